@@ -1,0 +1,53 @@
+/** Processes of the benchmark's own: forked, ready when they say so, and ended whatever happens. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const readyWithinMilliseconds = 20_000;
+const endWithinMilliseconds = 3_000;
+
+export interface Child {
+  pid: number;
+  /** Sends a message and answers the next one that comes back. */
+  ask(message: object): Promise<unknown>;
+  stop(): Promise<void>;
+}
+
+/** Forks a module; its first message is `first`, and says that it is ready. */
+export async function startChild(
+  module: URL,
+  settings: Record<string, string> = {},
+): Promise<Child & { first: unknown }> {
+  const child = fork(fileURLToPath(module), [], {
+    env: { ...process.env, ...settings },
+    serialization: 'advanced',
+  });
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const late = setTimeout(() => child.kill('SIGKILL'), readyWithinMilliseconds);
+  const first = await nextMessage(child).finally(() => clearTimeout(late));
+  return {
+    first,
+    pid: child.pid ?? 0,
+    ask(message) {
+      child.send(message);
+      return nextMessage(child);
+    },
+    async stop() {
+      const late = setTimeout(() => child.kill('SIGKILL'), endWithinMilliseconds);
+      if (child.connected) child.disconnect();
+      await ended;
+      clearTimeout(late);
+    },
+  };
+}
+
+function nextMessage(child: ChildProcess): Promise<unknown> {
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  const onExit = (code: number | null) =>
+    reject(new Error(`A process of the benchmark ended with code ${code}.`));
+  child.once('exit', onExit);
+  child.once('message', (message) => {
+    child.off('exit', onExit);
+    resolve(message);
+  });
+  return promise;
+}

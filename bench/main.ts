@@ -1,0 +1,50 @@
+// `npm run bench [-- work … --rounds N --seconds N --json FILE --profile FOLDER]`: measures what issue after issue promised, each in
+// relation to a peer of the same run where there is one, and prints it beside its limit. A missed limit is no failure.
+import { writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { claimLatency } from './claim-latency.ts';
+import { type Finding, table } from './finding.ts';
+import { pageInLargeAccount } from './large-account.ts';
+import { readyTime } from './ready-time.ts';
+import { residentMemory } from './resident-memory.ts';
+import { pageOfVariables, writeVariable } from './variables.ts';
+import type { Work } from './work.ts';
+import { workCycles } from './work-cycles.ts';
+
+const works: Record<string, Work> = {
+  page: pageOfVariables,
+  write: writeVariable,
+  'large-account': pageInLargeAccount,
+  ready: readyTime,
+  memory: residentMemory,
+  claim: claimLatency,
+  cycles: workCycles,
+};
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rounds: { type: 'string', default: '7' },
+    seconds: { type: 'string', default: '2' },
+    json: { type: 'string' },
+    profile: { type: 'string' },
+  },
+});
+const unknown = positionals.filter((name) => !(name in works));
+if (unknown.length > 0) {
+  console.error(`There is no work '${unknown.join("', '")}'. There are: ${Object.keys(works).join(', ')}.`);
+  process.exit(1);
+}
+const settings = {
+  rounds: Number(values.rounds),
+  milliseconds: Number(values.seconds) * 1_000,
+  profileFolder: values.profile,
+};
+const findings: Finding[] = [];
+for (const [name, work] of Object.entries(works)) {
+  if (positionals.length > 0 && !positionals.includes(name)) continue;
+  console.log(name);
+  findings.push(...(await work(settings)));
+}
+console.log(`\n${table(findings)}`);
+if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(findings, null, 2)}\n`);

@@ -1,0 +1,69 @@
+/** Works from their start to their end through HTTP, one agent: how many a second, one by one and in batches. */
+import { prepareAgentScene, requireCycles } from './agent-scene.ts';
+import { startChild } from './child.ts';
+import type { CycleReply } from './cycle-process.ts';
+import { type Finding, median, spread, verdictAtLeast } from './finding.ts';
+import { processorSeconds } from './processor-time.ts';
+import { startServer } from './server-process.ts';
+import type { Work, WorkSettings } from './work.ts';
+
+interface Kind {
+  work: string;
+  least: number;
+  /** In one round. */
+  works: number;
+  starters: number;
+  claimers: number;
+  batch: number;
+}
+
+const kinds: readonly Kind[] = [
+  { work: 'work cycles, one work a call', least: 600, works: 3_000, starters: 8, claimers: 8, batch: 1 },
+  {
+    work: 'work cycles, claims and reports in batches',
+    least: 2_000,
+    works: 6_000,
+    starters: 16,
+    claimers: 2,
+    batch: 100,
+  },
+];
+
+export const workCycles: Work = async (settings) => {
+  const findings: Finding[] = [];
+  for (const kind of kinds) findings.push(await cycles(settings, kind));
+  return findings;
+};
+
+async function cycles({ rounds, profileFolder }: WorkSettings, kind: Kind): Promise<Finding> {
+  await using ending = new AsyncDisposableStack();
+  const server = ending.adopt(await startServer(profileFolder), (started) => started.stop());
+  const scene = await prepareAgentScene(server);
+  const child = ending.adopt(await startChild(new URL('./cycle-process.ts', import.meta.url)), (started) =>
+    started.stop(),
+  );
+  const rates: number[] = [];
+  const cores: [number[], number[]] = [[], []];
+  // The first round warms up.
+  for (let round = 0; round <= rounds; round++) {
+    const before = processorSeconds(server.pid);
+    const reply = (await child.ask({ ...kind, ...scene, port: server.port })) as CycleReply;
+    if ('failure' in reply) throw new Error(reply.failure);
+    const { seconds } = reply.result;
+    if (round === 0) continue;
+    rates.push(kind.works / seconds);
+    cores[0].push((processorSeconds(server.pid) - before) / seconds);
+    cores[1].push(reply.result.cores);
+  }
+  await requireCycles(server, (rounds + 1) * kind.works);
+  console.log(
+    `  ${kind.work}: the server took ${median(cores[0]).toFixed(2)} of a core, agent and starters ${median(cores[1]).toFixed(2)}`,
+  );
+  return {
+    work: kind.work,
+    measured: `${spread(rates, 0)} a second`,
+    limit: `≥ ${kind.least} a second`,
+    verdict: verdictAtLeast(median(rates), kind.least),
+    rounds: rates,
+  };
+}

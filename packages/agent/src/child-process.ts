@@ -1,0 +1,49 @@
+/** How the agent starts its own child processes: nothing of its environment, a process group of their own, no console. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { fileURLToPath } from 'node:url';
+
+const stderrTailLength = 4_000;
+
+export interface Child {
+  process: ChildProcess;
+  /** The last characters that it wrote on stderr. */
+  stderrTail(): string;
+  /** SIGKILL to its whole process group; harmless when it has ended. */
+  kill(): void;
+}
+
+export function startChild(
+  entry: URL,
+  options: { execArgv: readonly string[]; environment?: Readonly<Record<string, string>>; home?: string },
+): Child {
+  const home = options.home ?? tmpdir();
+  const child = fork(fileURLToPath(entry), [], {
+    // Not the agent's own environment (it may hold the secret) and not its own flags.
+    env: { HOME: home, TMPDIR: home, TZ: 'UTC', LANG: 'C.UTF-8', ...options.environment },
+    execArgv: [...options.execArgv],
+    cwd: home,
+    detached: true,
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
+  let tail = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    tail = (tail + text).slice(-stderrTailLength);
+  });
+  return { process: child, stderrTail: () => tail, kill: () => killGroup(child.pid) };
+}
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+/** What became of a process, in words. */
+export function endingOf(code: number | null, signal: NodeJS.Signals | null): string {
+  return signal ? `was killed by ${signal}` : `ended with code ${code ?? 'unknown'}`;
+}

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { ConfigError, loadConfig } from './config.ts';
+
+const needed = {
+  HEADGATE_SERVER_URL: 'https://headgate.example/base/',
+  HEADGATE_AGENT_CLIENT_ID: 'id',
+  HEADGATE_AGENT_CLIENT_SECRET: 'secret',
+};
+const user = 1000;
+
+function problemsOf(environment: Record<string, string>, userId = user): string[] {
+  try {
+    loadConfig(environment, userId);
+  } catch (error) {
+    assert.ok(error instanceof ConfigError);
+    return error.message.split('\n');
+  }
+  return [];
+}
+
+describe('the agent’s settings', () => {
+  it('need an address and a credential only', () => {
+    const config = loadConfig(needed, user);
+    assert.equal(config.serverUrl, 'https://headgate.example/base');
+    assert.equal(config.concurrency, 20);
+    assert.equal(config.shutdownSeconds, 10);
+    assert.equal(config.endWithStdin, false);
+  });
+
+  it('are all named when they are bad, at once', () => {
+    const problems = problemsOf({
+      HEADGATE_SERVER_URL: 'ftp://x',
+      HEADGATE_AGENT_CONCURRENCY: '0',
+      HEADGATE_AGENT_WAREHOUSE_MEMORY_MB: '1e3',
+      HEADGATE_AGENT_END_WITH_STDIN: 'true',
+      HEADGATE_AGENT_LOG_LEVEL: 'loud',
+    });
+    const named = [
+      /^HEADGATE_AGENT_CLIENT_ID is missing/,
+      /^HEADGATE_AGENT_CLIENT_SECRET is missing/,
+      /^HEADGATE_SERVER_URL must be an http or https address/,
+      /^HEADGATE_AGENT_CONCURRENCY must be a whole number from 1 to 1000; it is "0"$/,
+      /^HEADGATE_AGENT_END_WITH_STDIN must be yes or no; it is "true"$/,
+      /^HEADGATE_AGENT_LOG_LEVEL must be one of debug, info, warn, error; it is "loud"$/,
+      /^HEADGATE_AGENT_WAREHOUSE_MEMORY_MB must be a whole number/,
+    ];
+    assert.equal(problems.length, named.length);
+    for (const pattern of named)
+      assert.ok(
+        problems.some((problem) => pattern.test(problem)),
+        String(pattern),
+      );
+  });
+
+  it('take the credential from a file that only its owner can read', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'headgate-config-'));
+    try {
+      const file = join(folder, 'credential.json');
+      const environment = {
+        HEADGATE_SERVER_URL: 'http://127.0.0.1:8080',
+        HEADGATE_AGENT_CREDENTIAL_FILE: file,
+      };
+      assert.match(problemsOf(environment)[0] ?? '', /cannot be read: ENOENT/);
+      writeFileSync(file, '{"clientId":"id","clientSecret":"canary"}', { mode: 0o600 });
+      assert.equal(loadConfig(environment, user).clientSecret, 'canary');
+      chmodSync(file, 0o640);
+      assert.match(problemsOf(environment)[0] ?? '', /can be read by other users: set its mode to 0600/);
+      chmodSync(file, 0o600);
+      writeFileSync(file, '{"clientSecret": canary}');
+      assert.deepEqual(problemsOf(environment), [`HEADGATE_AGENT_CREDENTIAL_FILE (${file}) is not JSON`]);
+      assert.match(problemsOf({ ...environment, HEADGATE_AGENT_CLIENT_ID: 'id' })[0] ?? '', /both set/);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it('do not let it run as root unless that is said', () => {
+    assert.match(problemsOf(needed, 0)[0] ?? '', /must not run as root/);
+    assert.deepEqual(problemsOf({ ...needed, HEADGATE_AGENT_ALLOW_ROOT: 'yes' }, 0), []);
+  });
+});

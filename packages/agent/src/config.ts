@@ -1,0 +1,166 @@
+/** The agent's settings: the only place that reads the environment. Every bad value is named, all at once, and stops the boot. */
+import { readFileSync, statSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
+import { type LogLevel, logLevels, reasonOf } from './log.ts';
+
+export interface WarehouseBounds {
+  memoryMegabytes: number;
+  threads: number;
+  /** Disk that one warehouse may use for what does not fit in memory. */
+  temporaryMegabytes: number;
+  /** A warehouse process without runs ends after this. */
+  idleSeconds: number;
+}
+
+export interface AgentConfig {
+  serverUrl: string;
+  clientId: string;
+  clientSecret: string;
+  /** Absolute; everything that the agent keeps lies below it. */
+  folder: string;
+  concurrency: number;
+  runTimeLimitSeconds: number;
+  runMemoryMegabytes: number;
+  artifactCacheMegabytes: number;
+  shutdownSeconds: number;
+  endWithStdin: boolean;
+  logLevel: LogLevel;
+  warehouse: WarehouseBounds;
+}
+
+/** Its message has one line for each bad setting. */
+export class ConfigError extends Error {
+  override name = 'ConfigError';
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** @throws ConfigError naming every setting that is missing or bad. */
+export function loadConfig(environment: Environment = process.env, userId = process.getuid?.()): AgentConfig {
+  const problems: string[] = [];
+  const read = settingReader(environment, problems);
+  const credential = readCredential(environment, problems);
+  if (userId === 0 && !read.yesOrNo('HEADGATE_AGENT_ALLOW_ROOT')) {
+    problems.push(
+      'the agent runs what the users of a project write, so it must not run as root: start it as a user that owns nothing ' +
+        '(or set HEADGATE_AGENT_ALLOW_ROOT=yes where root means nothing, as in some containers)',
+    );
+  }
+  const config: AgentConfig = {
+    serverUrl: readServerUrl(environment, problems),
+    ...credential,
+    folder: resolve(environment.HEADGATE_AGENT_DIR || '.headgate-agent'),
+    concurrency: read.integer('HEADGATE_AGENT_CONCURRENCY', 20, 1, 1_000),
+    runTimeLimitSeconds: read.integer('HEADGATE_AGENT_RUN_TIME_LIMIT_SECONDS', 86_400, 1, 2_000_000),
+    runMemoryMegabytes: read.integer('HEADGATE_AGENT_RUN_MEMORY_MB', 256, 64, 65_536),
+    artifactCacheMegabytes: read.integer('HEADGATE_AGENT_ARTIFACT_CACHE_MB', 2_048, 1, 1_048_576),
+    shutdownSeconds: read.integer('HEADGATE_AGENT_SHUTDOWN_SECONDS', 10, 1, 3_600),
+    endWithStdin: read.yesOrNo('HEADGATE_AGENT_END_WITH_STDIN'),
+    logLevel: read.oneOf('HEADGATE_AGENT_LOG_LEVEL', logLevels, 'info'),
+    warehouse: {
+      memoryMegabytes: read.integer('HEADGATE_AGENT_WAREHOUSE_MEMORY_MB', 1_024, 64, 1_048_576),
+      threads: read.integer('HEADGATE_AGENT_WAREHOUSE_THREADS', availableParallelism(), 1, 256),
+      temporaryMegabytes: read.integer('HEADGATE_AGENT_WAREHOUSE_TEMP_MB', 10_240, 0, 10_485_760),
+      idleSeconds: read.integer('HEADGATE_AGENT_WAREHOUSE_IDLE_SECONDS', 60, 1, 86_400),
+    },
+  };
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'));
+  return config;
+}
+
+function settingReader(environment: Environment, problems: string[]) {
+  const bad = <T>(name: string, expected: string, fallback: T): T => {
+    problems.push(`${name} must be ${expected}; it is ${JSON.stringify(environment[name])}`);
+    return fallback;
+  };
+  return {
+    integer(name: string, fallback: number, minimum: number, maximum: number): number {
+      const text = environment[name];
+      if (text === undefined || text === '') return fallback;
+      const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+      if (value >= minimum && value <= maximum) return value;
+      return bad(name, `a whole number from ${minimum} to ${maximum}`, fallback);
+    },
+    yesOrNo(name: string): boolean {
+      const text = environment[name];
+      if (text === undefined || text === '' || text === 'no') return false;
+      return text === 'yes' ? true : bad(name, 'yes or no', false);
+    },
+    oneOf<T extends string>(name: string, values: readonly T[], fallback: T): T {
+      const text = environment[name];
+      if (text === undefined || text === '') return fallback;
+      return values.find((value) => value === text) ?? bad(name, `one of ${values.join(', ')}`, fallback);
+    },
+  };
+}
+
+function readServerUrl(environment: Environment, problems: string[]): string {
+  const text = environment.HEADGATE_SERVER_URL;
+  if (!text) {
+    problems.push(
+      'HEADGATE_SERVER_URL is missing: the address of the Headgate server, as http://127.0.0.1:8080',
+    );
+    return '';
+  }
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !['http:', 'https:'].includes(url.protocol) || url.username || url.search || url.hash) {
+    problems.push(
+      'HEADGATE_SERVER_URL must be an http or https address without user, query and fragment, as http://127.0.0.1:8080',
+    );
+    return '';
+  }
+  return url.href.replace(/\/+$/, '');
+}
+
+type Credential = { clientId: string; clientSecret: string };
+
+function readCredential(environment: Environment, problems: string[]): Credential {
+  const none = { clientId: '', clientSecret: '' };
+  const file = environment.HEADGATE_AGENT_CREDENTIAL_FILE;
+  const clientId = environment.HEADGATE_AGENT_CLIENT_ID ?? '';
+  const clientSecret = environment.HEADGATE_AGENT_CLIENT_SECRET ?? '';
+  if (file && (clientId || clientSecret)) {
+    problems.push(
+      'HEADGATE_AGENT_CREDENTIAL_FILE and HEADGATE_AGENT_CLIENT_ID or _SECRET are both set: give one of them',
+    );
+    return none;
+  }
+  if (file) return readCredentialFile(file, problems) ?? none;
+  if (!clientId) {
+    problems.push(
+      'HEADGATE_AGENT_CLIENT_ID is missing (or give HEADGATE_AGENT_CREDENTIAL_FILE): the client id of the agent’s credential',
+    );
+  }
+  if (!clientSecret) {
+    problems.push('HEADGATE_AGENT_CLIENT_SECRET is missing (or give HEADGATE_AGENT_CREDENTIAL_FILE)');
+  }
+  return { clientId, clientSecret };
+}
+
+function readCredentialFile(file: string, problems: string[]): Credential | undefined {
+  const name = `HEADGATE_AGENT_CREDENTIAL_FILE (${file})`;
+  try {
+    if (statSync(file).mode & 0o077) {
+      problems.push(`${name} can be read by other users: set its mode to 0600`);
+      return undefined;
+    }
+    const value: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    if (isCredential(value)) return { clientId: value.clientId, clientSecret: value.clientSecret };
+    problems.push(`${name} must be {"clientId": "…", "clientSecret": "…"}`);
+  } catch (error) {
+    // A parser's message quotes the text, which holds the secret.
+    problems.push(
+      error instanceof SyntaxError ? `${name} is not JSON` : `${name} cannot be read: ${reasonOf(error)}`,
+    );
+  }
+  return undefined;
+}
+
+function isCredential(value: unknown): value is Credential {
+  if (typeof value !== 'object' || value === null) return false;
+  const { clientId, clientSecret } = value as Record<string, unknown>;
+  return (
+    typeof clientId === 'string' && clientId !== '' && typeof clientSecret === 'string' && clientSecret !== ''
+  );
+}

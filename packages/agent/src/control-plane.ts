@@ -1,0 +1,173 @@
+/** The server as the agent sees it: the agent protocol over fetch, with its token. One attempt a call; who calls decides on the next. */
+import type {
+  ArtifactManifest,
+  ClaimRequest,
+  ClaimResponse,
+  HeartbeatRequest,
+  HeartbeatResponse,
+  HelloRequest,
+  HelloResponse,
+  ReportsRequest,
+  ReportsResponse,
+} from '@headgate/contract';
+
+const callTimeoutMilliseconds = 30_000;
+const blobTimeoutMilliseconds = 300_000;
+const answerLimit = 64 * 1024 * 1024;
+/** A token is renewed after this part of its life. */
+const renewAfter = 0.8;
+
+export interface ControlPlane {
+  hello(body: HelloRequest, signal: AbortSignal): Promise<HelloResponse>;
+  /** Waits at the server for `body.waitSeconds` when there is nothing. */
+  claim(body: ClaimRequest, signal: AbortSignal): Promise<ClaimResponse>;
+  heartbeat(body: HeartbeatRequest, signal: AbortSignal): Promise<HeartbeatResponse>;
+  report(body: ReportsRequest, signal: AbortSignal): Promise<ReportsResponse>;
+  artifact(digest: string, signal: AbortSignal): Promise<ArtifactManifest>;
+  blob(sha256: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
+}
+
+/** An answer that is no success. */
+export class ControlPlaneError extends Error {
+  override name = 'ControlPlaneError';
+  readonly status: number;
+  readonly code: string | undefined;
+  constructor(status: number, code: string | undefined, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+/** Whether the same call may succeed later: the network, a restart, a limit; not what the server has understood and refuses. */
+export function mayPass(error: unknown): boolean {
+  if (!(error instanceof ControlPlaneError)) return true;
+  return [401, 408, 425, 429].includes(error.status) || error.status >= 500;
+}
+
+export interface ControlPlaneOptions {
+  serverUrl: string;
+  clientId: string;
+  clientSecret: string;
+  /** Milliseconds of a clock that only moves forward. */
+  now?: () => number;
+}
+
+export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
+  const tokens = createTokenSource(options);
+  const base = `${options.serverUrl}/agent/v1`;
+
+  async function request(path: string, init: RequestInit, signal: AbortSignal, timeout: number) {
+    const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeout)]);
+    for (let attempt = 1; ; attempt++) {
+      const token = await tokens.get();
+      const response = await fetch(`${base}${path}`, {
+        ...init,
+        headers: { ...init.headers, authorization: `Bearer ${token}`, accept: 'application/json' },
+        redirect: 'error',
+        signal: bounded,
+      });
+      if (response.ok) return response;
+      const error = await problemOf(response, `${init.method} ${path}`);
+      if (response.status !== 401 || attempt > 1) throw error;
+      tokens.drop(token);
+    }
+  }
+
+  async function post<T>(path: string, body: unknown, signal: AbortSignal, waitSeconds = 0): Promise<T> {
+    const init = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    };
+    const timeout = callTimeoutMilliseconds + waitSeconds * 1_000;
+    return (await readJson(await request(path, init, signal, timeout))) as T;
+  }
+
+  return {
+    hello: (body, signal) => post('/hello', body, signal),
+    claim: (body, signal) => post('/claims', body, signal, body.waitSeconds),
+    heartbeat: (body, signal) => post('/heartbeats', body, signal),
+    report: (body, signal) => post('/reports', body, signal),
+    async artifact(digest, signal) {
+      const path = `/artifacts/${encodeURIComponent(digest)}`;
+      return (await readJson(
+        await request(path, { method: 'GET' }, signal, callTimeoutMilliseconds),
+      )) as ArtifactManifest;
+    },
+    async blob(sha256, signal) {
+      const path = `/blobs/${encodeURIComponent(sha256)}`;
+      const response = await request(path, { method: 'GET' }, signal, blobTimeoutMilliseconds);
+      return response.body ?? ReadableNothing;
+    },
+  };
+}
+
+const ReadableNothing: AsyncIterable<Uint8Array> = { async *[Symbol.asyncIterator]() {} };
+
+/** RFC 6749 §4.4. One request at a time, whoever asks. */
+function createTokenSource(options: ControlPlaneOptions) {
+  const now = options.now ?? (() => performance.now());
+  let current: { token: string; renewAt: number } | undefined;
+  let renewal: Promise<string> | undefined;
+
+  async function renew(): Promise<string> {
+    const asked = now();
+    const response = await fetch(`${options.serverUrl}/oauth/dpc/token`, {
+      method: 'POST',
+      body: new URLSearchParams({
+        grant_type: 'client_credentials',
+        client_id: options.clientId,
+        client_secret: options.clientSecret,
+      }),
+      redirect: 'error',
+      signal: AbortSignal.timeout(callTimeoutMilliseconds),
+    });
+    if (!response.ok) throw await problemOf(response, 'POST /oauth/dpc/token');
+    const { access_token: token, expires_in: seconds } = (await readJson(response)) as Record<
+      string,
+      unknown
+    >;
+    if (typeof token !== 'string' || typeof seconds !== 'number') {
+      throw new Error('the server’s token endpoint answered without access_token and expires_in');
+    }
+    current = { token, renewAt: asked + seconds * 1_000 * renewAfter };
+    return token;
+  }
+
+  return {
+    async get(): Promise<string> {
+      if (current && now() < current.renewAt) return current.token;
+      renewal ??= renew().finally(() => {
+        renewal = undefined;
+      });
+      return renewal;
+    },
+    drop(token: string): void {
+      if (current?.token === token) current = undefined;
+    },
+  };
+}
+
+async function problemOf(response: Response, call: string): Promise<ControlPlaneError> {
+  const problem = (await readJson(response).catch(() => undefined)) as Record<string, unknown> | undefined;
+  // `error` and `error_description` are RFC 6749's.
+  const code = problem?.code ?? problem?.error;
+  const detail = problem?.detail ?? problem?.error_description ?? code ?? response.statusText;
+  return new ControlPlaneError(
+    response.status,
+    typeof code === 'string' ? code : undefined,
+    `the server answered ${response.status} to ${call}: ${String(detail).slice(0, 1_000)}`,
+  );
+}
+
+async function readJson(response: Response): Promise<unknown> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? ReadableNothing) {
+    size += chunk.byteLength;
+    if (size > answerLimit) throw new Error(`the server’s answer is larger than ${answerLimit} bytes`);
+    chunks.push(chunk);
+  }
+  return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+}

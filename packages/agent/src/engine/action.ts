@@ -1,0 +1,140 @@
+/** Carries out a component's action over the ports. What it throws is the component's failure. */
+import { type Action, type Evaluation, evaluateValue } from '@headgate/pipelines';
+import type { ActionContext, ActionResult } from './action-context.ts';
+import { fileToRead, writeFileAtomically } from './files.ts';
+import { iterate } from './iteration.ts';
+import type { RunContext } from './run-context.ts';
+
+type Performers = {
+  [A in Action['action']]: (
+    action: Extract<Action, { action: A }>,
+    context: ActionContext,
+  ) => Promise<ActionResult>;
+};
+
+export function perform(action: Action, context: ActionContext): Promise<ActionResult> {
+  const performer = performers[action.action] as (
+    action: Action,
+    context: ActionContext,
+  ) => Promise<ActionResult>;
+  return performer(action, context);
+}
+
+const success = { status: 'SUCCESS' } as const;
+
+const performers: Performers = {
+  pass: async () => success,
+  end: async () => success,
+  async branch({ condition }, { evaluation }) {
+    if (typeof condition === 'boolean') return { ...success, branch: condition, message: String(condition) };
+    const branch = isTrue(await evaluateValue(condition.expression, evaluation));
+    return { ...success, branch, message: String(branch) };
+  },
+  async execute({ statements }, { run }) {
+    let rowCount = 0;
+    for (const statement of statements) ({ rowCount } = await run.context.warehouse.execute(statement));
+    return { ...success, rowCount };
+  },
+  'query-scalars': queryScalars,
+  async 'update-scalars'({ updates }, { run, evaluation }) {
+    for (const [variable, expression] of updates) await assign(run.context, variable, expression, evaluation);
+    return success;
+  },
+  async print({ lines }, { run }) {
+    for (const line of lines) run.context.ports.log(line);
+    return { ...success, message: lines.join('\n') };
+  },
+  assert: assertChecks,
+  'run-pipeline': runCalledPipeline,
+  iterate,
+  async 'load-file'({ source, statement }, { run }) {
+    const { ports, warehouse } = run.context;
+    const path = await fileToRead(ports, source);
+    return { ...success, ...(await warehouse.execute(statement(path))) };
+  },
+  async 'unload-file'({ target, statement }, { run }) {
+    const { ports, warehouse } = run.context;
+    const { rowCount } = await writeFileAtomically(ports, target, (path) =>
+      warehouse.execute(statement(path)),
+    );
+    return { ...success, rowCount };
+  },
+};
+
+/** Gives a variable the value of an expression. */
+export function assign(
+  context: RunContext,
+  variable: string,
+  expression: string,
+  evaluation: Evaluation,
+): Promise<void> {
+  return context.exclusively(async () => {
+    evaluation.scope.setScalar(variable, await evaluateValue(expression, evaluation));
+  });
+}
+
+/** JavaScript's truth, but for the words of the format. */
+function isTrue(value: unknown): boolean {
+  if (typeof value === 'string') return !['', 'false', 'no'].includes(value.trim().toLowerCase());
+  return Boolean(value);
+}
+
+async function queryScalars(
+  { query, mapping }: Extract<Action, { action: 'query-scalars' }>,
+  { run, evaluation }: ActionContext,
+): Promise<ActionResult> {
+  const { columns, rows } = await run.context.warehouse.query(query, 1);
+  const [row] = rows;
+  if (row === undefined) {
+    return {
+      status: 'FAILED',
+      message: 'the query returned no row: use an aggregate, or coalesce, so that it always returns one',
+    };
+  }
+  for (const [variable, column] of mapping) {
+    const index = columns.findIndex((each) => each.toLowerCase() === column.toLowerCase());
+    if (index < 0) {
+      return {
+        status: 'FAILED',
+        message: `the query returned no column "${column}"; it returned: ${columns.join(', ')}`,
+      };
+    }
+    evaluation.scope.setScalar(variable, row[index]);
+  }
+  return { ...success, rowCount: 1 };
+}
+
+async function assertChecks(
+  { checks }: Extract<Action, { action: 'assert' }>,
+  { run }: ActionContext,
+): Promise<ActionResult> {
+  const { warehouse, request } = run.context;
+  let counted: number | undefined;
+  for (const check of checks) {
+    const { rows } = await warehouse.query(check.query, request.bounds.variableRows);
+    if (check.counts) counted = Number(rows[0]?.[0]);
+    const message = check.verify(rows);
+    if (message !== undefined)
+      return { status: 'FAILED', message, ...(counted === undefined ? {} : { rowCount: counted }) };
+  }
+  return counted === undefined ? success : { ...success, rowCount: counted };
+}
+
+async function runCalledPipeline(
+  action: Extract<Action, { action: 'run-pipeline' }>,
+  { run, step, evaluation }: ActionContext,
+): Promise<ActionResult> {
+  const { context, chain } = run;
+  const pipelineRunId = context.ports.newId();
+  step.change({ childPipeline: { id: pipelineRunId, name: action.pipelineName } });
+  const outcome = await context.call({
+    name: action.pipelineName,
+    type: action.pipelineType,
+    pipelineRunId,
+    chain,
+    scope: evaluation.scope,
+    scalars: action.scalars,
+    grids: action.grids,
+  });
+  return { ...outcome, fromChild: true };
+}

@@ -1,0 +1,81 @@
+/**
+ * The process of one run: entry, started by `run-process.ts`. Gives the engine its ports: SQL, steps and lines go to the agent over IPC,
+ * assets are read from the sealed artifact. Ends with its run, or with the agent.
+ */
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { reasonOf } from '../log.ts';
+import type { FromRun, RunStart, ToRun } from '../run-messages.ts';
+import type { RunOutcome, RunPorts, Warehouse } from './ports.ts';
+import { runBounds, runPipeline } from './run.ts';
+
+interface Waiting {
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
+
+const waiting = new Map<number, Waiting>();
+let lastId = 0;
+let cancelled = false;
+
+function send(message: FromRun, sent?: () => void): void {
+  process.send?.(message, undefined, undefined, () => sent?.());
+}
+
+function ask(message: { type: 'execute'; sql: string } | { type: 'query'; sql: string; maxRows: number }) {
+  const id = ++lastId;
+  return new Promise<unknown>((resolve, reject) => {
+    waiting.set(id, { resolve, reject });
+    send({ ...message, id });
+  });
+}
+
+const warehouse: Warehouse = {
+  execute: async (sql) => (await ask({ type: 'execute', sql })) as { rowCount: number },
+  query: async (sql, maxRows) =>
+    (await ask({ type: 'query', sql, maxRows })) as { columns: string[]; rows: unknown[][] },
+};
+
+function portsOf(start: RunStart): RunPorts {
+  const paths = new Set(start.artifactPaths);
+  const assetFile = (path: string) => (paths.has(path) ? join(start.artifactFolder, path) : undefined);
+  return {
+    warehouse,
+    assetFile,
+    async readAsset(path) {
+      const file = assetFile(path);
+      return file === undefined ? undefined : readFile(file, 'utf8');
+    },
+    filesFolder: start.filesFolder,
+    report: (step) => send({ type: 'step', step }),
+    log: (line) => send({ type: 'line', line }),
+    cancelled: () => cancelled,
+    now: () => new Date(),
+    newId: () => randomUUID(),
+  };
+}
+
+async function run(start: RunStart): Promise<RunOutcome> {
+  try {
+    return await runPipeline({ ...start.request, bounds: runBounds }, portsOf(start));
+  } catch (error) {
+    return { status: 'FAILED', message: reasonOf(error) };
+  }
+}
+
+function settle(message: Extract<ToRun, { id: number }>): void {
+  const asker = waiting.get(message.id);
+  waiting.delete(message.id);
+  if (message.type === 'answer') asker?.resolve(message.value);
+  else asker?.reject(new Error(message.message));
+}
+
+setInterval(() => send({ type: 'alive' }), 1_000).unref();
+process.on('disconnect', () => process.exit(1));
+process.on('message', (message: ToRun) => {
+  if (message.type === 'cancel') cancelled = true;
+  else if (message.type === 'start') {
+    void run(message.start).then((outcome) => send({ type: 'finished', outcome }, () => process.exit(0)));
+  } else settle(message);
+});

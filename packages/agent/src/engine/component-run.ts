@@ -1,0 +1,96 @@
+/** One run of one component of an orchestration: its step, its action, its post-processing. */
+import {
+  type Evaluation,
+  type Orchestration,
+  type OrchestrationComponent,
+  planComponent,
+  type VariableScope,
+} from '@headgate/pipelines';
+import { assign, perform } from './action.ts';
+import type { ActionResult, RunTarget } from './action-context.ts';
+import { messageOf, type PipelineRun, systemVariables } from './run-context.ts';
+import { type RunningStep, startStep } from './step.ts';
+
+/** Never rejects: what goes wrong is the component's failure. `iterators` are the iterators that it runs inside. */
+export async function runComponent(
+  run: PipelineRun<Orchestration>,
+  component: OrchestrationComponent,
+  scope: VariableScope = run.scope,
+  iterators: readonly string[] = [],
+): Promise<ActionResult & { skipped?: boolean }> {
+  const step = startStep(run, component);
+  if (component.skipped) {
+    step.finish('SKIPPED');
+    return { status: 'SUCCESS', skipped: true };
+  }
+  const engine = run.context.expressions;
+  const evaluation: Evaluation = { engine, scope, sysvar: systemVariables(run, step.current()) };
+  const inside = [...iterators, component.name];
+  const runTarget: RunTarget = (target, { scope: branch }) => runIterationTarget(run, target, branch, inside);
+  let result: ActionResult;
+  try {
+    const action = await planComponent(run.pipeline, component, run.context.dialect, evaluation);
+    result = await perform(action, { run, component, step, evaluation, runTarget });
+  } catch (error) {
+    result = { status: 'FAILED', message: messageOf(error) };
+  }
+  result = await postProcess(run, component, step, scope, result);
+  const { status, message, rowCount } = result;
+  step.finish(status, {
+    ...(message === undefined ? {} : { message }),
+    ...(rowCount === undefined ? {} : { rowCount }),
+  });
+  return result;
+}
+
+async function runIterationTarget(
+  run: PipelineRun<Orchestration>,
+  name: string,
+  scope: VariableScope,
+  iterators: readonly string[],
+): Promise<ActionResult> {
+  const target = run.pipeline.components.get(name);
+  if (target === undefined) {
+    return {
+      status: 'FAILED',
+      message: `the iterator's target "${name}" is no component of ${run.pipeline.path}: connect one`,
+    };
+  }
+  if (iterators.includes(name)) {
+    return {
+      status: 'FAILED',
+      message: `iterators run each other in a circle: ${[...iterators, name].join(' → ')}`,
+    };
+  }
+  return runComponent(run, target, scope, iterators);
+}
+
+/** Its expressions see how the component ended; when one fails, so does the component. */
+async function postProcess(
+  run: PipelineRun,
+  component: OrchestrationComponent,
+  step: RunningStep,
+  scope: VariableScope,
+  result: ActionResult,
+): Promise<ActionResult> {
+  if (component.updateScalarVariables.length === 0) return result;
+  const { status, message, rowCount } = result;
+  const finishedAt = run.context.ports.now().toISOString();
+  const ended = {
+    ...step.current(),
+    status,
+    finishedAt,
+    ...(message === undefined ? {} : { message }),
+    ...(rowCount === undefined ? {} : { rowCount }),
+  };
+  const evaluation = { engine: run.context.expressions, scope, sysvar: systemVariables(run, ended) };
+  try {
+    for (const [variable, expression] of component.updateScalarVariables) {
+      await assign(run.context, variable, expression, evaluation);
+    }
+    return result;
+  } catch (error) {
+    if (status !== 'SUCCESS') return result;
+    return { ...result, status: 'FAILED', message: `its post-processing failed: ${messageOf(error)}` };
+  }
+}

@@ -1,0 +1,117 @@
+/** For the engine's tests: a real DuckDB in this process, files in a temporary folder, and a record of all that a run reports. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import type { Step } from '@headgate/contract';
+import type { RunOutcome, RunPorts, RunRequest, Warehouse } from './ports.ts';
+import { runBounds, runPipeline } from './run.ts';
+
+export interface Fixture {
+  folder: string;
+  filesFolder: string;
+  connection: DuckDBConnection;
+  /** Latest state of each step, in the order of their starts. */
+  steps: Map<string, Step>;
+  /** Every report, as sent. */
+  reports: Step[];
+  lines: string[];
+  cancel(): void;
+  /** The artifact: path to text. */
+  publish(files: Readonly<Record<string, string>>): Promise<void>;
+  run(pipelineName: string, request?: Partial<RunRequest>): Promise<RunOutcome>;
+  rows(sql: string): Promise<unknown[][]>;
+  dispose(): void;
+}
+
+export async function createFixture(): Promise<Fixture> {
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-engine-'));
+  const artifact = join(folder, 'artifact');
+  const filesFolder = join(folder, 'files');
+  await mkdir(artifact);
+  await mkdir(filesFolder);
+  const instance = await DuckDBInstance.create(':memory:');
+  const connection = await instance.connect();
+  const files = new Map<string, string>();
+  const steps = new Map<string, Step>();
+  const reports: Step[] = [];
+  const lines: string[] = [];
+  let cancelled = false;
+  let ids = 0;
+  const ports: RunPorts = {
+    warehouse: warehouseOver(connection),
+    readAsset: async (path) => files.get(path),
+    assetFile: (path) => (files.has(path) ? join(artifact, path) : undefined),
+    filesFolder,
+    report(step) {
+      steps.set(step.stepId, step);
+      reports.push(step);
+    },
+    log: (line) => lines.push(line),
+    cancelled: () => cancelled,
+    now: () => new Date(Date.UTC(2030, 0, 1)),
+    newId() {
+      ids += 1;
+      return `00000000-0000-4000-8000-${String(ids).padStart(12, '0')}`;
+    },
+  };
+  return {
+    folder,
+    filesFolder,
+    connection,
+    steps,
+    reports,
+    lines,
+    cancel: () => {
+      cancelled = true;
+    },
+    async publish(published) {
+      for (const [path, text] of Object.entries(published)) {
+        files.set(path, text);
+        await mkdir(dirname(join(artifact, path)), { recursive: true });
+        await writeFile(join(artifact, path), text);
+      }
+    },
+    run: (pipelineName, request = {}) => runPipeline({ ...baseRequest, pipelineName, ...request }, ports),
+    rows: async (sql) => (await ports.warehouse.query(sql, 1_000)).rows,
+    dispose() {
+      connection.closeSync();
+      instance.closeSync();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+const baseRequest = {
+  pipelineExecutionId: '00000000-0000-4000-8000-00000000e0e0',
+  projectId: '00000000-0000-4000-8000-00000000aaaa',
+  environmentName: 'dev',
+  versionName: 'v1',
+  variables: [],
+  scalarVariables: {},
+  gridVariables: {},
+  bounds: runBounds,
+};
+
+function warehouseOver(connection: DuckDBConnection): Warehouse {
+  return {
+    async execute(sql) {
+      const result = await connection.runAndReadAll(sql);
+      const [first] = result.getRowsJson();
+      const counted = result.columnNames()[0] === 'Count' ? Number(first?.[0]) : result.currentRowCount;
+      return { rowCount: counted };
+    },
+    async query(sql, maxRows) {
+      const result = await connection.runAndReadAll(sql);
+      const rows = result.getRowsJS().map((row) => row.map(plainValue));
+      if (rows.length > maxRows) throw new Error(`the query returned more than ${maxRows} rows`);
+      return { columns: result.columnNames(), rows };
+    },
+  };
+}
+
+function plainValue(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
+  return value instanceof Date ? value.toISOString() : value;
+}

@@ -1,0 +1,77 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { createFixture, type Fixture } from './engine-fixture.ts';
+import { orchestration, start } from './pipeline-fixture.ts';
+
+let fixture: Fixture;
+beforeEach(async () => {
+  fixture = await createFixture();
+});
+afterEach(() => fixture.dispose());
+
+describe('files', () => {
+  const load = (source: string) =>
+    orchestration({
+      Start: start('Load'),
+      Load: { type: 'file-load', parameters: { source, fileType: 'CSV', targetTable: 't' } },
+    });
+  const unload = (target: string) =>
+    orchestration({
+      Start: start('Unload'),
+      Unload: { type: 'file-unload', parameters: { query: 'select 1 as a', target, fileType: 'CSV' } },
+    });
+
+  it('are read from the files folder too, whatever characters their names hold', async () => {
+    writeFileSync(join(fixture.filesFolder, "o'dd[1]*?.csv"), 'a\n7\n');
+    await fixture.publish({ 'p.orch.yaml': load("o'dd[1]*?.csv") });
+    assert.deepEqual(await fixture.run('p'), { status: 'SUCCESS' });
+    assert.deepEqual(await fixture.rows('select * from t'), [[7]]);
+  });
+
+  for (const path of [
+    '../outside.csv',
+    '/etc/passwd',
+    'a/../../outside.csv',
+    'a\\b.csv',
+    '.',
+    'link/outside.csv',
+    'link',
+  ]) {
+    it(`outside the files folder are neither read nor written: ${path}`, async () => {
+      writeFileSync(join(fixture.folder, 'outside.csv'), 'a\n1\n');
+      mkdirSync(join(fixture.filesFolder, 'a'));
+      symlinkSync(fixture.folder, join(fixture.filesFolder, 'link'));
+      await fixture.publish({ 'load.orch.yaml': load(path), 'unload.orch.yaml': unload(path) });
+      const before = readdirSync(fixture.folder);
+      assert.equal((await fixture.run('load')).status, 'FAILED');
+      assert.equal((await fixture.run('unload')).status, 'FAILED');
+      assert.deepEqual(readdirSync(fixture.folder), before);
+      assert.ok(!existsSync('/etc/passwd.partial'));
+    });
+  }
+
+  it('are replaced whole, or stay as they were when the query fails', async () => {
+    await fixture.publish({ 'p.orch.yaml': unload('f.csv') });
+    await fixture.run('p');
+    const broken = orchestration({
+      Start: start('Unload'),
+      Unload: {
+        type: 'file-unload',
+        parameters: {
+          query: "select case when i = 5 then error('stop') else '' end from range(9) t(i)",
+          target: 'f.csv',
+          fileType: 'CSV',
+        },
+      },
+    });
+    await fixture.publish({ 'q.orch.yaml': broken });
+    assert.equal((await fixture.run('q')).status, 'FAILED');
+    assert.deepEqual(await fixture.rows(`select * from read_csv('${join(fixture.filesFolder, 'f.csv')}')`), [
+      [1],
+    ]);
+    assert.deepEqual(readdirSync(fixture.filesFolder), ['f.csv']);
+  });
+});

@@ -1,0 +1,73 @@
+/** Walks an orchestration: starts what is ready, several at the same time, until the walk has its outcome. */
+import {
+  type ComponentEnd,
+  concurrencyLimit,
+  createWalk,
+  type Orchestration,
+  type OrchestrationComponent,
+} from '@headgate/pipelines';
+import type { ActionResult } from './action-context.ts';
+import { runComponent } from './component-run.ts';
+import type { RunOutcome } from './ports.ts';
+import type { PipelineRun } from './run-context.ts';
+
+export async function runOrchestration(run: PipelineRun<Orchestration>): Promise<RunOutcome> {
+  const problem = startProblem(run.pipeline);
+  if (problem !== undefined) return { status: 'FAILED', message: problem };
+  const walk = createWalk(run.pipeline);
+  const running = new Set<Promise<void>>();
+  const failures = new Map<string, string>();
+  let halted: RunOutcome | undefined;
+
+  async function runOne(component: OrchestrationComponent): Promise<void> {
+    const result = await runComponent(run, component);
+    if (result.status === 'CANCELLED') halted ??= result;
+    if (result.status === 'FAILED')
+      failures.set(component.name, failureMessage(run.pipeline, component, result));
+    walk.finish(component.name, endOf(result));
+  }
+
+  for (;;) {
+    const ready = walk.takeReady(halted === undefined ? concurrencyLimit - running.size : 0);
+    for (const component of ready) {
+      halted ??= run.context.halted();
+      if (halted !== undefined) break;
+      const started: Promise<void> = runOne(component).finally(() => running.delete(started));
+      running.add(started);
+    }
+    if (running.size === 0) break;
+    await Promise.race(running);
+  }
+  if (halted !== undefined) return outcomeOf(halted);
+  const { status, component } = walk.outcome() ?? { status: 'SUCCESS' };
+  if (status === 'SUCCESS') return { status };
+  const message = failures.get(component ?? '') ?? `${run.pipeline.path} ended at "${component}"`;
+  return { status, message };
+}
+
+function startProblem(pipeline: Orchestration): string | undefined {
+  const starts = [...pipeline.components.values()].filter(({ type }) => type === 'start');
+  if (starts.length === 1) return undefined;
+  return `${pipeline.path} has ${starts.length} components of type start; it needs exactly one`;
+}
+
+function endOf(result: ActionResult & { skipped?: boolean }): ComponentEnd {
+  if (result.skipped === true) return 'SKIPPED';
+  if (result.status !== 'SUCCESS') return 'FAILED';
+  if (result.branch === undefined) return 'SUCCESS';
+  return result.branch ? 'TRUE' : 'FALSE';
+}
+
+/** A called pipeline's message already says where it failed. */
+function failureMessage(
+  pipeline: Orchestration,
+  component: OrchestrationComponent,
+  result: ActionResult,
+): string {
+  const message = result.message ?? 'no message';
+  return result.fromChild === true ? message : `${pipeline.path}: "${component.name}" failed: ${message}`;
+}
+
+function outcomeOf({ status, message }: RunOutcome): RunOutcome {
+  return message === undefined ? { status } : { status, message };
+}

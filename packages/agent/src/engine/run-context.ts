@@ -1,0 +1,80 @@
+/**
+ * What the parts of a run have in common.
+ *
+ * - **run**: the whole execution, from its root pipeline down.
+ * - **pipeline run**: one run of one pipeline inside it, with an id and variables of its own.
+ * - **halt**: the reason why nothing more may start: a cancel, or a bound of the whole run.
+ */
+import type { Step } from '@headgate/contract';
+import type {
+  Dialect,
+  ExpressionEngine,
+  Pipeline,
+  PipelineType,
+  Resolved,
+  VariableScope,
+} from '@headgate/pipelines';
+import type { RunOutcome, RunPorts, RunRequest } from './ports.ts';
+import type { Session } from './session.ts';
+
+export interface PipelineCall {
+  /** With or without its extension. */
+  readonly name: string;
+  /** Undefined: whichever of the two there is. */
+  readonly type: PipelineType | undefined;
+  readonly pipelineRunId: string;
+  /** Paths of the pipelines from the root to the caller. */
+  readonly chain: readonly string[];
+  /** The caller's variables. */
+  readonly scope: VariableScope;
+  readonly scalars: Iterable<readonly [string, unknown]>;
+  readonly grids: Iterable<readonly [string, Resolved | readonly (readonly unknown[])[]]>;
+}
+
+export interface RunContext {
+  readonly request: RunRequest;
+  readonly ports: RunPorts;
+  readonly dialect: Dialect;
+  readonly warehouse: Session;
+  readonly expressions: ExpressionEngine;
+  /** Counts a step that starts. */
+  countStep(): void;
+  halted(): RunOutcome | undefined;
+  call(call: PipelineCall): Promise<RunOutcome>;
+  /** Runs one piece of work at a time, so that a variable's new value is computed from its latest one. */
+  exclusively<T>(work: () => Promise<T>): Promise<T>;
+}
+
+export interface PipelineRun<P extends Pipeline = Pipeline> {
+  readonly context: RunContext;
+  readonly pipelineRunId: string;
+  readonly pipeline: P;
+  /** Paths of the pipelines from the root to this one. */
+  readonly chain: readonly string[];
+  readonly scope: VariableScope;
+}
+
+/** What `${sysvar.…}` reads. `thisComponent` gains `status`, `message` and `rowCount` when the component has ended. */
+export function systemVariables(run: PipelineRun, step: Step): Record<string, unknown> {
+  const { request } = run.context;
+  return {
+    thisPipeline: { name: run.pipeline.name.split('/').at(-1) ?? '', fullName: run.pipeline.name },
+    thisComponent: {
+      name: step.name,
+      taskId: step.stepId,
+      status: step.status,
+      message: step.message ?? '',
+      rowCount: step.rowCount ?? 0,
+      startedAt: step.startedAt,
+      finishedAt: step.finishedAt ?? '',
+    },
+    environment: { name: request.environmentName },
+    project: { id: request.projectId },
+    rootPipeline: { executionId: request.pipelineExecutionId },
+    artifact: { versionName: request.versionName },
+  };
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,163 @@
+/** Runs a pipeline of an artifact from its root down, over the ports. */
+import {
+  createExpressionEngine,
+  createScope,
+  declaredVariable,
+  duckdb,
+  expressionBytesLimit,
+  expressionMillisecondsLimit,
+  iterationLimit,
+  type Orchestration,
+  type Pipeline,
+  type PipelineType,
+  parsePipeline,
+  pipelineDepthLimit,
+  pipelinePath,
+  pipelineTypeOf,
+  projectVariable,
+  setArguments,
+  stepLimit,
+  type Transformation,
+  variableRowLimit,
+} from '@headgate/pipelines';
+import { runOrchestration } from './orchestration.ts';
+import type { RunBounds, RunOutcome, RunPorts, RunRequest } from './ports.ts';
+import { messageOf, type PipelineCall, type PipelineRun, type RunContext } from './run-context.ts';
+import { createSession } from './session.ts';
+import { cutMessage } from './step.ts';
+import { runTransformation } from './transformation.ts';
+
+/** The limits that a run has unless it is given others. */
+export const runBounds: RunBounds = {
+  pipelineDepth: pipelineDepthLimit,
+  iterations: iterationLimit,
+  steps: stepLimit,
+  expressionMilliseconds: expressionMillisecondsLimit,
+  expressionBytes: expressionBytesLimit,
+  variableRows: variableRowLimit,
+};
+
+/**
+ * Runs a pipeline to its end.
+ *
+ * @returns how it ended; it rejects only when a port other than the warehouse does. A failure's message names the pipeline's file and the component.
+ */
+export async function runPipeline(request: RunRequest, ports: RunPorts): Promise<RunOutcome> {
+  const outcome = await runRoot(request, ports);
+  return outcome.message === undefined ? outcome : { ...outcome, message: cutMessage(outcome.message) };
+}
+
+async function runRoot(request: RunRequest, ports: RunPorts): Promise<RunOutcome> {
+  try {
+    const scope = createScope(request.variables.map(projectVariable));
+    return await createContext(request, ports).call({
+      name: request.pipelineName,
+      type: pipelineTypeOf(request.pipelineName),
+      pipelineRunId: request.pipelineExecutionId,
+      chain: [],
+      scope,
+      scalars: Object.entries(request.scalarVariables),
+      grids: Object.entries(request.gridVariables),
+    });
+  } catch (error) {
+    return { status: 'FAILED', message: messageOf(error) };
+  }
+}
+
+function createContext(request: RunRequest, ports: RunPorts): RunContext {
+  const { bounds } = request;
+  let steps = 0;
+  let last: Promise<unknown> = Promise.resolve();
+  const pipelines = new Map<string, Promise<Pipeline | undefined>>();
+  const read = (path: string) => {
+    const reading = pipelines.get(path) ?? readPipeline(ports, path);
+    pipelines.set(path, reading);
+    return reading;
+  };
+  const context: RunContext = {
+    request,
+    ports,
+    dialect: duckdb,
+    warehouse: createSession(ports.warehouse),
+    expressions: createExpressionEngine({
+      milliseconds: bounds.expressionMilliseconds,
+      bytes: bounds.expressionBytes,
+    }),
+    countStep: () => {
+      steps += 1;
+    },
+    halted() {
+      if (ports.cancelled())
+        return { status: 'CANCELLED', message: 'cancelled; the step that was running has ended' };
+      if (steps < bounds.steps) return undefined;
+      return {
+        status: 'FAILED',
+        message: `the run has more than ${bounds.steps} steps: does an iterator or a pipeline run too often?`,
+      };
+    },
+    call: (call) => callPipeline(context, call, read),
+    exclusively(work) {
+      const result = last.then(work);
+      last = result.catch(() => undefined);
+      return result;
+    },
+  };
+  return context;
+}
+
+/** Starts a pipeline with variables of its own. What is wrong with the call is the outcome, not an error. */
+async function callPipeline(
+  context: RunContext,
+  call: PipelineCall,
+  read: (path: string) => Promise<Pipeline | undefined>,
+): Promise<RunOutcome> {
+  try {
+    const pipeline = await findPipeline(context.request, call, read);
+    const chain = [...call.chain, pipeline.path];
+    const limit = context.request.bounds.pipelineDepth;
+    if (chain.length > limit) {
+      throw new Error(
+        `pipelines call each other more than ${limit} deep (${describeChain(chain)}): does one call itself without an end?`,
+      );
+    }
+    const scope = call.scope.call([...pipeline.variables.values()].map(declaredVariable));
+    setArguments(scope, call.scalars, call.grids);
+    const { pipelineRunId } = call;
+    const run = { context, pipelineRunId, pipeline, chain, scope };
+    return await (pipeline.type === 'orchestration'
+      ? runOrchestration(run as PipelineRun<Orchestration>)
+      : runTransformation(run as PipelineRun<Transformation>));
+  } catch (error) {
+    return { status: 'FAILED', message: messageOf(error) };
+  }
+}
+
+async function findPipeline(
+  request: RunRequest,
+  { name, type }: PipelineCall,
+  read: (path: string) => Promise<Pipeline | undefined>,
+): Promise<Pipeline> {
+  const types: PipelineType[] = type === undefined ? ['orchestration', 'transformation'] : [type];
+  const paths = types.map((each) => pipelinePath(name, each));
+  for (const path of paths) {
+    const pipeline = await read(path);
+    if (pipeline !== undefined) return pipeline;
+  }
+  throw new Error(
+    `version "${request.versionName}" holds no pipeline "${name}" (looked for ${paths.join(' and ')}): publish it, or correct the name`,
+  );
+}
+
+async function readPipeline(ports: RunPorts, path: string): Promise<Pipeline | undefined> {
+  const text = await ports.readAsset(path);
+  if (text === undefined) return undefined;
+  const { pipeline, error } = parsePipeline(path, text);
+  if (pipeline !== undefined) return pipeline;
+  throw new Error(`${path} cannot be read: line ${error.line}, column ${error.column}: ${error.message}`);
+}
+
+/** The chain's beginning and end: a pipeline that calls itself shows itself in a few of its calls. */
+function describeChain(chain: readonly string[]): string {
+  const shown = chain.length <= 8 ? chain : [...chain.slice(0, 4), '…', ...chain.slice(-2)];
+  return shown.join(' → ');
+}

@@ -1,0 +1,42 @@
+/** A step's life: reported when it starts, changes and ends, each time whole. */
+import type { Step } from '@headgate/contract';
+import type { PipelineRun } from './run-context.ts';
+
+/** Characters of a message that the agent protocol takes. */
+const messageLimit = 10_000;
+
+export type StepChange = Partial<Pick<Step, 'status' | 'message' | 'rowCount' | 'childPipeline'>>;
+
+export interface RunningStep {
+  current(): Step;
+  change(change: StepChange): void;
+  finish(status: Exclude<Step['status'], 'RUNNING'>, change?: StepChange): void;
+}
+
+export function startStep(run: PipelineRun, component: { name: string; type: string }): RunningStep {
+  const { ports } = run.context;
+  run.context.countStep();
+  let step: Step = {
+    stepId: ports.newId(),
+    pipelineRunId: run.pipelineRunId,
+    name: component.name,
+    componentType: component.type,
+    status: 'RUNNING',
+    startedAt: ports.now().toISOString(),
+  };
+  const change = (changes: StepChange & Pick<Partial<Step>, 'finishedAt'>) => {
+    step = { ...step, ...changes };
+    if (step.message !== undefined) step.message = cutMessage(step.message);
+    ports.report(step);
+  };
+  ports.report(step);
+  return {
+    current: () => step,
+    change,
+    finish: (status, changes = {}) => change({ ...changes, status, finishedAt: ports.now().toISOString() }),
+  };
+}
+
+export function cutMessage(message: string): string {
+  return message.length <= messageLimit ? message : `${message.slice(0, messageLimit - 1)}…`;
+}

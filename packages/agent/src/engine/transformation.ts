@@ -1,0 +1,74 @@
+/** Runs a transformation: plans the whole of it, then one step for each output. */
+import {
+  planTransformation,
+  resolveParameters,
+  type StatementList,
+  type Transformation,
+} from '@headgate/pipelines';
+import type { RunOutcome } from './ports.ts';
+import { messageOf, type PipelineRun, systemVariables } from './run-context.ts';
+import { type RunningStep, startStep } from './step.ts';
+
+export async function runTransformation(run: PipelineRun<Transformation>): Promise<RunOutcome> {
+  const { context, pipeline } = run;
+  const { outputs, failures } = await plan(run);
+  for (const { component, type, error } of failures) {
+    startStep(run, { name: component, type }).finish('FAILED', { message: messageOf(error) });
+  }
+  const [failure] = failures;
+  if (failure !== undefined) {
+    for (const { component, type } of outputs) {
+      const message = `not run, since "${failure.component}" cannot run`;
+      startStep(run, { name: component, type }).finish('SKIPPED', { message });
+    }
+    return failed(run, failure.component, failure.error);
+  }
+  if (outputs.length === 0) {
+    return {
+      status: 'FAILED',
+      message: `${pipeline.path} writes nothing: add a rewrite-table or a table-output`,
+    };
+  }
+  for (const { component, type, ...list } of outputs) {
+    const halted = context.halted();
+    if (halted !== undefined) return halted;
+    const step = startStep(run, { name: component, type });
+    const error = await execute(run, step, list);
+    if (error !== undefined) return failed(run, component, error);
+  }
+  return { status: 'SUCCESS' };
+}
+
+function plan(run: PipelineRun<Transformation>) {
+  const { context, pipeline, scope } = run;
+  return planTransformation(pipeline, context.dialect, (component) => {
+    // Planning comes before any step, so `sysvar.thisComponent` has only a name yet.
+    const step = {
+      name: component.name,
+      stepId: '',
+      pipelineRunId: run.pipelineRunId,
+      componentType: component.type,
+    } as const;
+    const sysvar = systemVariables(run, {
+      ...step,
+      status: 'RUNNING',
+      startedAt: context.ports.now().toISOString(),
+    });
+    return resolveParameters(component.parameters, { engine: context.expressions, scope, sysvar });
+  });
+}
+
+async function execute(run: PipelineRun, step: RunningStep, list: StatementList): Promise<unknown> {
+  try {
+    const { rowCount } = await run.context.warehouse.executeAll(list);
+    step.finish('SUCCESS', { rowCount });
+    return undefined;
+  } catch (error) {
+    step.finish('FAILED', { message: messageOf(error) });
+    return error ?? new Error('no message');
+  }
+}
+
+function failed(run: PipelineRun, component: string, error: unknown): RunOutcome {
+  return { status: 'FAILED', message: `${run.pipeline.path}: "${component}" failed: ${messageOf(error)}` };
+}

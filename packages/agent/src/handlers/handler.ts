@@ -1,0 +1,16 @@
+/** A kind of work is one file with one `Handler`, listed in `registry.ts`. */
+import type { Step, WorkItem } from '@headgate/contract';
+import type { Outcome } from '../outbox.ts';
+
+export interface WorkContext {
+  /** Says that the work has effects from now on: until then it can be given back unharmed. */
+  started(): void;
+  step(step: Step): void;
+  /** Aborted when the work is to end after what it is doing now. */
+  cancel: AbortSignal;
+  /** Aborted when the work is to end at once. What the handler returns or throws then does not count. */
+  kill: AbortSignal;
+}
+
+/** Returns how the work ended; what it throws ends the work as FAILED with the error's message. */
+export type Handler = (work: WorkItem, context: WorkContext) => Promise<Outcome>;

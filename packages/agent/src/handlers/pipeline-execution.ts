@@ -1,0 +1,99 @@
+/** Runs one pipeline: its artifact from the cache, a connection to its warehouse, and a process of its own. */
+import type { ArtifactCache } from '../artifact-cache.ts';
+import type { AgentConfig } from '../config.ts';
+import { type Folders, privateFolder } from '../folders.ts';
+import type { Log } from '../log.ts';
+import type { Outcome } from '../outbox.ts';
+import { runInProcess } from '../run-process.ts';
+import type { WarehouseDriver, WarehouseKind } from '../warehouses/warehouse.ts';
+import type { Handler, WorkContext } from './handler.ts';
+
+export interface PipelineExecutionDependencies {
+  config: Pick<AgentConfig, 'runTimeLimitSeconds' | 'runMemoryMegabytes'>;
+  folders: Folders;
+  artifacts: ArtifactCache;
+  warehouses: Record<WarehouseKind, WarehouseDriver>;
+  log: Log;
+}
+
+/** setTimeout's own limit: 24 days. */
+const timerLimitMilliseconds = 2 ** 31 - 1;
+
+export function createPipelineExecutionHandler(dependencies: PipelineExecutionDependencies): Handler {
+  return async (work, context) => {
+    const seconds = Math.min(work.payload.timeLimitSeconds, dependencies.config.runTimeLimitSeconds);
+    const limit = new AbortController();
+    const timer = setTimeout(() => limit.abort(), Math.min(seconds * 1_000, timerLimitMilliseconds));
+    const kill = AbortSignal.any([context.kill, limit.signal]);
+    try {
+      return await run(work, { ...context, kill }, dependencies);
+    } catch (error) {
+      if (!limit.signal.aborted) throw error;
+      return {
+        status: 'FAILED',
+        message: `the run did not end within its time limit of ${seconds} s and was ended; its running step may have had effects`,
+      };
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+}
+
+async function run(
+  work: Parameters<Handler>[0],
+  context: WorkContext,
+  dependencies: PipelineExecutionDependencies,
+): Promise<Outcome> {
+  const { payload } = work;
+  const { folders, artifacts, warehouses, config, log } = dependencies;
+  const place = { projectId: payload.projectId, environmentName: payload.environmentName };
+  const driver = warehouses[payload.warehouse.kind];
+  if (!driver)
+    throw new Error(`this agent knows no warehouse of the kind ${JSON.stringify(payload.warehouse.kind)}`);
+  const before = AbortSignal.any([context.kill, context.cancel]);
+  const artifact = await artifacts
+    .acquire(payload.projectId, payload.artifactDigest, before)
+    .catch((error) => {
+      if (context.cancel.aborted && !context.kill.aborted) return undefined;
+      throw error;
+    });
+  if (!artifact) return { status: 'CANCELLED' };
+  try {
+    const filesFolder = await privateFolder(folders.files(place));
+    const warehouse = await driver.connect(place);
+    // The interrupt must not wait for the process: its statement runs in another one.
+    const interrupt = () => void warehouse.close();
+    context.kill.addEventListener('abort', interrupt);
+    try {
+      context.kill.throwIfAborted();
+      if (context.cancel.aborted) return { status: 'CANCELLED' };
+      context.started();
+      return await runInProcess({
+        request: {
+          pipelineExecutionId: payload.pipelineExecutionId,
+          ...place,
+          pipelineName: payload.pipelineName,
+          versionName: payload.versionName,
+          variables: payload.variables,
+          scalarVariables: payload.scalarVariables,
+          gridVariables: payload.gridVariables,
+        },
+        artifact,
+        filesFolder,
+        workFolder: folders.temporary,
+        memoryMegabytes: config.runMemoryMegabytes,
+        warehouse,
+        cancel: context.cancel,
+        kill: context.kill,
+        onStep: context.step,
+        // What a pipeline prints is its users' and may hold what they keep secret: it goes with the step, not into this log.
+        onLine: (line) => log.debug('run', { workId: work.workId, characters: line.length }),
+      });
+    } finally {
+      context.kill.removeEventListener('abort', interrupt);
+      await warehouse.close();
+    }
+  } finally {
+    artifact.release();
+  }
+}

@@ -1,0 +1,46 @@
+/** One claim of one work in this instance: from the claim until its handler has ended and the server knows how. */
+import type { Outcome, WorkKey } from './outbox.ts';
+
+/** Why a run is killed, and with it what is reported. */
+export type Kill =
+  | { report: 'nothing'; why: string }
+  | { report: 'completed'; outcome: Outcome }
+  | { report: 'released or failed'; why: string };
+
+export interface HeldWork extends WorkKey {
+  cancel: AbortController;
+  kill: AbortController;
+  killed: Kill | undefined;
+  started: boolean;
+  /** Its handler has ended. */
+  handled: boolean;
+  /** Its last report was taken or dropped. */
+  settled: boolean;
+  /** When a heartbeat that the server answered with `held` was sent. */
+  confirmedAt: number;
+}
+
+export function hold({ workId, epoch }: WorkKey, now: number): HeldWork {
+  return {
+    workId,
+    epoch,
+    cancel: new AbortController(),
+    kill: new AbortController(),
+    killed: undefined,
+    started: false,
+    handled: false,
+    settled: false,
+    confirmedAt: now,
+  };
+}
+
+export function failed(message: string): Extract<Kill, { report: 'completed' }> {
+  return { report: 'completed', outcome: { status: 'FAILED', message } };
+}
+
+/** What is reported of work whose handler ended with `outcome`. */
+export function endOf(killed: Kill | undefined, outcome: Outcome): Outcome {
+  if (!killed || killed.report === 'nothing') return outcome;
+  if (killed.report === 'completed') return killed.outcome;
+  return failed(`${killed.why} while the run was under way; its running step may have had effects`).outcome;
+}

@@ -1,0 +1,35 @@
+/** One JSON object a line on stdout. Callers log names, ids and reasons; never variables, SQL, tokens or secrets. */
+
+export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
+export type LogLevel = (typeof logLevels)[number];
+export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export interface Log {
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+}
+
+export function createLog(options: {
+  level: LogLevel;
+  write?: (line: string) => void;
+  now?: () => Date;
+}): Log {
+  const write = options.write ?? ((line: string) => process.stdout.write(line));
+  const now = options.now ?? (() => new Date());
+  const lowest = logLevels.indexOf(options.level);
+  const at = (level: LogLevel) => (message: string, fields?: LogFields) => {
+    if (logLevels.indexOf(level) < lowest) return;
+    write(`${JSON.stringify({ time: now().toISOString(), level, part: 'agent', message, ...fields })}\n`);
+  };
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+/** What a caught value says, for a message or a log line. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  // fetch hides the real reason (ECONNREFUSED …) in its cause.
+  const cause = error.cause instanceof Error ? `: ${error.cause.message}` : '';
+  return `${error.message}${cause}`;
+}

@@ -1,0 +1,88 @@
+/** The agent: entry. Opens no port; wires configuration, caches, warehouses and the session, and ends them in order. */
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { realpath } from 'node:fs/promises';
+import { ArtifactCache } from './artifact-cache.ts';
+import { type AgentConfig, ConfigError, loadConfig } from './config.ts';
+import { createControlPlane } from './control-plane.ts';
+import { lockFolder } from './folder-lock.ts';
+import { agentFolders, privateFolder } from './folders.ts';
+import { createHandlers } from './handlers/registry.ts';
+import { createLog, reasonOf } from './log.ts';
+import { Session } from './session.ts';
+import { createWarehouses } from './warehouses/registry.ts';
+
+/** How long the agent before this one may take to end; above its own bound. */
+const lockWaitMilliseconds = 30_000;
+
+/** Runs until it is told to stop. */
+async function main(config: AgentConfig): Promise<void> {
+  const log = createLog({ level: config.logLevel });
+  const stopping = stopSignal(config.endWithStdin);
+  const folders = agentFolders(await realpath(await privateFolder(config.folder)));
+  const lock = await lockFolder(folders.lock, lockWaitMilliseconds, stopping);
+  const warehouses = createWarehouses({
+    folders,
+    bounds: config.warehouse,
+    concurrency: config.concurrency,
+    log,
+  });
+  try {
+    await privateFolder(folders.temporary);
+    const controlPlane = createControlPlane(config);
+    const limitBytes = config.artifactCacheMegabytes * 1024 * 1024;
+    const artifacts = await ArtifactCache.open({ folders, limitBytes, source: controlPlane, log });
+    const session = new Session({
+      controlPlane,
+      handlers: createHandlers({ config, folders, artifacts, warehouses, log }),
+      instanceId: randomUUID(),
+      agentVersion: agentVersion(),
+      concurrency: config.concurrency,
+      shutdownSeconds: config.shutdownSeconds,
+      log,
+    });
+    log.info('agent started', { server: config.serverUrl, folder: folders.root, pid: process.pid });
+    const stop = () => void session.stop(String(stopping.reason));
+    stopping.addEventListener('abort', stop);
+    if (stopping.aborted) stop();
+    await session.run();
+  } finally {
+    await Promise.all(Object.values(warehouses).map((warehouse) => warehouse.close()));
+    await lock.release();
+  }
+  log.info('agent ended');
+}
+
+/** Aborted by SIGINT, SIGTERM or, when the agent is to end with its parent, the end of stdin. A second signal ends it at once. */
+function stopSignal(endWithStdin: boolean): AbortSignal {
+  const stopping = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(name, () => {
+      if (stopping.signal.aborted) process.exit(1);
+      stopping.abort(name);
+    });
+  }
+  if (endWithStdin) {
+    const gone = () => stopping.abort('stdin was closed');
+    process.stdin.on('end', gone).on('error', gone).resume();
+    // Whoever read our output may be gone too; to fail on that would leave no time to end in order.
+    for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined);
+  }
+  return stopping.signal;
+}
+
+function agentVersion(): string {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  return String(version);
+}
+
+try {
+  await main(loadConfig());
+  process.exit(0);
+} catch (error) {
+  // Told to stop while it waited for its folder.
+  if (error instanceof Error && error.name === 'AbortError') process.exit(0);
+  const reasons = error instanceof ConfigError ? error.message.split('\n') : [reasonOf(error)];
+  for (const reason of reasons) createLog({ level: 'error' }).error(reason);
+  process.exit(1);
+}

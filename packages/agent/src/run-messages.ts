@@ -1,0 +1,26 @@
+/** What the agent and the process of one run (`engine/child.ts`) say to each other over IPC. */
+import type { Step } from '@headgate/contract';
+import type { RunOutcome, RunRequest } from './engine/ports.ts';
+
+export interface RunStart {
+  /** The engine sets its own bounds. */
+  request: Omit<RunRequest, 'bounds'>;
+  artifactFolder: string;
+  artifactPaths: readonly string[];
+  filesFolder: string;
+}
+
+export type ToRun =
+  | { type: 'start'; start: RunStart }
+  | { type: 'cancel' }
+  | { type: 'answer'; id: number; value: unknown }
+  | { type: 'refusal'; id: number; message: string };
+
+export type FromRun =
+  /** Said every second: a process that does not is caught in an expression whose own bound failed. */
+  | { type: 'alive' }
+  | { type: 'execute'; id: number; sql: string }
+  | { type: 'query'; id: number; sql: string; maxRows: number }
+  | { type: 'step'; step: Step }
+  | { type: 'line'; line: string }
+  | { type: 'finished'; outcome: RunOutcome };

@@ -1,0 +1,172 @@
+/**
+ * The agent's side of one run's process: a process group of its own, bounded memory, and no rights on the file system but reading code
+ * and the artifact and using the files folder (Node's permission model). Its SQL passes through here.
+ */
+import { existsSync, realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Step } from '@headgate/contract';
+import { type Child, endingOf, startChild } from './child-process.ts';
+import type { RunOutcome, Warehouse } from './engine/ports.ts';
+import { reasonOf } from './log.ts';
+import type { FromRun, RunStart, ToRun } from './run-messages.ts';
+
+/** A run's process speaks every second, whatever its SQL does; silent for longer, it is caught in one long built-in of an expression. */
+const silenceMilliseconds = 15_000;
+const caught =
+  'an expression kept the run’s process busy for more than 15 s in one built-in function, and the process was killed: search or copy less at once';
+
+export interface RunOptions {
+  request: RunStart['request'];
+  artifact: { folder: string; paths: readonly string[] };
+  filesFolder: string;
+  /** The process's working directory and home. */
+  workFolder: string;
+  memoryMegabytes: number;
+  warehouse: Warehouse;
+  /** Graceful: the run ends after its running step. */
+  cancel: AbortSignal;
+  /** The whole process group is killed. */
+  kill: AbortSignal;
+  onStep(step: Step): void;
+  onLine(line: string): void;
+}
+
+/**
+ * Runs a pipeline in a process of its own. A process that dies is a run that FAILED, with a message that says how it died.
+ *
+ * @throws the reason of `kill`, once no process of the run is left.
+ */
+export async function runInProcess(options: RunOptions): Promise<RunOutcome> {
+  options.kill.throwIfAborted();
+  const child = startChild(new URL('./engine/child.ts', import.meta.url), {
+    execArgv: [
+      '--disable-warning=ExperimentalWarning',
+      `--max-old-space-size=${options.memoryMegabytes}`,
+      ...permissions(options),
+    ],
+    home: options.workFolder,
+  });
+  const cancel = () => send(child, { type: 'cancel' });
+  const kill = () => child.kill();
+  options.kill.addEventListener('abort', kill);
+  options.cancel.addEventListener('abort', cancel);
+  try {
+    const outcome = await converse(child, options);
+    options.kill.throwIfAborted();
+    return outcome;
+  } finally {
+    options.kill.removeEventListener('abort', kill);
+    options.cancel.removeEventListener('abort', cancel);
+  }
+}
+
+function converse(child: Child, options: RunOptions): Promise<RunOutcome> {
+  return new Promise((resolve) => {
+    let outcome: RunOutcome | undefined;
+    const watch = setInterval(() => {
+      if (performance.now() - heardAt < silenceMilliseconds) return;
+      outcome = { status: 'FAILED', message: caught };
+      child.kill();
+    }, 1_000);
+    let heardAt = performance.now();
+    child.process.on('message', (message: FromRun) => {
+      heardAt = performance.now();
+      if (message.type === 'alive') return;
+      if (message.type === 'step') options.onStep(message.step);
+      else if (message.type === 'line') options.onLine(message.line);
+      else if (message.type === 'finished') {
+        outcome = message.outcome;
+        // It has nothing left to do, and whatever it may have started ends with it.
+        child.kill();
+      } else void answer(child, options.warehouse, message);
+    });
+    child.process.once('error', (error) => {
+      clearInterval(watch);
+      resolve({ status: 'FAILED', message: `the run’s process could not be started: ${error.message}` });
+    });
+    child.process.once('exit', (code, signal) => {
+      clearInterval(watch);
+      child.kill();
+      resolve(
+        outcome ?? { status: 'FAILED', message: deathOf(child, code, signal, options.memoryMegabytes) },
+      );
+    });
+    send(child, {
+      type: 'start',
+      start: {
+        request: options.request,
+        artifactFolder: options.artifact.folder,
+        artifactPaths: options.artifact.paths,
+        filesFolder: options.filesFolder,
+      },
+    });
+    if (options.cancel.aborted) send(child, { type: 'cancel' });
+  });
+}
+
+async function answer(
+  child: Child,
+  warehouse: Warehouse,
+  message: Extract<FromRun, { id: number }>,
+): Promise<void> {
+  const { id } = message;
+  try {
+    const value =
+      message.type === 'execute'
+        ? await warehouse.execute(message.sql)
+        : await warehouse.query(message.sql, message.maxRows);
+    send(child, { type: 'answer', id, value });
+  } catch (error) {
+    send(child, { type: 'refusal', id, message: reasonOf(error) });
+  }
+}
+
+function send(child: Child, message: ToRun): void {
+  // A failed send means that the process is ending, which its exit tells.
+  if (child.process.connected) child.process.send(message, () => undefined);
+}
+
+function deathOf(
+  child: Child,
+  code: number | null,
+  signal: NodeJS.Signals | null,
+  memoryMegabytes: number,
+): string {
+  const said = child.stderrTail().trim();
+  if (/heap out of memory|heap limit/i.test(said)) {
+    return `the run needed more than ${memoryMegabytes} MB of memory and was ended: make its variables smaller, or raise HEADGATE_AGENT_RUN_MEMORY_MB of the agent`;
+  }
+  const last = said
+    .split('\n')
+    .findLast((line) => /error/i.test(line))
+    ?.trim();
+  return `the run’s process ${endingOf(code, signal)}${last ? ` (${last.slice(0, 500)})` : ''}; its running step may have had effects`;
+}
+
+function permissions(options: RunOptions): string[] {
+  const readable = [...codeFolders(), options.artifact.folder, options.filesFolder];
+  return [
+    '--permission',
+    ...readable.map((folder) => `--allow-fs-read=${folder}`),
+    `--allow-fs-write=${options.filesFolder}`,
+  ];
+}
+
+let folders: readonly string[] | undefined;
+
+/** Where the engine's modules lie: this package, those that it imports, and every `node_modules` that resolution looks into. */
+function codeFolders(): readonly string[] {
+  if (folders) return folders;
+  const own = dirname(dirname(realpathSync(fileURLToPath(import.meta.url))));
+  const found = new Set([own]);
+  for (const name of ['@headgate/contract', '@headgate/pipelines']) {
+    found.add(dirname(dirname(realpathSync(fileURLToPath(import.meta.resolve(name))))));
+  }
+  for (let folder = own; folder !== dirname(folder); folder = dirname(folder)) {
+    const modules = join(folder, 'node_modules');
+    if (existsSync(modules)) found.add(modules);
+  }
+  folders = [...found];
+  return folders;
+}

@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import type { Step } from '@headgate/contract';
+import { createControlPlane } from './control-plane.ts';
+import type { Handler, WorkContext } from './handlers/handler.ts';
+import { createLog } from './log.ts';
+import { Session } from './session.ts';
+import { FakeServer, testCredential } from './testing/fake-server.ts';
+
+const artifactDigest = 'a'.repeat(64);
+const quiet = createLog({ level: 'error', write: () => undefined });
+
+function step(name: string, message?: string): Step {
+  return {
+    stepId: randomUUID(),
+    pipelineRunId: randomUUID(),
+    name,
+    componentType: 'sql-script',
+    status: 'RUNNING',
+    startedAt: new Date().toISOString(),
+    ...(message === undefined ? {} : { message }),
+  };
+}
+
+/** Settles when the work is killed. */
+function killed(context: WorkContext): Promise<void> {
+  return new Promise((resolve) => context.kill.addEventListener('abort', () => resolve()));
+}
+
+describe('a session of the agent', { timeout: 60_000 }, () => {
+  let server: FakeServer;
+  let session: Session;
+  let running: Promise<void>;
+
+  function connect(handler: Handler, options: { concurrency?: number; shutdownSeconds?: number } = {}): void {
+    session = new Session({
+      controlPlane: createControlPlane({ serverUrl: server.url, ...testCredential }),
+      handlers: { 'pipeline-execution': handler },
+      instanceId: randomUUID(),
+      agentVersion: '0',
+      concurrency: options.concurrency ?? 2,
+      shutdownSeconds: options.shutdownSeconds ?? 2,
+      log: quiet,
+    });
+    running = session.run();
+  }
+
+  beforeEach(async () => {
+    server = await new FakeServer().start();
+  });
+  afterEach(async () => {
+    await session.stop('the test is over');
+    await running;
+    await server.stop();
+    assert.deepEqual(server.violations, []);
+  });
+
+  it('claims work, reports its progress in order and its end', async () => {
+    connect(async (_work, context) => {
+      context.started();
+      context.step(step('first', 'x'.repeat(20_000)));
+      context.step(step('second', 'with \0 and \ud800'));
+      return { status: 'SUCCESS' };
+    });
+    const workId = server.enqueue({ artifactDigest });
+    assert.deepEqual(await server.outcome(workId), { status: 'SUCCESS' });
+    const { reports, steps } = server.work(workId);
+    assert.deepEqual(reports, ['started', 'progress', 'completed']);
+    assert.deepEqual(
+      [...steps.values()].map(({ message }) => message?.length),
+      [10_000, 'with \0 and \ud800'.length],
+    );
+  });
+
+  it('claims no more than it has room for, and fills a place as soon as it is free', async () => {
+    server.claimWaitSeconds = 25;
+    const ends: (() => void)[] = [];
+    connect(
+      (_work, context) =>
+        new Promise((resolve) => {
+          context.started();
+          ends.push(() => resolve({ status: 'SUCCESS' }));
+        }),
+      { concurrency: 2 },
+    );
+    const works = [1, 2, 3].map(() => server.enqueue({ artifactDigest }));
+    const held = () => works.filter((workId) => server.work(workId).state === 'held');
+    await server.until(
+      () => works.filter((id) => server.work(id).reports.includes('started')).length === 2,
+      'two runs',
+    );
+    assert.equal(held().length, 2);
+    ends[0]?.();
+    await server.until(
+      () => works.every((id) => server.work(id).reports.includes('started')),
+      'the third run',
+    );
+    for (const end of ends) end();
+    await Promise.all(works.map((workId) => server.outcome(workId)));
+  });
+
+  it('ends work as FAILED with the message of what its handler throws', async () => {
+    connect(async () => {
+      throw new Error('the artifact is gone');
+    });
+    const workId = server.enqueue({ artifactDigest });
+    assert.deepEqual(await server.outcome(workId), { status: 'FAILED', message: 'the artifact is gone' });
+  });
+
+  it('passes a graceful cancel on and reports what the handler makes of it', async () => {
+    connect(async (_work, context) => {
+      context.started();
+      await new Promise((resolve) => context.cancel.addEventListener('abort', resolve));
+      return { status: 'CANCELLED', message: 'after the running step' };
+    });
+    const workId = server.enqueue({ artifactDigest });
+    await server.until(() => server.work(workId).reports.includes('started'), 'the start');
+    server.command(workId, 'cancel');
+    assert.deepEqual(await server.outcome(workId), {
+      status: 'CANCELLED',
+      message: 'after the running step',
+    });
+  });
+
+  it('kills at a forced cancel and reports CANCELLED, whatever the handler says', async () => {
+    connect(async (_work, context) => {
+      context.started();
+      await killed(context);
+      return { status: 'SUCCESS' };
+    });
+    const workId = server.enqueue({ artifactDigest });
+    await server.until(() => server.work(workId).reports.includes('started'), 'the start');
+    server.command(workId, 'force-cancel');
+    assert.equal((await server.outcome(workId)).status, 'CANCELLED');
+  });
+
+  it('kills work that someone else holds by now, and reports nothing more of it', async () => {
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    connect(async (_work, context) => {
+      context.started();
+      await killed(context);
+      end();
+      return { status: 'SUCCESS' };
+    });
+    const workId = server.enqueue({ artifactDigest });
+    await server.until(() => server.work(workId).reports.includes('started'), 'the start');
+    server.takeAway(workId);
+    await ended;
+    const next = server.enqueue({ artifactDigest });
+    await server.until(() => server.work(next).state === 'held', 'the next claim');
+    assert.deepEqual(server.work(workId).reports, ['started']);
+    server.command(next, 'force-cancel');
+    await server.outcome(next);
+  });
+
+  it('applies a report once whose answer was lost', async () => {
+    server.loseAnswers.set('/agent/v1/reports', 3);
+    connect(async (_work, context) => {
+      context.started();
+      context.step(step('only'));
+      return { status: 'SUCCESS' };
+    });
+    const workId = server.enqueue({ artifactDigest });
+    await server.outcome(workId);
+    await session.stop('all is said');
+    assert.deepEqual(server.work(workId).reports, ['started', 'progress', 'completed']);
+    assert.equal(server.loseAnswers.get('/agent/v1/reports'), 0);
+  });
+
+  it('lets work go on while the server is away, and reports its end when it is back', async () => {
+    let finish = () => {};
+    connect(
+      (_work, context) =>
+        new Promise((resolve) => {
+          context.started();
+          finish = () => resolve({ status: 'SUCCESS' });
+        }),
+    );
+    const workId = server.enqueue({ artifactDigest });
+    await server.until(() => server.work(workId).reports.includes('started'), 'the start');
+    await server.stop();
+    finish();
+    server.forgetTokens();
+    await server.start();
+    assert.deepEqual(await server.outcome(workId), { status: 'SUCCESS' });
+    await server.until(() => server.hellos > 1, 'another hello');
+  });
+
+  it('renews its token before it ends, and when it is refused', async () => {
+    server.tokenSeconds = 1;
+    connect(async () => ({ status: 'SUCCESS' }));
+    await server.outcome(server.enqueue({ artifactDigest }));
+    server.tokenSeconds = 1_800;
+    server.forgetTokens();
+    await server.outcome(server.enqueue({ artifactDigest }));
+  });
+
+  it('gives back what has not started when it stops, and fails what has', async () => {
+    const { promise: bothHeld, resolve: held } = Promise.withResolvers<void>();
+    let count = 0;
+    connect(async (work, context) => {
+      if (work.payload.environmentName === 'started') context.started();
+      count += 1;
+      if (count === 2) held();
+      await killed(context);
+      return { status: 'SUCCESS' };
+    });
+    const fresh = server.work(server.enqueue({ artifactDigest, environmentName: 'fresh' }));
+    const underWay = server.work(server.enqueue({ artifactDigest, environmentName: 'started' }));
+    await bothHeld;
+    await session.stop('the test says so');
+    await running;
+    assert.deepEqual(fresh.reports, ['released']);
+    assert.equal(underWay.outcome?.status, 'FAILED');
+    assert.match(underWay.outcome?.message ?? '', /the agent was stopped while the run was under way/);
+  });
+
+  it('fails one run whose progress the server cannot read, and reports the others', async () => {
+    connect(async (work, context) => {
+      context.started();
+      if (work.payload.environmentName === 'odd') {
+        context.step({ ...step('odd'), stepId: 'no uuid' });
+        await killed(context);
+      }
+      return { status: 'SUCCESS' };
+    });
+    const odd = server.enqueue({ artifactDigest, environmentName: 'odd' });
+    assert.match((await server.outcome(odd)).message ?? '', /the server refused the run’s progress/);
+    assert.deepEqual(await server.outcome(server.enqueue({ artifactDigest })), { status: 'SUCCESS' });
+    server.violations.length = 0;
+  });
+});

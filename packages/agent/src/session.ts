@@ -1,0 +1,317 @@
+/**
+ * One instance of the agent at its server: says hello, claims work as far as there is room, keeps its leases alive, obeys commands and reports.
+ * The server may be away for a while: runs go on, and reports wait.
+ */
+import { EventEmitter, once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  agentProtocolVersion,
+  type Command,
+  claimLimit,
+  type HelloResponse,
+  type WorkItem,
+  type WorkKind,
+} from '@headgate/contract';
+import { createBackoff } from './backoff.ts';
+import { type ControlPlane, mayPass } from './control-plane.ts';
+import type { Handler } from './handlers/handler.ts';
+import { endOf, failed, type HeldWork, hold, type Kill } from './held-work.ts';
+import { type Log, reasonOf } from './log.ts';
+import { nameOf, Outbox, type Outcome, type WorkKey } from './outbox.ts';
+
+/**
+ * A run that has not been confirmed for this many leases is ended: by then another agent may have been given the work. The server lets a
+ * silent holder come back within its own grace, so the first lease that passes is no reason to end a run.
+ */
+const unconfirmedLeases = 4;
+/** The part of the shutdown's bound in which runs may still finish; the rest is for the last reports. */
+const finishPart = 0.6;
+/** A claim that brought nothing new, sooner than this, is followed by this pause: commands are repeated until obeyed. */
+const pauseMilliseconds = 250;
+
+export interface SessionOptions {
+  controlPlane: ControlPlane;
+  handlers: Record<WorkKind, Handler>;
+  instanceId: string;
+  agentVersion: string;
+  concurrency: number;
+  shutdownSeconds: number;
+  log: Log;
+  /** Milliseconds of a clock that only moves forward. */
+  now?: () => number;
+}
+
+/** How the session of one instance runs is told above; `run` and `stop` are each called once. */
+export class Session {
+  readonly #options: SessionOptions;
+  readonly #held = new Map<string, HeldWork>();
+  readonly #outbox: Outbox;
+  readonly #stopping = new AbortController();
+  readonly #ending = new AbortController();
+  readonly #now: () => number;
+  #times: HelloResponse | undefined;
+  /** `freed`: some work is no longer held. */
+  readonly #events = new EventEmitter();
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
+    const { controlPlane, instanceId, log } = options;
+    this.#outbox = new Outbox({
+      send: (reports, signal) => controlPlane.report({ instanceId, reports }, signal),
+      onRefused: (key, { kind, detail }) => {
+        if (kind === 'lost') this.#kill(key, { report: 'nothing', why: detail });
+        else this.#kill(key, failed(`the server refused the run’s progress: ${detail}`));
+      },
+      onSettled: (key) => {
+        const work = this.#held.get(nameOf(key));
+        if (!work) return;
+        work.settled = true;
+        this.#free(work);
+      },
+      log,
+    });
+  }
+
+  /** Works until `stop`; settles when nothing is held any more or the shutdown's bound is reached. Never rejects. */
+  async run(): Promise<void> {
+    const sending = this.#outbox.run(this.#ending.signal);
+    await this.#hello();
+    await Promise.all([this.#claim(), this.#heartbeat(), sending]);
+  }
+
+  /** Claims nothing more, lets runs finish for a while, gives back or ends the rest, and sends the last reports: within the bound. */
+  async stop(reason: string): Promise<void> {
+    if (this.#stopping.signal.aborted) return;
+    const { log, shutdownSeconds } = this.#options;
+    log.info('stopping', { reason, held: this.#held.size });
+    this.#stopping.abort();
+    await this.#idle(shutdownSeconds * 1_000 * finishPart);
+    for (const work of this.#held.values())
+      this.#kill(work, { report: 'released or failed', why: 'the agent was stopped' });
+    await this.#idle(shutdownSeconds * 1_000 * (1 - finishPart));
+    if (this.#held.size > 0) log.warn('work is left to its lease', { held: this.#held.size });
+    this.#ending.abort();
+  }
+
+  async #hello(): Promise<void> {
+    const { controlPlane, instanceId, agentVersion, concurrency, handlers, log } = this.#options;
+    const body = {
+      protocolVersions: [agentProtocolVersion],
+      agentVersion,
+      instanceId,
+      abilities: Object.keys(handlers),
+      concurrency,
+    };
+    await this.#untilItSucceeds('hello', this.#stopping.signal, async (signal) => {
+      this.#times = await controlPlane.hello(body, signal);
+      const { name, agentId, serverVersion } = this.#times;
+      log.info('connected', { name, agentId, serverVersion, instanceId });
+    });
+  }
+
+  /** Tries again for as long as it takes: the server's absence is no reason to end. */
+  async #untilItSucceeds(
+    call: string,
+    signal: AbortSignal,
+    attempt: (signal: AbortSignal) => Promise<void>,
+  ): Promise<void> {
+    const backoff = createBackoff();
+    while (!signal.aborted) {
+      try {
+        return await attempt(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        const waitMilliseconds = Math.round(backoff.next());
+        const fields = { call, reason: reasonOf(error), waitMilliseconds };
+        if (mayPass(error)) this.#options.log.warn('the server does not answer; tried again', fields);
+        else this.#options.log.error('the server refuses this agent; tried again', fields);
+        await sleep(waitMilliseconds, undefined, { signal }).catch(() => undefined);
+      }
+    }
+  }
+
+  /** Waits until nothing is held, for `milliseconds` at most. */
+  async #idle(milliseconds: number): Promise<void> {
+    const signal = AbortSignal.timeout(milliseconds);
+    while (this.#held.size > 0 && !signal.aborted) {
+      await once(this.#events, 'freed', { signal }).catch(() => undefined);
+    }
+  }
+
+  async #claim(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      let away = false;
+      await this.#untilItSucceeds('claims', signal, async () => {
+        // A server that was away may be another one, or have forgotten this instance.
+        if (away) await this.#hello();
+        away = true;
+        const asked = this.#now();
+        const news = await this.#claimOnce(signal);
+        if (news || this.#now() - asked > pauseMilliseconds) return;
+        await sleep(pauseMilliseconds, undefined, { signal }).catch(() => undefined);
+      });
+    }
+  }
+
+  /** One long poll. Returns whether it brought work or a command that was not yet obeyed. */
+  async #claimOnce(signal: AbortSignal): Promise<boolean> {
+    const { controlPlane, instanceId, concurrency } = this.#options;
+    const max = Math.min(Math.max(0, concurrency - this.#held.size), claimLimit);
+    const freed = new AbortController();
+    const onFreed = () => freed.abort();
+    // A call that waits for commands only must not keep a place empty that becomes free.
+    if (max === 0) this.#events.once('freed', onFreed);
+    try {
+      const body = { instanceId, max, waitSeconds: this.#times?.claimWaitSeconds ?? 0 };
+      const { work, commands } = await controlPlane.claim(body, AbortSignal.any([signal, freed.signal]));
+      for (const item of work) this.#take(item);
+      return commands.filter((command) => this.#obey(command)).length > 0 || work.length > 0;
+    } catch (error) {
+      if (freed.signal.aborted) return true;
+      throw error;
+    } finally {
+      this.#events.off('freed', onFreed);
+    }
+  }
+
+  async #heartbeat(): Promise<void> {
+    const { signal } = this.#ending;
+    while (!signal.aborted) {
+      const seconds = this.#times?.heartbeatSeconds ?? 1;
+      await sleep(seconds * 1_000, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted || this.#held.size === 0) continue;
+      try {
+        await this.#beat(AbortSignal.any([signal, AbortSignal.timeout(this.#leaseMilliseconds)]));
+      } catch (error) {
+        if (!signal.aborted) this.#options.log.warn('no heartbeat', { reason: reasonOf(error) });
+      }
+      this.#endUnconfirmed();
+    }
+  }
+
+  async #beat(signal: AbortSignal): Promise<void> {
+    const { controlPlane, instanceId } = this.#options;
+    const asked = this.#now();
+    const mine = [...this.#held.values()].filter((work) => !work.settled);
+    const keys = mine.map(({ workId, epoch }) => ({ workId, epoch }));
+    if (keys.length === 0) return;
+    const { held } = await controlPlane.heartbeat({ instanceId, held: keys }, signal);
+    for (const { workId, epoch, state, command } of held) {
+      const key = { workId, epoch };
+      const work = this.#held.get(nameOf(key));
+      if (!work) continue;
+      if (state === 'lost') {
+        this.#kill(work, { report: 'nothing', why: 'the server gave it to another holder, or ended it' });
+        continue;
+      }
+      work.confirmedAt = asked;
+      if (command) this.#obey({ ...key, command });
+    }
+  }
+
+  get #leaseMilliseconds(): number {
+    return (this.#times?.leaseSeconds ?? 30) * 1_000;
+  }
+
+  #endUnconfirmed(): void {
+    const bound = this.#leaseMilliseconds * unconfirmedLeases;
+    for (const work of this.#held.values()) {
+      if (this.#now() - work.confirmedAt < bound) continue;
+      this.#kill(
+        work,
+        failed(
+          `the agent had no contact with the server for ${Math.round(bound / 1_000)} s and ended the run`,
+        ),
+      );
+    }
+  }
+
+  #take(item: WorkItem): void {
+    const key = { workId: item.workId, epoch: item.epoch };
+    if (this.#held.has(nameOf(key))) return;
+    const work = hold(key, this.#now());
+    this.#held.set(nameOf(key), work);
+    this.#outbox.open(key);
+    this.#options.log.info('work claimed', { ...key, kind: item.kind });
+    void this.#handle(item, work);
+  }
+
+  async #handle(item: WorkItem, work: HeldWork): Promise<void> {
+    const outcome = await this.#outcomeOf(item, work);
+    work.handled = true;
+    const { workId, epoch, killed } = work;
+    const { log } = this.#options;
+    if (killed?.report === 'nothing') {
+      log.warn('work given up', { workId, epoch, reason: killed.why });
+    } else if (killed?.report === 'released or failed' && !work.started) {
+      log.info('work given back', { workId, epoch });
+      this.#outbox.end(work, { type: 'released', reason: killed.why });
+    } else {
+      const reported = endOf(killed, outcome);
+      log.info('work ended', { workId, epoch, status: reported.status });
+      this.#start(work);
+      this.#outbox.end(work, { type: 'completed', outcome: reported });
+    }
+    this.#free(work);
+  }
+
+  async #outcomeOf(item: WorkItem, work: HeldWork): Promise<Outcome> {
+    const handler: Handler | undefined = this.#options.handlers[item.kind];
+    if (!handler) return failed(`this agent knows no work of the kind ${JSON.stringify(item.kind)}`).outcome;
+    try {
+      return await handler(item, {
+        started: () => this.#start(work),
+        step: (step) => {
+          if (!work.killed) this.#outbox.step(work, step);
+        },
+        cancel: work.cancel.signal,
+        kill: work.kill.signal,
+      });
+    } catch (error) {
+      return { status: 'FAILED', message: reasonOf(error) };
+    }
+  }
+
+  #start(work: HeldWork): void {
+    if (work.started) return;
+    work.started = true;
+    this.#outbox.started(work);
+  }
+
+  /** Returns whether the command was news. */
+  #obey({ command, ...key }: Command): boolean {
+    const work = this.#held.get(nameOf(key));
+    if (!work || work.handled || work.killed) return false;
+    if (command === 'cancel') {
+      const news = !work.cancel.signal.aborted;
+      work.cancel.abort();
+      return news;
+    }
+    return this.#kill(work, {
+      report: 'completed',
+      outcome: {
+        status: 'CANCELLED',
+        message: 'the run was ended by force; its running step may have had effects',
+      },
+    });
+  }
+
+  /** Returns whether this is what kills it: the first reason counts. */
+  #kill(key: WorkKey, kill: Kill): boolean {
+    const work = this.#held.get(nameOf(key));
+    if (!work || work.killed) return false;
+    work.killed = kill;
+    work.kill.abort(new Error('the run was ended'));
+    if (kill.report === 'nothing') this.#outbox.drop(work);
+    return true;
+  }
+
+  /** The place is free, and the lease not kept any longer, once the handler has ended and the server knows how. */
+  #free(work: HeldWork): void {
+    if (!work.handled || !work.settled) return;
+    this.#held.delete(nameOf(work));
+    this.#events.emit('freed');
+  }
+}

@@ -1,0 +1,116 @@
+/** The agent's side of one DuckDB process: starts it, speaks with it, notices its death. */
+import { type Child, endingOf, startChild } from '../child-process.ts';
+import type { DatabaseMessage, DatabaseRequest, DatabaseSettings } from './duckdb-messages.ts';
+
+const startTimeoutMilliseconds = 20_000;
+const endTimeoutMilliseconds = 6_000;
+
+interface Waiting {
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
+
+type Numbered = Exclude<DatabaseRequest, { type: 'start' | 'end' }>;
+type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never;
+
+export class DatabaseProcess {
+  /** Rejects, in the user's words, when the database cannot be opened. */
+  readonly opened: Promise<void>;
+  /** Settles when the process is gone, however. */
+  readonly ended: Promise<void>;
+  readonly #child: Child;
+  readonly #waiting = new Map<number, Waiting>();
+  #lastId = 0;
+  #death: Error | undefined;
+
+  constructor(settings: DatabaseSettings, concurrency: number) {
+    this.#child = startChild(new URL('./duckdb-process.ts', import.meta.url), {
+      execArgv: ['--disable-warning=ExperimentalWarning'],
+      // DuckDB's statements block a thread of libuv each.
+      environment: { UV_THREADPOOL_SIZE: String(Math.min(1024, concurrency + 4)) },
+      home: settings.temporaryFolder,
+    });
+    const { process: child } = this.#child;
+    this.ended = new Promise((resolve) => {
+      const gone = (how: string) => {
+        this.#die(how);
+        resolve();
+      };
+      child.once('exit', (code, signal) => gone(endingOf(code, signal)));
+      child.once('error', (error) => gone(`could not be started: ${error.message}`));
+    });
+    this.opened = this.#start(settings);
+    // Whoever waits for it gets the error; nobody may.
+    this.opened.catch(() => undefined);
+  }
+
+  get alive(): boolean {
+    return this.#death === undefined;
+  }
+
+  /** @throws Error with DuckDB's own message, or one that says what became of the process. */
+  async ask(request: WithoutId<Numbered>): Promise<unknown> {
+    if (this.#death) throw this.#death;
+    const id = ++this.#lastId;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      this.#send({ ...request, id } as Numbered);
+    });
+  }
+
+  /** Ends in order (the database is checkpointed), or is killed at the bound. */
+  async end(): Promise<void> {
+    if (!this.alive) return;
+    this.#send({ type: 'end' });
+    const bound = setTimeout(() => this.#child.kill(), endTimeoutMilliseconds);
+    await this.ended;
+    clearTimeout(bound);
+  }
+
+  kill(): void {
+    this.#child.kill();
+  }
+
+  #start(settings: DatabaseSettings): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const bound = setTimeout(() => {
+        this.kill();
+        reject(new Error(`the warehouse did not open within ${startTimeoutMilliseconds / 1_000} s`));
+      }, startTimeoutMilliseconds);
+      const settle = (error?: Error) => {
+        clearTimeout(bound);
+        if (error) reject(error);
+        else resolve();
+      };
+      this.#child.process.on('message', (message: DatabaseMessage) => {
+        if (message.type === 'ready') settle();
+        else if (message.type === 'failed') {
+          settle(new Error(`the warehouse cannot be opened: ${message.message}`));
+          this.kill();
+        } else this.#settle(message);
+      });
+      void this.ended.then(() => settle(this.#death));
+      this.#send({ type: 'start', settings });
+    });
+  }
+
+  #settle(message: Extract<DatabaseMessage, { id: number }>): void {
+    const waiting = this.#waiting.get(message.id);
+    this.#waiting.delete(message.id);
+    if (message.type === 'answer') waiting?.resolve(message.value);
+    else waiting?.reject(new Error(message.message));
+  }
+
+  #send(request: DatabaseRequest): void {
+    // A failed send means that the process is ending: its exit answers all who wait.
+    this.#child.process.send(request, () => undefined);
+  }
+
+  #die(how: string): void {
+    if (this.#death) return;
+    const said = this.#child.stderrTail().trim().split('\n').at(-1);
+    this.#death = new Error(`the warehouse’s process ${how}${said ? ` (${said})` : ''}; run it again`);
+    for (const waiting of this.#waiting.values()) waiting.reject(this.#death);
+    this.#waiting.clear();
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * The process of one DuckDB database: entry, started by `duckdb.ts`. A crash, or memory gone wild, takes this process and not the agent.
+ * It ends when told to, or when the agent that started it is gone.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { reasonOf } from '../log.ts';
+import { checkHealth, openConfined } from './duckdb-confinement.ts';
+import type { DatabaseMessage, DatabaseRequest, DatabaseSettings } from './duckdb-messages.ts';
+import { execute, query } from './duckdb-statement.ts';
+
+/** How long to wait for the process of an agent that was killed to let go of the file. */
+const openTimeoutMilliseconds = 15_000;
+const endTimeoutMilliseconds = 5_000;
+
+/** Statements of one connection run in turn; `closed` refuses those that still wait. */
+interface Session {
+  connection: DuckDBConnection;
+  turn: Promise<unknown>;
+  closed: boolean;
+}
+
+const sessions = new Map<number, Session>();
+let instance: DuckDBInstance | undefined;
+
+function send(message: DatabaseMessage): void {
+  if (process.connected) process.send?.(message);
+}
+
+async function start(settings: DatabaseSettings): Promise<void> {
+  const deadline = performance.now() + openTimeoutMilliseconds;
+  for (;;) {
+    try {
+      instance = await openConfined(settings);
+      return send({ type: 'ready' });
+    } catch (error) {
+      const held = /lock/i.test(reasonOf(error));
+      if (!held || performance.now() > deadline) return send({ type: 'failed', message: reasonOf(error) });
+      await sleep(100);
+    }
+  }
+}
+
+async function answer(request: Exclude<DatabaseRequest, { type: 'start' | 'end' }>): Promise<unknown> {
+  if (request.type === 'open') return open(request.connection);
+  const session = sessions.get(request.connection);
+  if (!session) throw new Error('this connection to the warehouse is closed');
+  if (request.type === 'close') return close(request.connection, session);
+  const mine: Promise<unknown> = session.turn.then((): Promise<unknown> => {
+    if (session.closed) throw new Error('this connection to the warehouse is closed');
+    return request.type === 'execute'
+      ? execute(session.connection, request.sql)
+      : query(session.connection, request.sql, request.maxRows);
+  });
+  session.turn = mine.catch(() => undefined);
+  return mine;
+}
+
+async function open(id: number): Promise<void> {
+  if (!instance) throw new Error('the warehouse is not open');
+  const connection = await instance.connect();
+  try {
+    await checkHealth(connection);
+  } catch (error) {
+    connection.closeSync();
+    throw error;
+  }
+  sessions.set(id, { connection, turn: Promise.resolve(), closed: false });
+}
+
+/** Interrupts again and again: an interrupt between two statements is lost on DuckDB. */
+async function close(id: number, session: Session): Promise<void> {
+  session.closed = true;
+  const interrupting = setInterval(() => session.connection.interrupt(), 50);
+  session.connection.interrupt();
+  await session.turn;
+  clearInterval(interrupting);
+  session.connection.closeSync();
+  sessions.delete(id);
+}
+
+async function end(): Promise<void> {
+  // A statement that does not heed its interrupt must not keep the process alive.
+  setTimeout(() => process.kill(process.pid, 'SIGKILL'), endTimeoutMilliseconds).unref();
+  await Promise.all([...sessions].map(([id, session]) => close(id, session)));
+  instance?.closeSync();
+  process.exit(0);
+}
+
+process.on('disconnect', () => void end());
+process.on('message', (request: DatabaseRequest) => {
+  if (request.type === 'start') return void start(request.settings);
+  if (request.type === 'end') return void end();
+  answer(request).then(
+    (value) => send({ type: 'answer', id: request.id, value }),
+    (error: unknown) => send({ type: 'refusal', id: request.id, message: reasonOf(error) }),
+  );
+});

@@ -1,0 +1,131 @@
+/** Running one statement or query on a DuckDB connection, and its values as JavaScript's. */
+import {
+  type DuckDBConnection,
+  DuckDBDecimalValue,
+  type DuckDBPreparedStatement,
+  DuckDBTimestampTZValue,
+  DuckDBTimestampValue,
+  type DuckDBType,
+  type DuckDBValue,
+  JsonDuckDBValueConverter,
+  ResultReturnType,
+  StatementType,
+} from '@duckdb/node-api';
+import { refuseForbidden } from './duckdb-confinement.ts';
+
+/** Bytes of text that one query may return. */
+const resultLimit = 64 * 1024 * 1024;
+
+/** Runs what `sql` holds in order and counts the rows of its last statement: changed, made or returned. */
+export async function execute(connection: DuckDBConnection, sql: string): Promise<{ rowCount: number }> {
+  let rowCount = 0;
+  await eachStatement(connection, sql, async (statement) => {
+    rowCount = await runAndCount(statement);
+  });
+  return { rowCount };
+}
+
+/**
+ * Runs one query, row by row, so that a result that is too large is refused before it fills the memory.
+ *
+ * @throws Error when there are more than `maxRows` rows or the values exceed 64 MiB.
+ */
+export async function query(
+  connection: DuckDBConnection,
+  sql: string,
+  maxRows: number,
+): Promise<{ columns: string[]; rows: unknown[][] }> {
+  let answer: { columns: string[]; rows: unknown[][] } = { columns: [], rows: [] };
+  await eachStatement(connection, sql, async (statement) => {
+    answer = await readRows(statement, maxRows);
+  });
+  return answer;
+}
+
+async function eachStatement(
+  connection: DuckDBConnection,
+  sql: string,
+  run: (statement: DuckDBPreparedStatement) => Promise<void>,
+): Promise<void> {
+  const statements = await connection.extractStatements(sql);
+  if (statements.count === 0) throw new Error('there is no statement in this SQL');
+  for (let index = 0; index < statements.count; index++) {
+    // Prepared one by one: a statement may need the table that the one before it makes.
+    const statement = await statements.prepare(index);
+    try {
+      refuseForbidden(statement.statementType);
+      await run(statement);
+    } finally {
+      statement.destroySync();
+    }
+  }
+}
+
+async function runAndCount(statement: DuckDBPreparedStatement): Promise<number> {
+  const result = await statement.stream();
+  if (result.returnType === ResultReturnType.CHANGED_ROWS) return result.rowsChanged;
+  const countsItself =
+    result.returnType === ResultReturnType.NOTHING && statement.statementType === StatementType.CREATE;
+  let rowCount = 0;
+  for (
+    let chunk = await result.fetchChunk();
+    chunk && chunk.rowCount > 0;
+    chunk = await result.fetchChunk()
+  ) {
+    // CREATE TABLE … AS answers one row with the number of rows made.
+    if (countsItself) return chunk.columnCount > 0 ? Number(chunk.getColumnValues(0)[0] ?? 0) : 0;
+    rowCount += chunk.rowCount;
+  }
+  return result.returnType === ResultReturnType.QUERY_RESULT ? rowCount : 0;
+}
+
+async function readRows(statement: DuckDBPreparedStatement, maxRows: number) {
+  const result = await statement.stream();
+  const columns = result.deduplicatedColumnNames();
+  const types = result.columnTypes();
+  const rows: unknown[][] = [];
+  let size = 0;
+  for (
+    let chunk = await result.fetchChunk();
+    chunk && chunk.rowCount > 0;
+    chunk = await result.fetchChunk()
+  ) {
+    for (const row of chunk.getRows()) {
+      if (rows.length === maxRows) {
+        throw new Error(`the query returns more than ${maxRows} rows: add a filter or a LIMIT`);
+      }
+      const values = row.map((value, column) => toJavaScript(value, types[column] as DuckDBType));
+      for (const value of values) size += typeof value === 'string' ? value.length : 8;
+      if (size > resultLimit) {
+        throw new Error(
+          `the query returns more than ${resultLimit} bytes: select fewer columns, or add a filter or a LIMIT`,
+        );
+      }
+      rows.push(values);
+    }
+  }
+  return { columns, rows };
+}
+
+/**
+ * A whole number or decimal is a number when a double holds it exactly and its own digits otherwise; a date or time is ISO 8601;
+ * a list, struct or map is JSON.
+ */
+export function toJavaScript(value: DuckDBValue, type: DuckDBType): string | number | boolean | null {
+  if (value === null || typeof value === 'boolean' || typeof value === 'string') return value;
+  if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
+  if (typeof value === 'bigint') {
+    const number = Number(value);
+    return Number.isSafeInteger(number) ? number : value.toString();
+  }
+  if (value instanceof DuckDBDecimalValue) {
+    const text = value.toString();
+    return text.replace(/\D/g, '').length <= 15 ? Number(text) : text;
+  }
+  if (value instanceof DuckDBTimestampTZValue && value.isFinite) {
+    return new Date(Number(value.micros / 1000n)).toISOString();
+  }
+  if (value instanceof DuckDBTimestampValue) return value.toString().replace(' ', 'T');
+  const json = JsonDuckDBValueConverter(value, type, JsonDuckDBValueConverter);
+  return typeof json === 'object' && json !== null ? JSON.stringify(json) : String(json);
+}

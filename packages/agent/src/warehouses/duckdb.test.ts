@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { agentFolders, removeTree } from '../folders.ts';
+import { createLog } from '../log.ts';
+import { createDuckdbDriver } from './duckdb.ts';
+import type { WarehouseConnection, WarehouseDriver } from './warehouse.ts';
+
+const place = { projectId: '11111111-1111-4111-8111-111111111111', environmentName: 'dev' };
+const root = realpathSync(mkdtempSync(join(tmpdir(), 'headgate-duckdb-')));
+const folders = agentFolders(root);
+const artifact = join(folders.projectArtifacts(place.projectId), 'digest', 'files');
+
+function driverWith(idleSeconds: number): WarehouseDriver {
+  return createDuckdbDriver({
+    folders,
+    bounds: { memoryMegabytes: 256, threads: 2, temporaryMegabytes: 64, idleSeconds },
+    concurrency: 4,
+    log: createLog({ level: 'error' }),
+  });
+}
+
+/** The processes below this one that have this database open. */
+function databaseProcesses(): number[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return pids.map(Number).filter((pid) => {
+    try {
+      const files = readdirSync(`/proc/${pid}/fd`).map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`));
+      return files.includes(folders.database(place));
+    } catch {
+      return false;
+    }
+  });
+}
+
+describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
+  let driver: WarehouseDriver;
+  let warehouse: WarehouseConnection;
+
+  before(async () => {
+    mkdirSync(artifact, { recursive: true });
+    writeFileSync(join(artifact, 'towns.csv'), 'name,people\nUlm,126000\nJena,111000\n');
+    writeFileSync(join(root, 'credential.json'), '{"clientSecret":"canary"}');
+    driver = driverWith(60);
+    warehouse = await driver.connect(place);
+  });
+  after(async () => {
+    await driver.close();
+    await removeTree(root);
+  });
+
+  it('loads a file of the artifact, and counts the rows of each kind of statement', async () => {
+    const file = join(artifact, 'towns.csv');
+    const made = await warehouse.execute(`create table towns as select * from read_csv('${file}')`);
+    assert.equal(made.rowCount, 2);
+    assert.equal((await warehouse.execute('update towns set people = people + 1')).rowCount, 2);
+    assert.equal((await warehouse.execute(`delete from towns where name = 'Ulm'`)).rowCount, 1);
+    assert.equal((await warehouse.execute('select * from towns')).rowCount, 1);
+    assert.equal((await warehouse.execute('create table empty (a int)')).rowCount, 0);
+    assert.equal(
+      (await warehouse.execute(`insert into empty values (1); insert into empty values (2), (3)`)).rowCount,
+      2,
+    );
+  });
+
+  it('writes and reads Parquet in the files folder of its environment', async () => {
+    const file = join(folders.files(place), 'out.parquet');
+    assert.equal(
+      (await warehouse.execute(`copy (select 1 as a union all select 2) to '${file}'`)).rowCount,
+      2,
+    );
+    assert.deepEqual(await warehouse.query(`select sum(a) as total from '${file}'`, 10), {
+      columns: ['total'],
+      rows: [[3]],
+    });
+  });
+
+  it('gives values as JavaScript’s', async () => {
+    const { columns, rows } = await warehouse.query(
+      `select true, 9007199254740991, 9007199254740993, 1.50::decimal(10,2), 12345678901234567.89::decimal(20,2), 'x', null,
+        date '2024-02-29', timestamp '2024-02-29 12:30:00', timestamptz '2024-02-29 12:30:00+02', 'nan'::double, [1, 2], {'a': 1}`,
+      1,
+    );
+    assert.equal(columns.length, 13);
+    assert.deepEqual(rows, [
+      [
+        true,
+        9007199254740991,
+        '9007199254740993',
+        1.5,
+        '12345678901234567.89',
+        'x',
+        null,
+        '2024-02-29',
+        '2024-02-29T12:30:00',
+        '2024-02-29T10:30:00.000Z',
+        'NaN',
+        '[1,2]',
+        '{"a":1}',
+      ],
+    ]);
+  });
+
+  it('refuses a result of more rows than asked for, however large, and works on', async () => {
+    await assert.rejects(warehouse.query('select * from range(100000000000)', 1000), /more than 1000 rows/);
+    assert.equal((await warehouse.query('select * from range(1000)', 1000)).rows.length, 1000);
+  });
+
+  it('reads and writes nothing outside its folders', async () => {
+    const outside = [
+      `select * from read_text('/etc/passwd')`,
+      `select * from read_text('${artifact}/../../../../../../etc/passwd')`,
+      `select * from read_text('${root}/credential.json')`,
+      `select * from read_text('/proc/self/environ')`,
+      `select * from glob('/etc/*')`,
+      `select * from sniff_csv('/etc/passwd')`,
+      `create table stolen as select * from read_csv('/etc/passwd')`,
+      `copy (select 1) to '${root}/out.csv'`,
+      `copy (select 1) to '${folders.files(place)}/../out.csv'`,
+      `copy (select 1) to '${folders.files({ ...place, environmentName: 'dev2' })}/out.csv'`,
+      `export database '${root}/out'`,
+      `select * from 'https://127.0.0.1/x.csv'`,
+      `select * from read_text('${folders.database({ ...place, environmentName: 'prod' })}')`,
+    ];
+    for (const sql of outside) {
+      await assert.rejects(warehouse.execute(sql), /disabled by configuration|httpfs to be loaded/, sql);
+    }
+    assert.deepEqual(readdirSync(root).includes('out.csv'), false);
+  });
+
+  it('loads no extension, attaches no other database, changes no setting, hides no statement', async () => {
+    const files = folders.files(place);
+    const refused: [string, RegExp][] = [
+      ['install httpfs', /not allowed/],
+      ['load httpfs', /not allowed/],
+      [`attach '${files}/other.duckdb' as other`, /not allowed/],
+      [`attach ':memory:' as other`, /not allowed/],
+      ['detach dev', /not allowed/],
+      [`select 1; attach ':memory:' as other`, /not allowed/],
+      [`prepare hidden as attach ':memory:' as other`, /syntax error/],
+      ['prepare hidden as select 1', /not allowed/],
+      ['execute hidden', /./],
+      ['explain analyze detach dev', /./],
+      ['pragma enable_profiling', /not allowed/],
+      ['set threads = 64', /locked/],
+      [`set memory_limit = '64GB'`, /locked/],
+      ['set enable_external_access = true', /./],
+      [`set allowed_directories = ['/']`, /./],
+      ['reset lock_configuration', /locked/],
+      [`set home_directory = '/'`, /locked/],
+      [`select getenv('HOME')`, /does not exist/],
+      [`create persistent secret s (type http, bearer_token 'x')`, /./],
+    ];
+    for (const [sql, message] of refused) await assert.rejects(warehouse.execute(sql), message, sql);
+    const attached = await warehouse.query(
+      'select database_name from duckdb_databases() where not internal',
+      10,
+    );
+    assert.deepEqual(attached.rows, [['dev']]);
+  });
+
+  it('has JSON, Parquet and time zones without the network', async () => {
+    writeFileSync(join(artifact, 'towns.json'), '[{"name":"Ulm"}]');
+    const { rows } = await warehouse.query(
+      `select name, (timestamptz '2024-01-01 00:00:00Z' at time zone 'Asia/Tokyo')::varchar from read_json('${artifact}/towns.json')`,
+      1,
+    );
+    assert.deepEqual(rows, [['Ulm', '2024-01-01 09:00:00']]);
+  });
+
+  it('passes no environment of the agent to its process', () => {
+    const [pid] = databaseProcesses();
+    const environment = execFileSync('cat', [`/proc/${pid}/environ`], { encoding: 'utf8' }).split('\0');
+    const names = environment.map((entry) => entry.split('=')[0]).filter(Boolean);
+    const expected = [
+      'HOME',
+      'LANG',
+      'NODE_CHANNEL_FD',
+      'NODE_CHANNEL_SERIALIZATION_MODE',
+      'TMPDIR',
+      'TZ',
+      'UV_THREADPOOL_SIZE',
+    ];
+    assert.deepEqual(names.sort(), expected);
+  });
+
+  it('ends a statement that never ends when its connection is closed, and only that one', async () => {
+    const other = await driver.connect(place);
+    const endless = other.execute('select count(*) from range(1000000000) a, range(1000000) b');
+    const queued = other.execute('create table never (a int)');
+    const ended = Promise.all([assert.rejects(endless, /Interrupted/i), assert.rejects(queued, /closed/)]);
+    // A first answer says that the endless one has had its turn to begin.
+    await warehouse.query('select 1', 1);
+    await other.close();
+    await ended;
+    await assert.rejects(other.execute('select 1'), /closed/);
+    assert.equal((await warehouse.query('select 2', 1)).rows[0]?.[0], 2);
+  });
+
+  it('says what became of a process that died, and starts another for the next statement', async () => {
+    const endless = warehouse.execute('select count(*) from range(1000000000) a, range(1000000) b');
+    const [pid] = databaseProcesses();
+    process.kill(pid as number, 'SIGKILL');
+    await assert.rejects(endless, /was killed by SIGKILL/);
+    assert.equal((await warehouse.query('select count(*) from towns', 1)).rows[0]?.[0], 1);
+  });
+
+  it('starts anew when a statement has broken the database for everybody', async () => {
+    const breaking = `select * from enable_logging(storage = 'file', storage_path = '/nonexistent/logs')`;
+    await warehouse.execute(breaking).catch(() => undefined);
+    await assert.rejects(
+      warehouse.execute('select 1'),
+      'the database is not broken: this test shows nothing',
+    );
+    const next = await driver.connect(place);
+    assert.equal((await next.query('select count(*) from towns', 1)).rows[0]?.[0], 1);
+    await next.close();
+  });
+
+  it('says why a database cannot be opened', async () => {
+    const broken = { ...place, environmentName: 'broken' };
+    writeFileSync(folders.database(broken), 'this is no database'.repeat(1000));
+    await assert.rejects(driver.connect(broken), /the warehouse cannot be opened: .*not a valid DuckDB/s);
+  });
+
+  it('ends its process when nothing has used it for a while', async () => {
+    const idle = { ...place, environmentName: 'Idle — Umgebung' };
+    const brief = driverWith(1);
+    const connection = await brief.connect(idle);
+    await connection.execute('create table kept as select 1 as a');
+    await connection.close();
+    // Its write-ahead log is gone once the process has ended in order.
+    const wal = `${folders.database(idle)}.wal`;
+    assert.equal(existsSync(wal), true);
+    const deadline = Date.now() + 10_000;
+    while (existsSync(wal) && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.equal(existsSync(wal), false);
+    const again = await brief.connect(idle);
+    assert.equal((await again.execute('select * from kept')).rowCount, 1);
+    await brief.close();
+  });
+});

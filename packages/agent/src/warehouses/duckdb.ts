@@ -1,0 +1,155 @@
+/**
+ * DuckDB: one database file and one process an environment, opened on demand, ended when idle, started again when it died.
+ * The confinement of what runs there is `duckdb-confinement.ts`.
+ */
+import { mkdir, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { type EnvironmentPlace, privateFolder } from '../folders.ts';
+import { reasonOf } from '../log.ts';
+import { DatabaseProcess } from './duckdb-database.ts';
+import type { WarehouseConnection, WarehouseDriver, WarehouseSettings } from './warehouse.ts';
+
+const closeTimeoutMilliseconds = 10_000;
+
+export function createDuckdbDriver(settings: WarehouseSettings): WarehouseDriver {
+  const environments = new Map<string, EnvironmentDatabase>();
+  return {
+    async connect(place) {
+      const key = settings.folders.database(place);
+      let environment = environments.get(key);
+      if (!environment) {
+        environment = new EnvironmentDatabase(place, settings);
+        environments.set(key, environment);
+      }
+      return environment.connect();
+    },
+    async close() {
+      await Promise.all([...environments.values()].map((environment) => environment.close()));
+    },
+  };
+}
+
+class EnvironmentDatabase {
+  readonly #place: EnvironmentPlace;
+  readonly #settings: WarehouseSettings;
+  #process: Promise<DatabaseProcess> | undefined;
+  #lastConnection = 0;
+  readonly #open = new Set<number>();
+  #idle: NodeJS.Timeout | undefined;
+
+  constructor(place: EnvironmentPlace, settings: WarehouseSettings) {
+    this.#place = place;
+    this.#settings = settings;
+  }
+
+  /** The connection outlives a death of the process: its next statement opens a new one, without what the session had set. */
+  async connect(): Promise<WarehouseConnection> {
+    const connection = ++this.#lastConnection;
+    this.#open.add(connection);
+    clearTimeout(this.#idle);
+    let database: DatabaseProcess | undefined;
+    const opened = async (): Promise<DatabaseProcess> => {
+      if (!this.#open.has(connection)) throw new Error('this connection to the warehouse is closed');
+      if (!database?.alive) database = await this.#openOn(connection);
+      return database;
+    };
+    try {
+      await opened();
+    } catch (error) {
+      this.#forget(connection);
+      throw error;
+    }
+    return {
+      execute: async (sql) =>
+        (await (await opened()).ask({ type: 'execute', connection, sql })) as { rowCount: number },
+      query: async (sql, maxRows) =>
+        (await (await opened()).ask({ type: 'query', connection, sql, maxRows })) as {
+          columns: string[];
+          rows: unknown[][];
+        },
+      close: async () => {
+        if (!this.#open.has(connection)) return;
+        this.#forget(connection);
+        if (database?.alive) await this.#closeOn(database, connection);
+      },
+    };
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#idle);
+    const running = this.#process;
+    if (!running) return;
+    // Whoever comes next waits for the end, for only one process at a time can have the file.
+    this.#process = running.then(async (database) => {
+      await database.end();
+      return database;
+    });
+    await this.#process.catch(() => undefined);
+  }
+
+  /** A database that no longer answers a trivial query is started anew, once. */
+  async #openOn(connection: number): Promise<DatabaseProcess> {
+    const first = await this.#running();
+    try {
+      await first.ask({ type: 'open', connection });
+      return first;
+    } catch (error) {
+      this.#settings.log.warn('the warehouse is started again', { ...this.#place, reason: reasonOf(error) });
+      await first.end();
+      const second = await this.#running();
+      await second.ask({ type: 'open', connection });
+      return second;
+    }
+  }
+
+  /** A statement that does not heed its interrupt is ended with the process: nothing runs for ever. */
+  async #closeOn(database: DatabaseProcess, connection: number): Promise<void> {
+    const bound = setTimeout(() => {
+      this.#settings.log.warn('a statement did not stop; the warehouse is killed', { ...this.#place });
+      database.kill();
+    }, closeTimeoutMilliseconds);
+    await database.ask({ type: 'close', connection }).catch(() => undefined);
+    clearTimeout(bound);
+  }
+
+  #running(): Promise<DatabaseProcess> {
+    const previous = this.#process;
+    const next = (async () => {
+      const database = await previous?.catch(() => undefined);
+      return database?.alive ? database : this.#start();
+    })();
+    this.#process = next;
+    return next;
+  }
+
+  async #start(): Promise<DatabaseProcess> {
+    const { folders, bounds, concurrency, log } = this.#settings;
+    const databaseFile = folders.database(this.#place);
+    const temporaryFolder = folders.warehouseTemporary(this.#place);
+    const artifactFolder = folders.projectArtifacts(this.#place.projectId);
+    const filesFolder = folders.files(this.#place);
+    await rm(temporaryFolder, { recursive: true, force: true });
+    for (const folder of [dirname(databaseFile), temporaryFolder, filesFolder]) await privateFolder(folder);
+    await mkdir(artifactFolder, { recursive: true, mode: 0o555 });
+    log.debug('the warehouse is started', { ...this.#place });
+    const database = new DatabaseProcess(
+      {
+        databaseFile,
+        temporaryFolder,
+        allowedFolders: [artifactFolder, filesFolder],
+        memoryMegabytes: bounds.memoryMegabytes,
+        threads: bounds.threads,
+        temporaryMegabytes: bounds.temporaryMegabytes,
+      },
+      concurrency,
+    );
+    await database.opened;
+    return database;
+  }
+
+  #forget(connection: number): void {
+    this.#open.delete(connection);
+    if (this.#open.size > 0) return;
+    this.#idle = setTimeout(() => void this.close(), this.#settings.bounds.idleSeconds * 1_000).unref();
+  }
+}

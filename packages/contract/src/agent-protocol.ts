@@ -1,0 +1,303 @@
+/**
+ * The agent protocol, version 1: what an agent and a server say to each other under `/agent/v1`.
+ *
+ * Terminology
+ *   agent      what a customer registered; authenticates with its client id and secret (POST /oauth/dpc/token) and gets a token for `/agent/v1` only
+ *   instance   one running process of an agent, named by an id of its own
+ *   work       one thing to do, in the server's table; `workId` names it for ever
+ *   claim      an instance takes work; each claim of one work has the next epoch
+ *   epoch      the fencing number: a call with an older epoch than the current one is refused and changes nothing
+ *   lease      the time a claim holds without a heartbeat; after it the work is the server's again
+ *   command    what the server wants of a holder: `cancel` (end after the running step) or `force-cancel` (kill it)
+ *
+ * Sequence
+ *   hello → (claims: long poll) → reports: started, progress …, completed
+ *   heartbeats run beside it, every `heartbeatSeconds`, and name all work that the instance holds.
+ *
+ * Rules
+ *   - A report is numbered per (workId, epoch), from 1; the server applies a number once, so a report may be sent again after a lost answer.
+ *   - `lost` in a heartbeat's answer, or `stale-epoch` for a report, means that someone else owns the work or that it ended: kill it, report nothing.
+ *   - Commands are repeated until the work ends: obeying twice is harmless.
+ *   - `released` gives work back unharmed; another instance may claim it with the next epoch.
+ *   - A server that cannot speak any of `protocolVersions` answers hello with 409 `protocol-version-unsupported`, naming its own.
+ *   - Unknown members are ignored on both sides.
+ */
+import { type Static, Type } from 'typebox';
+import { operation } from './operation.ts';
+import { DateTime, EnvironmentName, mapOf, Name, OpaqueId, oneOf, Uuid } from './primitives.ts';
+import {
+  GridRow,
+  NumberValue,
+  TextValue,
+  VariableValue,
+  variableBehaviours,
+  variableTypes,
+} from './variable-value.ts';
+
+export const agentProtocolVersion = 1;
+export const claimLimit = 100;
+export const claimWaitLimitSeconds = 25;
+export const reportLimit = 200;
+
+export const workKinds = ['pipeline-execution'] as const;
+export type WorkKind = (typeof workKinds)[number];
+
+export const HelloRequest = Type.Object({
+  protocolVersions: Type.Array(Type.Integer({ minimum: 1 }), { minItems: 1, maxItems: 20 }),
+  agentVersion: Type.String({ minLength: 1, maxLength: 50 }),
+  instanceId: Uuid,
+  abilities: Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { maxItems: 100 }),
+  concurrency: Type.Integer({ minimum: 1, maximum: 10_000 }),
+});
+export type HelloRequest = Static<typeof HelloRequest>;
+
+export const HelloResponse = Type.Object({
+  protocolVersion: Type.Integer({ minimum: 1 }),
+  agentId: Uuid,
+  name: Type.String({ maxLength: 255 }),
+  serverVersion: Type.String({ maxLength: 50 }),
+  heartbeatSeconds: Type.Integer({ minimum: 1 }),
+  leaseSeconds: Type.Integer({ minimum: 1 }),
+  claimWaitSeconds: Type.Integer({ minimum: 0, maximum: claimWaitLimitSeconds }),
+});
+export type HelloResponse = Static<typeof HelloResponse>;
+
+export const ProjectVariable = Type.Object({
+  name: Name,
+  type: oneOf(variableTypes),
+  behaviour: oneOf(variableBehaviours),
+  value: Type.Optional(VariableValue),
+});
+/** A variable of the project as the run sees it: with the environment's override already in place; a NUMBER that was never set has no value. */
+export type ProjectVariable = Static<typeof ProjectVariable>;
+
+export const PipelineExecutionWork = Type.Object({
+  pipelineExecutionId: Uuid,
+  projectId: Uuid,
+  environmentName: EnvironmentName,
+  pipelineName: Type.String({ minLength: 1, maxLength: 1_024 }),
+  pipelineType: oneOf(['ORCHESTRATION', 'TRANSFORMATION']),
+  versionName: Name,
+  artifactDigest: Type.String({
+    minLength: 64,
+    maxLength: 64,
+    description: 'SHA-256 of the manifest, in hexadecimal',
+  }),
+  variables: Type.Array(ProjectVariable, { maxItems: 10_000 }),
+  scalarVariables: mapOf(Type.Union([TextValue, NumberValue]), { maxProperties: 500 }),
+  gridVariables: mapOf(Type.Array(GridRow, { maxItems: 10_000 }), { maxProperties: 100 }),
+  timeLimitSeconds: Type.Integer({ minimum: 1 }),
+  warehouse: Type.Object({ kind: oneOf(['duckdb']) }),
+});
+export type PipelineExecutionWork = Static<typeof PipelineExecutionWork>;
+
+export const WorkItem = Type.Object({
+  workId: Uuid,
+  epoch: Type.Integer({ minimum: 1 }),
+  kind: oneOf(workKinds),
+  leaseExpiresAt: DateTime,
+  payload: PipelineExecutionWork,
+});
+export type WorkItem = Static<typeof WorkItem>;
+
+export const workCommands = ['cancel', 'force-cancel'] as const;
+export type WorkCommand = (typeof workCommands)[number];
+export const Command = Type.Object({
+  workId: Uuid,
+  epoch: Type.Integer({ minimum: 1 }),
+  command: oneOf(workCommands),
+});
+export type Command = Static<typeof Command>;
+
+export const ClaimRequest = Type.Object({
+  instanceId: Uuid,
+  max: Type.Integer({
+    minimum: 0,
+    maximum: claimLimit,
+    description: 'Free places; 0 waits for commands only',
+  }),
+  waitSeconds: Type.Integer({ minimum: 0, maximum: claimWaitLimitSeconds }),
+});
+export type ClaimRequest = Static<typeof ClaimRequest>;
+
+export const ClaimResponse = Type.Object({
+  work: Type.Array(WorkItem, { maxItems: claimLimit }),
+  commands: Type.Array(Command, { maxItems: 1_000 }),
+});
+export type ClaimResponse = Static<typeof ClaimResponse>;
+
+const Holding = { workId: Uuid, epoch: Type.Integer({ minimum: 1 }) };
+
+export const HeartbeatRequest = Type.Object({
+  instanceId: Uuid,
+  held: Type.Array(Type.Object(Holding), { maxItems: 1_000 }),
+});
+export type HeartbeatRequest = Static<typeof HeartbeatRequest>;
+
+export const HeartbeatResponse = Type.Object({
+  held: Type.Array(
+    Type.Object({ ...Holding, state: oneOf(['held', 'lost']), command: Type.Optional(oneOf(workCommands)) }),
+    { maxItems: 1_000 },
+  ),
+});
+export type HeartbeatResponse = Static<typeof HeartbeatResponse>;
+
+export const stepStatuses = ['RUNNING', 'SUCCESS', 'FAILED', 'CANCELLED', 'SKIPPED'] as const;
+export type StepStatus = (typeof stepStatuses)[number];
+
+export const Step = Type.Object({
+  stepId: Uuid,
+  pipelineRunId: Uuid,
+  name: Name,
+  componentType: Type.String({ minLength: 1, maxLength: 255 }),
+  status: oneOf(stepStatuses),
+  startedAt: DateTime,
+  finishedAt: Type.Optional(DateTime),
+  message: Type.Optional(Type.String({ maxLength: 10_000 })),
+  rowCount: Type.Optional(Type.Integer({ minimum: 0 })),
+  childPipeline: Type.Optional(
+    Type.Object({ id: Uuid, name: Type.String({ minLength: 1, maxLength: 1_024 }) }),
+  ),
+});
+/**
+ * One run of one component. `pipelineRunId` is the execution's id for the pipeline that was started and an id of its own for each
+ * pipeline called below it. A step is sent whole again, under the same `stepId`, when it changes.
+ */
+export type Step = Static<typeof Step>;
+
+const Reporting = { ...Holding, sequence: Type.Integer({ minimum: 1 }) };
+
+export const Report = Type.Union([
+  Type.Object({ ...Reporting, type: Type.Literal('started') }),
+  Type.Object({
+    ...Reporting,
+    type: Type.Literal('progress'),
+    steps: Type.Array(Step, { minItems: 1, maxItems: 1_000 }),
+  }),
+  Type.Object({
+    ...Reporting,
+    type: Type.Literal('completed'),
+    outcome: Type.Object({
+      status: oneOf(['SUCCESS', 'FAILED', 'CANCELLED']),
+      message: Type.Optional(Type.String({ maxLength: 10_000 })),
+    }),
+  }),
+  Type.Object({ ...Reporting, type: Type.Literal('released'), reason: Type.String({ maxLength: 1_000 }) }),
+]);
+export type Report = Static<typeof Report>;
+
+export const ReportsRequest = Type.Object({
+  instanceId: Uuid,
+  reports: Type.Array(Report, { minItems: 1, maxItems: reportLimit }),
+});
+export type ReportsRequest = Static<typeof ReportsRequest>;
+
+export const ReportsResponse = Type.Object({
+  results: Type.Array(
+    Type.Union([
+      Type.Object({ workId: Uuid, accepted: Type.Literal(true) }),
+      Type.Object({
+        workId: Uuid,
+        accepted: Type.Literal(false),
+        code: oneOf(['stale-epoch', 'work-not-found']),
+        detail: Type.String({ maxLength: 1_000 }),
+      }),
+    ]),
+    { maxItems: reportLimit },
+  ),
+});
+export type ReportsResponse = Static<typeof ReportsResponse>;
+
+export const ArtifactManifest = Type.Object({
+  digest: OpaqueId,
+  files: Type.Array(
+    Type.Object({
+      path: Type.String({ minLength: 1, maxLength: 1_024 }),
+      sha256: Type.String({ minLength: 64, maxLength: 64 }),
+      size: Type.Integer({ minimum: 0 }),
+    }),
+    { maxItems: 10_000 },
+  ),
+});
+export type ArtifactManifest = Static<typeof ArtifactManifest>;
+
+/**
+ * The canonical form of a manifest: a line a file, in the order of their paths (by UTF-16 code unit). Its SHA-256 in hexadecimal is the digest
+ * that names the artifact, so whoever fetched one can verify it.
+ */
+export function canonicalManifest(files: ArtifactManifest['files']): string {
+  const byPath = files.toSorted((one, other) => (one.path < other.path ? -1 : 1));
+  return byPath.map(({ path, sha256, size }) => `${sha256} ${size} ${path}\n`).join('');
+}
+
+const agentOperation = { surface: 'agent', tag: 'Agent protocol', events: [] } as const;
+
+export const agentHello = operation({
+  ...agentOperation,
+  id: 'agentHello',
+  method: 'POST',
+  path: '/agent/v1/hello',
+  summary: 'Say who the agent is, which versions it speaks and what it can do',
+  body: HelloRequest,
+  success: { status: 200, body: HelloResponse },
+  problems: ['protocol-version-unsupported'],
+  events: ['agent-connected'],
+});
+
+export const agentClaim = operation({
+  ...agentOperation,
+  id: 'agentClaim',
+  method: 'POST',
+  path: '/agent/v1/claims',
+  summary: 'Claim work; waits for work or a command',
+  body: ClaimRequest,
+  success: { status: 200, body: ClaimResponse },
+  problems: [],
+  events: ['pipeline-execution-claimed', 'pipeline-execution-reclaimed'],
+});
+
+export const agentHeartbeat = operation({
+  ...agentOperation,
+  id: 'agentHeartbeat',
+  method: 'POST',
+  path: '/agent/v1/heartbeats',
+  summary: 'Keep the leases of the work that the instance holds',
+  body: HeartbeatRequest,
+  success: { status: 200, body: HeartbeatResponse },
+  problems: [],
+  withoutEvent: 'a sign of life changes nothing that a person would look up',
+});
+
+export const agentReport = operation({
+  ...agentOperation,
+  id: 'agentReport',
+  method: 'POST',
+  path: '/agent/v1/reports',
+  summary: 'Report starts, progress and ends, each fenced by its epoch',
+  body: ReportsRequest,
+  success: { status: 200, body: ReportsResponse },
+  problems: [],
+  events: ['pipeline-execution-started', 'pipeline-execution-ended'],
+});
+
+export const agentArtifact = operation({
+  ...agentOperation,
+  id: 'agentArtifact',
+  method: 'GET',
+  path: '/agent/v1/artifacts/{digest}',
+  summary: 'Fetch the manifest of an artifact version',
+  params: Type.Object({ digest: OpaqueId }),
+  success: { status: 200, body: ArtifactManifest },
+  problems: ['blob-not-found'],
+});
+
+export const agentBlob = operation({
+  ...agentOperation,
+  id: 'agentBlob',
+  method: 'GET',
+  path: '/agent/v1/blobs/{sha256}',
+  summary: 'Fetch the bytes of one file of an artifact',
+  params: Type.Object({ sha256: OpaqueId }),
+  success: { status: 200, mediaType: 'application/octet-stream' },
+  problems: ['blob-not-found'],
+});

@@ -1,0 +1,37 @@
+/**
+ * The names of the account's events. An operation that writes declares which of them it may leave.
+ */
+export const eventNames = [
+  'account-created',
+  'credential-created',
+  'credential-rotated',
+  'credential-deleted',
+  'token-refused',
+  'project-created',
+  'project-updated',
+  'project-deleted',
+  'environment-created',
+  'environment-updated',
+  'environment-deleted',
+  'variable-created',
+  'variable-updated',
+  'variable-deleted',
+  'override-written',
+  'override-deleted',
+  'connection-created',
+  'connection-updated',
+  'connection-deleted',
+  'connection-override-written',
+  'connection-override-deleted',
+  'artifact-created',
+  'agent-created',
+  'agent-connected',
+  'pipeline-execution-requested',
+  'pipeline-execution-claimed',
+  'pipeline-execution-started',
+  'pipeline-execution-cancel-requested',
+  'pipeline-execution-silent',
+  'pipeline-execution-reclaimed',
+  'pipeline-execution-ended',
+] as const;
+export type EventName = (typeof eventNames)[number];

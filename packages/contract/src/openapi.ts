@@ -1,0 +1,155 @@
+/** The OpenAPI 3.1 document, derived from the operations: `/openapi.json`, and the file of that name in the repository. */
+import type { TObject, TSchema } from 'typebox';
+import { type Operation, ProblemDetail, problemsOf } from './operation.ts';
+import { operations } from './operations.ts';
+import { type Grant, permissions } from './permission.ts';
+import { problems, statusTitles } from './problem.ts';
+
+const problemSchema = { $ref: '#/components/schemas/ProblemDetail' };
+const json = 'application/json';
+
+export function openApiDocument(about: { version: string; serverUrl: string }): object {
+  const shown = operations.filter((operation) => operation.surface === 'dpc');
+  const paths: Record<string, Record<string, object>> = {};
+  for (const operation of shown) {
+    const path = paths[operation.path] ?? {};
+    path[operation.method.toLowerCase()] = operationObject(operation);
+    paths[operation.path] = path;
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Headgate',
+      version: about.version,
+      description:
+        'The control plane of data pipelines: projects, environments, variables, artifacts, executions.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: `${about.serverUrl}/dpc` }],
+    security: [{ token: [] }],
+    tags: [...new Set(shown.map((operation) => operation.tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: {
+        token: {
+          type: 'oauth2',
+          flows: {
+            clientCredentials: {
+              tokenUrl: `${about.serverUrl}/oauth/dpc/token`,
+              scopes: { 'pipeline-execution': 'All operations' },
+            },
+          },
+        },
+      },
+      schemas: { ProblemDetail: plain(ProblemDetail) },
+    },
+  };
+}
+
+function operationObject(operation: Operation): object {
+  return {
+    operationId: operation.id,
+    tags: [operation.tag],
+    summary: operation.summary,
+    description: description(operation),
+    ...permissionNote(operation),
+    parameters: parameters(operation),
+    ...requestBody(operation),
+    responses: { [operation.success.status]: success(operation), ...refusals(operation) },
+  };
+}
+
+function description(operation: Operation): string {
+  const parts = operation.description === undefined ? [] : [operation.description];
+  if (operation.permission !== undefined) parts.push(permissionSentence(permissions[operation.permission]));
+  return parts.join('\n\n');
+}
+
+function permissionSentence({ may, account, project, environment }: Grant): string {
+  const columns = [
+    ['account', account],
+    ['project', project],
+    ['environment', environment],
+  ] as const;
+  const roles = columns
+    .filter(([, list]) => list.length > 0)
+    .map(([where, list]) => `in the ${where} ${list.join(', ')}`);
+  return `Needs a role that may ${may}: ${roles.join('; or ')}.`;
+}
+
+function permissionNote(operation: Operation): object {
+  return operation.permission === undefined ? {} : { 'x-permission': operation.permission };
+}
+
+function parameters(operation: Operation): object[] {
+  const listed = [
+    ...parametersIn('path', operation.params),
+    ...parametersIn('query', operation.query),
+    ...parametersIn('header', operation.headers),
+  ];
+  if (operation.method !== 'POST') return listed;
+  const key = {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: false,
+    description:
+      'The answer to the first request under a key is given again to the same request for 24 hours',
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+  };
+  return [...listed, key];
+}
+
+function parametersIn(place: 'path' | 'query' | 'header', schema: TObject | undefined): object[] {
+  if (schema === undefined) return [];
+  const required = new Set(schema.required ?? []);
+  return Object.entries(schema.properties).map(([name, member]) => {
+    const { description, default: preset, ...rest } = plain(member as TSchema) as Record<string, unknown>;
+    return {
+      name,
+      in: place,
+      // A member with a default need not be sent.
+      required: required.has(name) && preset === undefined,
+      ...(description === undefined ? {} : { description }),
+      schema: preset === undefined ? rest : { ...rest, default: preset },
+    };
+  });
+}
+
+function requestBody(operation: Operation): object {
+  if (operation.mediaType === 'multipart/form-data') {
+    const schema = {
+      type: 'object',
+      additionalProperties: { type: 'string', contentMediaType: 'text/plain' },
+    };
+    return { requestBody: { required: true, content: { 'multipart/form-data': { schema } } } };
+  }
+  if (operation.body === undefined) return {};
+  return { requestBody: { required: true, content: { [json]: { schema: plain(operation.body) } } } };
+}
+
+function success({ success: { status, body, headers = [] } }: Operation): object {
+  const listed = headers.map((name) => [name, { schema: { type: 'string' } }]);
+  return {
+    description: { 200: 'OK', 201: 'Created', 202: 'Accepted', 204: 'No Content' }[status],
+    headers: Object.fromEntries([...listed, ['x-request-id', { schema: { type: 'string' } }]]),
+    ...(body === undefined ? {} : { content: { [json]: { schema: plain(body) } } }),
+  };
+}
+
+function refusals(operation: Operation): Record<string, object> {
+  const byStatus = Map.groupBy(problemsOf(operation), (code) => problems[code].status);
+  return Object.fromEntries(
+    [...byStatus].map(([status, codes]) => [
+      status,
+      {
+        description: `${statusTitles[status]}: ${codes.map((code) => `\`${code}\``).join(', ')}`,
+        content: { 'application/problem+json': { schema: problemSchema } },
+      },
+    ]),
+  );
+}
+
+/** A schema as it is written in JSON, without what TypeBox hangs on it. */
+function plain(schema: TSchema): object {
+  return JSON.parse(JSON.stringify(schema)) as object;
+}

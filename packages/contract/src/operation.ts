@@ -1,0 +1,122 @@
+/**
+ * An operation as data: the one source of its validation, its handler's types, the OpenAPI document and the permission table.
+ */
+import { type Static, type TObject, type TSchema, Type } from 'typebox';
+import type { EventName } from './event.ts';
+import type { Permission } from './permission.ts';
+import type { ProblemCode } from './problem.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+export type MediaType = 'application/json' | 'multipart/form-data';
+
+export interface Operation {
+  /** Unique; the `operationId` of OpenAPI. */
+  id: string;
+  method: Method;
+  /** Below the base of its surface, parameters in braces: `/v1/projects/{projectId}`. */
+  path: string;
+  /** `dpc`: under `/dpc`, for people and programs. `agent`: under `/agent`, for agents only. */
+  surface: 'dpc' | 'agent';
+  tag: string;
+  summary: string;
+  description?: string;
+  /** Absent on the agent's surface: an agent may do all that concerns its own work, and nothing else. */
+  permission?: Permission;
+  params?: TObject;
+  query?: TObject;
+  headers?: TObject;
+  body?: TSchema;
+  /** Default `application/json`. */
+  mediaType?: MediaType;
+  success: {
+    status: 200 | 201 | 202 | 204;
+    body?: TSchema;
+    /** Response headers beside the common ones. */
+    headers?: readonly ('ETag' | 'Location')[];
+    /** Of the body; default `application/json`. */
+    mediaType?: 'application/octet-stream';
+  };
+  /** The answer shows a secret once; kept under an Idempotency-Key, it is sealed. */
+  answerHoldsSecret?: boolean;
+  /** The codes that this operation adds to `commonProblems`. */
+  problems: readonly ProblemCode[];
+  /** What it may leave in the account's events; never empty for an operation that writes. */
+  events: readonly EventName[];
+  /** A POST that only asks, or whose effect is too frequent and too small for the log, says why it leaves no event. */
+  withoutEvent?: string;
+}
+
+/** Declares an operation; the value keeps its exact type, from which the handler's types derive. */
+export function operation<const Declared extends Operation>(declared: Declared): Declared {
+  return declared;
+}
+
+type StaticOf<Schema> = Schema extends TSchema ? Static<Schema> : undefined;
+type Part<Declared, Key extends string> =
+  Declared extends Record<Key, infer Schema> ? StaticOf<Schema> : undefined;
+
+export type ParamsOf<Declared> = Part<Declared, 'params'>;
+export type QueryOf<Declared> = Part<Declared, 'query'>;
+export type HeadersOf<Declared> = Part<Declared, 'headers'>;
+export type BodyOf<Declared> = Part<Declared, 'body'>;
+export type AnswerOf<Declared> = Declared extends { success: infer Success }
+  ? Part<Success, 'body'>
+  : undefined;
+
+/** What any operation may answer, whatever it does. */
+export const commonProblems = [
+  'invalid-request',
+  'invalid-path',
+  'token-required',
+  'token-invalid',
+  'not-acceptable',
+  'rate-limited',
+  'internal-error',
+  'database-unavailable',
+  'shutting-down',
+  'overloaded',
+] as const satisfies readonly ProblemCode[];
+
+/** What operations with these features add. */
+export function problemsOf(declared: Operation): ProblemCode[] {
+  const codes = new Set<ProblemCode>(commonProblems);
+  if (declared.permission !== undefined) codes.add('forbidden');
+  if (declared.body !== undefined || declared.mediaType !== undefined) {
+    codes.add('body-too-large').add('unsupported-media-type').add('request-timeout');
+    if ((declared.mediaType ?? 'application/json') === 'application/json') codes.add('invalid-json');
+  }
+  if (declared.surface === 'dpc') {
+    if (declared.method === 'POST') codes.add('idempotency-key-in-use').add('idempotency-key-reused');
+    if (declared.method !== 'GET') codes.add('concurrent-change');
+    if (declared.path.includes('{projectId}')) codes.add('project-not-found');
+  }
+  for (const code of declared.problems) codes.add(code);
+  return [...codes];
+}
+
+/** interface.md, ProblemDetail, with the extension members of decisions.md §2. */
+export const ProblemDetail = Type.Object({
+  type: Type.String({ format: 'uri', maxLength: 2_048 }),
+  title: Type.String({ maxLength: 100 }),
+  status: Type.Integer({ minimum: 400, maximum: 599 }),
+  detail: Type.String({ maxLength: 10_000 }),
+  instance: Type.String({ maxLength: 8_192 }),
+  code: Type.String({ maxLength: 100, description: 'The narrow reason' }),
+  traceId: Type.String({ maxLength: 64, description: 'The request id, also in the header x-request-id' }),
+  violations: Type.Optional(
+    Type.Array(Type.String({ maxLength: 2_000 }), {
+      maxItems: 1_000,
+      description: 'One sentence each, naming the field',
+    }),
+  ),
+  errors: Type.Optional(
+    Type.Array(
+      Type.Object({ pointer: Type.String({ maxLength: 2_000 }), detail: Type.String({ maxLength: 2_000 }) }),
+      {
+        maxItems: 1_000,
+        description: 'The violations with JSON pointers into the request',
+      },
+    ),
+  ),
+});
+export type ProblemDetail = Static<typeof ProblemDetail>;

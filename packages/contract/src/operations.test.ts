@@ -1,0 +1,195 @@
+/** What must hold for every operation, whoever adds it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { eventNames } from './event.ts';
+import { openApiDocument } from './openapi.ts';
+import { type Operation, ProblemDetail, problemsOf } from './operation.ts';
+import { operations } from './operations.ts';
+import { permissions } from './permission.ts';
+import { problems, problemTypeName, statusTitles } from './problem.ts';
+
+type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
+const isObject = (json: Json | undefined): json is { [member: string]: Json } =>
+  typeof json === 'object' && json !== null && !Array.isArray(json);
+
+/** Where a schema lets in what has no bound. */
+function unbounded(schema: Json | undefined, at: string): string[] {
+  if (Array.isArray(schema)) return schema.flatMap((each, index) => unbounded(each, `${at}/${index}`));
+  if (!isObject(schema)) return [];
+  const faults: string[] = [];
+  const closed = 'enum' in schema || 'const' in schema;
+  if (schema.type === 'string' && !closed && !('maxLength' in schema))
+    faults.push(`${at}: a string without maxLength`);
+  if (schema.type === 'array' && !('maxItems' in schema)) faults.push(`${at}: an array without maxItems`);
+  if (schema.type === 'object' && isObject(schema.additionalProperties)) {
+    if (!('maxProperties' in schema)) faults.push(`${at}: a map without maxProperties`);
+    if (!isObject(schema.propertyNames) || !('maxLength' in schema.propertyNames))
+      faults.push(`${at}: keys without maxLength`);
+  }
+  for (const [key, member] of Object.entries(schema)) {
+    if (key !== 'enum' && key !== 'propertyNames') faults.push(...unbounded(member, `${at}/${key}`));
+  }
+  return faults;
+}
+
+const plain = (schema: unknown) =>
+  schema === undefined ? undefined : (JSON.parse(JSON.stringify(schema)) as Json);
+
+test('what a schema without a bound looks like is noticed', () => {
+  assert.equal(
+    unbounded({ type: 'object', properties: { a: { type: 'string' }, b: { type: 'array' } } }, '').length,
+    2,
+  );
+});
+
+test('every string, array and map of every request and answer has a bound', () => {
+  const faults = operations.flatMap((operation) =>
+    (['params', 'query', 'headers', 'body'] as const)
+      .flatMap((part) => unbounded(plain(operation[part]), `${operation.id} ${part}`))
+      .concat(unbounded(plain(operation.success.body), `${operation.id} answer`)),
+  );
+  assert.deepEqual([...faults, ...unbounded(plain(ProblemDetail), 'ProblemDetail')], []);
+});
+
+test('an id, and a method with a path, name one operation', () => {
+  const unique = (keys: string[]) => assert.deepEqual(keys.length, new Set(keys).size);
+  unique(operations.map((operation) => operation.id));
+  unique(
+    operations.map(
+      ({ method, surface, path }) => `${method} ${surface} ${path.replaceAll(/\{\w+\}/g, '{}')}`,
+    ),
+  );
+});
+
+test('every operation of the management interface declares its permission, those of agents none', () => {
+  for (const { id, surface, permission } of operations) {
+    if (surface === 'agent') assert.equal(permission, undefined, id);
+    else assert.ok(permission !== undefined && permission in permissions, id);
+  }
+  const used = new Set(operations.map((operation) => operation.permission));
+  for (const permission of Object.keys(permissions))
+    assert.ok(used.has(permission as 'project:read'), permission);
+});
+
+test('an operation in a project may answer that there is none', () => {
+  for (const operation of operations.filter((each) => each.path.includes('{projectId}'))) {
+    assert.ok(problemsOf(operation).includes('project-not-found'), operation.id);
+  }
+});
+
+test('what an operation names in its path is declared, and nothing more', () => {
+  for (const { id, path, params } of operations) {
+    const named = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
+    assert.deepEqual(Object.keys(params?.properties ?? {}).toSorted(), named.toSorted(), id);
+  }
+});
+
+const writes = ({ method }: Operation) => method !== 'GET';
+
+test('a write declares the events that it leaves, or says why it leaves none; a read declares none', () => {
+  for (const operation of operations) {
+    if (!writes(operation)) assert.deepEqual(operation.events, [], operation.id);
+    else if (operation.withoutEvent === undefined) assert.ok(operation.events.length > 0, operation.id);
+    else assert.deepEqual(operation.events, [], operation.id);
+    for (const name of operation.events) assert.ok(eventNames.includes(name), name);
+  }
+});
+
+test('a name of a problem is kebab-case, and its status has a phrase', () => {
+  for (const [code, { status }] of Object.entries(problems)) {
+    assert.match(code, /^[a-z]+(-[a-z]+)*$/);
+    assert.ok(statusTitles[status]);
+    assert.match(problemTypeName(status), /^[a-z]+(-[a-z]+)*$/);
+  }
+  assert.deepEqual(
+    [400, 403, 404, 422, 500].map((status) => problemTypeName(status as 400)),
+    ['bad-request', 'forbidden', 'not-found', 'unprocessable-entity', 'internal-server-error'],
+  );
+});
+
+test('every problem can be answered by something', () => {
+  // Answered outside of operations: by the router, and by an operator's command.
+  const elsewhere = ['path-not-found', 'method-not-allowed', 'account-name-taken'];
+  const answered = new Set<string>([
+    ...elsewhere,
+    ...operations.flatMap((operation) => problemsOf(operation)),
+  ]);
+  assert.deepEqual(
+    Object.keys(problems).filter((code) => !answered.has(code)),
+    [],
+  );
+});
+
+const document = JSON.parse(
+  JSON.stringify(openApiDocument({ version: '1', serverUrl: 'https://x.example' })),
+) as {
+  openapi: string;
+  info: { title: string; version: string };
+  tags: { name: string }[];
+  servers: { url: string }[];
+  paths: Record<string, Record<string, Json>>;
+  components: Record<string, Record<string, Json>>;
+};
+
+test('the OpenAPI document shows every operation of the management interface once', () => {
+  assert.equal(document.openapi, '3.1.0');
+  assert.ok(document.info.title && document.info.version);
+  const shown = Object.values(document.paths).flatMap((path) => Object.values(path));
+  const ids = shown.map((operation) => (isObject(operation) ? operation.operationId : undefined));
+  const declared = operations
+    .filter((operation) => operation.surface === 'dpc')
+    .map((operation) => operation.id);
+  assert.deepEqual(ids.toSorted(), declared.toSorted());
+});
+
+test('each operation of the OpenAPI document has the shape that OpenAPI 3.1 asks for', () => {
+  const tags = document.tags.map((tag) => tag.name);
+  for (const [path, methods] of Object.entries(document.paths)) {
+    assert.match(path, /^\/v1\//);
+    for (const [method, operation] of Object.entries(methods)) {
+      assert.ok(['get', 'post', 'put', 'patch', 'delete'].includes(method));
+      assert.ok(isObject(operation));
+      const { parameters, responses, tags: own, summary, requestBody } = operation;
+      assert.ok(
+        typeof summary === 'string' && Array.isArray(own) && own.every((tag) => tags.includes(String(tag))),
+      );
+      assert.ok(Array.isArray(parameters) && isObject(responses));
+      const keys = parameters.filter(isObject).map((parameter) => {
+        assert.ok(isObject(parameter.schema), `${path} ${String(parameter.name)}`);
+        assert.ok(['path', 'query', 'header'].includes(String(parameter.in)));
+        assert.equal(parameter.in === 'path' ? parameter.required : true, true);
+        return `${String(parameter.in)} ${String(parameter.name)}`;
+      });
+      assert.equal(new Set(keys).size, keys.length);
+      const named = [...path.matchAll(/\{(\w+)\}/g)].map((match) => `path ${match[1]}`);
+      assert.deepEqual(keys.filter((key) => key.startsWith('path ')).toSorted(), named.toSorted());
+      for (const [status, response] of Object.entries(responses)) {
+        assert.match(status, /^[2-5]\d\d$/);
+        assert.ok(
+          isObject(response) && typeof response.description === 'string' && response.description !== '',
+        );
+      }
+      assert.ok(Object.keys(responses).some((status) => status.startsWith('2')));
+      if (requestBody !== undefined) assert.ok(isObject(requestBody) && isObject(requestBody.content));
+    }
+  }
+});
+
+test('every reference in the OpenAPI document leads somewhere', () => {
+  const references: string[] = [];
+  const walk = (json: Json | undefined): void => {
+    if (Array.isArray(json)) for (const each of json) walk(each);
+    if (!isObject(json)) return;
+    if (typeof json.$ref === 'string') references.push(json.$ref);
+    for (const member of Object.values(json)) walk(member);
+  };
+  walk(document as unknown as Json);
+  assert.ok(references.length > 0);
+  for (const reference of references) {
+    const [root, ...steps] = reference.split('/');
+    assert.equal(root, '#');
+    let at: Json | undefined = document as unknown as Json;
+    for (const step of steps) at = isObject(at) ? at[step] : undefined;
+    assert.ok(at !== undefined, reference);
+  }
+});

@@ -1,0 +1,91 @@
+/**
+ * Who may do what: the one table (decisions.md §3). The server enforces it, the OpenAPI document shows it, a test walks it.
+ *
+ * A caller has one account role, and any number of roles in projects and in environments. An operation names one permission;
+ * a role in any of its three columns is enough. An environment role counts only in its own environment.
+ */
+export const accountRoles = ['SUPER_ADMIN', 'ADMIN', 'BILLING_ADMIN', 'MEMBER', 'DIRECTORY'] as const;
+export type AccountRole = (typeof accountRoles)[number];
+export const projectRoles = ['OWNER', 'CONTRIBUTOR', 'VIEWER'] as const;
+export type ProjectRole = (typeof projectRoles)[number];
+export const environmentRoles = ['OWNER', 'CONTRIBUTOR', 'OPERATOR', 'VIEWER'] as const;
+export type EnvironmentRole = (typeof environmentRoles)[number];
+
+export interface Grant {
+  /** What it allows, in the words of the table. */
+  may: string;
+  account: readonly AccountRole[];
+  project: readonly ProjectRole[];
+  environment: readonly EnvironmentRole[];
+}
+
+export const permissions = {
+  'projects:create': {
+    may: 'create projects',
+    account: ['SUPER_ADMIN', 'ADMIN', 'BILLING_ADMIN'],
+    project: [],
+    environment: [],
+  },
+  'projects:list': {
+    may: 'list what the caller has a role in; the answer holds nothing else',
+    account: accountRoles,
+    project: [],
+    environment: [],
+  },
+  'project:read': {
+    may: 'read a project and what is in it',
+    account: ['SUPER_ADMIN'],
+    project: ['OWNER', 'CONTRIBUTOR', 'VIEWER'],
+    environment: [],
+  },
+  'project:manage': {
+    may: 'change or delete a project, its environments and repositories; delete variables',
+    account: ['SUPER_ADMIN'],
+    project: ['OWNER'],
+    environment: [],
+  },
+  'project:configure': {
+    may: 'create and change variables, connections, secret references, streaming pipelines, schedules',
+    account: ['SUPER_ADMIN'],
+    project: ['OWNER', 'CONTRIBUTOR'],
+    environment: [],
+  },
+  'environment:deliver': {
+    may: 'write and delete overrides in an environment; upload, promote, enable artifacts there',
+    account: ['SUPER_ADMIN'],
+    project: ['OWNER', 'CONTRIBUTOR'],
+    environment: ['OWNER', 'CONTRIBUTOR'],
+  },
+  'environment:run': {
+    may: 'start and stop executions and tests in an environment',
+    account: ['SUPER_ADMIN'],
+    project: ['OWNER', 'CONTRIBUTOR'],
+    environment: ['OWNER', 'CONTRIBUTOR', 'OPERATOR'],
+  },
+  'credentials:manage': {
+    may: 'manage the credentials of the account',
+    account: ['SUPER_ADMIN'],
+    project: [],
+    environment: [],
+  },
+  'events:read': {
+    may: 'read the events of the account',
+    account: ['SUPER_ADMIN'],
+    project: [],
+    environment: [],
+  },
+  'environment:manage': {
+    may: 'change or delete an environment',
+    account: ['SUPER_ADMIN'],
+    project: ['OWNER'],
+    environment: ['OWNER'],
+  },
+  'agents:list': {
+    may: 'list agents, read connector profiles and shared pipelines',
+    account: ['SUPER_ADMIN', 'ADMIN', 'MEMBER', 'DIRECTORY'],
+    project: [],
+    environment: [],
+  },
+} as const satisfies Record<string, Grant>;
+
+export type Permission = keyof typeof permissions;

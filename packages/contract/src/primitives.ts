@@ -1,0 +1,125 @@
+/**
+ * The building blocks of every shape: identifiers, names, times and pages, each with its bound.
+ * Requests and responses use the same primitives but never the same objects (design law 1).
+ */
+import { type Static, type TSchema, Type } from 'typebox';
+
+/** interface.md, Conventions: the form of a project's identifier. */
+export const projectIdPattern = '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$';
+/** interface.md, Project variable: path parameter constraints. */
+export const variableNamePattern = '^(?!\\$$)[a-zA-Z_$][a-zA-Z0-9_$]*$';
+/** interface.md, Project variable: path parameter constraints. */
+export const environmentNamePattern = '^(?!-)[\\w() -]{1,255}(?<!-)$';
+
+export const nameLimit = 255;
+export const descriptionLimit = 2_000;
+export const textLimit = 65_536;
+export const pageSizeLimit = 100;
+export const pageSizeDefault = 25;
+
+export const ProjectId = Type.String({
+  pattern: projectIdPattern,
+  maxLength: 36,
+  description: 'UUID of the project',
+});
+export const VariableName = Type.String({ minLength: 1, maxLength: nameLimit, pattern: variableNamePattern });
+export const EnvironmentName = Type.String({
+  minLength: 1,
+  maxLength: nameLimit,
+  pattern: environmentNamePattern,
+});
+export const VersionName = Type.String({
+  minLength: 1,
+  maxLength: nameLimit,
+  pattern: '^(?! )[^\\u0000-\\u001f\\u007f]+(?<! )$',
+  description: 'Name of an artifact version, without control characters and without space at its ends',
+});
+/** An opaque identifier in a path: an unknown one is 404, never 400 (decisions.md §2). */
+export const OpaqueId = Type.String({ minLength: 1, maxLength: nameLimit });
+export const Name = Type.String({ minLength: 1, maxLength: nameLimit });
+export const Description = Type.String({ maxLength: descriptionLimit });
+export const DateTime = Type.String({
+  format: 'date-time',
+  maxLength: 40,
+  description: 'ISO 8601 in UTC with milliseconds, for example 2026-11-21T09:30:00.000Z',
+});
+export const Uuid = Type.String({ format: 'uuid', maxLength: 36 });
+
+/** decisions.md §2, paging: a larger `size` is capped at 100, not refused. */
+export const pageQuery = {
+  page: Type.Integer({
+    minimum: 0,
+    maximum: 10_000_000,
+    default: 0,
+    description: 'Number of the page, from 0',
+  }),
+  size: Type.Integer({
+    minimum: 1,
+    default: pageSizeDefault,
+    description: 'Items a page; more than 100 is read as 100',
+  }),
+};
+
+/** The paged list wrapper of interface.md, Conventions. */
+export function pageOf<Item extends TSchema>(item: Item) {
+  return Type.Object({
+    page: Type.Integer({ minimum: 0 }),
+    results: Type.Array(item, { maxItems: pageSizeLimit }),
+    size: Type.Integer({ minimum: 1, maximum: pageSizeLimit, description: 'The page size used' }),
+    total: Type.Integer({ minimum: 0 }),
+  });
+}
+
+export interface Page<Item> {
+  page: number;
+  results: Item[];
+  size: number;
+  total: number;
+}
+
+/** decisions.md §2, token paging: `limit` is capped at 100; `more` is sent next as `paginationToken`. */
+export const tokenQuery = {
+  limit: Type.Integer({
+    minimum: 1,
+    default: pageSizeDefault,
+    description: 'Items an answer; more than 100 is read as 100',
+  }),
+  paginationToken: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 1_024, description: '`more` of the answer before' }),
+  ),
+};
+
+export function tokenPageOf<Item extends TSchema>(item: Item) {
+  return Type.Object({
+    results: Type.Array(item, { maxItems: pageSizeLimit }),
+    more: Type.Optional(Type.String({ maxLength: 1_024, description: 'Absent at the end of the list' })),
+  });
+}
+
+/** A closed set of words as a string enum of JSON Schema. */
+export function oneOf<const Word extends string>(
+  words: readonly Word[],
+  options: { description?: string } = {},
+) {
+  return Type.Unsafe<Word>(Type.String({ enum: [...words], ...options }));
+}
+
+/** A map whose keys the caller chooses, bounded in number and in length of the key. */
+export function mapOf<Value extends TSchema>(
+  value: Value,
+  options: { maxProperties: number; description?: string },
+) {
+  return Type.Unsafe<Record<string, Static<Value>>>({
+    type: 'object',
+    additionalProperties: value,
+    propertyNames: { minLength: 1, maxLength: nameLimit },
+    ...options,
+  });
+}
+
+/** Optimistic concurrency (RFC 9110 §13.1.1): write only if the resource still has one of these ETags. */
+export const ifMatchHeader = Type.Object({
+  'if-match': Type.Optional(
+    Type.String({ maxLength: 1_000, description: 'Write only if the ETag is still one of these' }),
+  ),
+});

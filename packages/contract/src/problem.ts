@@ -1,0 +1,259 @@
+/**
+ * Every problem that the service answers, as one table (decisions.md §2, ProblemDetail).
+ * `type` and `title` follow from the status; `code` is the narrow reason; `detail` speaks to the caller and names the input.
+ */
+
+/** The statuses used, with the phrase that is `title` and, in kebab case, the last part of `type`. */
+export const statusTitles = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  406: 'Not Acceptable',
+  408: 'Request Timeout',
+  409: 'Conflict',
+  410: 'Gone',
+  412: 'Precondition Failed',
+  413: 'Content Too Large',
+  415: 'Unsupported Media Type',
+  422: 'Unprocessable Entity',
+  429: 'Too Many Requests',
+  500: 'Internal Server Error',
+  502: 'Bad Gateway',
+  503: 'Service Unavailable',
+  504: 'Gateway Timeout',
+} as const;
+export type ProblemStatus = keyof typeof statusTitles;
+
+interface ProblemKind {
+  status: ProblemStatus;
+  // biome-ignore lint/suspicious/noExplicitAny: the members of each kind are its own; `problem()` checks them
+  detail: (about: any) => string;
+}
+
+function kind<About = void>(status: ProblemStatus, detail: (about: About) => string) {
+  return { status, detail };
+}
+
+export const problems = {
+  'invalid-request': kind(400, () => 'The request breaks its schema; `violations` lists every fault.'),
+  'invalid-json': kind<{ reason: string }>(400, ({ reason }) => `The body is not valid JSON: ${reason}`),
+  'invalid-path': kind(
+    400,
+    () => 'The path is not valid: percent-encoding must decode to UTF-8 without NUL.',
+  ),
+  'invalid-upload': kind<{ reason: string }>(400, ({ reason }) => `The upload cannot be read: ${reason}`),
+  'invalid-asset-name': kind<{ name: string; reason: string }>(
+    400,
+    ({ name, reason }) => `The part named ${JSON.stringify(name)} cannot be stored: ${reason}`,
+  ),
+  'duplicate-environment': kind<{ name: string }>(
+    400,
+    ({ name }) => `body.environmentOverrides names the environment ${JSON.stringify(name)} more than once.`,
+  ),
+  'token-required': kind(
+    401,
+    () => 'Send a bearer token: POST /oauth/dpc/token gives one for a client id and secret.',
+  ),
+  'token-invalid': kind<{ reason: string }>(
+    401,
+    ({ reason }) => `The bearer token is not accepted: ${reason}`,
+  ),
+  forbidden: kind<{ may: string }>(403, ({ may }) => `The caller has no role that may ${may}.`),
+  'path-not-found': kind(404, () => 'There is nothing at this path.'),
+  'project-not-found': kind<{ projectId: string }>(
+    404,
+    ({ projectId }) => `There is no project ${projectId}.`,
+  ),
+  'environment-not-found': kind<{ name: string }>(
+    404,
+    ({ name }) => `The project has no environment ${JSON.stringify(name)}.`,
+  ),
+  'variable-not-found': kind<{ name: string }>(
+    404,
+    ({ name }) => `The project has no variable ${JSON.stringify(name)}.`,
+  ),
+  'connection-not-found': kind<{ name: string }>(
+    404,
+    ({ name }) => `The project has no connection ${JSON.stringify(name)}.`,
+  ),
+  'connection-override-not-found': kind<{ names: readonly string[]; environmentName: string }>(
+    404,
+    ({ names, environmentName }) =>
+      `The environment ${JSON.stringify(environmentName)} has no override of: ${names.map((name) => JSON.stringify(name)).join(', ')}.`,
+  ),
+  'credential-not-found': kind<{ id: string }>(404, ({ id }) => `There is no credential ${id}.`),
+  'override-not-found': kind<{ name: string; environmentName: string }>(
+    404,
+    ({ name, environmentName }) =>
+      `The variable ${JSON.stringify(name)} has no override in the environment ${JSON.stringify(environmentName)}.`,
+  ),
+  'artifact-not-found': kind<{ what: string }>(404, ({ what }) => what),
+  'pipeline-not-found': kind<{ name: string; versionName: string }>(
+    404,
+    ({ name, versionName }) =>
+      `The version ${JSON.stringify(versionName)} has no pipeline ${JSON.stringify(name)}; a pipeline's name is its path without ".orch.yaml" or ".tran.yaml".`,
+  ),
+  'execution-not-found': kind<{ id: string }>(404, ({ id }) => `There is no pipeline execution ${id}.`),
+  'agent-not-found': kind<{ id: string }>(404, ({ id }) => `There is no agent ${id}.`),
+  'blob-not-found': kind<{ digest: string }>(
+    404,
+    ({ digest }) => `There is no content ${digest} that this agent may fetch.`,
+  ),
+  'method-not-allowed': kind<{ method: string }>(
+    405,
+    ({ method }) => `${method} is not an operation of this path; \`Allow\` lists them.`,
+  ),
+  'not-acceptable': kind(406, () => 'The answer is JSON: `Accept` must allow application/json.'),
+  'request-timeout': kind(408, () => 'The request took too long to arrive.'),
+  'account-name-taken': kind<{ name: string }>(
+    409,
+    ({ name }) => `An account named ${JSON.stringify(name)} already exists.`,
+  ),
+  'project-name-taken': kind<{ name: string }>(
+    409,
+    ({ name }) => `A project named ${JSON.stringify(name)} already exists in this account.`,
+  ),
+  'environment-name-taken': kind<{ name: string }>(
+    409,
+    ({ name }) => `An environment named ${JSON.stringify(name)} already exists in this project.`,
+  ),
+  'variable-name-taken': kind<{ name: string }>(
+    409,
+    ({ name }) => `A variable named ${JSON.stringify(name)} already exists in this project.`,
+  ),
+  'connection-name-taken': kind<{ name: string }>(
+    409,
+    ({ name }) => `A connection named ${JSON.stringify(name)} already exists in this project.`,
+  ),
+  'last-super-admin': kind(
+    409,
+    () =>
+      'It is the last credential with the role SUPER_ADMIN that does not expire; create another one first.',
+  ),
+  'version-exists': kind<{ versionName: string; environmentName: string }>(
+    409,
+    ({ versionName, environmentName }) =>
+      `The version ${JSON.stringify(versionName)} already exists in the environment ${JSON.stringify(environmentName)}; versions are immutable.`,
+  ),
+  'execution-tag-running': kind<{ tag: string; environmentName: string }>(
+    409,
+    ({ tag, environmentName }) =>
+      `An execution tagged ${JSON.stringify(tag)} is already running in the environment ${JSON.stringify(environmentName)}.`,
+  ),
+  'execution-ended': kind<{ id: string; status: string }>(
+    409,
+    ({ id, status }) => `The pipeline execution ${id} has already ended: ${status}.`,
+  ),
+  'idempotency-key-in-use': kind(409, () => 'A request with this Idempotency-Key is still under way.'),
+  'concurrent-change': kind(
+    409,
+    () => 'Another request changed the same resource at the same time; send the request again.',
+  ),
+  'protocol-version-unsupported': kind<{ supported: number }>(
+    409,
+    ({ supported }) =>
+      `This server speaks version ${supported} of the agent protocol; install an agent that speaks it.`,
+  ),
+  'artifact-disabled': kind<{ versionName: string; environmentName: string }>(
+    410,
+    ({ versionName, environmentName }) =>
+      `The version ${JSON.stringify(versionName)} is disabled in the environment ${JSON.stringify(environmentName)}.`,
+  ),
+  'etag-mismatch': kind(412, () => 'The resource has changed since the ETag in `If-Match` was read.'),
+  'body-too-large': kind<{ limit: string }>(
+    413,
+    ({ limit }) => `The request is larger than allowed: ${limit}.`,
+  ),
+  'unsupported-media-type': kind<{ expected: string }>(
+    415,
+    ({ expected }) => `The body must be sent as \`Content-Type: ${expected}\`.`,
+  ),
+  'value-type-mismatch': kind<{ field: string; type: string; found: string }>(
+    422,
+    ({ field, type, found }) => `${field} does not fit the variable's type ${type}: it is ${found}.`,
+  ),
+  'override-type-mismatch': kind<{ type: string; environments: readonly string[] }>(
+    422,
+    ({ type, environments }) =>
+      `The type ${type} does not fit the overrides in these environments: ${environments.map((name) => JSON.stringify(name)).join(', ')}.`,
+  ),
+  'overrides-refused': kind<{ count: number }>(
+    422,
+    ({ count }) =>
+      `Nothing was written: ${count} of the overrides cannot be, and the request is atomic; \`violations\` lists them.`,
+  ),
+  'connection-triple': kind<{ platformConnectionType: string; authProvider: string; authType: string }>(
+    422,
+    ({ platformConnectionType, authProvider, authType }) =>
+      `${platformConnectionType} with the provider ${JSON.stringify(authProvider)} cannot have the authType ${authType}.`,
+  ),
+  'connection-properties': kind<{ field: string; reason: string }>(
+    422,
+    ({ field, reason }) => `${field}: ${reason}`,
+  ),
+  'connection-override': kind<{ reason: string }>(422, ({ reason }) => reason),
+  'unknown-word': kind<{ field: string; found: string; allowed: readonly string[] }>(
+    422,
+    ({ field, found, allowed }) =>
+      `${field} is ${JSON.stringify(found)}; it must be one of ${allowed.join(', ')}.`,
+  ),
+  'unknown-role': kind<{ field: string; found: string; allowed: readonly string[] }>(
+    422,
+    ({ field, found, allowed }) =>
+      `${field} is ${JSON.stringify(found)}; it must be one of ${allowed.join(', ')}.`,
+  ),
+  'unknown-project': kind<{ id: string }>(422, ({ id }) => `The account has no project ${id}.`),
+  'unknown-environment': kind<{ name: string }>(
+    422,
+    ({ name }) => `The project has no environment ${JSON.stringify(name)}.`,
+  ),
+  'expiry-in-the-past': kind(422, () => 'body.expiresAt lies in the past.'),
+  'empty-time-range': kind(422, () => 'query.from must lie before query.to.'),
+  'unknown-agent': kind<{ id: string }>(422, ({ id }) => `The account has no agent ${JSON.stringify(id)}.`),
+  'environment-without-agent': kind<{ name: string }>(
+    422,
+    ({ name }) =>
+      `The environment ${JSON.stringify(name)} has no default agent and the account has not exactly one; name an agentId.`,
+  ),
+  'unknown-pipeline-variable': kind<{ field: string; name: string }>(
+    422,
+    ({ field, name }) =>
+      `${field} names ${JSON.stringify(name)}, which is neither a variable of the pipeline nor of the project.`,
+  ),
+  'pipeline-variable-type': kind<{ field: string; name: string; type: string }>(
+    422,
+    ({ field, name, type }) => `${field} gives a value to ${JSON.stringify(name)}, whose type is ${type}.`,
+  ),
+  'idempotency-key-reused': kind(
+    422,
+    () => 'This Idempotency-Key was used with another body; use a new key for a new request.',
+  ),
+  'rate-limited': kind<{ seconds: number }>(
+    429,
+    ({ seconds }) => `Too many requests; try again in ${seconds} s.`,
+  ),
+  'internal-error': kind(
+    500,
+    () => 'The service failed; the operator finds the cause in its log under `traceId`.',
+  ),
+  'database-unavailable': kind(
+    503,
+    () => 'The database cannot be reached at the moment; send the request again.',
+  ),
+  'shutting-down': kind(503, () => 'The server is shutting down; send the request again.'),
+  overloaded: kind(
+    503,
+    () => 'The server has more requests under way than it can serve; send the request again.',
+  ),
+} as const satisfies Record<string, ProblemKind>;
+
+export type ProblemCode = keyof typeof problems;
+/** What the detail of a problem is told about. */
+export type ProblemAbout<Code extends ProblemCode> = Parameters<(typeof problems)[Code]['detail']>[0];
+
+/** `Bad Request` → `bad-request`: the last part of a problem's `type`. */
+export function problemTypeName(status: ProblemStatus): string {
+  return statusTitles[status].toLowerCase().replaceAll(' ', '-');
+}

@@ -1,0 +1,29 @@
+/** Every limit of the format and of a run, in one place: what tenants write is data, and data has bounds. */
+
+/** Bytes of one pipeline file. */
+export const fileBytesLimit = 1_048_576;
+export const componentLimit = 2_000;
+/** Characters of a component's name, and of its type. */
+export const componentNameLimit = 255;
+/** Maps and lists inside one another in one file. */
+export const nestingLimit = 50;
+/** Anchors, and uses of them, in one file. */
+export const aliasLimit = 100;
+/** Values of one file once its aliases are followed. */
+export const valueLimit = 200_000;
+/** Pipelines inside one another in one run, the root counted. */
+export const pipelineDepthLimit = 50;
+/** Iterations of one iterator. */
+export const iterationLimit = 10_000;
+/** Components of one pipeline, or iterations of one concurrent iterator, that run at the same time. */
+export const concurrencyLimit = 10;
+/** Steps of one run. */
+export const stepLimit = 50_000;
+export const expressionMillisecondsLimit = 1_000;
+export const expressionBytesLimit = 32 * 1_048_576;
+/** Characters of one expression's source. */
+export const expressionSourceLimit = 65_536;
+/** Characters that an expression may yield, and that one component's parameters may grow to. */
+export const expressionResultLimit = 4 * 1_048_576;
+/** Rows that a query may put into a variable, and that a grid may hold. */
+export const variableRowLimit = 10_000;

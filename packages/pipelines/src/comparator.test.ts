@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { conditionHolds, conditionSql, conditionsSql, readCondition } from './comparator.ts';
+import { duckdb } from './sql/duckdb.ts';
+
+const sql = (...row: string[]) => conditionSql(readCondition(row), duckdb);
+const holds = (value: string | number | null, ...row: string[]) =>
+  conditionHolds(readCondition(['v', ...row]), value);
+
+describe('conditions as SQL', () => {
+  const cases: [string[], string][] = [
+    [['a', 'Is', 'Equal to', "x' or 1=1 --"], `"a" = 'x'' or 1=1 --'`],
+    [['a', 'Not', 'Equal to', 'x'], `NOT ("a" = 'x')`],
+    [['a"b', 'Is', 'Less than or equal to', '5'], `"a""b" <= '5'`],
+    [['a', 'Is', 'Like', '%x'], `CAST("a" AS VARCHAR) LIKE '%x'`],
+    [['a', 'Is', 'Null', ''], '"a" IS NULL'],
+    [['a', 'Not', 'Blank'], `NOT (trim(CAST("a" AS VARCHAR)) = '')`],
+    [['a', 'Is', 'In', "x, 'y, z', it's"], `"a" IN ('x', 'y, z', 'it''s')`],
+    [['a', 'Is', 'Between', '1 and 5'], `"a" BETWEEN '1' AND '5'`],
+    [['a', 'Is', 'Between', "'b', 'c'"], `"a" BETWEEN 'b' AND 'c'`],
+  ];
+  for (const [row, expected] of cases) it(row.join(' '), () => assert.equal(sql(...row), expected));
+
+  it('are joined by And or Or; none holds always', () => {
+    const rows = [
+      ['a', 'Is', 'Null', ''],
+      ['b', 'Is', 'Null', ''],
+    ];
+    assert.equal(conditionsSql(rows, 'OR', duckdb), '"a" IS NULL\n  OR "b" IS NULL');
+    assert.equal(conditionsSql([], 'AND', duckdb), 'TRUE');
+  });
+
+  it('that cannot be read say what there is', () => {
+    assert.throws(() => sql('a', 'Is', 'Equals', 'x'), /"Equals" is no comparator; there are equal to, /);
+    assert.throws(() => sql('a', 'Maybe', 'Null'), /can say Is or Not/);
+    assert.throws(() => sql('a', 'Is', 'Between', '1'), /needs two values/);
+  });
+});
+
+describe('conditions on values', () => {
+  it('compare numbers by size and texts by letters', () => {
+    assert.ok(holds(10, 'Is', 'Greater than', '9'));
+    assert.ok(!holds('10', 'Is', 'Greater than', '9'));
+    assert.ok(holds(5, 'Is', 'Between', '1 and 5'));
+    assert.ok(holds('b', 'Is', 'In', 'a, b'));
+    assert.ok(holds('b', 'Not', 'Equal to', 'a'));
+  });
+
+  it('know null and blank', () => {
+    assert.ok(holds(null, 'Is', 'Null'));
+    assert.ok(holds(' ', 'Is', 'Blank'));
+    assert.ok(!holds(null, 'Is', 'Equal to', ''));
+  });
+
+  it('match patterns as LIKE does, and quickly', () => {
+    assert.ok(holds('abcbd', 'Is', 'Like', 'a%b_'));
+    assert.ok(holds('', 'Is', 'Like', '%'));
+    assert.ok(!holds('abc', 'Is', 'Like', 'a%d'));
+    assert.ok(!holds('a'.repeat(5_000), 'Is', 'Like', `${'%a'.repeat(500)}b`));
+  });
+});

@@ -1,0 +1,50 @@
+/** Groups rows. The output of `[Title, Count]` is the column `count_Title`. */
+import { cellText, ParameterError } from '../parameters.ts';
+import { onlySource, type TransformationDefinition } from './component.ts';
+
+const functions: Readonly<Record<string, (column: string) => string>> = {
+  count: (column) => `count(${column})`,
+  'count distinct': (column) => `count(DISTINCT ${column})`,
+  sum: (column) => `sum(${column})`,
+  average: (column) => `avg(${column})`,
+  min: (column) => `min(${column})`,
+  minimum: (column) => `min(${column})`,
+  max: (column) => `max(${column})`,
+  maximum: (column) => `max(${column})`,
+  median: (column) => `median(${column})`,
+  'standard deviation': (column) => `stddev_samp(${column})`,
+  variance: (column) => `var_samp(${column})`,
+};
+
+export const aggregate: TransformationDefinition = {
+  kind: 'transformation',
+  output: false,
+  required: ['aggregations'],
+  sources: [1, 1],
+  plan(context) {
+    const { parameters, dialect } = context;
+    const groupings = parameters.names('groupings');
+    const aggregations = parameters.rows('aggregations', 2).map((row) => {
+      const [column, word] = [cellText(row, 0), cellText(row, 1).trim().toLowerCase()];
+      const toSql = Object.hasOwn(functions, word) ? functions[word] : undefined;
+      if (toSql === undefined) {
+        throw new ParameterError(
+          `"${cellText(row, 1)}" is no aggregation; there are ${Object.keys(functions).join(', ')}`,
+        );
+      }
+      const name = `${word.replaceAll(' ', '_')}_${column}`;
+      return { name, sql: `${toSql(column === '*' ? '*' : dialect.name(column))} AS ${dialect.name(name)}` };
+    });
+    const keys = groupings.map(dialect.name);
+    const list = [...keys, ...aggregations.map(({ sql }) => sql)];
+    if (list.length === 0)
+      throw new ParameterError('"groupings" and "aggregations" are both empty: fill one in');
+    const types = { 'Group By': '', Rollup: 'ROLLUP ', Cube: 'CUBE ' } as const;
+    const type = parameters.choice<string>('groupingType', types, '');
+    const by = type === '' ? keys.join(', ') : `${type}(${keys.join(', ')})`;
+    return {
+      select: `SELECT ${list.join(', ')}\nFROM ${onlySource(context).name}${keys.length === 0 ? '' : `\nGROUP BY ${by}`}`,
+      columns: [...groupings, ...aggregations.map(({ name }) => name)],
+    };
+  },
+};

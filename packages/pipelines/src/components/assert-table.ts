@@ -1,0 +1,87 @@
+/** Fails unless a table is as expected: that it exists, its columns, its number of rows. */
+import { compareNumbers, readComparator } from '../comparator.ts';
+import { cellText, ParameterError, type Parameters } from '../parameters.ts';
+import type { Resolved } from '../resolve.ts';
+import type { Dialect, TableReference } from '../sql/dialect.ts';
+import { type AssertionCheck, type OrchestrationDefinition, sameName, tableReference } from './component.ts';
+
+export const assertTable: OrchestrationDefinition = {
+  kind: 'orchestration',
+  required: ['tableName'],
+  plan({ parameters, dialect }) {
+    const reference = tableReference(parameters, 'tableName');
+    const exists = parameters.yes('exists', true);
+    const checks = [existence(reference, exists, dialect)];
+    if (exists)
+      checks.push(...metadata(reference, parameters, dialect), ...rowCount(reference, parameters, dialect));
+    return { action: 'assert', checks };
+  },
+};
+
+function existence(reference: TableReference, exists: boolean, dialect: Dialect): AssertionCheck {
+  return {
+    query: dialect.tableExists(reference),
+    counts: false,
+    verify(rows) {
+      if (rows.length > 0 === exists) return undefined;
+      return `the table "${reference.table}" ${exists ? 'does not exist' : 'exists'}, but should${exists ? '' : ' not'}`;
+    },
+  };
+}
+
+function metadata(reference: TableReference, parameters: Parameters, dialect: Dialect): AssertionCheck[] {
+  const expected = parameters.rows('tableMetadata', 1);
+  if (expected.length === 0) return [];
+  return [
+    {
+      query: dialect.tableColumns(reference),
+      counts: false,
+      verify(rows) {
+        const actual = rows.map(([name, type]) => ({ name: String(name), type: String(type) }));
+        const problems = expected.flatMap((column) => columnProblem(column, actual, dialect));
+        const unexpected = actual.filter(
+          ({ name }) => !expected.some((column) => sameName(cellText(column, 0), name)),
+        );
+        problems.push(...unexpected.map(({ name }) => `the column "${name}" is not expected`));
+        return problems.length === 0 ? undefined : `the table "${reference.table}": ${problems.join('; ')}`;
+      },
+    },
+  ];
+}
+
+function columnProblem(
+  column: readonly Resolved[],
+  actual: readonly { name: string; type: string }[],
+  dialect: Dialect,
+): string[] {
+  const name = cellText(column, 0);
+  const found = actual.find((each) => sameName(each.name, name));
+  if (found === undefined) return [`there is no column "${name}"`];
+  if (cellText(column, 1) === '') return [];
+  const wanted = dialect.type({
+    type: cellText(column, 1),
+    size: cellText(column, 2),
+    precision: cellText(column, 3),
+  });
+  const same = wanted.replaceAll(' ', '') === found.type.replaceAll(' ', '');
+  return same ? [] : [`the column "${name}" is ${found.type}, expected ${wanted}`];
+}
+
+function rowCount(reference: TableReference, parameters: Parameters, dialect: Dialect): AssertionCheck[] {
+  const comparison = parameters.optionalText('rowCountComparisonType');
+  if (comparison === undefined) return [];
+  readComparator(comparison);
+  const expected = parameters.integer('rowCountValue');
+  if (expected < 0) throw new ParameterError('"rowCountValue" must not be negative');
+  return [
+    {
+      query: `SELECT count(*) FROM ${dialect.table(reference)}`,
+      counts: true,
+      verify(rows) {
+        const actual = Number(rows[0]?.[0]);
+        if (compareNumbers(comparison, actual, expected)) return undefined;
+        return `the table "${reference.table}" has ${actual} rows, expected: ${comparison} ${expected}`;
+      },
+    },
+  ];
+}

@@ -1,0 +1,22 @@
+/** The parameters that file-load and file-unload have in common. */
+import type { Parameters } from '../parameters.ts';
+import type { FileFormat } from '../sql/dialect.ts';
+
+const delimiterWords: Readonly<Record<string, string>> = {
+  tab: '\t',
+  '\\t': '\t',
+  comma: ',',
+  semicolon: ';',
+  pipe: '|',
+};
+
+export function readFileFormat(parameters: Parameters): FileFormat {
+  const type = parameters.choice('fileType', { CSV: 'CSV', JSON: 'JSON', PARQUET: 'PARQUET' } as const);
+  if (type !== 'CSV') return { type };
+  const delimiter = parameters.optionalText('delimiter') ?? ',';
+  return {
+    type,
+    header: parameters.yes('header', true),
+    delimiter: delimiterWords[delimiter.toLowerCase()] ?? delimiter,
+  };
+}

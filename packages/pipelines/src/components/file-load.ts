@@ -1,0 +1,33 @@
+/** Loads a file of the artifact, or of the agent's files folder, into a table. */
+import { cellText } from '../parameters.ts';
+import { type OrchestrationDefinition, tableReference } from './component.ts';
+import { readFileFormat } from './file-format.ts';
+
+export const fileLoad: OrchestrationDefinition = {
+  kind: 'orchestration',
+  required: ['source', 'fileType', 'targetTable'],
+  plan({ parameters, dialect }) {
+    const format = readFileFormat(parameters);
+    const table = dialect.table(tableReference(parameters, 'targetTable'));
+    const creations = {
+      Replace: (query: string) => `CREATE OR REPLACE TABLE ${table} AS\n${query}`,
+      Create: (query: string) => `CREATE TABLE ${table} AS\n${query}`,
+      'Create if not exists': (query: string) => `CREATE TABLE IF NOT EXISTS ${table} AS\n${query}`,
+      Append: (query: string) => dialect.insertRows(table, query, undefined),
+    };
+    const create = parameters.choice('createReplace', creations, creations.Replace);
+    const columns = parameters.rows('columns', 2).map((column) => ({
+      name: cellText(column, 0),
+      type: dialect.type({
+        type: cellText(column, 1),
+        size: cellText(column, 2),
+        precision: cellText(column, 3),
+      }),
+    }));
+    return {
+      action: 'load-file',
+      source: parameters.text('source'),
+      statement: (path) => create(dialect.readFile(path, format, columns)),
+    };
+  },
+};

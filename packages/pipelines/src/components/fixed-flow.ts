@@ -1,0 +1,50 @@
+/** Rows that stand in the file itself. */
+import { cellText, ParameterError } from '../parameters.ts';
+import type { Resolved } from '../resolve.ts';
+import type { Dialect } from '../sql/dialect.ts';
+import type { TransformationDefinition } from './component.ts';
+
+export const fixedFlow: TransformationDefinition = {
+  kind: 'transformation',
+  output: false,
+  required: ['columns'],
+  sources: [0, 0],
+  plan({ parameters, dialect }) {
+    const columns = parameters.rows('columns', 2).map((column) => ({
+      name: cellText(column, 0),
+      type: dialect.type({
+        type: cellText(column, 1),
+        size: cellText(column, 2),
+        precision: cellText(column, 3),
+      }),
+    }));
+    if (columns.length === 0) throw new ParameterError('"columns" is empty: add a column');
+    const names = columns.map((column) => column.name);
+    const rows = parameters.rows('values', 1).map((row, index) => {
+      if (row.length > columns.length) {
+        throw new ParameterError(
+          `row ${index + 1} of "values" has ${row.length} cells for ${columns.length} columns`,
+        );
+      }
+      return `(${columns.map(({ type }, cell) => typedLiteral(row[cell], type, dialect)).join(', ')})`;
+    });
+    const list = names.map(dialect.name).join(', ');
+    const empty = columns
+      .map(({ name, type }) => `CAST(NULL AS ${type}) AS ${dialect.name(name)}`)
+      .join(', ');
+    return {
+      select:
+        rows.length === 0
+          ? `SELECT ${empty} WHERE FALSE`
+          : `SELECT * FROM (VALUES\n  ${rows.join(',\n  ')}\n) AS "values" (${list})`,
+      columns: names,
+    };
+  },
+};
+
+/** An empty cell is NULL but for texts, which may be empty. */
+function typedLiteral(cell: Resolved | undefined, type: string, dialect: Dialect): string {
+  if (cell === undefined || cell === null) return `CAST(NULL AS ${type})`;
+  if (typeof cell === 'object') throw new ParameterError('a cell of "values" must be one value');
+  return `CAST(${cell === '' && type !== 'VARCHAR' ? 'NULL' : dialect.literal(cell)} AS ${type})`;
+}

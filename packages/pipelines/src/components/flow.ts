@@ -1,0 +1,20 @@
+/** Components that only steer the walk, which knows their joins: start, and, or, end-success, end-failure. */
+import type { OrchestrationDefinition } from './component.ts';
+
+export const pass: OrchestrationDefinition = {
+  kind: 'orchestration',
+  required: [],
+  plan: () => ({ action: 'pass' }),
+};
+
+export const endSuccess: OrchestrationDefinition = {
+  kind: 'orchestration',
+  required: [],
+  plan: () => ({ action: 'end', status: 'SUCCESS' }),
+};
+
+export const endFailure: OrchestrationDefinition = {
+  kind: 'orchestration',
+  required: [],
+  plan: () => ({ action: 'end', status: 'FAILED' }),
+};

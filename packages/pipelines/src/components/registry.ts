@@ -1,0 +1,126 @@
+/** Every component type that the engine runs. A new type is one file and one line here. */
+import type { PipelineType } from '../pipeline.ts';
+import { aggregate } from './aggregate.ts';
+import { assertTable } from './assert-table.ts';
+import { calculator } from './calculator.ts';
+import type { ComponentDefinition, OrchestrationDefinition, TransformationDefinition } from './component.ts';
+import { createTable } from './create-table.ts';
+import { fileLoad } from './file-load.ts';
+import { fileUnload } from './file-unload.ts';
+import { filter } from './filter.ts';
+import { fixedFlow } from './fixed-flow.ts';
+import { endFailure, endSuccess, pass } from './flow.ts';
+import { gridIterator } from './grid-iterator.ts';
+import { ifComponent } from './if.ts';
+import { join } from './join.ts';
+import { printVariables } from './print-variables.ts';
+import { queryToScalar } from './query-to-scalar.ts';
+import { rank } from './rank.ts';
+import { rename } from './rename.ts';
+import { rewriteTable } from './rewrite-table.ts';
+import { runOrchestration, runTransformation } from './run-pipeline.ts';
+import { sqlComponent } from './sql.ts';
+import { sqlScript } from './sql-script.ts';
+import { tableInput } from './table-input.ts';
+import { tableOutput } from './table-output.ts';
+import { unite } from './unite.ts';
+import { updateScalar } from './update-scalar.ts';
+
+export const orchestrationTypes = [
+  'start',
+  'end-success',
+  'end-failure',
+  'and',
+  'or',
+  'if',
+  'run-orchestration',
+  'run-transformation',
+  'grid-iterator',
+  'update-scalar',
+  'query-to-scalar',
+  'print-variables',
+  'sql-script',
+  'create-table',
+  'assert-table',
+  'file-load',
+  'file-unload',
+] as const;
+export const transformationTypes = [
+  'table-input',
+  'fixed-flow',
+  'sql',
+  'filter',
+  'join',
+  'calculator',
+  'aggregate',
+  'rename',
+  'rank',
+  'unite',
+  'rewrite-table',
+  'table-output',
+] as const;
+export type OrchestrationType = (typeof orchestrationTypes)[number];
+export type TransformationType = (typeof transformationTypes)[number];
+export type ComponentType = OrchestrationType | TransformationType;
+
+type Registry = Record<OrchestrationType, OrchestrationDefinition> &
+  Record<TransformationType, TransformationDefinition>;
+
+const definitions: Registry & Record<ComponentType, ComponentDefinition> = {
+  start: pass,
+  and: pass,
+  or: pass,
+  'end-success': endSuccess,
+  'end-failure': endFailure,
+  if: ifComponent,
+  'run-orchestration': runOrchestration,
+  'run-transformation': runTransformation,
+  'grid-iterator': gridIterator,
+  'update-scalar': updateScalar,
+  'query-to-scalar': queryToScalar,
+  'print-variables': printVariables,
+  'sql-script': sqlScript,
+  'create-table': createTable,
+  'assert-table': assertTable,
+  'file-load': fileLoad,
+  'file-unload': fileUnload,
+  'table-input': tableInput,
+  'fixed-flow': fixedFlow,
+  sql: sqlComponent,
+  filter,
+  join,
+  calculator,
+  aggregate,
+  rename,
+  rank,
+  unite,
+  'rewrite-table': rewriteTable,
+  'table-output': tableOutput,
+};
+
+/** A component type that this engine does not run; the message names it and the file. */
+export class UnknownComponentTypeError extends Error {}
+
+export function findDefinition(type: string): ComponentDefinition | undefined {
+  return Object.hasOwn(definitions, type) ? definitions[type as ComponentType] : undefined;
+}
+
+export function orchestrationDefinition(type: string, path: string): OrchestrationDefinition {
+  const definition = findDefinition(type);
+  if (definition?.kind === 'orchestration') return definition;
+  throw new UnknownComponentTypeError(unknownTypeMessage(type, path, 'orchestration'));
+}
+
+export function transformationDefinition(type: string, path: string): TransformationDefinition {
+  const definition = findDefinition(type);
+  if (definition?.kind === 'transformation') return definition;
+  throw new UnknownComponentTypeError(unknownTypeMessage(type, path, 'transformation'));
+}
+
+export function unknownTypeMessage(type: string, path: string, where: PipelineType): string {
+  const other = findDefinition(type)?.kind;
+  if (other !== undefined) {
+    return `the component type "${type}" in ${path} belongs into a pipeline of type ${other}, not ${where}: move it`;
+  }
+  return `this agent does not know the component type "${type}" in ${path}: replace the component or skip it`;
+}

@@ -1,0 +1,23 @@
+/** A query of the user over its sources, which it names `$T{component}`. */
+import { ParameterError } from '../parameters.ts';
+import type { TransformationDefinition } from './component.ts';
+import { singleQuery } from './query-to-scalar.ts';
+
+export const sqlComponent: TransformationDefinition = {
+  kind: 'transformation',
+  output: false,
+  required: ['query'],
+  sources: [0, Number.POSITIVE_INFINITY],
+  plan({ parameters, sources }) {
+    const query = singleQuery(parameters.text('query')).replaceAll(
+      /\$T\{([^}]*)\}/g,
+      (_, component: string) => {
+        const source = sources.find((each) => each.component === component.trim());
+        if (source === undefined)
+          throw new ParameterError(`"$T{${component}}" is none of the sources: connect it`);
+        return source.name;
+      },
+    );
+    return { select: query, columns: undefined };
+  },
+};

@@ -1,0 +1,17 @@
+/** The rows of a table. */
+import { type TransformationDefinition, tableReference } from './component.ts';
+
+export const tableInput: TransformationDefinition = {
+  kind: 'transformation',
+  output: false,
+  required: ['targetTable'],
+  sources: [0, 0],
+  plan({ parameters, dialect }) {
+    const columns = parameters.names('columnNames');
+    const list = columns.length === 0 ? '*' : columns.map(dialect.name).join(', ');
+    return {
+      select: `SELECT ${list} FROM ${dialect.table(tableReference(parameters, 'targetTable'))}`,
+      columns: columns.length === 0 ? undefined : columns,
+    };
+  },
+};

@@ -1,0 +1,130 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createExpressionEngine } from './expressions.ts';
+import type { Plain } from './pipeline.ts';
+import { evaluateValue, interpolate, resolveParameters } from './resolve.ts';
+import { splitTemplate, TemplateError, unwrapExpression } from './template.ts';
+import { createScope, projectVariable } from './variables.ts';
+
+const scope = createScope([
+  projectVariable({ name: 'name', type: 'TEXT', behaviour: 'SHARED', value: 'ann' }),
+  projectVariable({ name: 'n', type: 'NUMBER', behaviour: 'SHARED', value: 2 }),
+  projectVariable({ name: 'unset', type: 'NUMBER', behaviour: 'SHARED' }),
+  projectVariable({
+    name: 'files',
+    type: 'GRID',
+    behaviour: 'SHARED',
+    value: {
+      columns: [
+        { name: 'path', type: 'TEXT' },
+        { name: 'size', type: 'NUMBER' },
+      ],
+      rows: [
+        ['a.csv', 1],
+        ['b.csv', 2],
+      ],
+    },
+  }),
+]);
+const engine = createExpressionEngine({ milliseconds: 200, bytes: 32 * 1_048_576 });
+const evaluation = { engine, scope, sysvar: { environment: { name: 'dev' } } };
+const text = (template: string) => interpolate(template, evaluation);
+const value = (expression: string) => evaluateValue(expression, evaluation);
+const parameters = (plain: Record<string, Plain>) => resolveParameters(plain, evaluation);
+
+describe('expressions in texts', () => {
+  const cases: [string, unknown][] = [
+    ['no expression', 'no expression'],
+    ['${name}', 'ann'],
+    ['Hello ${name.toUpperCase()}!', 'Hello ANN!'],
+    ['${n}', 2],
+    ['${n + 3}', 5],
+    ['n=${n}', 'n=2'],
+    ['${n > 1}', true],
+    ['[${unset}]', '[]'],
+    ['${name == "ann" ? "b}" : "c"}', 'b}'],
+    ['${`x${n}y`}', 'x2y'],
+    ['${files.path.length}', 2],
+    ['${files.size[1] + files.size[0]}', 3],
+    ['${sysvar.environment.name}', 'dev'],
+    ['${JSON.stringify({a: [1]})}', '{"a":[1]}'],
+    ['${[1, {a: 2}]}', '[1,{"a":2}]'],
+    ['select * from $T{Source} where a = ${n}', 'select * from $T{Source} where a = 2'],
+    ['${1 / 0}', 'Infinity'],
+    ['${typeof process + typeof require + typeof fetch}', 'undefinedundefinedundefined'],
+  ];
+  for (const [template, expected] of cases) {
+    it(`${template} → ${JSON.stringify(expected)}`, async () => assert.equal(await text(template), expected));
+  }
+
+  it('one does not see what another left behind', async () => {
+    await value('globalThis.left = 1');
+    await value('(JSON.stringify = () => "mine", 1)');
+    assert.equal(await value('typeof left'), 'undefined');
+    assert.equal(await value('JSON.stringify([1])'), '[1]');
+  });
+
+  it('an advanced condition may hold ${…} bare and inside quotes; values are never pasted into the source', () => {
+    assert.equal(unwrapExpression('${a} > 1'), '(a\n) > 1');
+    assert.equal(unwrapExpression('"${a}" == \'x\''), '("" + String(a\n) + "") == \'x\'');
+    assert.equal(unwrapExpression('a == "y"'), 'a == "y"');
+  });
+
+  it('${ without an end is refused', () => {
+    assert.throws(() => splitTemplate('a ${b "}"'), new TemplateError('"${" without its "}" in: ${b "}"'));
+  });
+});
+
+describe('expressions are bounded, and the message says what to do', () => {
+  const cases: [string, RegExp][] = [
+    ['(() => { for (;;); })()', /ran longer than 200 ms .*do the work in SQL/],
+    ['/(a+)+b/.test("a".repeat(60))', /ran longer than 200 ms/],
+    ['"x".repeat(2 ** 29)', /more than 33554432 bytes of memory/],
+    ['Array.from({ length: 1e8 })', /more than 33554432 bytes of memory|ran longer/],
+    ['(function f() { return f(); })()', /too deeply/],
+    ['('.repeat(60_000), /too deeply/],
+    ['(() => { let o = {}; for (let i = 0; i < 1e5; i++) o = { o }; return o; })()', /too deeply|ran longer/],
+    ['"x".repeat(5e6)', /yields more than 4194304 characters/],
+    ['nope + 1', /no variable "nope": declare it.*visible here: name, n/],
+    ['name +', /cannot be read .*: name \+/],
+    ['null.x', /fails \(TypeError/],
+    ['() => 1', /yields a function/],
+    ['(() => { throw "text"; })()', /throws a value/],
+    ['x'.repeat(70_000), /longer than 65536 characters/],
+  ];
+  for (const [expression, message] of cases) {
+    it(expression.slice(0, 50), async () => {
+      await assert.rejects(value(expression), { message });
+      assert.equal(await value('1 + 1'), 2);
+    });
+  }
+});
+
+describe('resolveParameters', () => {
+  it('goes into lists and maps, and keeps the type of a whole expression', async () => {
+    assert.deepEqual(await parameters({ a: ['${n}', { b: 'x${n}' }], c: true, d: null }), {
+      a: [2, { b: 'x2' }],
+      c: true,
+      d: null,
+    });
+  });
+
+  it('replaces fromGrid by rows of the columns', async () => {
+    const fromGrid = { variable: 'files', columns: ['size', 'path'] };
+    assert.deepEqual(await parameters({ rows: { fromGrid } }), {
+      rows: [
+        [1, 'a.csv'],
+        [2, 'b.csv'],
+      ],
+    });
+    await assert.rejects(parameters({ rows: { fromGrid: { variable: 'files', columns: ['nope'] } } }), {
+      message: 'the grid variable "files" has no column "nope"; it has: path, size',
+    });
+  });
+
+  it('lets parameters grow only so far', async () => {
+    const large = '${"x".repeat(3e6)}';
+    await assert.rejects(parameters({ a: large, b: large }), { message: /grows beyond 4194304 characters/ });
+  });
+});

@@ -1,0 +1,234 @@
+/**
+ * Expressions of tenants, run in QuickJS inside WebAssembly: no host object, no I/O, bounded in time, memory and stack. Each expression has a
+ * heap of its own, so nothing passes from one to the next.
+ *
+ * Globals: every scalar variable by its name; a grid as an object of its columns' values (`grid.column.length`); `sysvar`.
+ */
+import {
+  newQuickJSWASMModule,
+  type QuickJSContext,
+  type QuickJSHandle,
+  type QuickJSWASMModule,
+} from 'quickjs-emscripten';
+import {
+  expressionBytesLimit,
+  expressionMillisecondsLimit,
+  expressionResultLimit,
+  expressionSourceLimit,
+} from './bounds.ts';
+import { shorten } from './template.ts';
+import { isGrid, missingVariable, type Variable } from './variables.ts';
+
+/** What an expression yields; an object or a list is its JSON text. */
+export type ExpressionValue = string | number | boolean | null;
+
+/** An expression that cannot be read, fails, or breaks a bound; the message says what to do. */
+export class ExpressionError extends Error {}
+
+export interface ExpressionScope {
+  readonly variables: readonly Variable[];
+  /** `${sysvar.…}`: maps of texts and numbers. */
+  readonly sysvar: Readonly<Record<string, unknown>>;
+}
+
+export interface ExpressionBounds {
+  readonly milliseconds: number;
+  readonly bytes: number;
+}
+
+export interface ExpressionEngine {
+  /** @throws ExpressionError */
+  evaluate(expression: string, scope: ExpressionScope): Promise<ExpressionValue>;
+}
+
+/** Deep enough for real expressions, and well inside the WebAssembly stack. */
+const stackBytes = 256 * 1024;
+const identifier = /^\s*([A-Za-z_$][\w$]*)\s*$/;
+
+export function createExpressionEngine(
+  bounds: ExpressionBounds = { milliseconds: expressionMillisecondsLimit, bytes: expressionBytesLimit },
+): ExpressionEngine {
+  let loading: Promise<QuickJSWASMModule> | undefined;
+  return {
+    async evaluate(expression, scope) {
+      if (expression.length > expressionSourceLimit) {
+        throw new ExpressionError(
+          `an expression is longer than ${expressionSourceLimit} characters: shorten it`,
+        );
+      }
+      const named = scalarNamed(expression, scope);
+      if (named !== undefined) return named;
+      loading ??= newQuickJSWASMModule();
+      const quickjs = await loading;
+      const result = run(quickjs, bounds, expression, scope);
+      if (result.broken) loading = undefined;
+      if (result.error !== undefined) throw new ExpressionError(result.error);
+      return result.value;
+    },
+  };
+}
+
+/** The value of an expression that is a scalar variable's name, which needs no engine. */
+function scalarNamed(expression: string, scope: ExpressionScope): ExpressionValue | undefined {
+  const name = identifier.exec(expression)?.[1];
+  const value = scope.variables.find((variable) => variable.name === name)?.value;
+  return value === undefined || isGrid(value) ? undefined : value;
+}
+
+type Result = { broken: boolean } & (
+  | { value: ExpressionValue; error?: undefined }
+  | { value?: undefined; error: string }
+);
+
+function run(
+  quickjs: QuickJSWASMModule,
+  bounds: ExpressionBounds,
+  expression: string,
+  scope: ExpressionScope,
+): Result {
+  const started = performance.now();
+  const late = () => performance.now() - started > bounds.milliseconds;
+  const about = (problem: string) => `${problem}: ${shorten(expression.trim())}`;
+  try {
+    const runtime = quickjs.newRuntime();
+    runtime.setMemoryLimit(bounds.bytes);
+    runtime.setMaxStackSize(stackBytes);
+    runtime.setInterruptHandler(late);
+    const context = runtime.newContext();
+    const outcome = evaluateIn(context, expression, scope);
+    context.dispose();
+    runtime.dispose();
+    if (outcome.error === undefined) return { broken: false, value: outcome.value };
+    return {
+      broken: false,
+      error: about(explain(outcome.error, late() ? bounds.milliseconds : undefined, bounds, scope)),
+    };
+  } catch (error) {
+    // The WebAssembly stack ended before QuickJS's own bound: the instance may be inconsistent and is not used again.
+    if (error instanceof ExpressionError) return { broken: true, error: about(error.message) };
+    return { broken: true, error: about('the expression nests or recurses too deeply: simplify it') };
+  }
+}
+
+type Outcome =
+  | { value: ExpressionValue; error?: undefined }
+  | { value?: undefined; error: { name: string; message: string } };
+
+function evaluateIn(context: QuickJSContext, expression: string, scope: ExpressionScope): Outcome {
+  const json = context.getProp(context.global, 'JSON');
+  const stringify = context.getProp(json, 'stringify');
+  try {
+    defineGlobals(context, globalsOf(expression, scope));
+    const result = context.evalCode(`(${expression}\n)`, 'expression', { strict: true });
+    if (result.error !== undefined) return { error: readError(context, result.error) };
+    const { value } = result;
+    try {
+      return toValue(context, value, stringify);
+    } finally {
+      value.dispose();
+    }
+  } finally {
+    stringify.dispose();
+    json.dispose();
+  }
+}
+
+/** A grid becomes a global only of an expression that names it: it may hold thousands of rows. */
+function globalsOf(expression: string, scope: ExpressionScope): Record<string, unknown> {
+  const globals = new Map<string, unknown>();
+  for (const { name, value } of scope.variables) {
+    if (!isGrid(value)) globals.set(name, value);
+    else if (expression.includes(name)) {
+      const columns = value.columns.map((column, index) => [
+        column.name,
+        value.rows.map((row) => row[index] ?? null),
+      ]);
+      globals.set(name, Object.fromEntries(columns));
+    }
+  }
+  globals.set('sysvar', scope.sysvar);
+  return Object.fromEntries(globals);
+}
+
+function defineGlobals(context: QuickJSContext, globals: Record<string, unknown>): void {
+  const text = context.newString(JSON.stringify(globals));
+  context.setProp(context.global, '__globals', text);
+  text.dispose();
+  const result = context.evalCode(`{
+    const globals = JSON.parse(__globals);
+    delete globalThis.__globals;
+    for (const name of Object.keys(globals)) {
+      Object.defineProperty(globalThis, name, { value: globals[name], configurable: true, writable: true, enumerable: true });
+    }
+  }`);
+  if (result.error !== undefined) {
+    result.error.dispose();
+    throw new ExpressionError('the variables do not fit into the memory of an expression: use smaller ones');
+  }
+  result.value.dispose();
+}
+
+function toValue(context: QuickJSContext, handle: QuickJSHandle, stringify: QuickJSHandle): Outcome {
+  const type = context.typeof(handle);
+  if (type === 'undefined') return { value: null };
+  if (type === 'boolean') return { value: context.dump(handle) as boolean };
+  if (type === 'number') return { value: finite(context.getNumber(handle)) };
+  if (type === 'string' || type === 'bigint') return text(context.getString(handle));
+  if (type !== 'object')
+    return { error: { name: 'TypeError', message: `it yields a ${type}, which is no value` } };
+  const json = context.callFunction(stringify, context.undefined, handle);
+  if (json.error !== undefined) return { error: readError(context, json.error) };
+  const result = context.typeof(json.value) === 'string' ? context.getString(json.value) : 'null';
+  json.value.dispose();
+  return result === 'null' ? { value: null } : text(result);
+}
+
+function text(value: string): Outcome {
+  if (value.length <= expressionResultLimit) return { value };
+  return {
+    error: { name: 'RangeError', message: `it yields more than ${expressionResultLimit} characters` },
+  };
+}
+
+function finite(value: number): ExpressionValue {
+  return Number.isFinite(value) ? value : String(value);
+}
+
+function readError(context: QuickJSContext, handle: QuickJSHandle): { name: string; message: string } {
+  const member = (name: string) => {
+    const value = context.getProp(handle, name);
+    const result = context.typeof(value) === 'string' ? context.getString(value) : '';
+    value.dispose();
+    return shorten(result, 500);
+  };
+  const error =
+    context.typeof(handle) === 'object'
+      ? { name: member('name'), message: member('message') }
+      : { name: 'Error', message: 'it throws a value' };
+  handle.dispose();
+  return error;
+}
+
+function explain(
+  error: { name: string; message: string },
+  lateAfter: number | undefined,
+  bounds: ExpressionBounds,
+  scope: ExpressionScope,
+): string {
+  if (lateAfter !== undefined || error.message === 'interrupted') {
+    return `the expression ran longer than ${bounds.milliseconds} ms (does it loop for ever? do the work in SQL)`;
+  }
+  if (error.message === 'out of memory') {
+    return `the expression needs more than ${bounds.bytes} bytes of memory (do the work in SQL)`;
+  }
+  if (error.message === 'stack overflow') return 'the expression nests or recurses too deeply: simplify it';
+  const unknown = /^'?([\w$]+)'? is not defined$/.exec(error.message)?.[1];
+  if (error.name === 'ReferenceError' && unknown !== undefined) {
+    const known = scope.variables.map((variable) => variable.name).slice(0, 20);
+    const names = known.length === 0 ? 'none is visible here' : `visible here: ${known.join(', ')}`;
+    return `${missingVariable(unknown)}, or quote it if it is a text (${names}). Expression`;
+  }
+  if (error.name === 'SyntaxError')
+    return `the expression cannot be read (${error.message}); a text needs quotes`;
+  return `the expression fails (${error.name}: ${error.message})`;
+}

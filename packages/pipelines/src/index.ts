@@ -1,0 +1,58 @@
+export * from './bounds.ts';
+export type { Action, AssertionCheck } from './components/component.ts';
+export {
+  type ComponentType,
+  findDefinition,
+  type OrchestrationType,
+  orchestrationTypes,
+  type TransformationType,
+  transformationTypes,
+  UnknownComponentTypeError,
+} from './components/registry.ts';
+export {
+  createExpressionEngine,
+  type ExpressionBounds,
+  type ExpressionEngine,
+  ExpressionError,
+  type ExpressionValue,
+} from './expressions.ts';
+export type { Finding, FindingCode } from './finding.ts';
+export { type ComponentEnd, createWalk, topologicalOrder, type Walk, type WalkOutcome } from './graph.ts';
+export { planComponent } from './orchestration-plan.ts';
+export { ParameterError } from './parameters.ts';
+export { type ParseResult, type PipelineSyntaxError, parsePipeline } from './parse.ts';
+export {
+  type Orchestration,
+  type OrchestrationComponent,
+  type Pipeline,
+  type PipelineType,
+  type Plain,
+  pipelineExtensions,
+  pipelineNameOf,
+  pipelinePath,
+  pipelineTypeOf,
+  type Transformation,
+  type TransformationComponent,
+  type VariableDeclaration,
+} from './pipeline.ts';
+export { type Evaluation, evaluateValue, type Resolved, resolveParameters } from './resolve.ts';
+export { type Dialect, SqlError, type StatementList, type TableReference } from './sql/dialect.ts';
+export { duckdb } from './sql/duckdb.ts';
+export { splitStatements } from './sql/statements.ts';
+export { TemplateError } from './template.ts';
+export { type PlannedOutput, planTransformation, type TransformationPlan } from './transformation-plan.ts';
+export { type ProjectFile, validateProject } from './validate.ts';
+export {
+  createScope,
+  declaredVariable,
+  type Grid,
+  isGrid,
+  missingVariable,
+  projectVariable,
+  type Scalar,
+  setArguments,
+  type Variable,
+  VariableError,
+  type VariableScope,
+  type VariableValue,
+} from './variables.ts';

@@ -1,0 +1,243 @@
+/** A pipeline file's text to a typed pipeline, or the place where it cannot be read. Unknown members are ignored, unknown types are kept. */
+import { componentLimit, componentNameLimit } from './bounds.ts';
+import {
+  type GridColumn,
+  type OrchestrationComponent,
+  type Pipeline,
+  type PipelineType,
+  type Plain,
+  type PlainMap,
+  pipelineNameOf,
+  pipelineTypeOf,
+  type TransformationComponent,
+  type TransitionKind,
+  transitionKinds,
+  type VariableDeclaration,
+} from './pipeline.ts';
+import { shorten } from './template.ts';
+import { readYaml, YamlError, type YamlTree } from './yaml-tree.ts';
+
+export interface PipelineSyntaxError {
+  file: string;
+  /** From 1. */
+  line: number;
+  column: number;
+  message: string;
+}
+
+export type ParseResult =
+  | { pipeline: Pipeline; error?: undefined }
+  | { pipeline?: undefined; error: PipelineSyntaxError };
+
+/** A member of the file that has not the form of the format. */
+class FormError extends Error {
+  readonly path: readonly string[];
+  constructor(path: readonly string[], message: string) {
+    super(message);
+    this.path = path;
+  }
+}
+
+/**
+ * Reads one pipeline file.
+ *
+ * @param path its path in the project, ending in `.orch.yaml` or `.tran.yaml`
+ */
+export function parsePipeline(path: string, text: string): ParseResult {
+  let tree: YamlTree | undefined;
+  try {
+    tree = readYaml(text);
+    return { pipeline: readPipeline(path, tree.value) };
+  } catch (error) {
+    if (error instanceof YamlError) {
+      return { error: { file: path, line: error.line, column: error.column, message: error.message } };
+    }
+    if (error instanceof FormError && tree !== undefined) {
+      return { error: { file: path, ...tree.locate(error.path), message: error.message } };
+    }
+    throw error;
+  }
+}
+
+function readPipeline(path: string, value: Plain): Pipeline {
+  const root = asMap(value, []);
+  const type = readType(path, root);
+  const body = asMap(root.pipeline, ['pipeline']);
+  const entries = Object.entries(asMap(body.components, ['pipeline', 'components']));
+  if (entries.length > componentLimit) {
+    throw new FormError(
+      ['pipeline', 'components'],
+      `the pipeline has ${entries.length} components, more than ${componentLimit}: split it into several pipelines`,
+    );
+  }
+  const frame = {
+    path,
+    name: pipelineNameOf(path),
+    version: asText(root.version ?? '1.0', ['version']),
+    variables: readVariables(body.variables),
+  };
+  return type === 'orchestration'
+    ? {
+        ...frame,
+        type,
+        components: new Map(entries.map(([name, raw]) => [name, readOrchestrationComponent(name, raw)])),
+      }
+    : {
+        ...frame,
+        type,
+        components: new Map(entries.map(([name, raw]) => [name, readTransformationComponent(name, raw)])),
+      };
+}
+
+function readType(path: string, root: PlainMap): PipelineType {
+  const type = root.type;
+  if (type !== 'orchestration' && type !== 'transformation') {
+    throw new FormError(['type'], '"type" must be orchestration or transformation');
+  }
+  const expected = pipelineTypeOf(path);
+  if (expected !== undefined && expected !== type) {
+    throw new FormError(
+      ['type'],
+      `"type" is ${type}, but the file's name says ${expected}: change one of them`,
+    );
+  }
+  return type;
+}
+
+function readFrame(name: string, raw: Plain) {
+  const path = ['pipeline', 'components', name];
+  const component = asMap(raw, path);
+  const type = asText(component.type, [...path, 'type']);
+  checkLength(name, path, "a component's name");
+  checkLength(type, [...path, 'type'], `the type of "${shorten(name)}"`);
+  return {
+    path,
+    component,
+    frame: { name, type, parameters: asMap(component.parameters ?? {}, [...path, 'parameters']) },
+  };
+}
+
+function checkLength(text: string, path: readonly string[], what: string): void {
+  if (text.length >= 1 && text.length <= componentNameLimit) return;
+  throw new FormError(path, `${what} must have 1 to ${componentNameLimit} characters`);
+}
+
+function readOrchestrationComponent(name: string, raw: Plain): OrchestrationComponent {
+  const { path, component, frame } = readFrame(name, raw);
+  const transitions = asMap(component.transitions ?? {}, [...path, 'transitions']);
+  const read = (kind: TransitionKind) => asNames(transitions[kind], [...path, 'transitions', kind]);
+  for (const kind of Object.keys(transitions)) {
+    if (!transitionKinds.includes(kind as TransitionKind)) {
+      throw new FormError(
+        [...path, 'transitions', kind],
+        `"${kind}" is no transition: use ${transitionKinds.join(', ')}`,
+      );
+    }
+  }
+  const [target] = asNames(component.iterationTarget, [...path, 'iterationTarget']);
+  return {
+    ...frame,
+    transitions: {
+      success: read('success'),
+      failure: read('failure'),
+      unconditional: read('unconditional'),
+      true: read('true'),
+      false: read('false'),
+    },
+    skipped: isYes(component.skipped),
+    ...(target === undefined ? {} : { iterationTarget: target }),
+    updateScalarVariables: readUpdates(component.postProcessing, [...path, 'postProcessing']),
+  };
+}
+
+function readUpdates(raw: Plain | undefined, path: readonly string[]): [string, string][] {
+  if (raw === undefined || raw === null) return [];
+  const where = [...path, 'updateScalarVariables'];
+  return asList(asMap(raw, path).updateScalarVariables, where).map((pair) => {
+    const [variable, expression] = asList(pair, where);
+    return [asText(variable, where), asText(expression ?? '', where)];
+  });
+}
+
+function readTransformationComponent(name: string, raw: Plain): TransformationComponent {
+  const { path, component, frame } = readFrame(name, raw);
+  return { ...frame, sources: asNames(component.sources, [...path, 'sources']) };
+}
+
+function readVariables(raw: Plain | undefined): Map<string, VariableDeclaration> {
+  const variables = asMap(raw ?? {}, ['pipeline', 'variables']);
+  return new Map(Object.entries(variables).map(([name, value]) => [name, readVariable(name, value)]));
+}
+
+function readVariable(name: string, raw: Plain): VariableDeclaration {
+  const path = ['pipeline', 'variables', name];
+  const variable = asMap(raw, path);
+  const metadata = asMap(variable.metadata, [...path, 'metadata']);
+  const choice = <T extends string>(member: string, choices: readonly T[], otherwise?: T): T => {
+    const value = metadata[member] ?? otherwise;
+    const found = choices.find((each) => each === value);
+    if (found === undefined) {
+      throw new FormError(
+        [...path, 'metadata', member],
+        `"${member}" of the variable "${name}" must be ${choices.join(' or ')}`,
+      );
+    }
+    return found;
+  };
+  const type = choice('type', ['TEXT', 'NUMBER', 'GRID']);
+  return {
+    name,
+    type,
+    behaviour: choice('scope', ['COPIED', 'SHARED'], 'COPIED'),
+    visibility: choice('visibility', ['PUBLIC', 'PRIVATE'], 'PUBLIC'),
+    columns: type === 'GRID' ? readColumns(metadata.columns, [...path, 'metadata', 'columns']) : [],
+    defaultValue: variable.defaultValue ?? (type === 'GRID' ? [] : ''),
+  };
+}
+
+function readColumns(raw: Plain | undefined, path: readonly string[]): GridColumn[] {
+  return Object.entries(asMap(raw, path)).map(([name, column]) => {
+    const type = asMap(column, [...path, name]).columnType;
+    return { name, type: type === 'NUMBER' ? 'NUMBER' : 'TEXT' };
+  });
+}
+
+function nameOfPlace(path: readonly string[]): string {
+  return path.length === 0 ? 'the file' : `"${path.join('.')}"`;
+}
+
+function asMap(value: Plain | undefined, path: readonly string[]): PlainMap {
+  if (typeof value === 'object' && value !== null && !isList(value)) return value;
+  throw new FormError(
+    path,
+    `${nameOfPlace(path)} must be a map${value === undefined ? ', and is missing' : ''}`,
+  );
+}
+
+function isList(value: Plain): value is readonly Plain[] {
+  return Array.isArray(value);
+}
+
+function asList(value: Plain | undefined, path: readonly string[]): readonly Plain[] {
+  if (value === undefined || value === null) return [];
+  if (isList(value)) return value;
+  throw new FormError(path, `${nameOfPlace(path)} must be a list`);
+}
+
+function asText(value: Plain | undefined, path: readonly string[]): string {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'boolean') return String(value);
+  throw new FormError(
+    path,
+    `${nameOfPlace(path)} must be a text${value === undefined ? ', and is missing' : ''}`,
+  );
+}
+
+function asNames(value: Plain | undefined, path: readonly string[]): string[] {
+  if (typeof value === 'string') return [value];
+  return asList(value, path).map((name) => asText(name, path));
+}
+
+function isYes(value: Plain | undefined): boolean {
+  return value === true || (typeof value === 'string' && ['yes', 'true'].includes(value.toLowerCase()));
+}

@@ -1,0 +1,123 @@
+/** A component's parameters with every `${…}` and every `{fromGrid}` replaced by values. */
+import { expressionResultLimit } from './bounds.ts';
+import {
+  type ExpressionEngine,
+  ExpressionError,
+  type ExpressionScope,
+  type ExpressionValue,
+} from './expressions.ts';
+import type { Plain, PlainMap } from './pipeline.ts';
+import { splitTemplate } from './template.ts';
+import { gridColumns, type Scalar, type VariableScope } from './variables.ts';
+
+/** A value after resolving: a whole `${x}` of a number is a number. */
+export type Resolved = string | number | boolean | null | readonly Resolved[] | ResolvedMap;
+export interface ResolvedMap {
+  readonly [name: string]: Resolved;
+}
+
+export interface Evaluation {
+  readonly engine: ExpressionEngine;
+  readonly scope: VariableScope;
+  readonly sysvar: Readonly<Record<string, unknown>>;
+}
+
+/** What a template comes to. @throws TemplateError, ExpressionError */
+export async function interpolate(template: string, evaluation: Evaluation): Promise<ExpressionValue> {
+  if (!template.includes('${')) return template;
+  const segments = splitTemplate(template);
+  const [first] = segments;
+  const scope = expressionScope(evaluation);
+  if (segments.length === 1 && first !== undefined && 'expression' in first) {
+    return evaluation.engine.evaluate(first.expression, scope);
+  }
+  let result = '';
+  for (const segment of segments) {
+    result +=
+      'text' in segment ? segment.text : textOf(await evaluation.engine.evaluate(segment.expression, scope));
+    if (result.length > expressionResultLimit) throw new ExpressionError(tooLong);
+  }
+  return result;
+}
+
+/**
+ * An expression given where the format wants one (update-scalar, postProcessing): a template when it holds `${`, else JavaScript.
+ *
+ * @throws TemplateError, ExpressionError
+ */
+export async function evaluateValue(expression: string, evaluation: Evaluation): Promise<ExpressionValue> {
+  if (expression.includes('${')) return interpolate(expression, evaluation);
+  if (expression.trim() === '') return '';
+  return evaluation.engine.evaluate(expression, expressionScope(evaluation));
+}
+
+const tooLong = `a parameter grows beyond ${expressionResultLimit} characters: use shorter values`;
+
+/**
+ * @param raw names of parameters that are left as written (they are expressions, evaluated later)
+ * @throws TemplateError, ExpressionError, VariableError
+ */
+export async function resolveParameters(
+  parameters: PlainMap,
+  evaluation: Evaluation,
+  raw: readonly string[] = [],
+): Promise<ResolvedMap> {
+  let characters = 0;
+  async function resolve(value: Plain): Promise<Resolved> {
+    if (typeof value === 'string') {
+      const result = await interpolate(value, evaluation);
+      characters += typeof result === 'string' ? result.length : 0;
+      if (characters > expressionResultLimit) throw new ExpressionError(tooLong);
+      return result;
+    }
+    if (typeof value !== 'object' || value === null) return value;
+    if (isList(value)) return mapInTurn(value, resolve);
+    const fromGrid = value.fromGrid;
+    if (fromGrid !== undefined && Object.keys(value).length === 1)
+      return rowsFromGrid(fromGrid, evaluation.scope);
+    return resolveMap(value, resolve);
+  }
+  return resolveMap(parameters, (value, name) =>
+    raw.includes(name) ? Promise.resolve(value) : resolve(value),
+  );
+}
+
+async function resolveMap(
+  map: PlainMap,
+  resolve: (value: Plain, name: string) => Promise<Resolved>,
+): Promise<ResolvedMap> {
+  const entries: [string, Resolved][] = [];
+  for (const [name, value] of Object.entries(map)) entries.push([name, await resolve(value, name)]);
+  return Object.fromEntries(entries);
+}
+
+async function mapInTurn(
+  list: readonly Plain[],
+  resolve: (value: Plain) => Promise<Resolved>,
+): Promise<Resolved[]> {
+  const results: Resolved[] = [];
+  for (const value of list) results.push(await resolve(value));
+  return results;
+}
+
+function rowsFromGrid(fromGrid: Plain, scope: VariableScope): Scalar[][] {
+  const { variable, columns } = (
+    typeof fromGrid === 'object' && fromGrid !== null ? fromGrid : {}
+  ) as PlainMap;
+  if (typeof variable !== 'string' || columns === undefined || !isList(columns)) {
+    throw new ExpressionError('"fromGrid" needs a variable and a list of columns');
+  }
+  return gridColumns(scope, variable, columns.map(String));
+}
+
+function isList(value: Plain): value is readonly Plain[] {
+  return Array.isArray(value);
+}
+
+function expressionScope({ scope, sysvar }: Evaluation): ExpressionScope {
+  return { variables: scope.all(), sysvar };
+}
+
+function textOf(value: ExpressionValue): string {
+  return value === null ? '' : String(value);
+}

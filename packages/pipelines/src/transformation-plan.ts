@@ -1,0 +1,164 @@
+/**
+ * A transformation to SQL: one statement (or transaction) for each output component, with a WITH chain of one CTE for each component that it needs, named
+ * after it.
+ */
+import type { Relation, Source, TransformationDefinition } from './components/component.ts';
+import { findDefinition, transformationDefinition } from './components/registry.ts';
+import { topologicalOrder } from './graph.ts';
+import { createParameters, ParameterError } from './parameters.ts';
+import type { Transformation, TransformationComponent } from './pipeline.ts';
+import type { ResolvedMap } from './resolve.ts';
+import type { Dialect, StatementList } from './sql/dialect.ts';
+
+export interface TransformationPlan {
+  /** In the order in which to run them. */
+  readonly outputs: readonly PlannedOutput[];
+  /** Components that cannot be planned; when there is one, nothing may run. */
+  readonly failures: readonly { component: string; type: string; error: unknown }[];
+}
+
+export interface PlannedOutput extends StatementList {
+  readonly component: string;
+  readonly type: string;
+}
+
+interface Planned extends Relation {
+  readonly cte: string;
+}
+
+/**
+ * Plans a transformation. Components that lead to no output are left out.
+ *
+ * @param resolve a component's parameters with their expressions evaluated; what it throws is the component's failure
+ */
+export async function planTransformation(
+  transformation: Transformation,
+  dialect: Dialect,
+  resolve: (component: TransformationComponent) => Promise<ResolvedMap>,
+): Promise<TransformationPlan> {
+  const { components, path } = transformation;
+  const sorted = topologicalOrder(components);
+  const order = sorted.order ?? [...components.keys()];
+  const needed = sorted.cycle === undefined ? neededComponents(components) : new Set(sorted.cycle);
+  const names = cteNames(order);
+  const relations = new Map<string, Planned>();
+  const outputs: PlannedOutput[] = [];
+  const failures: { component: string; type: string; error: unknown }[] = [];
+  for (const component of order.map((name) => components.get(name)).filter((each) => each !== undefined)) {
+    const { name, type } = component;
+    if (!needed.has(name)) continue;
+    try {
+      if (sorted.cycle !== undefined)
+        throw new ParameterError(`its sources go round in a circle: ${sorted.cycle.join(' → ')}`);
+      const definition = transformationDefinition(type, path);
+      const sources = sourcesOf(component, definition, transformation, relations, dialect);
+      // A source that failed has told why.
+      if (sources === undefined) continue;
+      const context = {
+        parameters: createParameters(await resolve(component)),
+        component: name,
+        dialect,
+        sources,
+      };
+      if (definition.output) {
+        const { select, write } = definition.plan(context);
+        const chain = chainOf(name, components, order, relations, dialect);
+        outputs.push({ component: name, type, ...write(`${chain}${select}`) });
+      } else {
+        relations.set(name, { ...definition.plan(context), cte: names.get(name) ?? name });
+      }
+    } catch (error) {
+      failures.push({ component: name, type, error });
+    }
+  }
+  return { outputs, failures };
+}
+
+/** The outputs, what leads to them, and components of unknown types, which must be reported wherever they stand. */
+function neededComponents(components: ReadonlyMap<string, TransformationComponent>): Set<string> {
+  const needed = new Set<string>();
+  const open = [...components.values()].filter(({ type }) => {
+    const definition = findDefinition(type);
+    return definition?.kind !== 'transformation' || definition.output;
+  });
+  for (let component = open.pop(); component !== undefined; component = open.pop()) {
+    if (needed.has(component.name)) continue;
+    needed.add(component.name);
+    open.push(...component.sources.map((name) => components.get(name)).filter((each) => each !== undefined));
+  }
+  return needed;
+}
+
+/** A CTE's name is its component's; names that differ only in case get a number, since SQL takes them for one. */
+function cteNames(components: readonly string[]): Map<string, string> {
+  const taken = new Set<string>();
+  const names = new Map<string, string>();
+  for (const component of components) {
+    let name = component;
+    for (let number = 2; taken.has(name.toLowerCase()); number += 1) name = `${component} (${number})`;
+    taken.add(name.toLowerCase());
+    names.set(component, name);
+  }
+  return names;
+}
+
+function sourcesOf(
+  component: TransformationComponent,
+  definition: TransformationDefinition,
+  transformation: Transformation,
+  relations: ReadonlyMap<string, Planned>,
+  dialect: Dialect,
+): Source[] | undefined {
+  const [least, most] = definition.sources;
+  const { sources } = component;
+  if (sources.length < least || sources.length > most) {
+    const wanted = least === most ? `${least}` : `at least ${least}`;
+    throw new ParameterError(
+      `it has ${sources.length} sources and takes ${wanted}: connect or disconnect some`,
+    );
+  }
+  const found: Source[] = [];
+  for (const name of sources) {
+    const source = transformation.components.get(name);
+    if (source === undefined)
+      throw new ParameterError(`its source "${name}" is no component of ${transformation.path}`);
+    const sourceDefinition = findDefinition(source.type);
+    if (sourceDefinition?.kind === 'transformation' && sourceDefinition.output) {
+      throw new ParameterError(
+        `its source "${name}" writes a table and gives no rows: read the table with table-input`,
+      );
+    }
+    const relation = relations.get(name);
+    if (relation === undefined) return undefined;
+    found.push({ component: name, name: dialect.name(relation.cte), columns: relation.columns });
+  }
+  return found;
+}
+
+function chainOf(
+  output: string,
+  components: ReadonlyMap<string, TransformationComponent>,
+  order: readonly string[],
+  relations: ReadonlyMap<string, Planned>,
+  dialect: Dialect,
+): string {
+  const needed = new Set<string>();
+  const open = [...(components.get(output)?.sources ?? [])];
+  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+    if (needed.has(name)) continue;
+    needed.add(name);
+    open.push(...(components.get(name)?.sources ?? []));
+  }
+  const parts = order.flatMap((name) => {
+    const relation = needed.has(name) ? relations.get(name) : undefined;
+    return relation === undefined
+      ? []
+      : [`${dialect.name(relation.cte)} AS (\n${indent(relation.select)}\n)`];
+  });
+  return parts.length === 0 ? '' : `WITH ${parts.join(',\n')}\n`;
+}
+
+/** Only the first line: a text literal of the user may span lines. */
+function indent(sql: string): string {
+  return `  ${sql}`;
+}

@@ -1,0 +1,171 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { validateProject } from './validate.ts';
+
+type Components = Record<string, object>;
+const file = (path: string, components: Components, variables: object = {}) => ({
+  path,
+  text: JSON.stringify({
+    type: path.endsWith('.orch.yaml') ? 'orchestration' : 'transformation',
+    pipeline: { components, variables },
+  }),
+});
+const orch = (components: Components, variables?: object) => file('p.orch.yaml', components, variables);
+const tran = (components: Components) => file('t.tran.yaml', components);
+const start = (...success: string[]) => ({ type: 'start', transitions: { success } });
+const say = (files: { path: string; text: string }[], variables?: string[]) =>
+  validateProject(files, variables).map(
+    ({ component, code, level }) => `${level} ${code} ${component ?? '-'}`,
+  );
+const variable = (scope: string, visibility = 'PUBLIC') => ({
+  metadata: { type: 'TEXT', scope, visibility },
+  defaultValue: '',
+});
+
+describe('validateProject', () => {
+  it('finds nothing in a sound project', () => {
+    const files = [
+      orch({
+        Start: start('Run'),
+        Run: { type: 'run-transformation', parameters: { transformationJob: 't' } },
+      }),
+      tran({
+        In: { type: 'table-input', parameters: { targetTable: 'x' } },
+        Out: { type: 'rewrite-table', sources: ['In'], parameters: { targetTable: 'y' } },
+      }),
+      { path: 'README.md', text: '[not: yaml' },
+    ];
+    assert.deepEqual(say(files), []);
+  });
+
+  it('gives path, message and place of a file that cannot be read', () => {
+    assert.deepEqual(validateProject([{ path: 'a.tran.yaml', text: 'type: transformation\n' }]), [
+      {
+        path: 'a.tran.yaml',
+        code: 'syntax-error',
+        message: 'line 1, column 1: "pipeline" must be a map, and is missing',
+        level: 'error',
+      },
+    ]);
+  });
+
+  const cases: [string, { path: string; text: string }[], string[]][] = [
+    [
+      'unknown types are warnings',
+      [orch({ Start: start('A'), A: { type: 'vendor' } })],
+      ['warning unknown-component-type A'],
+    ],
+    [
+      'misplaced types',
+      [orch({ Start: start('A'), A: { type: 'filter' } })],
+      ['error component-type-misplaced A'],
+    ],
+    ['dangling transitions', [orch({ Start: start('Gone') })], ['error dangling-transition Start']],
+    [
+      'transitions that only an if has',
+      [orch({ S: { type: 'start', transitions: { true: ['S'] } } })],
+      ['error transition-not-allowed S'],
+    ],
+    ['no start', [orch({ A: { type: 'and' } })], ['error missing-start -']],
+    ['two starts', [orch({ A: start(), B: start() })], ['error several-starts -']],
+    [
+      'what no transition leads to',
+      [orch({ S: start(), A: { type: 'or' } })],
+      ['warning unreachable-component A'],
+    ],
+    [
+      'missing parameters',
+      [orch({ S: start('A'), A: { type: 'sql-script' } })],
+      ['error missing-parameter A'],
+    ],
+    [
+      'missing pipelines',
+      [orch({ S: start('A'), A: { type: 'run-orchestration', parameters: { orchestrationJob: 'x' } } })],
+      ['error missing-pipeline A'],
+    ],
+    [
+      'a pipeline that calls itself',
+      [
+        orch({
+          S: start('A'),
+          A: { type: 'run-orchestration', parameters: { orchestrationJob: 'p.orch.yaml' } },
+        }),
+      ],
+      ['warning pipeline-calls-itself -'],
+    ],
+    [
+      'variables that nobody declares',
+      [
+        orch(
+          {
+            S: start('A'),
+            A: { type: 'sql-script', parameters: { sqlScript: 'select ${x}, ${known}, ${a.b}, ${project}' } },
+          },
+          { known: variable('COPIED') },
+        ),
+      ],
+      ['warning undeclared-variable A'],
+    ],
+    [
+      'expressions without an end',
+      [orch({ S: start('A'), A: { type: 'sql-script', parameters: { sqlScript: '${x' } } })],
+      ['error unclosed-expression A'],
+    ],
+    [
+      'PRIVATE variables that are set from outside',
+      [
+        orch({
+          S: start('A'),
+          A: {
+            type: 'run-orchestration',
+            parameters: { orchestrationJob: 'q', setScalarVariables: [['s', '1']] },
+          },
+        }),
+        file('q.orch.yaml', { S: start() }, { s: variable('COPIED', 'PRIVATE') }),
+      ],
+      ['error private-variable A'],
+    ],
+    [
+      'iterators without a target, and concurrent ones over SHARED variables',
+      [
+        orch(
+          {
+            S: start('A'),
+            A: {
+              type: 'grid-iterator',
+              parameters: {
+                gridVariable: 'g',
+                gridIteratorVariableMapping: [['c', 's']],
+                concurrency: 'Concurrent',
+              },
+            },
+          },
+          { s: variable('SHARED') },
+        ),
+      ],
+      ['error missing-iteration-target A', 'warning shared-iterator-variable A'],
+    ],
+    [
+      'sources that do not exist, are too few, go round, or lead nowhere',
+      [
+        tran({
+          A: { type: 'sql', sources: ['Gone'], parameters: { query: 'q' } },
+          B: { type: 'rewrite-table', parameters: { targetTable: 't' } },
+          C: { type: 'filter', sources: ['D'], parameters: { filterConditions: [['a', 'Is', 'Null']] } },
+          D: { type: 'filter', sources: ['C'], parameters: { filterConditions: [['a', 'Is', 'Null']] } },
+        }),
+      ],
+      [
+        'error dangling-source A',
+        'error source-count B',
+        'error source-cycle C',
+        'warning unused-component A',
+      ],
+    ],
+    ['a transformation that writes nothing', [tran({})], ['warning missing-output -']],
+  ];
+  for (const [what, files, findings] of cases) {
+    it(`reports ${what}`, () => assert.deepEqual(say(files, ['project']), findings));
+  }
+});

@@ -1,0 +1,1 @@
+export { accountByName, insertAccount, lockAccounts } from './account.store.ts';

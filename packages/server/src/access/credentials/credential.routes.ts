@@ -1,0 +1,70 @@
+import { createCredential, deleteCredential, listCredentials, rotateCredential } from '@headgate/contract';
+import type { Endpoints } from '../../kernel/endpoint.ts';
+import { pageBounds } from '../../kernel/paging.ts';
+import { problem } from '../../kernel/problems.ts';
+import { generateSecret, type Sealer } from '../../kernel/sealed.ts';
+import {
+  credentialPage,
+  insertCredential,
+  insertRoleGrants,
+  lockCredential,
+  newClientId,
+  presentCredential,
+  removeCredential,
+  rotateSecret,
+} from './credential.store.ts';
+import { rolesIn } from './role.ts';
+
+export function credentialRoutes({ read, write }: Endpoints, { sealer }: { sealer: Sealer }): void {
+  read(listCredentials, async ({ query, page }) => {
+    const { limit, offset } = pageBounds(query);
+    const { rows, total } = await page(credentialPage, [limit, offset]);
+    return { body: { page: query.page, results: rows.map(presentCredential), size: limit, total } };
+  });
+
+  write(createCredential, ({ tx, scope, body, now, newId }) => {
+    const { accountRole, grants } = rolesIn(body);
+    const expiresAt = body.expiresAt === undefined ? undefined : new Date(body.expiresAt);
+    if (expiresAt !== undefined && expiresAt <= now) throw problem('expiry-in-the-past');
+    const secret = generateSecret();
+    const made = {
+      credentialId: newId(),
+      name: body.name,
+      clientId: newClientId(),
+      secret,
+      accountRole,
+      expiresAt,
+    };
+    insertCredential(tx, sealer, scope.accountId, made, now);
+    insertRoleGrants(tx, scope, made.credentialId, grants);
+    const { credentialId, name, clientId } = made;
+    const after = { clientId, role: accountRole, roles: grants, expiresAt };
+    return {
+      body: { credentialId, clientId, clientSecret: secret.reveal() },
+      events: [
+        { name: 'credential-created', subject: { type: 'credential', id: credentialId, name }, after },
+      ],
+    };
+  });
+
+  write(rotateCredential, async ({ tx, scope, params, body, now }) => {
+    const stored = await lockCredential(tx, scope, params.credentialId);
+    const secret = generateSecret();
+    const previousUntil = new Date(now.getTime() + (body.overlapSeconds ?? 0) * 1_000);
+    rotateSecret(tx, sealer, scope, { credentialId: stored.credential_id, secret, previousUntil });
+    const subject = { type: 'credential', id: stored.credential_id, name: stored.name };
+    return {
+      body: { credentialId: stored.credential_id, clientId: stored.client_id, clientSecret: secret.reveal() },
+      events: [
+        { name: 'credential-rotated', subject, after: { previousSecretUntil: previousUntil.toISOString() } },
+      ],
+    };
+  });
+
+  write(deleteCredential, async ({ tx, scope, params }) => {
+    const removed = await removeCredential(tx, scope, params.credentialId);
+    const subject = { type: 'credential', id: removed.credential_id, name: removed.name };
+    const before = { clientId: removed.client_id, role: removed.account_role };
+    return { events: [{ name: 'credential-deleted', subject, before }] };
+  });
+}

@@ -1,0 +1,43 @@
+/** Role words as callers write them, and where each may stand (decisions.md §3). */
+import {
+  type AccountRole,
+  accountRoles,
+  type EnvironmentRole,
+  environmentRoles,
+  type ProjectRole,
+  projectRoles,
+} from '@headgate/contract';
+import { problem } from '../../kernel/problems.ts';
+import { wordOf } from '../../kernel/words.ts';
+
+export interface RoleGrant {
+  projectId: string;
+  environmentName?: string | undefined;
+  role: ProjectRole | EnvironmentRole;
+}
+
+interface Wanted {
+  role: string;
+  roles?: readonly { projectId: string; environmentName?: string | undefined; role: string }[] | undefined;
+  projectId?: string | undefined;
+}
+
+/** The account role and the grants that a request asks for. Throws `unknown-role`. */
+export function rolesIn(body: Wanted): { accountRole: AccountRole; grants: RoleGrant[] } {
+  const grants = (body.roles ?? []).map(({ projectId, environmentName, role }, index): RoleGrant => {
+    const allowed = environmentName === undefined ? projectRoles : environmentRoles;
+    return { projectId, environmentName, role: requireRole(allowed, role, `body.roles[${index}].role`) };
+  });
+  const accountRole = wordOf(accountRoles, body.role);
+  if (body.projectId === undefined || accountRole !== undefined) {
+    return { accountRole: accountRole ?? requireRole(accountRoles, body.role, 'body.role'), grants };
+  }
+  const role = requireRole(projectRoles, body.role, 'body.role');
+  return { accountRole: 'MEMBER', grants: [{ projectId: body.projectId, role }, ...grants] };
+}
+
+function requireRole<Word extends string>(allowed: readonly Word[], found: string, field: string): Word {
+  const word = wordOf(allowed, found);
+  if (word === undefined) throw problem('unknown-role', { field, found, allowed });
+  return word;
+}

@@ -1,0 +1,292 @@
+/** POST /oauth/dpc/token, and what its tokens open. */
+import assert from 'node:assert/strict';
+import { createHmac, generateKeyPairSync, randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import type { JSONWebKeySet } from 'jose';
+import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify, SignJWT } from 'jose';
+import type { Actor } from '../../testing/account.ts';
+import { type Client, createClient, requireProblem } from '../../testing/client.ts';
+import { startTestServer, type TestServer } from '../../testing/server.ts';
+
+const server = await startTestServer();
+const anonymous = (of: TestServer): Client => createClient(of.transport, '', async () => undefined);
+type Grant = { access_token: string; token_type: string; expires_in: number; scope: string };
+type OAuthError = { error: string; error_description: string };
+
+function ask(of: TestServer, form: Record<string, string> | string, headers: Record<string, string> = {}) {
+  const body = typeof form === 'string' ? form : new URLSearchParams(form).toString();
+  const asked = { headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers } };
+  return anonymous(of).post<Grant>('/oauth/dpc/token', body, asked);
+}
+
+const formOf = ({ clientId, secret }: Pick<Actor, 'clientId' | 'secret'>) => ({
+  grant_type: 'client_credentials',
+  client_id: clientId,
+  client_secret: secret.reveal(),
+});
+
+const basic = (id: string, secret: string) =>
+  `Basic ${Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString('base64')}`;
+
+/** What a caller with this token is answered by the management interface. */
+const projectsWith = (token: string, of = server) =>
+  createClient(of.transport, '/dpc/v1', async () => token).get('/projects');
+
+async function requireOAuthError(answer: Awaited<ReturnType<typeof ask>>, status: number, error: string) {
+  const found = JSON.parse(answer.text) as OAuthError;
+  assert.deepEqual([answer.status, found.error], [status, error], answer.text);
+  assert.ok(found.error_description.length > 0);
+  assert.equal(answer.headers['cache-control'], 'no-store');
+  if (status === 401) assert.match(answer.headers['www-authenticate'] ?? '', /^Basic /);
+  return found;
+}
+
+test('a client gets a bearer token for its id and secret', async () => {
+  const { admin } = await server.account();
+  const answer = await ask(server, { ...formOf(admin), audience: 'https://somewhere.example' });
+  assert.equal(answer.status, 200);
+  const { access_token: token, ...rest } = answer.body;
+  assert.deepEqual(rest, { token_type: 'Bearer', expires_in: 1_800, scope: 'pipeline-execution' });
+  assert.equal(answer.headers['cache-control'], 'no-store');
+  assert.equal((await projectsWith(token)).status, 200);
+});
+
+test('a client may authenticate by HTTP Basic', async () => {
+  const { admin } = await server.account();
+  const authorization = basic(admin.clientId, admin.secret.reveal());
+  const answer = await ask(server, 'grant_type=client_credentials', { authorization });
+  assert.equal((await projectsWith(answer.body.access_token)).status, 200);
+});
+
+test('the token is a JWT of RFC 9068 that the published keys verify', async () => {
+  const { admin, accountId } = await server.account();
+  const { access_token: token } = (await ask(server, formOf(admin))).body;
+  const keys = (await anonymous(server).get<JSONWebKeySet>('/.well-known/jwks.json')).body;
+  const { payload, protectedHeader } = await jwtVerify(token, createLocalJWKSet(keys), {
+    currentDate: server.clock.now(),
+  });
+  assert.deepEqual([protectedHeader.typ, protectedHeader.alg], ['at+jwt', 'ES256']);
+  assert.equal(payload.iss, server.deps.config.publicUrl);
+  assert.equal(payload.sub, admin.actorId);
+  assert.equal(payload.aud, 'headgate:local', 'whatever audience was asked for');
+  assert.deepEqual(
+    [payload.client_id, payload.account, payload.scope],
+    [admin.clientId, accountId, 'pipeline-execution'],
+  );
+  assert.equal((payload.exp ?? 0) - (payload.iat ?? 0), 1_800);
+  for (const key of keys.keys) assert.ok(!('d' in key), 'only the public half');
+});
+
+test('the metadata name the endpoint and the keys', async () => {
+  const { body } = await anonymous(server).get<Record<string, unknown>>(
+    '/.well-known/oauth-authorization-server',
+  );
+  const url = server.deps.config.publicUrl;
+  assert.equal(body.issuer, url);
+  assert.equal(body.token_endpoint, `${url}/oauth/dpc/token`);
+  assert.equal(body.jwks_uri, `${url}/.well-known/jwks.json`);
+});
+
+test('refusals speak OAuth', async () => {
+  const { admin } = await server.account();
+  const form = formOf(admin);
+  const { grant_type: _, ...withoutGrant } = form;
+  const { client_secret: __, ...withoutSecret } = form;
+  await requireOAuthError(await ask(server, withoutGrant), 400, 'invalid_request');
+  await requireOAuthError(
+    await ask(server, { ...form, grant_type: 'password' }),
+    400,
+    'unsupported_grant_type',
+  );
+  await requireOAuthError(await ask(server, withoutSecret), 401, 'invalid_client');
+  await requireOAuthError(await ask(server, { ...form, client_secret: 'wrong' }), 401, 'invalid_client');
+  await requireOAuthError(await ask(server, { ...form, client_id: 'nobody' }), 401, 'invalid_client');
+  await requireOAuthError(await ask(server, { ...form, client_id: 'a\0b' }), 401, 'invalid_client');
+  const twice = `${new URLSearchParams(form)}&client_id=other`;
+  await requireOAuthError(await ask(server, twice), 400, 'invalid_request');
+  const both = { authorization: basic(admin.clientId, admin.secret.reveal()) };
+  await requireOAuthError(await ask(server, form, both), 400, 'invalid_request');
+  const json = await ask(server, JSON.stringify(form), { 'content-type': 'application/json' });
+  await requireOAuthError(json, 400, 'invalid_request');
+  await requireOAuthError(await ask(server, '', {}), 400, 'invalid_request');
+});
+
+test('a refusal does not tell which clients exist', async () => {
+  const { admin } = await server.account();
+  const wrong = await ask(server, { ...formOf(admin), client_secret: 'wrong' });
+  const unknown = await ask(server, { ...formOf(admin), client_id: 'hg_unknown' });
+  assert.equal(wrong.text, unknown.text);
+});
+
+test('a refused attempt leaves an event in the account of the client', async () => {
+  const { admin, accountId } = await server.account();
+  await ask(server, { ...formOf(admin), client_secret: 'wrong' });
+  const events = await server.database.query(
+    `select subject_id from event where account_id = $1 and name = 'token-refused'`,
+    [accountId],
+  );
+  assert.deepEqual(events, [{ subject_id: admin.actorId }]);
+});
+
+test('a revoked or expired credential gets no token, and the tokens that it has end at once', async () => {
+  for (const column of ['revoked_at', 'expires_at']) {
+    const { admin, accountId } = await server.account();
+    const { access_token: token } = (await ask(server, formOf(admin))).body;
+    assert.equal((await projectsWith(token)).status, 200);
+    await server.database.query(`update credential set ${column} = $2 where account_id = $1`, [
+      accountId,
+      new Date(server.clock.now().getTime() - 1_000),
+    ]);
+    requireProblem(await projectsWith(token), 401, 'token-invalid');
+    await requireOAuthError(await ask(server, formOf(admin)), 401, 'invalid_client');
+  }
+});
+
+test('after ten failures a client waits, longer each time; a success forgets its failures, not the address’s', async () => {
+  const own = await startTestServer();
+  const { admin } = await own.account();
+  const wrong = { ...formOf(admin), client_secret: 'wrong' };
+  for (let attempt = 0; attempt < 10; attempt += 1) {
+    await requireOAuthError(await ask(own, wrong), 401, 'invalid_client');
+  }
+  const pauseAfterFailure = async () => {
+    const answer = await ask(own, formOf(admin));
+    assert.equal(answer.status, 429, 'even with the right secret');
+    return Number(answer.headers['retry-after']);
+  };
+  assert.equal(await pauseAfterFailure(), 1);
+  own.clock.advance(1);
+  await ask(own, wrong);
+  assert.equal(await pauseAfterFailure(), 2);
+  own.clock.advance(2);
+  assert.equal((await ask(own, formOf(admin))).status, 200);
+  await requireOAuthError(await ask(own, wrong), 401, 'invalid_client');
+  assert.equal(await pauseAfterFailure(), 4);
+  own.clock.advance(4);
+  assert.equal((await ask(own, formOf(admin))).status, 200);
+});
+
+test('a token ends after 30 minutes, and the answer says so', async () => {
+  const own = await startTestServer();
+  const { admin } = await own.account();
+  const { access_token: token } = (await ask(own, formOf(admin))).body;
+  own.clock.advance(1_795);
+  assert.equal((await projectsWith(token, own)).status, 200);
+  own.clock.advance(11);
+  const refused = await projectsWith(token, own);
+  assert.match(requireProblem(refused, 401, 'token-invalid').detail, /expired/);
+  assert.equal(refused.headers['www-authenticate'], 'Bearer realm="headgate", error="invalid_token"');
+});
+
+test('a request without a token is told how to get one', async () => {
+  for (const authorization of [undefined, 'Basic eDp5', 'Bearer', 'Bearer  ', 'token']) {
+    const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
+    const answer = await anonymous(server).get('/dpc/v1/projects', { headers });
+    requireProblem(answer, 401, 'token-required');
+    assert.equal(answer.headers['www-authenticate'], 'Bearer realm="headgate"');
+  }
+});
+
+test('the word Bearer is read in any case', async () => {
+  const { admin } = await server.account();
+  const headers = { authorization: `bearer ${await admin.token()}` };
+  assert.equal((await anonymous(server).get('/dpc/v1/projects', { headers })).status, 200);
+});
+
+test('the token of an agent opens the agent protocol only, and no other token does', async () => {
+  const account = await server.account();
+  const agent = await account.agent();
+  const { access_token: agentToken } = (await ask(server, formOf(agent))).body;
+  requireProblem(await projectsWith(agentToken), 401, 'token-invalid');
+  const hello = (token: string) =>
+    createClient(server.transport, '/agent/v1', async () => token).post('/hello', {
+      protocolVersions: [1],
+      agentVersion: '1',
+      instanceId: randomUUID(),
+      abilities: [],
+      concurrency: 1,
+    });
+  assert.equal((await hello(agentToken)).status, 200);
+  requireProblem(await hello(await account.admin.token()), 401, 'token-invalid');
+  // Again, now that each signature is known.
+  requireProblem(await projectsWith(agentToken), 401, 'token-invalid');
+  requireProblem(await hello(await account.admin.token()), 401, 'token-invalid');
+});
+
+test('the token of an agent that was deleted opens nothing', async () => {
+  const own = await startTestServer();
+  const account = await own.account();
+  const agent = await account.agent();
+  const heartbeat = () => agent.client.post('/heartbeats', { instanceId: randomUUID(), held: [] });
+  assert.equal((await heartbeat()).status, 200);
+  await own.database.query('delete from agent where agent_id = $1', [agent.agentId]);
+  own.clock.advance(3);
+  requireProblem(await heartbeat(), 401, 'token-invalid');
+});
+
+test('a token of another region is refused', async () => {
+  const elsewhere = await startTestServer({ settings: { HEADGATE_REGION: 'elsewhere' } });
+  const { admin } = await elsewhere.account();
+  const { access_token: token } = (await ask(elsewhere, formOf(admin))).body;
+  assert.equal((await projectsWith(token, elsewhere)).status, 200);
+  requireProblem(await projectsWith(token), 401, 'token-invalid');
+});
+
+test('a token that another service issued under the same key is refused', async () => {
+  const other = await startTestServer({ settings: { HEADGATE_PUBLIC_URL: 'https://other.example' } });
+  const { admin } = await other.account();
+  requireProblem(await projectsWith(await admin.token()), 401, 'token-invalid');
+});
+
+test('a token that was tampered with is refused', async () => {
+  const [account, other] = [await server.account(), await server.account()];
+  const token = await account.admin.token();
+  const [header = '', payload = '', signature = ''] = token.split('.');
+  const encoded = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url');
+  const claims = decodeJwt(token);
+  const forged = encoded({ ...claims, account: other.accountId, sub: other.admin.actorId });
+  const none = encoded({ ...decodeProtectedHeader(token), alg: 'none' });
+  const shared = encoded({ ...decodeProtectedHeader(token), alg: 'HS256' });
+  const keys = (await anonymous(server).get<JSONWebKeySet>('/.well-known/jwks.json')).text;
+  const hmac = createHmac('sha256', keys).update(`${shared}.${payload}`).digest('base64url');
+  const tokens = [
+    `${header}.${forged}.${signature}`,
+    `${header}.${payload}.${signature.slice(0, -4)}AAAA`,
+    `${header}.${payload}.`,
+    `${header}.${payload}`,
+    `${none}.${payload}.`,
+    `${none}.${payload}.${signature}`,
+    `${shared}.${payload}.${hmac}`,
+    'x.y.z',
+    'x',
+  ];
+  for (const each of tokens) requireProblem(await projectsWith(each), 401, 'token-invalid');
+});
+
+test('a token that another key signed is refused, whatever key id it names', async () => {
+  const { admin } = await server.account();
+  const token = await admin.token();
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const sign = (header: object) =>
+    new SignJWT(decodeJwt(token))
+      .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', ...header })
+      .sign(privateKey);
+  requireProblem(
+    await projectsWith(await sign({ kid: decodeProtectedHeader(token).kid })),
+    401,
+    'token-invalid',
+  );
+  requireProblem(await projectsWith(await sign({ kid: 'other' })), 401, 'token-invalid');
+  requireProblem(await projectsWith(await sign({})), 401, 'token-invalid');
+});
+
+test('a token of another type under our own key is refused', async () => {
+  const { admin } = await server.account();
+  const token = await admin.token();
+  const [, payload] = token.split('.');
+  assert.ok(payload);
+  const encoded = Buffer.from(JSON.stringify({ ...decodeProtectedHeader(token), typ: 'JWT' })).toString(
+    'base64url',
+  );
+  requireProblem(await projectsWith(`${encoded}.${payload}.${token.split('.')[2]}`), 401, 'token-invalid');
+});

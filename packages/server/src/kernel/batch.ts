@@ -1,0 +1,156 @@
+/**
+ * Several statements in one trip, as `pg` lets a query of one's own be (its Submittable, as of pg-cursor).
+ *
+ * Terminology
+ *   batch   Bind and Execute of each statement, then one Sync: PostgreSQL answers all in one packet, and after a failure skips the rest.
+ *           Without BEGIN the whole batch is one transaction, committed at the Sync (PostgreSQL, Protocol: Pipelining)
+ *
+ * A statement is parsed once a connection, and its columns are asked for once a process.
+ */
+import pg from 'pg';
+import type { Parameter, Statement } from './statement.ts';
+
+interface Field {
+  name: string;
+  dataTypeID: number;
+}
+
+interface Columns {
+  names: readonly string[];
+  parsers: readonly ((text: string) => unknown)[];
+}
+
+/** What is used of pg's connection. */
+interface Connection {
+  stream: { cork?(): void; uncork?(): void };
+  parsedStatements: Record<string, string | undefined>;
+  parse(query: { name: string; text: string }): void;
+  bind(config: {
+    statement: string;
+    values: readonly unknown[];
+    valueMapper: (value: Parameter) => string | Buffer | null;
+  }): void;
+  describe(message: { type: 'P'; name: string }): void;
+  execute(config: { portal: string }): void;
+  sync(): void;
+}
+
+export interface Sent {
+  statement: Statement<unknown>;
+  parameters: readonly Parameter[];
+  rows: Record<string, unknown>[];
+}
+
+const columnsOf = new WeakMap<Statement<unknown>, Columns>();
+const noColumns: Columns = { names: [], parsers: [] };
+
+export class Batch {
+  readonly #items: readonly Sent[];
+  readonly #done: (failure: Error | undefined) => void;
+  #at = 0;
+  #columns: Columns | undefined;
+  #settled = false;
+  callback: ((failure: Error | null) => void) | undefined;
+
+  constructor(items: readonly Sent[], done: (failure: Error | undefined) => void) {
+    this.#items = items;
+    this.#done = done;
+    // Called by pg when its connection breaks in the middle.
+    this.callback = (failure) => this.#settle(failure ?? undefined);
+  }
+
+  /** The statement that is answered now: pg notes it as parsed. */
+  get name(): string | undefined {
+    return this.#items[this.#at]?.statement.name;
+  }
+
+  get text(): string | undefined {
+    return this.#items[this.#at]?.statement.text;
+  }
+
+  submit(connection: Connection): null {
+    const parsed = new Set<string>();
+    connection.stream.cork?.();
+    for (const { statement, parameters } of this.#items) {
+      if (connection.parsedStatements[statement.name] === undefined && !parsed.has(statement.name)) {
+        connection.parse(statement);
+        parsed.add(statement.name);
+      }
+      connection.bind({ statement: statement.name, values: parameters, valueMapper: asText });
+      if (!columnsOf.has(statement)) connection.describe({ type: 'P', name: '' });
+      connection.execute({ portal: '' });
+    }
+    connection.sync();
+    connection.stream.uncork?.();
+    return null;
+  }
+
+  handleRowDescription({ fields }: { fields: readonly Field[] }): void {
+    const item = this.#items[this.#at];
+    if (item === undefined) return;
+    const columns = {
+      names: fields.map((field) => field.name),
+      parsers: fields.map(
+        (field) => pg.types.getTypeParser(field.dataTypeID, 'text') as (text: string) => unknown,
+      ),
+    };
+    columnsOf.set(item.statement, columns);
+  }
+
+  handleDataRow({ fields }: { fields: readonly (string | null)[] }): void {
+    const item = this.#items[this.#at];
+    if (item === undefined) return;
+    this.#columns ??= columnsOf.get(item.statement) ?? noColumns;
+    const { names, parsers } = this.#columns;
+    const row: Record<string, unknown> = {};
+    for (let index = 0; index < fields.length; index++) {
+      const text = fields[index];
+      row[names[index] as string] = text == null ? null : parsers[index]?.(text);
+    }
+    item.rows.push(row);
+  }
+
+  handleCommandComplete(): void {
+    const item = this.#items[this.#at];
+    if (item !== undefined && !columnsOf.has(item.statement)) columnsOf.set(item.statement, noColumns);
+    this.#at += 1;
+    this.#columns = undefined;
+  }
+
+  handleEmptyQuery(): void {
+    this.handleCommandComplete();
+  }
+
+  handleError(failure: Error): void {
+    this.#settle(failure);
+  }
+
+  handleReadyForQuery(): void {
+    this.#settle(undefined);
+  }
+
+  #settle(failure: Error | undefined): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    this.#done(failure);
+  }
+}
+
+function asText(value: Parameter): string | Buffer | null {
+  if (typeof value === 'string' || value === null) return value;
+  if (value instanceof Date) return value.toISOString();
+  if (Buffer.isBuffer(value)) return value;
+  if (Array.isArray(value)) return arrayText(value);
+  return String(value);
+}
+
+function arrayText(values: readonly (string | number | null)[]): string {
+  const elements = values.map((value) =>
+    value === null
+      ? 'NULL'
+      : typeof value === 'number'
+        ? String(value)
+        : `"${value.replaceAll(/["\\]/g, '\\$&')}"`,
+  );
+  return `{${elements.join(',')}}`;
+}

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import pg from 'pg';
+import { startTestServer } from '../testing/server.ts';
+import { allStatements, statement } from './database.ts';
+import { problem } from './problems.ts';
+
+const server = await startTestServer();
+const { database } = server.deps;
+
+test('every statement of the server prepares on the migrated database', async () => {
+  const client = new pg.Client(server.database.connection);
+  await client.connect();
+  try {
+    let prepared = 0;
+    for (const { name, text } of allStatements()) {
+      // PREPARE takes no utility command.
+      if (/^\s*lock /i.test(text)) continue;
+      await client.query(`prepare "check ${name}" as ${text}`).catch((failure: Error) => {
+        assert.fail(`${failure.message}: ${text}`);
+      });
+      prepared += 1;
+    }
+    assert.ok(prepared > 40, `only ${prepared} statements`);
+  } finally {
+    await client.end();
+  }
+});
+
+const insertAccount = statement('insert into account (account_id, name, created_at) values ($1, $2, now())');
+const countAccounts = statement<{ count: number }>(
+  'select count(*) as count from account where name like $1',
+);
+const fails = statement('select 1 / $1::integer');
+
+const countOf = async (name: string) => (await database.read(countAccounts, [name]))[0]?.count;
+
+test('what a transaction sends is committed together', async () => {
+  let told = 0;
+  await database.transaction((tx) => {
+    for (let made = 0; made < 3; made += 1) tx.send(insertAccount, [server.deps.newId(), `together ${made}`]);
+    tx.afterCommit(() => {
+      told += 1;
+    });
+  });
+  assert.deepEqual([await countOf('together %'), told], [3, 1]);
+});
+
+test('a statement that fails undoes all, and what waits for the commit does not happen', async () => {
+  let told = false;
+  const attempt = database.transaction((tx) => {
+    tx.send(insertAccount, [server.deps.newId(), 'undone']);
+    tx.send(fails, [0]);
+    tx.send(insertAccount, [server.deps.newId(), 'undone too']);
+    tx.afterCommit(() => {
+      told = true;
+    });
+  });
+  await assert.rejects(attempt, { code: '22012' });
+  assert.deepEqual([await countOf('undone%'), told], [0, false]);
+});
+
+test('a failure of the work undoes what it sent', async () => {
+  const attempt = database.transaction(async (tx) => {
+    tx.send(insertAccount, [server.deps.newId(), 'thrown']);
+    throw new Error('no');
+  });
+  await assert.rejects(attempt, /^Error: no$/);
+  assert.equal(await countOf('thrown'), 0);
+});
+
+test('the breach of a constraint is told in the words that it was given', async () => {
+  const twice = database.transaction((tx) => {
+    tx.onConstraint('account_name_taken', () => problem('account-name-taken', { name: 'twice' }));
+    tx.send(insertAccount, [server.deps.newId(), 'twice']);
+    tx.send(insertAccount, [server.deps.newId(), 'twice']);
+  });
+  await assert.rejects(twice, { name: 'Problem', code: 'account-name-taken' });
+  assert.equal(await countOf('twice'), 0);
+});
+
+test('the connection of a failed transaction serves the next', async () => {
+  for (let round = 0; round < 30; round += 1) {
+    await assert.rejects(database.transaction((tx) => tx.query(fails, [0])));
+    assert.equal(await countOf('nobody'), 0);
+  }
+});

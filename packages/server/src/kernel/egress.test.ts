@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createEgressGuard, EgressRefused, parseEgressAllow, type Resolve } from './egress.ts';
+
+const names: Record<string, string[]> = {
+  'public.example': ['203.0.114.7'],
+  'both.example': ['203.0.114.7', '2606:4700::1111'],
+  'inside.example': ['10.0.0.7'],
+  'mixed.example': ['203.0.114.7', '10.0.0.7'],
+  'mapped.example': ['::ffff:127.0.0.1'],
+  'nothing.example': [],
+};
+const resolve: Resolve = async (host) => names[host] ?? Promise.reject(new Error('ENOTFOUND'));
+const guardOf = (...allow: string[]) => createEgressGuard(parseEgressAllow(allow), resolve);
+
+const refused = (address: string, reason: RegExp, ...allow: string[]) =>
+  guardOf(...allow)
+    .check(address)
+    .then(
+      ({ ip }) => assert.fail(`${address} is let through, to ${ip}`),
+      (failure: Error) => {
+        assert.ok(failure instanceof EgressRefused, `${address}: ${failure}`);
+        assert.match(failure.message, reason, address);
+      },
+    );
+
+test('a public address is let through, and the checked address is the one to connect to', async () => {
+  const { url, ip, family } = await guardOf().check('https://public.example:8443/path?q=1');
+  assert.deepEqual([url.href, ip, family], ['https://public.example:8443/path?q=1', '203.0.114.7', 4]);
+  assert.equal((await guardOf().check('https://[2606:4700::1111]/')).family, 6);
+});
+
+test('private, loopback, link-local and other ranges that are not the internet are refused', async () => {
+  const addresses = [
+    '127.0.0.1',
+    '127.255.255.254',
+    '10.1.2.3',
+    '172.16.0.1',
+    '172.31.255.255',
+    '192.168.1.1',
+    '169.254.169.254',
+    '100.64.0.1',
+    '0.0.0.0',
+    '224.0.0.1',
+    '255.255.255.255',
+    '240.0.0.1',
+    '198.18.0.1',
+    '[::1]',
+    '[::]',
+    '[fe80::1]',
+    '[fc00::1]',
+    '[fd12:3456::1]',
+    '[ff02::1]',
+    '[::ffff:127.0.0.1]',
+    '[::ffff:10.0.0.1]',
+    '[::ffff:a9fe:a9fe]',
+    '[64:ff9b::7f00:1]',
+    '[64:ff9b::a9fe:a9fe]',
+    '[2002:7f00:1::]',
+    '[2002:a00:1::]',
+    '[::127.0.0.1]',
+    '[::a9fe:a9fe]',
+  ];
+  await Promise.all(addresses.map((address) => refused(`https://${address}/`, /not allowed/)));
+});
+
+test('an address in another notation is the same address', async () => {
+  for (const host of [
+    '2130706433',
+    '0x7f.1',
+    '0177.0.0.1',
+    '127.1',
+    '0x7f000001',
+    '１２７.0.0.1',
+    '127.0.0.1.',
+  ]) {
+    await refused(`https://${host}/`, /not allowed|cannot be resolved/);
+  }
+});
+
+test('a name is refused when one of its addresses is', async () => {
+  await refused('https://inside.example/', /10\.0\.0\.7/);
+  await refused('https://mixed.example/', /10\.0\.0\.7/);
+  await refused('https://mapped.example/', /not allowed/);
+  assert.ok((await guardOf().check('https://both.example/')).ip);
+});
+
+test('a name without an address, or unknown, is refused', async () => {
+  await refused('https://nothing.example/', /has no address/);
+  await refused('https://unknown.example/', /cannot be resolved/);
+});
+
+test('a name that says something else a moment later does not change where the connection goes', async () => {
+  let asked = 0;
+  const rebinding: Resolve = async () => {
+    asked += 1;
+    return asked === 1 ? ['203.0.114.7'] : ['127.0.0.1'];
+  };
+  const guard = createEgressGuard(parseEgressAllow([]), rebinding);
+  assert.equal((await guard.check('https://rebind.example/')).ip, '203.0.114.7');
+  assert.equal(asked, 1, 'asked once, and what was checked is what is connected to');
+  await assert.rejects(guard.check('https://rebind.example/'), EgressRefused);
+});
+
+test('what the operator names is let through: ranges, single addresses, hosts', async () => {
+  assert.equal((await guardOf('10.0.0.0/8').check('https://inside.example/')).ip, '10.0.0.7');
+  assert.equal((await guardOf('10.0.0.7').check('https://10.0.0.7/')).ip, '10.0.0.7');
+  assert.equal((await guardOf('INSIDE.example').check('https://inside.EXAMPLE/')).ip, '10.0.0.7');
+  assert.equal((await guardOf('10.0.0.0/8').check('https://[::ffff:10.0.0.7]/')).ip, '10.0.0.7');
+  assert.equal((await guardOf('fd00::/8').check('https://[fd12::1]/')).ip, 'fd12::1');
+  await refused('https://10.0.0.8/', /not allowed/, '10.0.0.7');
+  await refused('https://public.inside.example/', /cannot be resolved/, 'inside.example');
+});
+
+test('plain http goes only to hosts that the operator names', async () => {
+  await refused('http://public.example/', /use https/);
+  assert.ok(await guardOf('public.example').check('http://public.example/'));
+  assert.ok(await guardOf('127.0.0.0/8').check('http://127.0.0.1:3000/'));
+  await refused('http://mixed.example/', /not allowed|use https/, '10.0.0.0/8');
+});
+
+test('an address that is no http URL is refused', async () => {
+  for (const address of [
+    '',
+    'public.example',
+    '/path',
+    'ftp://public.example/',
+    'file:///etc/passwd',
+    'data:,x',
+    'javascript:1',
+  ]) {
+    await refused(address, /absolute http or https URL/);
+  }
+});
+
+test('user and password are taken off before anything is kept', async () => {
+  const { url } = await guardOf().check('https://user:password@public.example/x');
+  assert.equal(url.href, 'https://public.example/x');
+});
+
+test('a setting that is neither a range nor a host is refused', () => {
+  for (const entry of ['10.0.0.0/33', 'a b', '-a.example', 'https://a.example', '', '*']) {
+    assert.throws(() => parseEgressAllow([entry]), /neither a CIDR range nor a host name/, entry);
+  }
+});

@@ -1,0 +1,111 @@
+/**
+ * The guard of outgoing requests to addresses that a tenant can set (design law 8): the name is resolved, every address of it is checked,
+ * and the connection goes to the address that was checked, not to what the name says a moment later. Redirects are checked again by the caller.
+ *
+ * Refused unless allowed: private, loopback, link-local, multicast, reserved and unspecified ranges of both families, also as IPv4 in IPv6,
+ * and plain http.
+ */
+import { lookup as systemLookup } from 'node:dns/promises';
+import ipaddr from 'ipaddr.js';
+
+export type Resolve = (host: string) => Promise<readonly string[]>;
+
+export interface EgressGuard {
+  /** The address to connect to, checked; throws EgressRefused in words for the caller. */
+  check(address: string): Promise<CheckedAddress>;
+}
+
+export interface CheckedAddress {
+  /** Without user and password: fit to be stored and logged. */
+  url: URL;
+  /** Connect here; send `url.host` as Host and as the server's name. */
+  ip: string;
+  family: 4 | 6;
+}
+
+export class EgressRefused extends Error {
+  override name = 'EgressRefused';
+}
+
+type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
+
+export interface EgressAllow {
+  hosts: ReadonlySet<string>;
+  ranges: readonly Range[];
+}
+
+/** `HEADGATE_EGRESS_ALLOW`: CIDR ranges and host names. Throws on what is neither. */
+export function parseEgressAllow(entries: readonly string[]): EgressAllow {
+  const hosts = new Set<string>();
+  const ranges: Range[] = [];
+  for (const entry of entries) {
+    if (ipaddr.isValidCIDR(entry)) ranges.push(ipaddr.parseCIDR(entry));
+    else if (ipaddr.isValid(entry))
+      ranges.push([ipaddr.process(entry), ipaddr.process(entry).kind() === 'ipv4' ? 32 : 128]);
+    else if (/^(?!-)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*$/i.test(entry)) hosts.add(entry.toLowerCase());
+    else throw new Error(`${JSON.stringify(entry)} is neither a CIDR range nor a host name`);
+  }
+  return { hosts, ranges };
+}
+
+const resolveBySystem: Resolve = async (host) => {
+  const found = await systemLookup(host, { all: true, verbatim: true });
+  return found.map((each) => each.address);
+};
+
+export function createEgressGuard(allow: EgressAllow, resolve: Resolve = resolveBySystem): EgressGuard {
+  const inRange = (ip: ipaddr.IPv4 | ipaddr.IPv6) =>
+    allow.ranges.some(
+      ([network, bits]) => network.kind() === ip.kind() && ip.match(network as ipaddr.IPv4, bits),
+    );
+
+  function permit(text: string, hostAllowed: boolean): ipaddr.IPv4 | ipaddr.IPv6 {
+    const ip = embedded(ipaddr.process(text));
+    if (hostAllowed || inRange(ip) || ip.range() === 'unicast') return ip;
+    throw new EgressRefused(`The address ${text} is in a ${ip.range()} range, which is not allowed here.`);
+  }
+
+  return {
+    async check(address) {
+      const url = parse(address);
+      const host = url.hostname.replace(/^\[|\]$/g, '').toLowerCase();
+      const hostAllowed = allow.hosts.has(host);
+      const found = ipaddr.isValid(host) ? [host] : await resolved(resolve, host);
+      // Every address of the name must be fit: which one is taken is not in our hand for ever.
+      const ips = found.map((text) => permit(text, hostAllowed));
+      const [ip] = ips;
+      if (ip === undefined) throw new EgressRefused(`The host ${host} has no address.`);
+      if (url.protocol === 'http:' && !hostAllowed && !inRange(ip)) {
+        throw new EgressRefused(`Plain http to ${host} is not allowed; use https.`);
+      }
+      return { url, ip: ip.toString(), family: ip.kind() === 'ipv4' ? 4 : 6 };
+    },
+  };
+}
+
+/** IPv4-compatible IPv6 (`::127.0.0.1`, RFC 4291 §2.5.5.1) leads to the IPv4 address in it. */
+function embedded(ip: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6 {
+  if (ip.kind() === 'ipv4') return ip;
+  const bytes = ip.toByteArray();
+  const compatible =
+    bytes.slice(0, 12).every((byte) => byte === 0) && bytes.slice(12, 15).some((byte) => byte !== 0);
+  return compatible ? new ipaddr.IPv4(bytes.slice(12)) : ip;
+}
+
+function parse(address: string): URL {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
+    throw new EgressRefused('The address must be an absolute http or https URL.');
+  }
+  url.username = '';
+  url.password = '';
+  return url;
+}
+
+async function resolved(resolve: Resolve, host: string): Promise<readonly string[]> {
+  try {
+    return await resolve(host);
+  } catch {
+    throw new EgressRefused(`The host ${host} cannot be resolved.`);
+  }
+}

@@ -1,0 +1,390 @@
+/**
+ * From an operation and a handler to a route: the life of a request, in one place.
+ *
+ *   bearer → validation → rights, then
+ *   a read     one guarded statement (guarded-read.ts)
+ *   a write    one transaction: enter_write (rights, idempotency), the handler's statements, its events, the stored answer, commit
+ *   long       the handler opens its transactions itself, for what must not hold one: a streamed upload, a wait
+ */
+import {
+  type AnswerOf,
+  type BodyOf,
+  type HeadersOf,
+  type Operation,
+  type ParamsOf,
+  permissions,
+  type QueryOf,
+} from '@headgate/contract';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from './clock.ts';
+import {
+  type Database,
+  isDatabaseError,
+  isUnavailable,
+  type Parameter,
+  type Statement,
+  statement,
+  type Transaction,
+} from './database.ts';
+import { type AccountEvent, recordEvents } from './events.ts';
+import type { Guarded, GuardedPage } from './guarded-read.ts';
+import {
+  type IdempotencyKey,
+  idempotencyKey,
+  replay,
+  type StoredAnswer,
+  storeAnswer,
+} from './idempotency.ts';
+import type { NewId } from './identifiers.ts';
+import type { Log } from './log.ts';
+import type { Metrics } from './metrics.ts';
+import { type RequiredRoles, requiredRoles, type Scope, type Standing } from './permissions.ts';
+import { invalidRequest, Problem, problem } from './problems.ts';
+import type { RateLimit } from './rate-limit.ts';
+import type { Sealer } from './sealed.ts';
+import type { Surface, Tokens } from './tokens.ts';
+import { requestCheck } from './validation.ts';
+
+/** What every slice is given. */
+export interface Services {
+  database: Database;
+  clock: Clock;
+  newId: NewId;
+  sealer: Sealer;
+  tokens: Tokens;
+  rateLimit: RateLimit;
+  metrics: Metrics;
+  log: Log;
+}
+
+/** The request, checked. */
+export interface Call<Op extends Operation> {
+  params: ParamsOf<Op>;
+  query: QueryOf<Op>;
+  headers: HeadersOf<Op>;
+  body: BodyOf<Op>;
+  scope: Scope;
+  now: Date;
+  newId: NewId;
+}
+
+export interface ReadCall<Op extends Operation> extends Call<Op> {
+  /** Runs a guarded statement; `parameters` are its own, from $9 on. Throws when the caller may not. */
+  rows<Row>(query: Statement<Guarded<Row>>, parameters: readonly Parameter[]): Promise<Row[]>;
+  page<Row, Total>(
+    query: Statement<GuardedPage<Row, Total>>,
+    parameters: readonly Parameter[],
+  ): Promise<{ rows: Row[]; total: Total }>;
+}
+
+export interface WriteCall<Op extends Operation> extends Call<Op> {
+  tx: Transaction;
+}
+
+export interface LongCall<Op extends Operation> extends ReadCall<Op> {
+  request: FastifyRequest;
+  /** The write of a long operation: rights, idempotency, events and answer as of any write. `content` stands for the body in the key's digest. */
+  write(content: string, work: (tx: Transaction) => Promise<Outcome<Op>> | Outcome<Op>): Promise<Answered>;
+}
+
+export interface Answer<Op extends Operation> {
+  body?: AnswerOf<Op>;
+  etag?: string;
+}
+
+export interface Outcome<Op extends Operation> extends Answer<Op> {
+  /** Below the base of the surface, as in the operation's path. */
+  location?: string;
+  events: readonly AccountEvent[];
+}
+
+type Answered = StoredAnswer;
+
+export interface Endpoints {
+  read<Op extends Operation>(operation: Op, handler: (call: ReadCall<Op>) => Promise<Answer<Op>>): void;
+  write<Op extends Operation>(
+    operation: Op,
+    handler: (call: WriteCall<Op>) => Promise<Outcome<Op>> | Outcome<Op>,
+  ): void;
+  long<Op extends Operation>(operation: Op, handler: (call: LongCall<Op>) => Promise<Answered>): void;
+}
+
+const enterWrite = statement<{ enter_write: string }>(
+  'select enter_write($1, $2, $3, $4, $5, $6, $7, $8, $9)',
+);
+
+const jsonType = 'application/json; charset=utf-8';
+const surfacePrefix: Record<Surface, string> = { dpc: '/dpc', agent: '' };
+
+/** `/v1/projects/{projectId}` of the surface `dpc` → `/dpc/v1/projects/:projectId`. */
+export function routePath(operation: Operation): string {
+  return surfacePrefix[operation.surface] + operation.path.replaceAll(/\{(\w+)\}/g, ':$1');
+}
+
+export function createEndpoints(app: FastifyInstance, services: Services): Endpoints {
+  function route<Op extends Operation>(
+    operation: Op,
+    serve: (guard: Guard<Op>) => Promise<StoredAnswer>,
+  ): void {
+    const check = requestCheck(operation);
+    const roles = requiredRoles(permissionOf(operation));
+    app.route({
+      method: operation.method,
+      url: routePath(operation),
+      config: { operation },
+      handler: async (request, reply) => {
+        const owner = await services.tokens.verify(bearer(request), operation.surface);
+        reply.headers(services.rateLimit.count(owner.accountId));
+        requireAcceptable(request);
+        const parts = {
+          params: request.params,
+          query: request.query,
+          headers: request.headers,
+          body: request.body,
+        };
+        check(parts);
+        const call = {
+          ...parts,
+          scope: owner,
+          now: services.clock.now(),
+          newId: services.newId,
+        } as unknown as Call<Op>;
+        const answer = await serve({ operation, call, roles, request, services });
+        return send(reply, answer);
+      },
+    });
+  }
+
+  return {
+    read(operation, handler) {
+      route(operation, async (guard) => rendered(operation, await handler(readCall(guard)), {}));
+    },
+    write(operation, handler) {
+      route(operation, (guard) =>
+        write(guard, keyOf(guard, contentOf(guard.request)), (tx) => handler({ ...guard.call, tx })),
+      );
+    },
+    long(operation, handler) {
+      route(operation, (guard) => handler(longCall(guard)));
+    },
+  };
+}
+
+interface Guard<Op extends Operation> {
+  operation: Op;
+  call: Call<Op>;
+  roles: RequiredRoles;
+  request: FastifyRequest;
+  services: Services;
+}
+
+function permissionOf(operation: Operation) {
+  if (operation.permission === undefined)
+    throw new Error(`The operation ${operation.id} declares no permission.`);
+  return operation.permission;
+}
+
+/** The first eight parameters of every guarded statement, and of enter_write. */
+function guardParameters<Op extends Operation>({ operation, call, roles }: Guard<Op>): Parameter[] {
+  return [
+    call.scope.accountId,
+    call.scope.actorId,
+    projectOf(call),
+    environmentOf(operation, call),
+    roles.account,
+    roles.project,
+    roles.environment,
+    call.now,
+  ];
+}
+
+function projectOf(call: object): string | null {
+  const { params } = call as { params?: { projectId?: string } };
+  return params?.projectId ?? null;
+}
+
+/** The environment that an operation names, wherever its contract names it; with none, a role in any environment lets it begin. */
+function environmentOf(operation: Operation, call: object): string | null {
+  type Naming = { environmentName?: unknown; environmentname?: unknown } | undefined;
+  const { params, body, headers } = call as { params?: Naming; body?: Naming; headers?: Naming };
+  const inBody = declares(operation.body, 'environmentName') ? body?.environmentName : undefined;
+  const named = params?.environmentName ?? headers?.environmentname ?? inBody;
+  return typeof named === 'string' && projectOf(call) !== null ? named : null;
+}
+
+function declares(schema: Operation['body'], member: string): boolean {
+  return schema !== undefined && 'properties' in schema && member in (schema.properties as object);
+}
+
+function refusal<Op extends Operation>(
+  standing: Standing,
+  { operation, call }: Guard<Op>,
+): Problem | undefined {
+  if (standing === 'permitted') return undefined;
+  if (standing === 'inactive')
+    return problem('token-invalid', { reason: 'its credential was revoked or has expired.' });
+  if (standing === 'forbidden')
+    return problem('forbidden', { may: permissions[permissionOf(operation)].may });
+  return problem('project-not-found', { projectId: projectOf(call) ?? '' });
+}
+
+function readCall<Op extends Operation>(guard: Guard<Op>): ReadCall<Op> {
+  const { read } = guard.services.database;
+  async function guarded<Row extends { standing: Standing }>(
+    query: Statement<Row>,
+    parameters: readonly Parameter[],
+  ) {
+    const rows = await read(query, [...guardParameters(guard), ...parameters]);
+    const refused = refusal(rows[0]?.standing ?? 'inactive', guard);
+    if (refused !== undefined) throw refused;
+    return rows;
+  }
+  return {
+    ...guard.call,
+    async rows(query, parameters) {
+      const rows = await guarded(query, parameters);
+      return rows.filter((row) => row.found === true);
+    },
+    async page(query, parameters) {
+      const rows = await guarded(query, parameters);
+      const [first] = rows;
+      if (first === undefined) throw new Error('A guarded page answers one row at least.');
+      return { rows: rows.filter((row) => row.found === true), total: first.total };
+    },
+  };
+}
+
+function longCall<Op extends Operation>(guard: Guard<Op>): LongCall<Op> {
+  return {
+    ...readCall(guard),
+    request: guard.request,
+    write: (content, work) => write(guard, keyOf(guard, content), work),
+  };
+}
+
+/** One write: everything that it sends commits together, or nothing does. */
+async function write<Op extends Operation>(
+  guard: Guard<Op>,
+  key: IdempotencyKey | undefined,
+  work: (tx: Transaction) => Promise<Outcome<Op>> | Outcome<Op>,
+): Promise<StoredAnswer> {
+  const { services, operation, call, request } = guard;
+  try {
+    return await services.database.transaction(async (tx) => {
+      tx.send(enterWrite, [...guardParameters(guard), key?.key ?? null]);
+      const outcome = await work(tx);
+      const source = { ...call.scope, actorKind: 'credential' as const, requestId: request.id };
+      recordEvents(tx, source, outcome.events, call.now, services.newId);
+      const location =
+        outcome.location === undefined
+          ? undefined
+          : services.tokens.issuer + surfacePrefix.dpc + outcome.location;
+      const answer = rendered(operation, outcome, location === undefined ? {} : { location });
+      if (key !== undefined) {
+        const sealer = operation.answerHoldsSecret ? services.sealer : undefined;
+        storeAnswer(tx, call.scope.accountId, key, answer, { now: call.now, sealer });
+      }
+      return answer;
+    });
+  } catch (failure) {
+    if (key !== undefined && isDatabaseError(failure) && failure.code === 'HG200') {
+      const answer = await replay(
+        { read: services.database.read, sealer: services.sealer },
+        call.scope.accountId,
+        key,
+      );
+      return { ...answer, headers: { ...answer.headers, 'idempotency-replayed': 'true' } };
+    }
+    throw inWordsOfTheCaller(failure, guard);
+  }
+}
+
+/** The refusals of enter_write, and what the database says of a race, as problems. */
+function inWordsOfTheCaller<Op extends Operation>(failure: unknown, guard: Guard<Op>): unknown {
+  if (!isDatabaseError(failure)) return failure;
+  switch (failure.code) {
+    case 'HG401':
+      return refusal('inactive', guard);
+    case 'HG403':
+      return refusal('forbidden', guard);
+    case 'HG404':
+      return refusal('unknown', guard);
+    case 'HG409':
+      return problem('idempotency-key-in-use');
+    case '40001':
+    case '40P01':
+      return problem('concurrent-change');
+    case '23503':
+      // The project was deleted between the check of the rights and the write.
+      return /_(of|in)_project$/.test(failure.constraint ?? '') ? refusal('unknown', guard) : failure;
+    default:
+      return failure;
+  }
+}
+
+function rendered<Op extends Operation>(
+  operation: Op,
+  answer: Answer<Op>,
+  headers: Record<string, string>,
+): StoredAnswer {
+  return {
+    status: operation.success.status,
+    headers: answer.etag === undefined ? headers : { ...headers, etag: answer.etag },
+    body: answer.body === undefined ? null : JSON.stringify(answer.body),
+  };
+}
+
+function send(reply: FastifyReply, { status, headers, body }: StoredAnswer) {
+  reply.code(status).headers(headers);
+  return body === null ? reply.send() : reply.header('content-type', jsonType).send(body);
+}
+
+export function bearer(request: FastifyRequest): string {
+  const match = /^Bearer +([\w.~+/=-]+) *$/i.exec(request.headers.authorization ?? '');
+  if (match?.[1] === undefined) throw problem('token-required');
+  return match[1];
+}
+
+function requireAcceptable(request: FastifyRequest): void {
+  const { accept } = request.headers;
+  if (accept !== undefined && !/\*\/\*|application\/(\*|json|problem\+json|octet-stream)/i.test(accept)) {
+    throw problem('not-acceptable');
+  }
+}
+
+/** The bytes of a request with a JSON body, as they arrived: kept by the parser for the digest under its Idempotency-Key. */
+const contents = new WeakMap<FastifyRequest, Buffer>();
+
+export function keepContent(request: FastifyRequest, content: Buffer): void {
+  contents.set(request, content);
+}
+
+function contentOf(request: FastifyRequest): Buffer {
+  return contents.get(request) ?? Buffer.alloc(0);
+}
+
+function keyOf<Op extends Operation>(
+  { operation, call, request, services }: Guard<Op>,
+  content: Buffer | string,
+) {
+  if (operation.method !== 'POST') return undefined;
+  return idempotencyKey(services.sealer, request.headers['idempotency-key'], {
+    actorId: call.scope.actorId,
+    method: operation.method,
+    path: request.url,
+    content,
+  });
+}
+
+/** A failure in words for the caller, where there are any: the absence of the database is 503, a value beyond its types 400. */
+export function asProblem(failure: unknown): Problem | undefined {
+  if (failure instanceof Problem) return failure;
+  if (isUnavailable(failure)) return problem('database-unavailable');
+  // SQLSTATE class 22, data exception: a date in the year 0, say, which is well-formed and cannot be stored.
+  if (isDatabaseError(failure) && failure.code.startsWith('22')) {
+    return invalidRequest([
+      { field: 'request', pointer: '', detail: 'holds a value beyond what can be stored' },
+    ]);
+  }
+  return undefined;
+}

@@ -1,0 +1,96 @@
+/**
+ * Retries that do a thing once (decisions.md §2): the answer to a POST is kept under its Idempotency-Key in the transaction of its
+ * effect, and given again to the same request. Keys and requests are kept as keyed digests.
+ */
+import { type Read, statement, type Transaction } from './database.ts';
+import { invalidRequest, problem } from './problems.ts';
+import { type Sealer, Secret } from './sealed.ts';
+
+export const keptHours = 24;
+const keyLimit = 255;
+
+export interface IdempotencyKey {
+  key: Buffer;
+  request: Buffer;
+}
+
+export interface StoredAnswer {
+  status: number;
+  headers: Record<string, string>;
+  body: string | null;
+}
+
+const selectRecord = statement<StoredAnswer & { request_digest: Buffer; body_sealed: Buffer | null }>(`
+  select request_digest, status, headers, body, body_sealed from idempotency_record
+  where account_id = $1 and key_digest = $2`);
+
+// An expired record under the same key is overwritten; a live one was found by enter_write, under the key's lock.
+const insertRecord = statement(`
+  insert into idempotency_record (account_id, key_digest, request_digest, status, headers, body, body_sealed, expires_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8)
+  on conflict (account_id, key_digest) do update set request_digest = excluded.request_digest, status = excluded.status,
+    headers = excluded.headers, body = excluded.body, body_sealed = excluded.body_sealed, expires_at = excluded.expires_at`);
+
+/** The key of a request, scoped to its actor, method and path; undefined when it carries none. */
+export function idempotencyKey(
+  sealer: Sealer,
+  header: string | string[] | undefined,
+  about: { actorId: string; method: string; path: string; content: Buffer | string },
+): IdempotencyKey | undefined {
+  if (header === undefined) return undefined;
+  if (Array.isArray(header) || header.length === 0 || header.length > keyLimit) {
+    const detail = `must be one text of 1 to ${keyLimit} characters`;
+    throw invalidRequest([{ field: 'headers.idempotency-key', pointer: '/headers/idempotency-key', detail }]);
+  }
+  return {
+    key: sealer.digest(`${about.actorId} ${about.method} ${about.path} ${header}`, 'idempotency key'),
+    request: sealer.digest(about.content, 'idempotent request'),
+  };
+}
+
+const sealingPurpose = 'stored answer';
+
+/** Keeps the answer; one that shows a secret is given with a sealer, and kept sealed. */
+export function storeAnswer(
+  tx: Transaction,
+  accountId: string,
+  { key, request }: IdempotencyKey,
+  answer: StoredAnswer,
+  kept: { now: Date; sealer?: Sealer | undefined },
+): void {
+  const expiresAt = new Date(kept.now.getTime() + keptHours * 3_600_000);
+  const sealed =
+    answer.body === null ? undefined : kept.sealer?.seal(new Secret(answer.body), sealingPurpose);
+  const body = sealed === undefined ? answer.body : null;
+  const headers = JSON.stringify(answer.headers);
+  tx.send(insertRecord, [accountId, key, request, answer.status, headers, body, sealed ?? null, expiresAt]);
+}
+
+/** The answer that was given before. Throws `idempotency-key-reused` when the request was another. */
+export async function replay(
+  services: { read: Read; sealer: Sealer },
+  accountId: string,
+  { key, request }: IdempotencyKey,
+): Promise<StoredAnswer> {
+  const [record] = await services.read(selectRecord, [accountId, key]);
+  if (record === undefined) throw problem('concurrent-change');
+  if (!record.request_digest.equals(request)) throw problem('idempotency-key-reused');
+  const { status, headers, body_sealed: sealed } = record;
+  const body = sealed === null ? record.body : services.sealer.unseal(sealed, sealingPurpose).reveal();
+  return { status, headers, body };
+}
+
+const removalBatch = 1_000;
+const deleteExpired = statement<{ removed: number }>(`
+  with removed as (
+    delete from idempotency_record where (account_id, key_digest) in (
+      select account_id, key_digest from idempotency_record where expires_at < $1 limit ${removalBatch})
+    returning 1
+  )
+  select count(*) as removed from removed`);
+
+/** Removes records whose time is over, a batch at a time; answers whether there may be more. */
+export async function removeExpiredAnswers(read: Read, now: Date): Promise<boolean> {
+  const [row] = await read(deleteExpired, [now]);
+  return row !== undefined && row.removed >= removalBatch;
+}

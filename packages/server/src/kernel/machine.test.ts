@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { machine } from './machine.ts';
+import { workStates } from './work.ts';
+
+test('a machine answers for all pairs of its states', () => {
+  const door = machine({ open: ['shut'], shut: ['open', 'locked'], locked: ['shut'], gone: [] });
+  const allowed = door.states.flatMap((from) =>
+    door.states.filter((to) => door.allows(from, to)).map((to) => `${from} → ${to}`),
+  );
+  assert.deepEqual(allowed, ['open → shut', 'shut → open', 'shut → locked', 'locked → shut']);
+  for (const to of door.states) {
+    assert.deepEqual(
+      door.sources(to),
+      door.states.filter((from) => door.allows(from, to)),
+    );
+  }
+  assert.deepEqual(
+    door.states.filter((state) => door.ended(state)),
+    ['gone'],
+  );
+});
+
+test('work goes from queued to ended by way of its holders, and never back from its end', () => {
+  const moves = workStates.states.flatMap((from) =>
+    workStates.states.filter((to) => workStates.allows(from, to)).map((to) => `${from} → ${to}`),
+  );
+  assert.deepEqual(moves.toSorted(), [
+    'held → ended',
+    'held → queued',
+    'held → silent',
+    'queued → ended',
+    'queued → held',
+    'silent → ended',
+    'silent → held',
+    'silent → queued',
+  ]);
+  assert.ok(workStates.ended('ended'));
+});

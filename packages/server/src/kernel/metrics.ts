@@ -1,0 +1,52 @@
+/** What `/metrics` shows, in the Prometheus text format. */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+export interface Metrics {
+  request(operation: string, status: number, seconds: number): void;
+  workEnded(kind: string, status: string): void;
+  claimsWaiting(read: () => number): void;
+  text(): Promise<string>;
+  contentType: string;
+}
+
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry, prefix: 'headgate_' });
+  const requests = new Histogram({
+    name: 'headgate_request_duration_seconds',
+    help: 'Time to answer a request, by operation and status',
+    labelNames: ['operation', 'status'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30],
+    registers: [registry],
+  });
+  const ended = new Counter({
+    name: 'headgate_work_ended_total',
+    help: 'Work that reached its end, by kind and status',
+    labelNames: ['kind', 'status'],
+    registers: [registry],
+  });
+  // Finding a series by its labels costs more than observing; the few combinations are kept.
+  const series = new Map<string, { observe(seconds: number): void }>();
+  return {
+    request(operation, status, seconds) {
+      const key = `${operation} ${status}`;
+      let found = series.get(key);
+      if (found === undefined) {
+        found = requests.labels(operation, String(status));
+        series.set(key, found);
+      }
+      found.observe(seconds);
+    },
+    workEnded: (kind, status) => ended.labels(kind, status).inc(),
+    claimsWaiting(read) {
+      const gauge: Gauge<string> = new Gauge({
+        name: 'headgate_claims_waiting',
+        help: 'Long-polls of agents that wait for work',
+        registers: [registry],
+        collect: (): void => gauge.set(read()),
+      });
+    },
+    text: () => registry.metrics(),
+    contentType: registry.contentType,
+  };
+}

@@ -1,0 +1,163 @@
+/** Who may do what: every operation, as every role, in its own and in a foreign account, against the table of the contract. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  type AccountRole,
+  accountRoles,
+  environmentRoles,
+  type Grant,
+  type Operation,
+  operations,
+  permissions,
+  projectRoles,
+} from '@headgate/contract';
+import type { Actor, Grant as RoleGrant } from '../testing/account.ts';
+import { type Answer, requireProblem } from '../testing/client.ts';
+import { createPlace, examples, type Place, takesPlaceAway } from '../testing/examples.ts';
+import { startTestServer } from '../testing/server.ts';
+
+const server = await startTestServer();
+const shown = operations.filter((operation) => operation.surface === 'dpc');
+const never = '01890000-0000-7000-8000-000000000000';
+
+type Standing = { in: 'nothing' } | { in: 'project' | 'dev' | 'prod'; role: string };
+const standings: Standing[] = [
+  { in: 'nothing' },
+  ...projectRoles.map((role) => ({ in: 'project' as const, role })),
+  ...environmentRoles.flatMap((role) => [
+    { in: 'dev' as const, role },
+    { in: 'prod' as const, role },
+  ]),
+];
+
+function grantsOf(standing: Standing, projectId: string): RoleGrant[] {
+  if (standing.in === 'nothing') return [];
+  const role = standing.role as 'OWNER';
+  return standing.in === 'project'
+    ? [{ projectId, role }]
+    : [{ projectId, environmentName: standing.in, role }];
+}
+
+async function send(
+  operation: Operation,
+  place: Place,
+  actor: Pick<Actor, 'send'>,
+  projectId?: string,
+): Promise<Answer> {
+  const example = examples[operation.id];
+  assert.ok(example, `testing/examples.ts has no request for ${operation.id}`);
+  const { path, ...asked } = await example(place);
+  const at = projectId === undefined ? path : path.replace(place.project.projectId, projectId);
+  return actor.send(operation.method, at, asked);
+}
+
+/** What the table says; the requests are about dev. */
+function expected(
+  operation: Operation,
+  role: AccountRole,
+  standing: Standing,
+): 'permitted' | 'forbidden' | 'unknown' {
+  assert.ok(operation.permission, `${operation.id} declares no permission`);
+  const grant: Grant = permissions[operation.permission];
+  if (grant.account.includes(role)) return 'permitted';
+  if (!operation.path.includes('{projectId}')) return 'forbidden';
+  const list: readonly string[] =
+    standing.in === 'project' ? grant.project : standing.in === 'dev' ? grant.environment : [];
+  if (standing.in !== 'nothing' && list.includes(standing.role)) return 'permitted';
+  return standing.in === 'nothing' && role !== 'SUPER_ADMIN' ? 'unknown' : 'forbidden';
+}
+
+function requireStanding(
+  answer: Answer,
+  standing: 'permitted' | 'forbidden' | 'unknown',
+  what: string,
+): void {
+  if (standing === 'permitted') assert.ok(answer.status < 300, `${what} is permitted: ${answer.text}`);
+  else if (standing === 'forbidden') assert.equal(answer.status, 403, `${what} is forbidden: ${answer.text}`);
+  else assert.equal(answer.status, 404, `${what} is unknown: ${answer.text}`);
+  if (standing === 'forbidden') requireProblem(answer, 403, 'forbidden');
+  if (standing === 'unknown') requireProblem(answer, 404, 'project-not-found');
+}
+
+for (const role of accountRoles) {
+  test(`${role}: every operation, without a role and with each role in the project and in an environment`, async () => {
+    for (const standing of standings) {
+      const setUp = async () => {
+        const place = await createPlace(await server.account());
+        return {
+          place,
+          actor: await place.account.actor(role, ...grantsOf(standing, place.project.projectId)),
+        };
+      };
+      const shared = await setUp();
+      for (const operation of shown) {
+        const { place, actor } = takesPlaceAway(operation) ? await setUp() : shared;
+        const what = `${operation.id} as ${role} with ${JSON.stringify(standing)}`;
+        const answer = await send(operation, place, actor);
+        const roles: readonly string[] = permissions['environment:deliver'].environment;
+        const elsewhere = standing.in === 'prod' && roles.includes(standing.role) && role !== 'SUPER_ADMIN';
+        if (operation.id === 'writeOverrides' && elsewhere) {
+          // Each override is judged by itself.
+          const { failedOverride } = answer.body as { failedOverride: { code: string }[] };
+          assert.deepEqual(
+            failedOverride.map((failed) => failed.code),
+            ['FORBIDDEN'],
+            what,
+          );
+        } else requireStanding(answer, expected(operation, role, standing), what);
+      }
+    }
+  });
+}
+
+test('a project of another account answers as one that never existed, to every operation', async () => {
+  const place = await createPlace(await server.account());
+  const stranger = (await server.account()).admin;
+  for (const operation of shown.filter((each) => each.path.includes('{projectId}'))) {
+    const foreign = (await send(operation, place, stranger)).problem;
+    const unknown = (await send(operation, place, stranger, never)).problem;
+    const bare = ({ traceId: _, ...rest }: typeof foreign) =>
+      JSON.stringify(rest)
+        .replaceAll(place.project.projectId, never)
+        .replace(/[0-9a-f]{8}-[0-9a-f-]{27}|n[0-9a-f]{32}/g, 'id');
+    assert.equal(bare(foreign), bare(unknown), operation.id);
+    assert.equal(foreign.code, 'project-not-found', operation.id);
+  }
+});
+
+test('lists of an account hold nothing of another', async () => {
+  const place = await createPlace(await server.account());
+  await send(
+    shown.find((each) => each.id === 'startPipelineExecution') ?? assert.fail(),
+    place,
+    place.account.admin,
+  );
+  const stranger = (await server.account()).admin;
+  for (const path of ['/projects', '/agents', '/pipeline-executions']) {
+    assert.equal((await place.account.admin.get<{ results: unknown[] }>(path)).body.results.length > 0, true);
+    assert.deepEqual((await stranger.get<{ results: unknown[] }>(path)).body.results, []);
+  }
+});
+
+test('the same names in two accounts are two things', async () => {
+  const [one, other] = [await createPlace(await server.account()), await createPlace(await server.account())];
+  const change = { type: 'TEXT', behaviour: 'SHARED', value: 'changed' };
+  await one.account.admin.patch(`${one.project.path}/variables/city`, change);
+  const { body } = await other.account.admin.get<{ value: string }>(`${other.project.path}/variables/city`);
+  assert.equal(body.value, 'Oslo');
+});
+
+test('a request is refused for want of a right before anything is said of its content', async () => {
+  const place = await createPlace(await server.account());
+  const viewer = await place.account.actor('MEMBER', { projectId: place.project.projectId, role: 'VIEWER' });
+  const stranger = await place.account.actor('MEMBER');
+  const misfit = { name: 'city', type: 'NUMBER', behaviour: 'SHARED', value: 'x' };
+  const variables = `${place.project.path}/variables`;
+  requireProblem(await viewer.post(variables, misfit), 403, 'forbidden');
+  requireProblem(await stranger.post(variables, misfit), 404, 'project-not-found');
+  requireProblem(await viewer.patch(`${variables}/town`, misfit), 403, 'forbidden');
+  requireProblem(await stranger.delete(`${variables}/town`), 404, 'project-not-found');
+  requireProblem(await stranger.post(`${variables}/town/environment-overrides`, []), 400, 'invalid-request');
+  const start = { pipelineName: 'nothing', environmentName: 'uat' };
+  requireProblem(await viewer.post(`${place.project.path}/pipeline-executions`, start), 403, 'forbidden');
+});

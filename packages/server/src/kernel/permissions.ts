@@ -1,0 +1,29 @@
+/** Rights, as parameters of the functions `rights()` and `enter_write()`: the table itself is `contract/permission.ts`. */
+import { type Permission, permissions } from '@headgate/contract';
+
+/** Who asks: a credential of an account. Every store function takes it, so that none can be called without an account. */
+export interface Scope {
+  accountId: string;
+  actorId: string;
+}
+
+/** The roles that an operation asks for, as PostgreSQL reads them. */
+export interface RequiredRoles {
+  account: string;
+  project: string;
+  environment: string;
+}
+
+const asArray = (roles: readonly string[]) => `{${roles.join(',')}}`;
+
+export function requiredRoles(permission: Permission): RequiredRoles {
+  const grant = permissions[permission];
+  return {
+    account: asArray(grant.account),
+    project: asArray(grant.project),
+    environment: asArray(grant.environment),
+  };
+}
+
+/** How an actor stands to a project for one operation: a column of every guarded statement. */
+export type Standing = 'inactive' | 'unknown' | 'forbidden' | 'permitted';

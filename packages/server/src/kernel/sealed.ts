@@ -1,0 +1,130 @@
+/**
+ * What the server must keep secret (design law 7).
+ *
+ * Terminology
+ *   secret      a plain text in memory, in a type that cannot be printed, serialised or compared by accident
+ *   sealed      a secret encrypted by the master key (AES-256-GCM), bound to what it is for; what tables hold
+ *   digest      a keyed hash (HMAC-SHA-256) of something that is only ever compared: a client secret, an idempotency key
+ *   master key  32 bytes from HEADGATE_MASTER_KEY, or from a 0600 file in the data directory; two keys are derived from it (RFC 5869)
+ */
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto';
+import { inspect } from 'node:util';
+import { readOrMakeFile } from './durable-file.ts';
+
+const masked = '[secret]';
+
+export class Secret {
+  readonly #text: string;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** The plain text; each use of it is a place to review. */
+  reveal(): string {
+    return this.#text;
+  }
+
+  toString(): string {
+    return masked;
+  }
+
+  toJSON(): string {
+    return masked;
+  }
+
+  [Symbol.toPrimitive](): string {
+    return masked;
+  }
+
+  [inspect.custom](): string {
+    return masked;
+  }
+}
+
+export interface Sealer {
+  seal(secret: Secret, purpose: string): Buffer;
+  /** Throws when the sealed value is not whole, was sealed by another key, or for another purpose. */
+  unseal(sealed: Buffer, purpose: string): Secret;
+  digest(text: string | Buffer, purpose: string): Buffer;
+  matches(text: string, purpose: string, digest: Buffer): boolean;
+}
+
+const version = 1;
+const ivBytes = 12;
+const tagBytes = 16;
+
+export function createSealer(masterKey: Buffer): Sealer {
+  if (masterKey.length !== 32) throw new Error('The master key must be 32 bytes.');
+  const sealingKey = Buffer.from(hkdfSync('sha256', masterKey, '', 'headgate sealing 1', 32));
+  // As a key object: of plain bytes one would be made for each digest, which costs four times the digest.
+  const digestKey = createSecretKey(Buffer.from(hkdfSync('sha256', masterKey, '', 'headgate digests 1', 32)));
+
+  function digest(text: string | Buffer, purpose: string): Buffer {
+    return createHmac('sha256', digestKey).update(purpose).update('\0').update(text).digest();
+  }
+
+  return {
+    seal(secret, purpose) {
+      const iv = randomBytes(ivBytes);
+      const cipher = createCipheriv('aes-256-gcm', sealingKey, iv);
+      cipher.setAAD(Buffer.from(purpose));
+      const body = Buffer.concat([cipher.update(secret.reveal(), 'utf8'), cipher.final()]);
+      return Buffer.concat([Buffer.of(version), iv, cipher.getAuthTag(), body]);
+    },
+    unseal(sealed, purpose) {
+      if (sealed[0] !== version || sealed.length < 1 + ivBytes + tagBytes) {
+        throw new Error(`The sealed value for ${purpose} is not whole.`);
+      }
+      const decipher = createDecipheriv('aes-256-gcm', sealingKey, sealed.subarray(1, 1 + ivBytes));
+      decipher.setAAD(Buffer.from(purpose));
+      decipher.setAuthTag(sealed.subarray(1 + ivBytes, 1 + ivBytes + tagBytes));
+      try {
+        const body = decipher.update(sealed.subarray(1 + ivBytes + tagBytes));
+        return new Secret(Buffer.concat([body, decipher.final()]).toString('utf8'));
+      } catch {
+        throw new Error(
+          `The sealed value for ${purpose} was not sealed by this master key: was HEADGATE_MASTER_KEY changed?`,
+        );
+      }
+    },
+    digest,
+    matches(text, purpose, expected) {
+      const found = digest(text, purpose);
+      return found.length === expected.length && timingSafeEqual(found, expected);
+    },
+  };
+}
+
+/** The master key: `given` (32 bytes in base64 or hexadecimal), else the file's, made at the first start. */
+export function loadMasterKey(given: Secret | undefined, file: string): Buffer {
+  if (given !== undefined) return parseMasterKey(given);
+  const kept = readOrMakeFile(file, () => randomBytes(32).toString('base64'));
+  try {
+    return parseMasterKey(new Secret(kept));
+  } catch {
+    throw new Error(
+      `${file} does not hold a master key. Put it back from a backup: what was sealed by it cannot be read without it.`,
+    );
+  }
+}
+
+export function parseMasterKey(given: Secret): Buffer {
+  const text = given.reveal();
+  const key = /^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, 'hex') : Buffer.from(text, 'base64');
+  if (key.length !== 32) throw new Error('HEADGATE_MASTER_KEY must be 32 bytes, in base64 or hexadecimal.');
+  return key;
+}
+
+/** A generated secret: 32 bytes, URL-safe. */
+export function generateSecret(): Secret {
+  return new Secret(randomBytes(32).toString('base64url'));
+}

@@ -1,0 +1,86 @@
+/** The wiring: every dependency is made here, once, and passed as an argument. */
+import { join } from 'node:path';
+import type pg from 'pg';
+import manifest from '../../package.json' with { type: 'json' };
+import { type BlobStore, folderBlobStore } from '../delivery/artifacts/index.ts';
+import { type Clock, systemClock } from '../kernel/clock.ts';
+import { type Database, openDatabase } from '../kernel/database.ts';
+import type { Services } from '../kernel/endpoint.ts';
+import { uuidsByTime } from '../kernel/identifiers.ts';
+import type { Log } from '../kernel/log.ts';
+import { createMetrics } from '../kernel/metrics.ts';
+import { createRateLimit, noRateLimit } from '../kernel/rate-limit.ts';
+import { createSealer, loadMasterKey } from '../kernel/sealed.ts';
+import { openTokens } from '../kernel/tokens.ts';
+import { openWakes, type Wakes } from '../kernel/wakes.ts';
+import type { WorkOwners, WorkTimes } from '../kernel/work.ts';
+import { executionWork } from '../runtime/executions/index.ts';
+import type { Config } from './config.ts';
+
+export interface Dependencies extends Services {
+  config: Config;
+  wakes: Wakes;
+  owners: WorkOwners;
+  times: WorkTimes;
+  blobs: BlobStore;
+  version: string;
+  stopping: AbortSignal;
+  close(): Promise<void>;
+}
+
+/** How long a request waits for a connection before it is answered 503. */
+const patienceMilliseconds = 5_000;
+// Statements are prepared once and fetch few rows by an index. A plan for each set of values costs more than it saves; and one that was made
+// while a table was small must not read all of it when it has grown (docs/adr/0011).
+const planning = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off';
+const statementTimeoutMilliseconds = 60_000;
+
+export interface Given {
+  connection: pg.ClientConfig;
+  log: Log;
+  stopping: AbortSignal;
+  clock?: Clock;
+}
+
+export function openDatabaseOf(config: Config, connection: pg.ClientConfig, log: Log): Database {
+  return openDatabase({
+    connection: { ...connection, statement_timeout: statementTimeoutMilliseconds, options: planning },
+    connections: config.databaseConnections,
+    patienceMilliseconds,
+    onConnectionError: (failure) => log.warn({ err: failure }, 'a connection to the database was lost'),
+  });
+}
+
+export async function createDependencies(config: Config, given: Given): Promise<Dependencies> {
+  const { log } = given;
+  const clock = given.clock ?? systemClock;
+  const database = openDatabaseOf(config, given.connection, log);
+  const sealer = createSealer(loadMasterKey(config.masterKey, join(config.dataDirectory, 'master-key')));
+  const metrics = createMetrics();
+  const wakes = await openWakes(database, log);
+  metrics.claimsWaiting(wakes.waiting);
+  const { region, publicUrl } = config;
+  return {
+    config,
+    database,
+    clock,
+    newId: uuidsByTime(clock),
+    sealer,
+    tokens: await openTokens({ database, sealer, clock, region, publicUrl }),
+    rateLimit: config.rateLimit === undefined ? noRateLimit : createRateLimit(config.rateLimit, clock),
+    metrics,
+    log,
+    wakes,
+    owners: {
+      'pipeline-execution': executionWork({ runLimitSeconds: config.work.runLimitSeconds, metrics }),
+    },
+    times: config.work,
+    blobs: folderBlobStore(join(config.dataDirectory, 'blobs')),
+    version: manifest.version,
+    stopping: given.stopping,
+    async close() {
+      await wakes.close();
+      await database.close();
+    },
+  };
+}

@@ -1,0 +1,12 @@
+/** `npm run credential`: a new credential with the role Super Admin for the first account. */
+
+import { runOperatorCommand } from './operator-command.ts';
+import { credentialFile, ensureFirstAccount, makeCredential, writeCredentialFile } from './provisioning.ts';
+
+await runOperatorCommand(async (services, { dataDirectory }) => {
+  const accountId = await ensureFirstAccount(services);
+  const made = await services.database.transaction((tx) => makeCredential(services, tx, accountId));
+  await writeCredentialFile(dataDirectory, made);
+  console.log(`client id      ${made.clientId}`);
+  console.log(`client secret  ${made.secret.reveal()}   (also in ${credentialFile(dataDirectory)})`);
+});

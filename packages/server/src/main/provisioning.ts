@@ -1,0 +1,165 @@
+/** What a new installation starts with: an account, a credential with the role Super Admin, and the local agent. */
+import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { accountByName, insertAccount, lockAccounts } from '../access/accounts/index.ts';
+import {
+  clientById,
+  clientSecretPurpose,
+  hasSecret,
+  insertCredential,
+  newClientId,
+  setSecret,
+} from '../access/credentials/index.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Database, Transaction } from '../kernel/database.ts';
+import { type AccountEvent, recordEvents } from '../kernel/events.ts';
+import type { NewId } from '../kernel/identifiers.ts';
+import { generateSecret, type Sealer, Secret } from '../kernel/sealed.ts';
+import { registerLocalAgent } from '../workspace/agents/index.ts';
+
+const firstAccountName = 'default';
+const localAgentName = 'local';
+
+export interface ProvisioningServices {
+  database: Database;
+  sealer: Sealer;
+  clock: Clock;
+  newId: NewId;
+}
+
+export interface ClientCredential {
+  clientId: string;
+  secret: Secret;
+}
+
+/** The first account's id; the account is made when it is missing. */
+export async function ensureFirstAccount(services: ProvisioningServices): Promise<string> {
+  return services.database.transaction(async (tx) => {
+    lockAccounts(tx);
+    return (await accountByName(tx, firstAccountName)) ?? makeAccount(services, tx, firstAccountName);
+  });
+}
+
+/** Throws `account-name-taken`. */
+export function makeAccount(services: ProvisioningServices, tx: Transaction, name: string): string {
+  const accountId = services.newId();
+  insertAccount(tx, accountId, name, services.clock.now());
+  const subject = { type: 'account', id: accountId, name };
+  note(services, tx, accountId, { name: 'account-created', subject, after: { name } });
+  return accountId;
+}
+
+/** A new credential with the role Super Admin; its secret is known to the caller only. */
+export function makeCredential(
+  services: ProvisioningServices,
+  tx: Transaction,
+  accountId: string,
+  given?: ClientCredential,
+): ClientCredential {
+  const { clientId, secret } = given ?? { clientId: newClientId(), secret: generateSecret() };
+  const made = {
+    credentialId: services.newId(),
+    name: 'operator',
+    clientId,
+    secret,
+    accountRole: 'SUPER_ADMIN',
+  } as const;
+  insertCredential(tx, services.sealer, accountId, made, services.clock.now());
+  const subject = { type: 'credential', id: made.credentialId, name: made.name };
+  note(services, tx, accountId, {
+    name: 'credential-created',
+    subject,
+    after: { clientId, role: made.accountRole },
+  });
+  return { clientId, secret };
+}
+
+/** The credential that the settings name exists, with the secret that they give. */
+export async function ensureGivenCredential(
+  services: ProvisioningServices,
+  accountId: string,
+  given: ClientCredential,
+): Promise<void> {
+  await services.database.transaction(async (tx) => {
+    const client = await clientById(tx.query, given.clientId, services.clock.now());
+    if (client === undefined) makeCredential(services, tx, accountId, given);
+    else if (client.accountId !== accountId || client.surface !== 'dpc') {
+      throw new Error(
+        `HEADGATE_CLIENT_ID is taken: ${given.clientId} belongs to another account, or to an agent.`,
+      );
+    } else if (!client.active || !hasSecret(services.sealer, client, given.secret)) {
+      setSecret(tx, services.sealer, client, given.secret);
+    }
+  });
+}
+
+/** The generated credential: kept in a 0600 file of the data directory, made at the first start and whenever the file is lost. */
+export async function ensureGeneratedCredential(
+  services: ProvisioningServices,
+  accountId: string,
+  dataDirectory: string,
+): Promise<ClientCredential> {
+  const kept = await readCredentialFile(dataDirectory);
+  if (kept !== undefined) {
+    const client = await clientById(services.database.read, kept.clientId, services.clock.now());
+    if (client?.active && hasSecret(services.sealer, client, kept.secret)) return kept;
+  }
+  const made = await services.database.transaction((tx) => makeCredential(services, tx, accountId));
+  await writeCredentialFile(dataDirectory, made);
+  return made;
+}
+
+export function credentialFile(dataDirectory: string): string {
+  return join(dataDirectory, 'credential.json');
+}
+
+async function readCredentialFile(dataDirectory: string): Promise<ClientCredential | undefined> {
+  const text = await readFile(credentialFile(dataDirectory), 'utf8').catch(() => '');
+  try {
+    const { clientId, clientSecret } = JSON.parse(text) as { clientId: unknown; clientSecret: unknown };
+    if (typeof clientId === 'string' && typeof clientSecret === 'string') {
+      return { clientId, secret: new Secret(clientSecret) };
+    }
+  } catch {
+    // No file, or one cut off by a crash: a new credential takes its place.
+  }
+  return undefined;
+}
+
+export async function writeCredentialFile(
+  dataDirectory: string,
+  credential: ClientCredential,
+): Promise<void> {
+  const file = credentialFile(dataDirectory);
+  const content = { clientId: credential.clientId, clientSecret: credential.secret.reveal() };
+  await writeFile(file, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
+  await chmod(file, 0o600);
+}
+
+/** The local agent, with a secret that is new at each start: only the process that is started with it has it. */
+export async function ensureLocalAgent(
+  services: ProvisioningServices,
+  accountId: string,
+): Promise<ClientCredential> {
+  const secret = generateSecret();
+  const agent = {
+    accountId,
+    agentId: services.newId(),
+    name: localAgentName,
+    description: 'Runs beside the server, in a process of its own.',
+    clientId: newClientId(),
+    secretDigest: services.sealer.digest(secret.reveal(), clientSecretPurpose),
+  };
+  const registered = await services.database.transaction(async (tx) => {
+    const found = await registerLocalAgent(tx, agent, services.clock.now());
+    const subject = { type: 'agent', id: found.agentId, name: agent.name };
+    if (found.isNew) note(services, tx, accountId, { name: 'agent-created', subject });
+    return found;
+  });
+  return { clientId: registered.clientId, secret };
+}
+
+function note(services: ProvisioningServices, tx: Transaction, accountId: string, event: AccountEvent): void {
+  const source = { accountId, actorId: null, actorKind: 'system', requestId: null } as const;
+  recordEvents(tx, source, [event], services.clock.now(), services.newId);
+}

@@ -1,0 +1,76 @@
+/** Routes of the agent protocol: an agent's token, its request checked, its account; what an agent may is all that concerns its own work. */
+import type { AnswerOf, BodyOf, Operation, ParamsOf } from '@headgate/contract';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { statement } from '../../kernel/database.ts';
+import { bearer, routePath, type Services } from '../../kernel/endpoint.ts';
+import { problem } from '../../kernel/problems.ts';
+import { requestCheck } from '../../kernel/validation.ts';
+
+export interface CallingAgent {
+  accountId: string;
+  agentId: string;
+  name: string;
+}
+
+export interface AgentCall<Op extends Operation> {
+  params: ParamsOf<Op>;
+  body: BodyOf<Op>;
+  agent: CallingAgent;
+  request: FastifyRequest;
+  reply: FastifyReply;
+  /** Aborted when the agent went away: whoever waits for it stops. */
+  signal: AbortSignal;
+}
+
+const selectAgent = statement<{ name: string }>(
+  'select name from agent where account_id = $1 and agent_id = $2',
+);
+/** How long an agent is known without asking again; one that is deleted is refused within it. */
+const knownMilliseconds = 2_000;
+
+export function createAgentEndpoints(app: FastifyInstance, services: Services) {
+  const known = new Map<string, { agent: CallingAgent; until: number }>();
+
+  async function identify(request: FastifyRequest): Promise<CallingAgent> {
+    const owner = await services.tokens.verify(bearer(request), 'agent');
+    const now = services.clock.now().getTime();
+    const remembered = known.get(owner.actorId);
+    if (remembered !== undefined && remembered.until > now) return remembered.agent;
+    const [row] = await services.database.read(selectAgent, [owner.accountId, owner.actorId]);
+    known.delete(owner.actorId);
+    if (row === undefined) throw problem('token-invalid', { reason: 'its agent was deleted.' });
+    const agent = { accountId: owner.accountId, agentId: owner.actorId, name: row.name };
+    known.set(owner.actorId, { agent, until: now + knownMilliseconds });
+    return agent;
+  }
+
+  return function serve<Op extends Operation>(
+    operation: Op,
+    handler: (call: AgentCall<Op>) => Promise<AnswerOf<Op> | FastifyReply>,
+  ): void {
+    const check = requestCheck(operation);
+    app.route({
+      method: operation.method,
+      url: routePath(operation),
+      config: { operation },
+      handler: async (request, reply) => {
+        const agent = await identify(request);
+        check({ params: request.params, query: request.query, headers: request.headers, body: request.body });
+        const gone = new AbortController();
+        request.raw.once('close', () => {
+          if (!reply.raw.writableEnded) gone.abort();
+        });
+        const call = {
+          params: request.params,
+          body: request.body,
+          agent,
+          request,
+          reply,
+          signal: gone.signal,
+        };
+        const answer = await handler(call as unknown as AgentCall<Op>);
+        return reply.sent ? reply : reply.code(operation.success.status).send(answer);
+      },
+    });
+  };
+}

@@ -1,0 +1,99 @@
+/** The server's side of the agent protocol (contract/agent-protocol.ts). */
+import {
+  agentArtifact,
+  agentBlob,
+  agentClaim,
+  agentHeartbeat,
+  agentHello,
+  agentProtocolVersion,
+  agentReport,
+  claimWaitLimitSeconds,
+} from '@headgate/contract';
+import type { FastifyInstance } from 'fastify';
+import { type BlobStore, manifestFiles } from '../../delivery/artifacts/index.ts';
+import type { Services } from '../../kernel/endpoint.ts';
+import { recordEvents } from '../../kernel/events.ts';
+import { problem } from '../../kernel/problems.ts';
+import type { Wakes } from '../../kernel/wakes.ts';
+import type { WorkOwners, WorkTimes } from '../../kernel/work.ts';
+import { createAgentEndpoints } from './agent-endpoint.ts';
+import { blobOfAgent, createPresence } from './agent-link.store.ts';
+import { createClaims } from './claims.ts';
+import { applyReports, renewLeases } from './holding.ts';
+
+export interface AgentLinkServices extends Services {
+  wakes: Wakes;
+  owners: WorkOwners;
+  times: WorkTimes;
+  blobs: BlobStore;
+  version: string;
+  /** Aborted when the server stops: waiting claims answer at once, empty. */
+  stopping: AbortSignal;
+}
+
+export function agentLinkRoutes(app: FastifyInstance, services: AgentLinkServices): void {
+  const serve = createAgentEndpoints(app, services);
+  const presence = createPresence(services);
+  const claims = createClaims(services, presence);
+
+  serve(agentHello, async ({ agent, body, request }) => {
+    if (!body.protocolVersions.includes(agentProtocolVersion)) {
+      throw problem('protocol-version-unsupported', { supported: agentProtocolVersion });
+    }
+    await services.database.transaction((tx) => {
+      presence.connected(tx, agent);
+      const source = {
+        accountId: agent.accountId,
+        actorId: agent.agentId,
+        actorKind: 'agent',
+        requestId: request.id,
+      } as const;
+      const { agentVersion, instanceId, abilities, concurrency } = body;
+      const after = { agentVersion, instanceId, abilities, concurrency };
+      const subject = { type: 'agent', id: agent.agentId, name: agent.name };
+      recordEvents(
+        tx,
+        source,
+        [{ name: 'agent-connected', subject, after }],
+        services.clock.now(),
+        services.newId,
+      );
+    });
+    return {
+      protocolVersion: agentProtocolVersion,
+      agentId: agent.agentId,
+      name: agent.name,
+      serverVersion: services.version,
+      heartbeatSeconds: services.times.heartbeatSeconds,
+      leaseSeconds: services.times.leaseSeconds,
+      claimWaitSeconds: claimWaitLimitSeconds,
+    };
+  });
+
+  serve(agentClaim, ({ agent, body, signal, request }) =>
+    claims.answer(agent, body, AbortSignal.any([signal, services.stopping]), request.id),
+  );
+
+  serve(agentHeartbeat, async ({ agent, body, request }) => {
+    await presence.seen(agent);
+    return { held: await renewLeases(services, agent, body.held, request.id) };
+  });
+
+  serve(agentReport, async ({ agent, body, request }) => ({
+    results: await applyReports(services, agent, body.reports, request.id),
+  }));
+
+  serve(agentArtifact, async ({ agent, params }) => {
+    const files = await manifestFiles(services.database.read, agent.accountId, params.digest);
+    if (files === undefined) throw problem('blob-not-found', { digest: params.digest });
+    return { digest: params.digest, files };
+  });
+
+  serve(agentBlob, async ({ agent, params, reply }) => {
+    const known = await blobOfAgent(services.database.read, agent.accountId, params.sha256);
+    const blob = known ? await services.blobs.read(agent.accountId, params.sha256) : undefined;
+    if (blob === undefined) throw problem('blob-not-found', { digest: params.sha256 });
+    reply.headers({ 'content-type': 'application/octet-stream', 'content-length': blob.size });
+    return reply.send(blob.stream);
+  });
+}

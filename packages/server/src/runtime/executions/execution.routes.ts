@@ -1,0 +1,190 @@
+import {
+  cancelPipelineExecution,
+  getPipelineExecution,
+  getPipelineExecutionStatus,
+  listPipelineExecutionSteps,
+  listPipelineExecutions,
+  startPipelineExecution,
+} from '@headgate/contract';
+import { runnableVersion } from '../../delivery/artifacts/index.ts';
+import { one, type Transaction } from '../../kernel/database.ts';
+import type { Endpoints } from '../../kernel/endpoint.ts';
+import { asUuid, isUuid, timeOfId } from '../../kernel/identifiers.ts';
+import { entityTag } from '../../kernel/if-match.ts';
+import { pageBounds, pagingToken, readPagingToken } from '../../kernel/paging.ts';
+import type { Scope } from '../../kernel/permissions.ts';
+import { invalidRequest, problem } from '../../kernel/problems.ts';
+import type { Wakes } from '../../kernel/wakes.ts';
+import { commandTo, endAll, enqueueWork, type WorkTimes } from '../../kernel/work.ts';
+import { onlyAgent, requireAgent } from '../../workspace/agents/index.ts';
+import { requireEnvironment, requireIn } from '../../workspace/environments/index.ts';
+import {
+  executionById,
+  executionStatus,
+  executionsOfAccount,
+  insertExecution,
+  moveExecutions,
+  presentExecution,
+  presentStep,
+  requireExecution,
+  stepsOfRun,
+  typesOfProjectVariables,
+} from './execution.store.ts';
+import { findPipeline, requireVariables } from './execution.ts';
+
+export function executionRoutes(
+  { read, write }: Endpoints,
+  services: { wakes: Wakes; times: WorkTimes },
+): void {
+  write(startPipelineExecution, async ({ tx, scope, params, body, now, newId }) => {
+    const { projectId } = params;
+    const { environmentName, versionName, executionTag } = body;
+    const scalarVariables = body.scalarVariables ?? {};
+    const gridVariables = body.gridVariables ?? {};
+    const names = [...Object.keys(scalarVariables), ...Object.keys(gridVariables)];
+    const [environment, version, types] = await Promise.all([
+      requireEnvironment(tx, scope, projectId, environmentName),
+      runnableVersion(tx, scope, { projectId, environmentName, versionName }),
+      typesOfProjectVariables(tx, scope, projectId, names),
+    ]);
+    const pipeline = findPipeline(version.pipelines, body.pipelineName, version.version_name);
+    requireVariables(body.scalarVariables, body.gridVariables, pipeline, types);
+    const agentId = await chooseAgent(tx, scope, body.agentId, environment);
+    const executionId = newId();
+    const execution = {
+      executionId,
+      projectId,
+      environmentName,
+      pipelineName: pipeline.name,
+      pipelineType: pipeline.type,
+      versionName: version.version_name,
+      manifestDigest: version.manifest_digest,
+      agentId,
+      executionTag,
+    };
+    insertExecution(tx, scope, { ...execution, scalarVariables, gridVariables }, timeOfId(executionId));
+    const work = {
+      account_id: scope.accountId,
+      work_id: executionId,
+      project_id: projectId,
+      environment_name: environmentName,
+      agent_id: agentId,
+    };
+    enqueueWork(tx, { ...work, kind: 'pipeline-execution' }, now);
+    tx.afterCommit(() => services.wakes.wake(agentId, 'one'));
+    return {
+      body: { pipelineExecutionId: executionId },
+      location: `/v1/projects/${projectId}/pipeline-executions/${executionId}`,
+      events: [
+        {
+          name: 'pipeline-execution-requested',
+          projectId,
+          subject: { type: 'pipeline-execution', id: executionId, name: pipeline.name },
+          after: { ...execution, status: 'RUNNING' },
+        },
+      ],
+    };
+  });
+
+  read(listPipelineExecutions, async ({ query, rows }) => {
+    const { limit } = pageBounds({ page: 0, size: query.limit });
+    const after = query.paginationToken === undefined ? null : requireToken(query.paginationToken);
+    const found = await rows(executionsOfAccount, [
+      query.projectId ?? null,
+      query.environmentName ?? null,
+      query.pipelineName?.toLowerCase() ?? null,
+      query.status ?? null,
+      query.startedAfter ?? null,
+      query.startedBefore ?? null,
+      after,
+      limit + 1,
+      query.scheduleId ?? null,
+    ]);
+    const shown = found.slice(0, limit);
+    const last = shown.at(-1);
+    const more = found.length > limit && last !== undefined ? { more: pagingToken(last.execution_id) } : {};
+    return { body: { results: shown.map(presentExecution), ...more } };
+  });
+
+  read(getPipelineExecution, async ({ params, rows }) => {
+    const id = params.pipelineExecutionId;
+    const row = one(await rows(executionById, [asUuid(id)]), () => problem('execution-not-found', { id }));
+    const execution = presentExecution(row);
+    return {
+      body: { ...execution, result: execution },
+      etag: entityTag(id, row.status),
+    };
+  });
+
+  read(getPipelineExecutionStatus, async ({ params, rows }) => {
+    const id = params.pipelineExecutionId;
+    const row = one(await rows(executionStatus, [asUuid(id)]), () => problem('execution-not-found', { id }));
+    return { body: { status: row.status } };
+  });
+
+  read(listPipelineExecutionSteps, async ({ params, query, page }) => {
+    const id = params.pipelineExecutionId;
+    const { limit, offset } = pageBounds(query);
+    const { rows, total } = await page(stepsOfRun, [asUuid(id), limit, offset]);
+    if (total === null) throw problem('execution-not-found', { id });
+    return { body: { page: query.page, results: rows.map(presentStep), size: limit, total } };
+  });
+
+  write(cancelPipelineExecution, async ({ tx, scope, params, body, now }) => {
+    const id = params.pipelineExecutionId;
+    const { projectId } = params;
+    const command = body.forceUpdate ? 'force-cancel' : 'cancel';
+    const [work] = await commandTo(tx, scope.accountId, asUuid(id), command, now, services.times);
+    const execution = await requireExecution(tx, scope, projectId, id);
+    await requireIn(
+      tx,
+      scope,
+      projectId,
+      execution.environment_name,
+      cancelPipelineExecution.permission,
+      now,
+    );
+    if (work === undefined) throw problem('execution-ended', { id, status: execution.status });
+    // Nobody holds it: there is nothing to wait for.
+    const ended = work.state === 'queued';
+    if (ended) endAll(tx, scope.accountId, [id], now);
+    const status = ended ? 'CANCELLED' : execution.status === 'RUNNING' ? 'CANCELLING' : execution.status;
+    if (status !== execution.status) await moveExecutions(tx, scope.accountId, status, [{ id }], now);
+    if (!ended) tx.afterCommit(() => services.wakes.wake(work.agent_id, 'all'));
+    return {
+      body: { pipelineExecutionId: id },
+      events: [
+        {
+          name: ended ? 'pipeline-execution-ended' : 'pipeline-execution-cancel-requested',
+          projectId,
+          subject: { type: 'pipeline-execution', id, name: execution.pipeline_name },
+          before: { status: execution.status },
+          after: { status, command },
+        },
+      ],
+    };
+  });
+}
+
+async function chooseAgent(
+  tx: Transaction,
+  scope: Scope,
+  named: string | undefined,
+  environment: { name: string; default_agent_id: string | null },
+): Promise<string> {
+  if (named !== undefined) return (await requireAgent(tx, scope, named)).agentId;
+  const agentId = environment.default_agent_id ?? (await onlyAgent(tx, scope))?.agentId;
+  if (agentId === undefined) throw problem('environment-without-agent', { name: environment.name });
+  return agentId;
+}
+
+function requireToken(token: string): string {
+  const id = readPagingToken(token);
+  if (id !== undefined && isUuid(id)) return id;
+  const violation = {
+    field: 'query.paginationToken',
+    pointer: '/query/paginationToken',
+    detail: 'is not a value of `more`',
+  };
+  throw invalidRequest([violation]);
+}

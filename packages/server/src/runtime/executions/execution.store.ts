@@ -1,0 +1,266 @@
+/** The tables `pipeline_execution` and `execution_step`. */
+import type {
+  ExecutionStatus,
+  ExecutionStep,
+  PipelineExecution,
+  Step,
+  VariableType,
+} from '@headgate/contract';
+import { statement, type Transaction } from '../../kernel/database.ts';
+import { guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
+import { asUuid } from '../../kernel/identifiers.ts';
+import type { Scope } from '../../kernel/permissions.ts';
+import { problem } from '../../kernel/problems.ts';
+import { executionStates } from './execution.ts';
+
+export interface ExecutionRow {
+  execution_id: string;
+  project_id: string;
+  environment_name: string;
+  pipeline_name: string;
+  pipeline_type: 'ORCHESTRATION' | 'TRANSFORMATION';
+  version_name: string;
+  status: ExecutionStatus;
+  trigger: PipelineExecution['trigger'];
+  execution_tag: string | null;
+  user_name: string | null;
+  message: string | null;
+  started_at: Date;
+  finished_at: Date | null;
+}
+
+const columns = `execution_id, project_id, environment_name, pipeline_name, pipeline_type, version_name, status, trigger,
+  execution_tag, user_name, message, started_at, finished_at`;
+
+/** Parameters: id. */
+export const executionById = guardedRead<ExecutionRow>(
+  `select ${columns} from pipeline_execution where account_id = $1 and project_id = $3 and execution_id = $9`,
+);
+
+/** Parameters: id. */
+export const executionStatus = guardedRead<{ status: ExecutionStatus }>(
+  'select status from pipeline_execution where account_id = $1 and project_id = $3 and execution_id = $9',
+);
+
+/**
+ * Parameters: project, environment, part of the pipeline's name in lower case, statuses, started after, started before (each or null),
+ * id of the last item of the answer before or null, limit, schedule or null.
+ */
+export const executionsOfAccount = guardedRead<ExecutionRow>(`
+  select ${columns} from pipeline_execution
+  where account_id = $1
+    and (guard.account_role = 'SUPER_ADMIN' or project_id in (
+      select g.project_id from role_grant g
+      where g.account_id = $1 and g.credential_id = $2 and g.environment_name is null))
+    and ($9::uuid is null or project_id = $9) and ($10::text is null or environment_name = $10)
+    and ($11::text is null or strpos(lower(pipeline_name), $11) > 0) and ($12::text[] is null or status = any ($12))
+    and ($13::timestamptz is null or started_at > $13) and ($14::timestamptz is null or started_at < $14)
+    and ($15::uuid is null or execution_id < $15)
+    and $17::text is null
+  order by execution_id desc limit $16`);
+
+/** Parameters: id of an execution or of a child pipeline's run, limit, offset. The total is null when there is none such in the project. */
+export const stepsOfRun = guardedPage<StepRow, number | null>({
+  rows: `
+    select s.step_id, s.name, s.status, s.message, s.row_count, s.child_pipeline_id, s.child_pipeline_name, s.started_at, s.finished_at
+    from execution_step s
+    join pipeline_execution e on e.account_id = s.account_id and e.execution_id = s.execution_id
+    where s.account_id = $1 and s.pipeline_run_id = $9 and e.project_id = $3
+    order by s.started_at, s.ordinal limit $10 offset $11`,
+  total: `
+    select case
+      when exists (select from pipeline_execution where account_id = $1 and project_id = $3 and execution_id = $9)
+        or exists (
+          select from execution_step s
+          join pipeline_execution e on e.account_id = s.account_id and e.execution_id = s.execution_id
+          where s.account_id = $1 and s.pipeline_run_id = $9 and e.project_id = $3)
+      then (select count(*) from execution_step s where s.account_id = $1 and s.pipeline_run_id = $9)::bigint
+    end as total`,
+});
+
+interface StepRow {
+  step_id: string;
+  name: string;
+  status: Step['status'];
+  message: string | null;
+  row_count: number | null;
+  child_pipeline_id: string | null;
+  child_pipeline_name: string | null;
+  started_at: Date;
+  finished_at: Date | null;
+}
+
+const insertOne = statement(`
+  insert into pipeline_execution (account_id, execution_id, project_id, environment_name, pipeline_name, pipeline_type,
+    version_name, manifest_digest, agent_id, status, trigger, execution_tag, scalar_variables, grid_variables, user_name, started_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'RUNNING', $10, $11, $12, $13,
+    (select name from credential where account_id = $1 and credential_id = $14), $15)`);
+
+export interface NewExecution {
+  executionId: string;
+  projectId: string;
+  environmentName: string;
+  pipelineName: string;
+  pipelineType: ExecutionRow['pipeline_type'];
+  versionName: string;
+  manifestDigest: string;
+  agentId: string;
+  executionTag: string | undefined;
+  scalarVariables: object;
+  gridVariables: object;
+}
+
+export function insertExecution(tx: Transaction, scope: Scope, made: NewExecution, now: Date): void {
+  const { executionTag, environmentName } = made;
+  tx.onConstraint('pipeline_execution_tag_running', () =>
+    problem('execution-tag-running', { tag: executionTag ?? '', environmentName }),
+  );
+  tx.send(insertOne, [
+    scope.accountId,
+    made.executionId,
+    made.projectId,
+    made.environmentName,
+    made.pipelineName,
+    made.pipelineType,
+    made.versionName,
+    made.manifestDigest,
+    made.agentId,
+    'API',
+    executionTag ?? null,
+    JSON.stringify(made.scalarVariables),
+    JSON.stringify(made.gridVariables),
+    scope.actorId,
+    now,
+  ]);
+}
+
+const projectVariableTypes = statement<{ name: string; type: VariableType }>(
+  'select name, type from variable where account_id = $1 and project_id = $2 and name = any ($3)',
+);
+
+export async function typesOfProjectVariables(
+  tx: Transaction,
+  scope: Scope,
+  projectId: string,
+  names: readonly string[],
+) {
+  const rows =
+    names.length === 0 ? [] : await tx.query(projectVariableTypes, [scope.accountId, projectId, names]);
+  return new Map(rows.map((row) => [row.name, row.type]));
+}
+
+const selectOne = statement<Pick<ExecutionRow, 'status' | 'environment_name' | 'pipeline_name'>>(`
+  select status, environment_name, pipeline_name from pipeline_execution
+  where account_id = $1 and project_id = $2 and execution_id = $3`);
+
+/** Throws `execution-not-found`. Whoever changes an execution has locked its work before: then what this reads stays so. */
+export async function requireExecution(tx: Transaction, scope: Scope, projectId: string, id: string) {
+  const [row] = await tx.query(selectOne, [scope.accountId, projectId, asUuid(id)]);
+  if (row === undefined) throw problem('execution-not-found', { id });
+  return row;
+}
+
+const selectMovable = statement<{
+  execution_id: string;
+  project_id: string;
+  pipeline_name: string;
+  status_before: ExecutionStatus;
+}>(`
+  select execution_id, project_id, pipeline_name, status as status_before from pipeline_execution
+  where account_id = $1 and execution_id = any ($2::uuid[]) and status = any ($3)`);
+const moveAll = statement(`
+  update pipeline_execution set status = $3, finished_at = $4,
+    message = coalesce(($5::text[])[array_position($2::uuid[], execution_id)], message)
+  where account_id = $1 and execution_id = any ($2::uuid[]) and status = any ($6)`);
+
+/**
+ * Moves executions to a status from those that the table allows; answers which move. Their work is locked by the caller, so that what is
+ * read before stays so until the update behind it.
+ */
+export function moveExecutions(
+  tx: Transaction,
+  accountId: string,
+  to: ExecutionStatus,
+  executions: readonly { id: string; message?: string | undefined }[],
+  now: Date,
+) {
+  const ids = executions.map((each) => each.id);
+  const messages = executions.map((each) => each.message ?? null);
+  const finishedAt = executionStates.ended(to) ? now : null;
+  const sources = executionStates.sources(to);
+  const moved = tx.query(selectMovable, [accountId, ids, sources]);
+  tx.send(moveAll, [accountId, ids, to, finishedAt, messages, sources]);
+  return moved;
+}
+
+const upsertSteps = statement(`
+  insert into execution_step (account_id, execution_id, step_id, pipeline_run_id, name, component_type, status, message, row_count,
+    child_pipeline_id, child_pipeline_name, started_at, finished_at)
+  select $1, s."executionId", s."stepId", s."pipelineRunId", s.name, s."componentType", s.status, s.message, s."rowCount",
+    s."childId", s."childName", s."startedAt", s."finishedAt"
+  from jsonb_to_recordset($2) as s ("executionId" uuid, "stepId" uuid, "pipelineRunId" uuid, name text, "componentType" text,
+    status text, message text, "rowCount" bigint, "childId" uuid, "childName" text, "startedAt" timestamptz, "finishedAt" timestamptz)
+  on conflict (account_id, execution_id, step_id) do update set status = excluded.status, message = excluded.message,
+    row_count = excluded.row_count, child_pipeline_id = excluded.child_pipeline_id,
+    child_pipeline_name = excluded.child_pipeline_name, finished_at = excluded.finished_at`);
+
+/** Writes steps; of a step that is there more than once only its last state counts. */
+export function writeSteps(
+  tx: Transaction,
+  accountId: string,
+  steps: readonly (Step & { executionId: string })[],
+): void {
+  const last = new Map(steps.map((step) => [`${step.executionId} ${step.stepId}`, step]));
+  const rows = [...last.values()].map(({ childPipeline, ...step }) => ({
+    ...step,
+    childId: childPipeline?.id,
+    childName: childPipeline?.name,
+  }));
+  tx.send(upsertSteps, [accountId, JSON.stringify(rows)]);
+}
+
+const closeSteps = statement(`
+  update execution_step set status = $3, message = coalesce(message, $4), finished_at = $5
+  where account_id = $1 and execution_id = any ($2::uuid[]) and status = 'RUNNING'`);
+
+/** Ends the steps that were left running when their execution ended without its agent's word. */
+export function closeOpenSteps(
+  tx: Transaction,
+  accountId: string,
+  executionIds: readonly string[],
+  status: 'FAILED' | 'CANCELLED',
+  now: Date,
+): void {
+  tx.send(closeSteps, [accountId, executionIds, status, 'The execution ended before this step did.', now]);
+}
+
+export function presentExecution(row: ExecutionRow): PipelineExecution {
+  const execution: PipelineExecution = {
+    pipelineExecutionId: row.execution_id,
+    pipelineName: row.pipeline_name,
+    pipelineType: row.pipeline_type,
+    projectId: row.project_id,
+    environmentName: row.environment_name,
+    versionName: row.version_name,
+    status: row.status,
+    trigger: row.trigger,
+    startedAt: row.started_at.toISOString(),
+  };
+  if (row.execution_tag !== null) execution.executionTag = row.execution_tag;
+  if (row.finished_at !== null) execution.finishedAt = row.finished_at.toISOString();
+  if (row.message !== null) execution.message = row.message;
+  if (row.user_name !== null) execution.user = row.user_name;
+  return execution;
+}
+
+export function presentStep(row: StepRow): ExecutionStep {
+  const result: ExecutionStep['result'] = { status: row.status, startedAt: row.started_at.toISOString() };
+  if (row.finished_at !== null) result.finishedAt = row.finished_at.toISOString();
+  if (row.message !== null) result.message = row.message;
+  if (row.row_count !== null) result.rowCount = row.row_count;
+  const step: ExecutionStep = { id: row.step_id, name: row.name, result };
+  if (row.child_pipeline_id !== null && row.child_pipeline_name !== null) {
+    step.childPipeline = { id: row.child_pipeline_id, name: row.child_pipeline_name };
+  }
+  return step;
+}

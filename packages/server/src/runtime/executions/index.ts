@@ -1,0 +1,3 @@
+export { executionRoutes } from './execution.routes.ts';
+export { writeSteps } from './execution.store.ts';
+export { executionWork } from './execution.work.ts';

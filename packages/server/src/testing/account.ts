@@ -1,0 +1,126 @@
+/** Accounts, and callers with any roles in them. */
+import { randomUUID } from 'node:crypto';
+import type { AccountRole, EnvironmentRole, ProjectRole } from '@headgate/contract';
+import { clientSecretPurpose, insertCredential, newClientId } from '../access/credentials/index.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { statement } from '../kernel/database.ts';
+import { generateSecret, type Secret } from '../kernel/sealed.ts';
+import { tokenLifetimeSeconds } from '../kernel/tokens.ts';
+import type { Dependencies } from '../main/deps.ts';
+import { makeAccount } from '../main/provisioning.ts';
+import { type Client, createClient, type Transport } from './client.ts';
+import { createProjectOf, type TestProject } from './project.ts';
+
+export type Grant =
+  | { projectId: string; role: ProjectRole }
+  | { projectId: string; environmentName: string; role: EnvironmentRole };
+
+export interface Actor extends Client {
+  actorId: string;
+  clientId: string;
+  secret: Secret;
+  token(): Promise<string>;
+}
+
+export interface Account {
+  accountId: string;
+  /** A Super Admin of the account. */
+  admin: Actor;
+  /** A caller with this account role, and these roles in projects and environments. */
+  actor(role: AccountRole, ...grants: Grant[]): Promise<Actor>;
+  /** A registered agent; `agent.ts` speaks for it. */
+  agent(name?: string, given?: { agentType?: string; status?: string }): Promise<RegisteredAgent>;
+  /** A project of the admin's with the environments dev and prod. */
+  project(): Promise<TestProject>;
+}
+
+export interface RegisteredAgent {
+  agentId: string;
+  name: string;
+  clientId: string;
+  secret: Secret;
+  /** Speaks the agent protocol: paths below /agent/v1. */
+  client: Client;
+}
+
+/** What of a test server an account needs. */
+interface AccountServer {
+  deps: Dependencies;
+  clock: Clock;
+  transport: Transport;
+}
+
+const grantRole = statement(
+  'insert into role_grant (account_id, credential_id, project_id, environment_name, role) values ($1, $2, $3, $4, $5)',
+);
+const registerAgent = statement(`
+  insert into agent (account_id, agent_id, name, description, agent_type, cloud_provider, deployment, status, client_id, secret_digest, created_at)
+  values ($1, $2, $3, '', $4, 'local', 'local', $5, $6, $7, $8)`);
+
+export async function createAccount(server: AccountServer): Promise<Account> {
+  const { deps } = server;
+  const accountId = await deps.database.transaction((tx) => makeAccount(deps, tx, `account ${randomUUID()}`));
+
+  async function actor(role: AccountRole, ...grants: Grant[]): Promise<Actor> {
+    const credentialId = deps.newId();
+    const [clientId, secret] = [newClientId(), generateSecret()];
+    await deps.database.transaction((tx) => {
+      const made = { credentialId, name: `a ${role}`, clientId, secret, accountRole: role };
+      insertCredential(tx, deps.sealer, accountId, made, deps.clock.now());
+      for (const grant of grants) {
+        const environmentName = 'environmentName' in grant ? grant.environmentName : null;
+        tx.send(grantRole, [accountId, credentialId, grant.projectId, environmentName, grant.role]);
+      }
+    });
+    const token = tokenSource(server, { accountId, actorId: credentialId, clientId }, 'dpc');
+    return {
+      ...createClient(server.transport, '/dpc/v1', token),
+      actorId: credentialId,
+      clientId,
+      secret,
+      token,
+    };
+  }
+
+  const admin = await actor('SUPER_ADMIN');
+  return {
+    accountId,
+    admin,
+    actor,
+    async agent(name = `agent ${randomUUID().slice(0, 8)}`, given = {}) {
+      const agentId = deps.newId();
+      const [clientId, secret] = [newClientId(), generateSecret()];
+      const { agentType = 'data_productivity_cloud', status = 'pending' } = given;
+      const digest = deps.sealer.digest(secret.reveal(), clientSecretPurpose);
+      await deps.database.read(registerAgent, [
+        accountId,
+        agentId,
+        name,
+        agentType,
+        status,
+        clientId,
+        digest,
+        deps.clock.now(),
+      ]);
+      const token = tokenSource(server, { accountId, actorId: agentId, clientId }, 'agent');
+      return { agentId, name, clientId, secret, client: createClient(server.transport, '/agent/v1', token) };
+    },
+    project: () => createProjectOf(admin),
+  };
+}
+
+/** A token that is still good for some minutes by the server's clock. */
+function tokenSource(
+  { deps, clock }: AccountServer,
+  owner: { accountId: string; actorId: string; clientId: string },
+  surface: 'dpc' | 'agent',
+): () => Promise<string> {
+  let held: { token: Promise<string>; until: number } | undefined;
+  return () => {
+    const now = clock.now().getTime();
+    if (held === undefined || held.until <= now) {
+      held = { token: deps.tokens.issue(owner, surface), until: now + (tokenLifetimeSeconds - 300) * 1_000 };
+    }
+    return held.token;
+  };
+}

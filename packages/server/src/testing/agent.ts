@@ -1,0 +1,66 @@
+/** An agent of a test: one instance that speaks the agent protocol, call by call. */
+import { randomUUID } from 'node:crypto';
+import {
+  agentProtocolVersion,
+  type ClaimResponse,
+  type HeartbeatResponse,
+  type HelloResponse,
+  type ReportsResponse,
+  type Step,
+  type WorkItem,
+} from '@headgate/contract';
+import type { RegisteredAgent } from './account.ts';
+import type { Answer } from './client.ts';
+
+type Held = Pick<WorkItem, 'workId' | 'epoch'>;
+/** A report without the number of its work and of itself. */
+export type Said =
+  | { type: 'started' }
+  | { type: 'progress'; steps: Step[] }
+  | { type: 'completed'; outcome: { status: 'SUCCESS' | 'FAILED' | 'CANCELLED'; message?: string } }
+  | { type: 'released'; reason: string };
+
+export interface Instance {
+  instanceId: string;
+  hello(given?: object): Promise<Answer<HelloResponse>>;
+  claim(max?: number, waitSeconds?: number): Promise<ClaimResponse>;
+  heartbeat(...held: Held[]): Promise<HeartbeatResponse['held']>;
+  /** Reports, numbered from 1 on; with `sequence` under that number. */
+  report(work: Held, said: Said, sequence?: number): Promise<ReportsResponse['results'][number]>;
+}
+
+export function instanceOf({ client }: RegisteredAgent): Instance {
+  const instanceId = randomUUID();
+  const sequences = new Map<string, number>();
+  return {
+    instanceId,
+    hello: (given = {}) =>
+      client.post<HelloResponse>('/hello', {
+        protocolVersions: [agentProtocolVersion],
+        agentVersion: '0.1.0',
+        instanceId,
+        abilities: ['pipeline-execution'],
+        concurrency: 10,
+        ...given,
+      }),
+    async claim(max = 10, waitSeconds = 0) {
+      return (await client.post<ClaimResponse>('/claims', { instanceId, max, waitSeconds })).body;
+    },
+    async heartbeat(...held) {
+      const sent = held.map(({ workId, epoch }) => ({ workId, epoch }));
+      return (await client.post<HeartbeatResponse>('/heartbeats', { instanceId, held: sent })).body.held;
+    },
+    async report({ workId, epoch }, said, sequence) {
+      const key = `${workId} ${epoch}`;
+      const last = sequences.get(key) ?? 0;
+      const number = sequence ?? last + 1;
+      sequences.set(key, Math.max(last, number));
+      const report = { workId, epoch, sequence: number, ...said };
+      const { results } = (await client.post<ReportsResponse>('/reports', { instanceId, reports: [report] }))
+        .body;
+      const [result] = results;
+      if (result === undefined) throw new Error('a report without a result');
+      return result;
+    },
+  };
+}

@@ -1,0 +1,94 @@
+/** A caller of the interface, as tests write it: a path, perhaps a body, and an answer that was held to the contract. */
+import assert from 'node:assert/strict';
+import type { ProblemCode, ProblemDetail } from '@headgate/contract';
+import { type Received, requireContract } from './contract-check.ts';
+
+export interface Sent {
+  method: string;
+  url: string;
+  headers: Record<string, string>;
+  body: string | Buffer | undefined;
+}
+
+export type Transport = (sent: Sent) => Promise<Received>;
+
+export interface Asked {
+  headers?: Record<string, string>;
+  /** Sent as JSON; a text or bytes are sent as they are. */
+  body?: unknown;
+}
+
+export class Answer<Body = unknown> {
+  readonly #received: Received;
+
+  constructor(received: Received) {
+    this.#received = received;
+  }
+
+  get status(): number {
+    return this.#received.status;
+  }
+
+  get headers(): Received['headers'] {
+    return this.#received.headers;
+  }
+
+  get text(): string {
+    return this.#received.text;
+  }
+
+  get etag(): string {
+    return this.headers.etag ?? assert.fail('the answer has no ETag');
+  }
+
+  /** The body of a success; a refusal fails the test with what it says. */
+  get body(): Body {
+    assert.ok(this.status < 400, `${this.#received.method} ${this.#received.url}: ${this.text}`);
+    return JSON.parse(this.text) as Body;
+  }
+
+  get problem(): ProblemDetail {
+    assert.ok(this.status >= 400, `${this.#received.method} ${this.#received.url} succeeded: ${this.text}`);
+    return JSON.parse(this.text) as ProblemDetail;
+  }
+}
+
+export interface Client {
+  send<Body>(method: string, path: string, asked?: Asked): Promise<Answer<Body>>;
+  get<Body>(path: string, asked?: Asked): Promise<Answer<Body>>;
+  post<Body>(path: string, body?: unknown, asked?: Asked): Promise<Answer<Body>>;
+  patch<Body>(path: string, body?: unknown, asked?: Asked): Promise<Answer<Body>>;
+  delete(path: string, asked?: Asked): Promise<Answer>;
+}
+
+/** `token` is asked for at each request: one that expired with a moved clock is replaced. */
+export function createClient(
+  transport: Transport,
+  base: string,
+  token: () => Promise<string | undefined>,
+): Client {
+  async function send<Body>(method: string, path: string, { headers = {}, body }: Asked = {}) {
+    const sent: Sent = { method, url: base + path, headers: { ...headers }, body: undefined };
+    const bearer = await token();
+    if (bearer !== undefined) sent.headers.authorization ??= `Bearer ${bearer}`;
+    if (typeof body === 'string' || Buffer.isBuffer(body)) sent.body = body;
+    else if (body !== undefined) sent.body = JSON.stringify(body);
+    if (sent.body !== undefined) sent.headers['content-type'] ??= 'application/json';
+    const received = await transport(sent);
+    requireContract(received);
+    return new Answer<Body>(received);
+  }
+  return {
+    send,
+    get: (path, asked) => send('GET', path, asked),
+    post: (path, body, asked) => send('POST', path, { ...asked, body }),
+    patch: (path, body, asked) => send('PATCH', path, { ...asked, body }),
+    delete: (path, asked) => send('DELETE', path, asked),
+  };
+}
+
+export function requireProblem(answer: Answer, status: number, code: ProblemCode): ProblemDetail {
+  const { problem } = answer;
+  assert.deepEqual({ status: answer.status, code: problem.code }, { status, code }, answer.text);
+  return problem;
+}

@@ -1,0 +1,118 @@
+/**
+ * Holds every response of a test to the contract: its status is one that the operation documents, its body has the documented shape
+ * and no member more, its headers are there, and a problem's code is one that the operation may answer.
+ */
+import assert from 'node:assert/strict';
+import {
+  type Operation,
+  operations,
+  ProblemDetail,
+  type ProblemStatus,
+  problems,
+  problemsOf,
+  problemTypeName,
+  statusTitles,
+} from '@headgate/contract';
+import { Ajv, type ValidateFunction } from 'ajv';
+import addFormats from 'ajv-formats';
+import { routePath } from '../kernel/endpoint.ts';
+
+export interface Received {
+  method: string;
+  /** Path with query. */
+  url: string;
+  status: number;
+  headers: Readonly<Record<string, string | undefined>>;
+  text: string;
+}
+
+const ajv = (addFormats as unknown as (ajv: Ajv) => Ajv)(new Ajv({ allErrors: true, strict: false }));
+// decisions.md §2: UTC with milliseconds and Z.
+ajv.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+
+type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
+
+/** The schema with every object closed: a response has the members of its shape and no other. */
+function closed(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map(closed);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const copy = Object.fromEntries(Object.entries(schema).map(([key, member]) => [key, closed(member)]));
+  return 'properties' in copy ? { additionalProperties: false, ...copy } : copy;
+}
+
+const compiled = new Map<object, ValidateFunction>();
+function shapeOf(schema: object): ValidateFunction {
+  const known = compiled.get(schema);
+  if (known !== undefined) return known;
+  const check = ajv.compile(closed(JSON.parse(JSON.stringify(schema)) as Json) as object);
+  compiled.set(schema, check);
+  return check;
+}
+
+const routes = operations.map((operation) => ({
+  operation,
+  form: new RegExp(`^${routePath(operation).replaceAll('.', '\\.').replaceAll(/:\w+/g, '[^/]+')}$`),
+}));
+
+/** The operation that a request is for; HEAD is for the GET of its path. */
+export function operationOf(method: string, url: string): Operation | undefined {
+  const path = url.split('?', 1)[0] ?? '';
+  const asked = method === 'HEAD' ? 'GET' : method;
+  // A literal path comes before one with a parameter in its place, as in the router.
+  const found = routes.filter(({ operation, form }) => operation.method === asked && form.test(path));
+  return found.sort((one, other) => parameters(one.operation) - parameters(other.operation))[0]?.operation;
+}
+
+const parameters = ({ path }: Operation) => path.split('{').length;
+
+export function requireContract(received: Received): void {
+  const operation = operationOf(received.method, received.url);
+  if (received.status >= 400) requireProblem(received, operation);
+  else if (operation !== undefined) requireSuccess(received, operation);
+}
+
+function requireSuccess({ method, status, headers, text, url }: Received, operation: Operation): void {
+  const { success } = operation;
+  const what = `${method} ${url}`;
+  assert.equal(status, success.status, `${what} documents ${success.status}, answered ${status}: ${text}`);
+  for (const name of success.headers ?? []) {
+    assert.ok(headers[name.toLowerCase()], `${what} documents the header ${name}`);
+  }
+  if (success.body === undefined || method === 'HEAD') {
+    if (success.mediaType === undefined) assert.equal(text, '', `${what} has no body`);
+    return;
+  }
+  assert.match(headers['content-type'] ?? '', /^application\/json\b/, what);
+  const check = shapeOf(success.body);
+  const body: unknown = JSON.parse(text);
+  assert.ok(check(body), `${what}: ${JSON.stringify(check.errors)} in ${text.slice(0, 2_000)}`);
+}
+
+function requireProblem(
+  { method, url, status, headers, text }: Received,
+  operation: Operation | undefined,
+): void {
+  const path = url.split('?', 1)[0];
+  if (path?.startsWith('/oauth/')) return;
+  const what = `${method} ${url}`;
+  assert.match(headers['content-type'] ?? '', /^application\/problem\+json\b/, `${what} ${status}: ${text}`);
+  if (status === 401) assert.match(headers['www-authenticate'] ?? '', /^Bearer /, what);
+  if (status === 429 || status === 503) assert.ok(headers['retry-after'], `${what} answers Retry-After`);
+  if (method === 'HEAD') return;
+  const check = shapeOf(ProblemDetail);
+  const body = JSON.parse(text) as ProblemDetail;
+  assert.ok(check(body), `${what}: ${JSON.stringify(check.errors)} in ${text}`);
+  const documented: Record<string, { status: number }> = problems;
+  assert.equal(body.status, status, what);
+  assert.equal(documented[body.code]?.status, status, `${what}: ${body.code}`);
+  assert.equal(body.title, statusTitles[status as ProblemStatus], what);
+  assert.ok(
+    body.type.endsWith(`/problems/${problemTypeName(status as ProblemStatus)}`),
+    `${what}: ${body.type}`,
+  );
+  assert.equal(body.instance, path, what);
+  assert.equal(body.traceId, headers['x-request-id'], what);
+  if (operation === undefined) return;
+  const codes: readonly string[] = problemsOf(operation);
+  assert.ok(codes.includes(body.code), `${operation.id} does not document ${body.code}: ${text}`);
+}

@@ -1,0 +1,88 @@
+/**
+ * A database for each test file, cloned from a template that is migrated once a run.
+ *
+ * The template is named by a digest of the migrations, made aside and renamed into place when it is whole; test files that start
+ * at the same time wait for one another under an advisory lock.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+import { migrate } from '../kernel/migrate.ts';
+
+const migrations = join(import.meta.dirname, '../../migrations');
+const templateLock = 7_203_119;
+
+export interface TestDatabase {
+  connection: pg.ClientConfig;
+  /** Runs SQL beside the server, as its superuser. */
+  query<Row extends pg.QueryResultRow>(text: string, values?: readonly unknown[]): Promise<Row[]>;
+  drop(): Promise<void>;
+}
+
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const name = `headgate_test_${process.pid}_${randomBytes(4).toString('hex')}`;
+  await administer(async (client) => {
+    const template = await ensureTemplate(client);
+    await client.query(`create database ${name} template ${template}`);
+  });
+  const connection = { connectionString: addressOf(name) };
+  const pool = new pg.Pool({ ...connection, max: 4 });
+  // Dropping the database ends its connections.
+  pool.on('error', () => undefined);
+  return {
+    connection,
+    async query<Row extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []) {
+      const { rows } = await pool.query<Row>(text, [...values]);
+      return rows;
+    },
+    async drop() {
+      await pool.end();
+      await administer((client) => client.query(`drop database ${name} with (force)`));
+    },
+  };
+}
+
+async function ensureTemplate(client: pg.Client): Promise<string> {
+  const name = `headgate_template_${await digestOfMigrations()}`;
+  await client.query('select pg_advisory_lock($1)', [templateLock]);
+  try {
+    const found = await client.query('select from pg_database where datname = $1', [name]);
+    if (found.rowCount === 0) {
+      const draft = `${name}_draft`;
+      await client.query(`drop database if exists ${draft}`);
+      await client.query(`create database ${draft}`);
+      await migrate({ connectionString: addressOf(draft) });
+      await client.query(`alter database ${draft} rename to ${name}`);
+    }
+    return name;
+  } finally {
+    await client.query('select pg_advisory_unlock($1)', [templateLock]);
+  }
+}
+
+async function digestOfMigrations(): Promise<string> {
+  const digest = createHash('sha256');
+  for (const file of (await readdir(migrations)).sort())
+    digest.update(await readFile(join(migrations, file)));
+  return digest.digest('hex').slice(0, 16);
+}
+
+async function administer(work: (client: pg.Client) => Promise<unknown>): Promise<void> {
+  const client = new pg.Client({ connectionString: addressOf('postgres') });
+  await client.connect();
+  try {
+    await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+function addressOf(database: string): string {
+  const given = process.env.HEADGATE_TEST_DATABASE_URL;
+  if (given === undefined)
+    throw new Error('HEADGATE_TEST_DATABASE_URL is not set: run the tests by `npm test`.');
+  const url = new URL(given);
+  url.pathname = `/${database}`;
+  return url.href;
+}

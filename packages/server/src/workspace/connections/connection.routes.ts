@@ -1,0 +1,290 @@
+import {
+  type ConnectionDetails,
+  createConnection,
+  createDataPlatformConnection,
+  type DataPlatformConnection,
+  dataPlatformWords,
+  deleteConnection,
+  deleteConnectionOverrides,
+  listConnectionOverrides,
+  listConnections,
+  listDataPlatformConnections,
+  type SecretsLocation,
+  updateConnection,
+  writeConnectionOverride,
+} from '@headgate/contract';
+import type { Endpoints } from '../../kernel/endpoint.ts';
+import type { AccountEvent } from '../../kernel/events.ts';
+import { requireMatch } from '../../kernel/if-match.ts';
+import { pageBounds } from '../../kernel/paging.ts';
+import { problem } from '../../kernel/problems.ts';
+import { wordOf } from '../../kernel/words.ts';
+import { requireEnvironment, requireIn } from '../environments/index.ts';
+import {
+  type ConnectionRow,
+  connectionOverridePage,
+  connectionPage,
+  connectionTag,
+  deleteConnectionRow,
+  insertConnection,
+  lockConnection,
+  presentConnection,
+  presentOverride,
+  removeOverrides,
+  updateConnectionRow,
+  warehouseConnectionType,
+  writeOverride,
+} from './connection.store.ts';
+import { namesIn, requireDetails, requireProperties, type Triple } from './connection.ts';
+
+export function connectionRoutes(endpoints: Endpoints): void {
+  projectConnections(endpoints);
+  environmentOverrides(endpoints);
+  warehouseConnections(endpoints);
+}
+
+function projectConnections({ read, write }: Endpoints): void {
+  read(listConnections, async ({ params, query, page }) => {
+    const { limit, offset } = pageBounds(query);
+    const names = query.connectionNames === undefined ? null : namesIn(query.connectionNames);
+    const filters = [query.authProvider ?? null, query.platformConnectionType ?? null, names];
+    const { rows, total } = await page(connectionPage, [false, ...filters, limit, offset]);
+    const results = rows.map((row) => presentConnection(row, params.projectId));
+    return { body: { page: query.page, results, size: limit, total } };
+  });
+
+  write(createConnection, ({ tx, scope, params, body, now, newId }) => {
+    requireDetails(body, body.connectionDetails);
+    const row: ConnectionRow = {
+      connection_id: newId(),
+      name: body.name,
+      platform_connection_type: body.platformConnectionType,
+      auth_provider: body.authProvider,
+      auth_type: body.authType,
+      details: knownDetails(body.connectionDetails),
+      version: 1,
+      created_by: scope.actorId,
+      created_at: now,
+    };
+    insertConnection(tx, scope, params.projectId, row);
+    const after = presentConnection(row, params.projectId);
+    return {
+      body: after,
+      etag: connectionTag(row),
+      events: [changed('connection-created', params.projectId, row, { after })],
+    };
+  });
+
+  write(updateConnection, async ({ tx, scope, params, query, headers, body }) => {
+    const stored = await lockConnection(tx, scope, params.projectId, query.connectionName);
+    requireMatch(headers['if-match'], connectionTag(stored));
+    requireDetails({ ...body, authProvider: stored.auth_provider }, body.connectionDetails);
+    const row: ConnectionRow = {
+      ...stored,
+      platform_connection_type: body.platformConnectionType,
+      auth_type: body.authType,
+      details: knownDetails(body.connectionDetails),
+      version: stored.version + 1,
+    };
+    updateConnectionRow(tx, scope, params.projectId, row);
+    const { id: _, ...after } = presentConnection(row, params.projectId);
+    const before = presentConnection(stored, params.projectId);
+    return {
+      body: after,
+      etag: connectionTag(row),
+      events: [changed('connection-updated', params.projectId, row, { before, after })],
+    };
+  });
+
+  write(deleteConnection, async ({ tx, scope, params, query }) => {
+    const stored = await lockConnection(tx, scope, params.projectId, query.connectionName);
+    deleteConnectionRow(tx, scope, params.projectId, stored.name);
+    const before = presentConnection(stored, params.projectId);
+    return { events: [changed('connection-deleted', params.projectId, stored, { before })] };
+  });
+}
+
+function environmentOverrides({ read, write }: Endpoints): void {
+  read(listConnectionOverrides, async ({ params, query, page }) => {
+    const { limit, offset } = pageBounds(query);
+    const { rows, total } = await page(connectionOverridePage, [query.environmentName, limit, offset]);
+    if (total === null) throw problem('environment-not-found', { name: query.environmentName });
+    const results = rows.map((row) => presentOverride(row, params.projectId));
+    return { body: { page: query.page, results, size: limit, total } };
+  });
+
+  write(writeConnectionOverride, async ({ tx, scope, params, body, now }) => {
+    const { projectId } = params;
+    const { environmentName, connectionName } = body;
+    await requireEnvironment(tx, scope, projectId, environmentName);
+    const connection = await lockConnection(tx, scope, projectId, connectionName);
+    requireOverridable(connection, body.authType);
+    const { connectionProperties, secretsLocation } = body.connectionOverrides;
+    requireProperties(
+      { platformConnectionType: 'COMPONENT_BASIC' },
+      connectionProperties,
+      'body.connectionOverrides.connectionProperties',
+    );
+    const overrides = knownOverrides(connectionProperties, secretsLocation);
+    const written = await writeOverride(
+      tx,
+      scope,
+      { projectId, environmentName, connectionName },
+      overrides,
+      now,
+    );
+    const row = { ...connection, platform_connection_type: 'COMPONENT_BASIC' as const };
+    const states = {
+      ...(written.overrides_before === null
+        ? {}
+        : { before: { environmentName, overrides: written.overrides_before } }),
+      after: { environmentName, overrides },
+    };
+    const { created_by, created_at } = written;
+    return {
+      body: presentOverride({ ...row, overrides, created_by, created_at }, projectId),
+      events: [changed('connection-override-written', projectId, connection, states)],
+    };
+  });
+
+  write(deleteConnectionOverrides, async ({ tx, scope, params, query, now }) => {
+    const { projectId } = params;
+    const { environmentName } = query;
+    await requireEnvironment(tx, scope, projectId, environmentName);
+    await requireIn(tx, scope, projectId, environmentName, deleteConnectionOverrides.permission, now);
+    const removed = await removeOverrides(
+      tx,
+      scope,
+      projectId,
+      environmentName,
+      namesIn(query.connectionNames),
+    );
+    const events = removed.map(({ connection_name: name, overrides }): AccountEvent => {
+      const before = { environmentName, overrides };
+      return {
+        name: 'connection-override-deleted',
+        projectId,
+        subject: { type: 'connection', id: name, name },
+        before,
+      };
+    });
+    return { events };
+  });
+}
+
+function warehouseConnections({ read, write }: Endpoints): void {
+  read(listDataPlatformConnections, async ({ query, page }) => {
+    const { limit, offset } = pageBounds(query);
+    const { rows, total } = await page(connectionPage, [true, null, null, null, limit, offset]);
+    return { body: { page: query.page, results: rows.map(presentWarehouse), size: limit, total } };
+  });
+
+  write(createDataPlatformConnection, ({ tx, scope, params, body, now, newId }) => {
+    requireWord(dataPlatformWords, body, 'platformConnectionType');
+    const row: ConnectionRow = {
+      connection_id: newId(),
+      name: body.name,
+      platform_connection_type: warehouseConnectionType,
+      auth_provider: requireWord(dataPlatformWords, body, 'authProvider'),
+      auth_type: requireWord(dataPlatformWords, body, 'authType'),
+      details: null,
+      version: 1,
+      created_by: scope.actorId,
+      created_at: now,
+    };
+    insertConnection(tx, scope, params.projectId, row);
+    const after = presentWarehouse(row);
+    return { body: after, events: [changed('connection-created', params.projectId, row, { after })] };
+  });
+}
+
+/** A member whose word is read in any case. Throws `unknown-word`. */
+function requireWord<Member extends string>(
+  words: Readonly<Record<Member, readonly string[]>>,
+  body: Readonly<Record<Member, string>>,
+  member: Member,
+): string {
+  const word = wordOf(words[member], body[member]);
+  if (word !== undefined) return word;
+  throw problem('unknown-word', { field: `body.${member}`, found: body[member], allowed: words[member] });
+}
+
+function requireOverridable(connection: ConnectionRow, authType: Triple['authType']): void {
+  if (connection.platform_connection_type !== 'COMPONENT_BASIC') {
+    throw problem('connection-override', {
+      reason: 'Only COMPONENT_BASIC connections can be overridden in an environment.',
+    });
+  }
+  if (connection.auth_type !== authType) {
+    const reason = `body.authType is ${authType}; it must be the connection's own, ${connection.auth_type}.`;
+    throw problem('connection-override', { reason });
+  }
+}
+
+/** What is stored is what the interface knows, whatever else a request carries. */
+function knownDetails(details: ConnectionDetails | undefined): ConnectionDetails | null {
+  if (details === undefined) return null;
+  const known: ConnectionDetails = {};
+  if (details.connectionProperties !== undefined)
+    known.connectionProperties = knownProperties(details.connectionProperties);
+  if (details.description !== undefined) known.description = details.description;
+  if (details.secretsLocation !== undefined) known.secretsLocation = knownLocation(details.secretsLocation);
+  return known;
+}
+
+function knownProperties({
+  credentialSecretName,
+  secretName,
+  secretKey,
+}: NonNullable<ConnectionDetails['connectionProperties']>) {
+  return {
+    ...(credentialSecretName === undefined ? {} : { credentialSecretName }),
+    ...(secretName === undefined ? {} : { secretName }),
+    ...(secretKey === undefined ? {} : { secretKey }),
+  };
+}
+
+function knownLocation(location: SecretsLocation): SecretsLocation {
+  const { type } = location;
+  if ('region' in location && location.region !== undefined)
+    return { type, region: location.region } as SecretsLocation;
+  if ('vaultName' in location && location.vaultName !== undefined)
+    return { type, vaultName: location.vaultName } as SecretsLocation;
+  if ('gcpProjectId' in location && location.gcpProjectId !== undefined) {
+    return { type, gcpProjectId: location.gcpProjectId } as SecretsLocation;
+  }
+  return { type } as SecretsLocation;
+}
+
+function knownOverrides(
+  properties: NonNullable<ConnectionDetails['connectionProperties']>,
+  location: SecretsLocation | undefined,
+) {
+  const connectionProperties = knownProperties(properties);
+  return location === undefined
+    ? { connectionProperties }
+    : { connectionProperties, secretsLocation: knownLocation(location) };
+}
+
+function presentWarehouse(row: ConnectionRow): DataPlatformConnection {
+  return {
+    name: row.name,
+    platformConnectionType: warehouseConnectionType,
+    authProvider: row.auth_provider as DataPlatformConnection['authProvider'],
+    authType: row.auth_type as DataPlatformConnection['authType'],
+  };
+}
+
+function changed(
+  name: AccountEvent['name'],
+  projectId: string,
+  row: ConnectionRow,
+  states: { before?: object; after?: object },
+): AccountEvent {
+  return {
+    name,
+    projectId,
+    subject: { type: 'connection', id: row.connection_id, name: row.name },
+    ...states,
+  };
+}

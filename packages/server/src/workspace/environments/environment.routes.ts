@@ -1,0 +1,124 @@
+import {
+  createEnvironment,
+  deleteEnvironment,
+  getEnvironment,
+  listEnvironments,
+  updateEnvironment,
+} from '@headgate/contract';
+import { one } from '../../kernel/database.ts';
+import type { Endpoints } from '../../kernel/endpoint.ts';
+import type { AccountEvent } from '../../kernel/events.ts';
+import { requireMatch } from '../../kernel/if-match.ts';
+import { pageBounds } from '../../kernel/paging.ts';
+import { problem } from '../../kernel/problems.ts';
+import type { Wakes } from '../../kernel/wakes.ts';
+import { cancelWorkIn, type WorkTimes } from '../../kernel/work.ts';
+import { requireAgent } from '../agents/index.ts';
+import {
+  deleteEnvironmentRow,
+  environmentByName,
+  environmentPage,
+  environmentTag,
+  insertEnvironment,
+  lockEnvironment,
+  presentEnvironment,
+  updateEnvironmentRow,
+} from './environment.store.ts';
+
+export function environmentRoutes(
+  { read, write }: Endpoints,
+  services: { wakes: Wakes; times: WorkTimes },
+): void {
+  read(listEnvironments, async ({ query, page }) => {
+    const { limit, offset } = pageBounds(query);
+    const { rows, total } = await page(environmentPage, [limit, offset]);
+    return { body: { page: query.page, results: rows.map(presentEnvironment), size: limit, total } };
+  });
+
+  read(getEnvironment, async ({ params, rows }) => {
+    const name = params.environmentName;
+    const row = one(await rows(environmentByName, [name]), () => problem('environment-not-found', { name }));
+    return { body: presentEnvironment(row), etag: environmentTag(row) };
+  });
+
+  write(createEnvironment, async ({ tx, scope, params, body, now }) => {
+    const agent =
+      body.defaultAgentId === undefined ? undefined : await requireAgent(tx, scope, body.defaultAgentId);
+    const row = {
+      name: body.name,
+      display_name: body.displayName ?? null,
+      description: body.description ?? null,
+      default_agent_id: agent?.agentId ?? null,
+      default_agent_name: agent?.name ?? null,
+      default_user_access_level: body.defaultUserAccessLevel ?? 'default',
+      version: 1,
+      created_at: now,
+    };
+    insertEnvironment(tx, scope, params.projectId, row);
+    const after = presentEnvironment(row);
+    return {
+      body: after,
+      etag: environmentTag(row),
+      location: `/v1/projects/${params.projectId}/environments/${encodeURIComponent(row.name)}`,
+      events: [changed('environment-created', params.projectId, row.name, { after })],
+    };
+  });
+
+  write(updateEnvironment, async ({ tx, scope, params, headers, body }) => {
+    const { projectId } = params;
+    const stored = await lockEnvironment(tx, scope, projectId, params.environmentName);
+    requireMatch(headers['if-match'], environmentTag(stored));
+    const { defaultAgentId } = body;
+    const kept = { agentId: stored.default_agent_id, name: stored.default_agent_name };
+    const agent =
+      defaultAgentId === undefined
+        ? kept
+        : defaultAgentId === ''
+          ? undefined
+          : await requireAgent(tx, scope, defaultAgentId);
+    const row = {
+      ...stored,
+      display_name: body.displayName === undefined ? stored.display_name : body.displayName || null,
+      description: body.description === undefined ? stored.description : body.description || null,
+      default_agent_id: agent?.agentId ?? null,
+      default_agent_name: agent?.name ?? null,
+      default_user_access_level: body.defaultUserAccessLevel ?? stored.default_user_access_level,
+      version: stored.version + 1,
+    };
+    updateEnvironmentRow(tx, scope, projectId, row);
+    const states = { before: presentEnvironment(stored), after: presentEnvironment(row) };
+    return {
+      body: states.after,
+      etag: environmentTag(row),
+      events: [changed('environment-updated', projectId, row.name, states)],
+    };
+  });
+
+  write(deleteEnvironment, async ({ tx, scope, params, headers, now }) => {
+    const { projectId, environmentName } = params;
+    const stored = await lockEnvironment(tx, scope, projectId, environmentName);
+    requireMatch(headers['if-match'], environmentTag(stored));
+    const place = { accountId: scope.accountId, projectId, environmentName };
+    const agents = await cancelWorkIn(tx, place, now, services.times);
+    deleteEnvironmentRow(tx, scope, projectId, environmentName);
+    tx.afterCommit(() => {
+      for (const agentId of agents) services.wakes.wake(agentId, 'all');
+    });
+    const before = presentEnvironment(stored);
+    return { events: [changed('environment-deleted', projectId, environmentName, { before })] };
+  });
+}
+
+function changed(
+  name: AccountEvent['name'],
+  projectId: string,
+  environmentName: string,
+  states: { before?: object; after?: object },
+): AccountEvent {
+  return {
+    name,
+    projectId,
+    subject: { type: 'environment', id: environmentName, name: environmentName },
+    ...states,
+  };
+}

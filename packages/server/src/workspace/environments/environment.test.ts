@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Environment, Page } from '@headgate/contract';
+import { requireProblem } from '../../testing/client.ts';
+import { startTestServer } from '../../testing/server.ts';
+
+const server = await startTestServer();
+
+test('an environment is created, found at its Location, and read again', async () => {
+  const account = await server.account();
+  const { path } = await account.project();
+  const agent = await account.agent('loader');
+  const wanted = {
+    name: 'test (EU) - 1',
+    displayName: 'Test',
+    description: 'For trials',
+    defaultAgentId: agent.agentId,
+  };
+  const created = await account.admin.post<Environment>(`${path}/environments`, wanted);
+  assert.equal(created.status, 201);
+  assert.deepEqual(created.body, { ...wanted, defaultAgentName: 'loader' });
+  assert.ok(created.headers.location?.endsWith(`/dpc/v1${path}/environments/test%20(EU)%20-%201`));
+  const read = await account.admin.get<Environment>(`${path}/environments/test%20(EU)%20-%201`);
+  assert.deepEqual(read.body, created.body);
+  assert.equal(read.etag, created.etag);
+});
+
+test('environments are listed by name', async () => {
+  const account = await server.account();
+  const { path } = await account.project();
+  for (const name of ['b', 'a', 'Z', '1']) await account.admin.post(`${path}/environments`, { name });
+  const { body } = await account.admin.get<Page<Environment>>(`${path}/environments`);
+  assert.deepEqual(
+    body.results.map((environment) => environment.name),
+    ['1', 'Z', 'a', 'b', 'dev', 'prod'],
+  );
+  assert.equal(body.total, 6);
+});
+
+test('the name of an environment is taken once a project', async () => {
+  const account = await server.account();
+  const [one, other] = [await account.project(), await account.project()];
+  requireProblem(
+    await account.admin.post(`${one.path}/environments`, { name: 'dev' }),
+    409,
+    'environment-name-taken',
+  );
+  assert.equal((await account.admin.post(`${other.path}/environments`, { name: 'uat' })).status, 201);
+});
+
+test('a name outside of the pattern is refused', async () => {
+  const account = await server.account();
+  const { path } = await account.project();
+  for (const name of ['', '-a', 'a-', 'a/b', 'a.b', 'é', 'x'.repeat(256)]) {
+    requireProblem(await account.admin.post(`${path}/environments`, { name }), 400, 'invalid-request');
+  }
+  assert.equal((await account.admin.post(`${path}/environments`, { name: 'x'.repeat(255) })).status, 201);
+});
+
+test('a default agent that the account does not have is refused', async () => {
+  const [account, other] = [await server.account(), await server.account()];
+  const { path } = await account.project();
+  const foreign = await other.agent();
+  for (const defaultAgentId of [foreign.agentId, 'nobody']) {
+    const refused = await account.admin.post(`${path}/environments`, { name: 'uat', defaultAgentId });
+    requireProblem(refused, 422, 'unknown-agent');
+  }
+});
+
+test('an environment that does not exist is not found', async () => {
+  const account = await server.account();
+  const { path } = await account.project();
+  requireProblem(await account.admin.get(`${path}/environments/uat`), 404, 'environment-not-found');
+});
+
+test('the ETags of two environments differ', async () => {
+  const account = await server.account();
+  const { path } = await account.project();
+  const [dev, prod] = [
+    await account.admin.get(`${path}/environments/dev`),
+    await account.admin.get(`${path}/environments/prod`),
+  ];
+  assert.notEqual(dev.etag, prod.etag);
+});

@@ -1,0 +1,84 @@
+import { createProject, deleteProject, getProject, listProjects, updateProject } from '@headgate/contract';
+import { one } from '../../kernel/database.ts';
+import type { Endpoints } from '../../kernel/endpoint.ts';
+import { requireMatch } from '../../kernel/if-match.ts';
+import { pageBounds } from '../../kernel/paging.ts';
+import { problem } from '../../kernel/problems.ts';
+import {
+  deleteProjectRow,
+  insertProject,
+  lockProject,
+  presentProject,
+  projectById,
+  projectPage,
+  projectTag,
+  updateProjectRow,
+} from './project.store.ts';
+
+export function projectRoutes({ read, write }: Endpoints): void {
+  read(listProjects, async ({ query, page }) => {
+    const { limit, offset } = pageBounds(query);
+    const { rows, total } = await page(projectPage, [limit, offset]);
+    return { body: { page: query.page, results: rows.map(presentProject), size: limit, total } };
+  });
+
+  read(getProject, async ({ params, rows }) => {
+    const row = one(await rows(projectById, []), () => problem('project-not-found', params));
+    return { body: presentProject(row), etag: projectTag(row) };
+  });
+
+  write(createProject, ({ tx, scope, body, now, newId }) => {
+    const row = {
+      project_id: newId(),
+      name: body.name,
+      description: body.description ?? null,
+      warehouse: body.warehouse,
+      agent_deployment_type: body.agentDeploymentType,
+      version: 1,
+    };
+    insertProject(tx, scope, row, now);
+    return {
+      body: { projectId: row.project_id },
+      etag: projectTag(row),
+      location: `/v1/projects/${row.project_id}`,
+      events: [
+        {
+          name: 'project-created',
+          projectId: row.project_id,
+          subject: { type: 'project', id: row.project_id, name: row.name },
+          after: {
+            ...presentProject(row),
+            warehouse: body.warehouse,
+            agentDeploymentType: body.agentDeploymentType,
+          },
+        },
+      ],
+    };
+  });
+
+  write(updateProject, async ({ tx, scope, params, headers, body }) => {
+    const stored = await lockProject(tx, scope, params.projectId);
+    requireMatch(headers['if-match'], projectTag(stored));
+    const row = {
+      ...stored,
+      name: body.name ?? stored.name,
+      description: body.description === undefined ? stored.description : body.description || null,
+      version: stored.version + 1,
+    };
+    updateProjectRow(tx, scope, row);
+    const after = presentProject(row);
+    const subject = { type: 'project', id: row.project_id, name: row.name };
+    const before = presentProject(stored);
+    const event = { name: 'project-updated', projectId: row.project_id, subject, before, after } as const;
+    return { body: after, etag: projectTag(row), events: [event] };
+  });
+
+  write(deleteProject, async ({ tx, scope, params, headers }) => {
+    const stored = await lockProject(tx, scope, params.projectId);
+    requireMatch(headers['if-match'], projectTag(stored));
+    deleteProjectRow(tx, scope, stored.project_id);
+    const subject = { type: 'project', id: stored.project_id, name: stored.name };
+    const before = presentProject(stored);
+    return { events: [{ name: 'project-deleted', projectId: stored.project_id, subject, before }] };
+  });
+}

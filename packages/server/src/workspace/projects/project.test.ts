@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Page, Project } from '@headgate/contract';
+import { requireProblem } from '../../testing/client.ts';
+import { startTestServer } from '../../testing/server.ts';
+
+const server = await startTestServer();
+const wanted = {
+  name: 'Sales',
+  description: 'What was sold',
+  warehouse: 'DUCKDB',
+  agentDeploymentType: 'HYBRID',
+};
+
+test('a project is created, found at its Location, and listed', async () => {
+  const { admin } = await server.account();
+  const created = await admin.post<{ projectId: string }>('/projects', wanted);
+  assert.equal(created.status, 201);
+  const { projectId } = created.body;
+  assert.ok(created.headers.location?.endsWith(`/dpc/v1/projects/${projectId}`));
+  const read = await admin.get<Project>(`/projects/${projectId}`);
+  assert.deepEqual(read.body, { id: projectId, name: 'Sales', description: 'What was sold' });
+  assert.equal(read.etag, created.etag);
+  assert.deepEqual((await admin.get<Page<Project>>('/projects')).body.results, [read.body]);
+});
+
+test('a description that was not given is absent from answers', async () => {
+  const { admin } = await server.account();
+  const { description: _, ...bare } = wanted;
+  const { projectId } = (await admin.post<{ projectId: string }>('/projects', bare)).body;
+  assert.deepEqual((await admin.get<Project>(`/projects/${projectId}`)).body, {
+    id: projectId,
+    name: 'Sales',
+  });
+});
+
+test('the name of a project is taken once an account', async () => {
+  const [one, other] = [await server.account(), await server.account()];
+  await one.admin.post('/projects', wanted);
+  const refused = requireProblem(await one.admin.post('/projects', wanted), 409, 'project-name-taken');
+  assert.match(refused.detail, /"Sales"/);
+  assert.equal((await other.admin.post('/projects', wanted)).status, 201);
+});
+
+test('projects are listed newest first', async () => {
+  const { admin } = await server.account();
+  for (const name of ['first', 'second', 'third']) await admin.post('/projects', { ...wanted, name });
+  const { body } = await admin.get<Page<Project>>('/projects?size=2');
+  assert.deepEqual(
+    body.results.map((project) => project.name),
+    ['third', 'second'],
+  );
+  assert.deepEqual({ ...body, results: [] }, { page: 0, size: 2, total: 3, results: [] });
+  const next = (await admin.get<Page<Project>>('/projects?size=2&page=1')).body;
+  assert.deepEqual([next.page, next.results.map((project) => project.name)], [1, ['first']]);
+});
+
+test('who creates a project becomes its Owner', async () => {
+  const account = await server.account();
+  const creator = await account.actor('BILLING_ADMIN');
+  const { projectId } = (await creator.post<{ projectId: string }>('/projects', wanted)).body;
+  assert.equal((await creator.post(`/projects/${projectId}/environments`, { name: 'dev' })).status, 201);
+});
+
+test('a list of projects holds those in which the caller has a role, in any environment too', async () => {
+  const account = await server.account();
+  const [, readable, visible] = [await account.project(), await account.project(), await account.project()];
+  const caller = await account.actor(
+    'MEMBER',
+    { projectId: readable.projectId, role: 'VIEWER' },
+    { projectId: visible.projectId, environmentName: 'dev', role: 'OPERATOR' },
+  );
+  const { body } = await caller.get<Page<Project>>('/projects');
+  assert.deepEqual(
+    body.results.map((project) => project.id),
+    [visible.projectId, readable.projectId],
+  );
+  assert.equal(body.total, 2);
+});
+
+test('a project of another account is as one that never existed', async () => {
+  const [mine, theirs] = [await server.account(), await server.account()];
+  const { projectId } = await theirs.project();
+  const foreign = requireProblem(await mine.admin.get(`/projects/${projectId}`), 404, 'project-not-found');
+  const never = '01890000-0000-7000-8000-000000000000';
+  const unknown = requireProblem(await mine.admin.get(`/projects/${never}`), 404, 'project-not-found');
+  assert.equal(foreign.detail.replace(projectId, never), unknown.detail);
+});
+
+test('a path that holds no project identifier is refused as such', async () => {
+  const { admin } = await server.account();
+  for (const id of ['x', '01890000-0000-7000-8000-00000000000G', '01890000-0000-7000-8000-00000000000A']) {
+    const { violations } = requireProblem(await admin.get(`/projects/${id}`), 400, 'invalid-request');
+    assert.match(violations?.[0] ?? '', /^params\.projectId: must match/);
+  }
+});
+
+test('every fault of a request is listed, by field and by pointer', async () => {
+  const { admin } = await server.account();
+  const refused = await admin.post('/projects', { name: '', warehouse: 'ORACLE', description: 7 });
+  const { violations, errors } = requireProblem(refused, 400, 'invalid-request');
+  assert.deepEqual(
+    new Set(errors?.map((each) => each.pointer)),
+    new Set(['/body/name', '/body/warehouse', '/body/description', '/body/agentDeploymentType']),
+  );
+  assert.ok(violations?.includes('body.agentDeploymentType: is required'));
+  assert.ok(violations?.includes('body.warehouse: must be one of SNOWFLAKE, REDSHIFT, POSTGRES, DUCKDB'));
+});
+
+test('members that the shape does not have are ignored', async () => {
+  const { admin } = await server.account();
+  assert.equal((await admin.post('/projects?colour=blue', { ...wanted, colour: 'blue' })).status, 201);
+});

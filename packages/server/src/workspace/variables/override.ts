@@ -1,0 +1,85 @@
+/** What becomes of each override of one request (E8): a pure judgement over what is stored. */
+import {
+  type EnvironmentOverride,
+  environmentNamePattern,
+  type FailedOverride,
+  type OverrideToWrite,
+  type VariableType,
+} from '@headgate/contract';
+import { type Problem, problem, withViolations } from '../../kernel/problems.ts';
+import type { EnvironmentsWhere } from '../environments/index.ts';
+import { isFit, knownValue, misfit } from './variable.ts';
+
+type Body = { environmentOverrides: OverrideToWrite[] } | OverrideToWrite[] | OverrideToWrite;
+const environmentName = new RegExp(environmentNamePattern);
+
+/** The overrides of a body in any of its three forms. Throws `duplicate-environment`. */
+export function overridesIn(body: Body): OverrideToWrite[] {
+  const list = Array.isArray(body) ? body : isList(body) ? body.environmentOverrides : [body];
+  const names = new Set<string>();
+  for (const each of list) {
+    if (names.has(each.environmentName))
+      throw problem('duplicate-environment', { name: each.environmentName });
+    names.add(each.environmentName);
+  }
+  return list;
+}
+
+/** A single override may carry a stray member of the list's name, which is then ignored as any unknown member is. */
+function isList(body: object): body is { environmentOverrides: OverrideToWrite[] } {
+  return 'environmentOverrides' in body && Array.isArray(body.environmentOverrides);
+}
+
+export function judgeOverrides(
+  wanted: readonly OverrideToWrite[],
+  variable: { type: VariableType },
+  writable: EnvironmentsWhere,
+): { accepted: EnvironmentOverride[]; failed: FailedOverride[] } {
+  const accepted: EnvironmentOverride[] = [];
+  const failed: FailedOverride[] = [];
+  for (const each of wanted) {
+    const fault = faultOf(each, variable.type, writable);
+    if (fault !== undefined)
+      failed.push({ environmentName: each.environmentName, value: each.value ?? null, ...fault });
+    else if (isFit(variable.type, each.value))
+      accepted.push({ environmentName: each.environmentName, value: knownValue(each.value) });
+  }
+  return { accepted, failed };
+}
+
+function faultOf(
+  override: OverrideToWrite,
+  type: VariableType,
+  writable: EnvironmentsWhere,
+): Pick<FailedOverride, 'code' | 'reason'> | undefined {
+  const name = JSON.stringify(override.environmentName);
+  if (!environmentName.test(override.environmentName)) {
+    return { code: 'INVALID_NAME', reason: `${name} cannot be the name of an environment.` };
+  }
+  if (!writable.all.has(override.environmentName)) {
+    return { code: 'ENVIRONMENT_NOT_FOUND', reason: `The project has no environment ${name}.` };
+  }
+  if (!writable.permitted.has(override.environmentName)) {
+    return { code: 'FORBIDDEN', reason: `The caller may not write overrides in the environment ${name}.` };
+  }
+  const found = misfit(type, override.value);
+  return found === undefined
+    ? undefined
+    : { code: 'TYPE_MISMATCH', reason: `The variable is a ${type}; the value is ${found}.` };
+}
+
+/** The refusal of an atomic request, naming each override that cannot be written. */
+export function refusedOverrides(
+  wanted: readonly OverrideToWrite[],
+  failed: readonly FailedOverride[],
+): Problem {
+  const violations = failed.map((each) => {
+    const index = wanted.findIndex((sent) => sent.environmentName === each.environmentName);
+    return {
+      field: `body.environmentOverrides[${index}]`,
+      pointer: `/body/environmentOverrides/${index}`,
+      detail: `${each.code}: ${each.reason}`,
+    };
+  });
+  return withViolations(problem('overrides-refused', { count: failed.length }), violations);
+}

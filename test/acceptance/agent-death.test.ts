@@ -1,0 +1,81 @@
+/** The agent dies or freezes in mid-run: what it did ends within its bound, and the next execution runs. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { Installation } from './harness/installation.ts';
+import { isAlive, signal } from './harness/processes.ts';
+import { endlessSql, Project, sqlScript } from './harness/project.ts';
+import { until } from './harness/waiting.ts';
+
+const leaseSeconds = 2;
+const graceSeconds = 2;
+/** The sweep looks every second; the rest is for a busy machine. */
+const marginSeconds = 4;
+
+describe('an agent that is lost in mid-run', { timeout: 120_000 }, () => {
+  let headgate: Installation;
+  let project: Project;
+  before(async () => {
+    headgate = await Installation.create({
+      environment: {
+        HEADGATE_LEASE_SECONDS: String(leaseSeconds),
+        HEADGATE_HEARTBEAT_SECONDS: '1',
+        HEADGATE_GRACE_SECONDS: String(graceSeconds),
+      },
+    });
+    await headgate.start('node');
+    project = await Project.create(headgate.client());
+    await project.publish({
+      'endless.orch.yaml': sqlScript(endlessSql),
+      'short.orch.yaml': sqlScript('select 1'),
+    });
+  });
+  after(() => headgate.remove());
+
+  async function lostInMidRun(how: 'SIGKILL' | 'SIGSTOP'): Promise<void> {
+    const id = await project.start('endless');
+    await project.stepRunning(id, 'Script');
+    const agent = await headgate.process('agent');
+    const children = headgate.processes('run', 'warehouse').map(({ pid }) => pid);
+    assert.equal(children.length, 2);
+    signal(agent.pid, how);
+    const lostAt = performance.now();
+    const seen = new Set<string>();
+    const ending = project
+      .ended(id, 30, seen)
+      .then((run) => ({ run, seconds: (performance.now() - lostAt) / 1_000 }));
+    if (how === 'SIGKILL') {
+      await until('the end of the agent’s children', 10, () => !children.some(isAlive));
+      // The next one in the same environment, on the same database file.
+      const next = await project.run('short');
+      assert.equal(next.status, 'SUCCESS', next.message);
+    }
+    const { run, seconds } = await ending;
+    assert.ok(seconds < leaseSeconds + graceSeconds + marginSeconds, `${seconds} s`);
+    assert.deepEqual([...seen].at(-1), 'FAILED');
+    assert.ok(seen.has('UNKNOWN'), [...seen].join());
+    assert.match(run.message ?? '', /agent "local" fell silent/);
+    if (how === 'SIGSTOP') {
+      signal(agent.pid, 'SIGCONT');
+      await until(
+        'the end of the fenced run',
+        10,
+        () => !headgate.processes('run').some(({ pid }) => children.includes(pid)),
+      );
+      assert.equal((await project.execution(id)).status, 'FAILED');
+      const next = await project.run('short');
+      assert.equal(next.status, 'SUCCESS', next.message);
+    }
+  }
+
+  it('by kill -9: UNKNOWN, then FAILED naming the agent; its children end with it', () =>
+    lostInMidRun('SIGKILL'));
+
+  it('because it is frozen: FAILED in the same time; when it comes back it ends the run and takes new work', () =>
+    lostInMidRun('SIGSTOP'));
+
+  it('while nothing runs is not noticed', async () => {
+    await headgate.kill((await headgate.process('agent')).pid);
+    const run = await project.run('short');
+    assert.equal(run.status, 'SUCCESS', run.message);
+  });
+});

@@ -1,0 +1,86 @@
+/** Cancelling a running execution, gracefully and by force. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { Installation } from './harness/installation.ts';
+import { endlessSql, Project, steps } from './harness/project.ts';
+import { until } from './harness/waiting.ts';
+
+const afterwards: [string, string, Record<string, unknown>] = [
+  'Afterwards',
+  'sql-script',
+  { sqlScript: 'create table afterwards (a int)' },
+];
+/** Seconds on any machine, and not minutes. */
+const slowSql = 'select count(*) from range(30000) a, range(50000) b';
+
+describe('a running execution', { timeout: 120_000 }, () => {
+  let headgate: Installation;
+  let project: Project;
+  before(async () => {
+    headgate = await Installation.create({
+      environment: {
+        HEADGATE_LEASE_SECONDS: '2',
+        HEADGATE_HEARTBEAT_SECONDS: '1',
+        HEADGATE_GRACE_SECONDS: '2',
+      },
+    });
+    await headgate.start('node');
+    project = await Project.create(headgate.client());
+    await project.publish({
+      'endless.orch.yaml': steps(['Script', 'sql-script', { sqlScript: endlessSql }], afterwards),
+      'slow.orch.yaml': steps(['Script', 'sql-script', { sqlScript: slowSql }], afterwards),
+    });
+  });
+  after(() => headgate.remove());
+
+  async function running(pipelineName: string): Promise<string> {
+    const id = await project.start(pipelineName);
+    await project.stepRunning(id, 'Script');
+    return id;
+  }
+
+  it('that is cancelled by force is over at once: its process is killed', async () => {
+    const id = await running('endless');
+    const askedAt = performance.now();
+    assert.equal((await project.cancel(id, true)).status, 200);
+    const run = await project.ended(id);
+    assert.equal(run.status, 'CANCELLED', run.message);
+    assert.ok(performance.now() - askedAt < 3_000);
+    await until('the end of its process', 5, () => headgate.processes('run').length === 0);
+    const again = await project.cancel(id, true);
+    assert.deepEqual([again.status, again.body.code], [409, 'execution-ended']);
+  });
+
+  it('that is cancelled gracefully ends its running step first, and starts no other', async () => {
+    const id = await running('slow');
+    assert.equal((await project.cancel(id, false)).status, 200);
+    assert.equal(await project.status(id), 'CANCELLING');
+    const run = await project.ended(id, 60);
+    assert.equal(run.status, 'CANCELLED', run.message);
+    const found = (await project.steps(id)).map((step): [string, string] => [step.name, step.result.status]);
+    assert.equal(new Map(found).get('Script'), 'SUCCESS');
+    assert.ok(['SKIPPED', undefined].includes(new Map(found).get('Afterwards')));
+  });
+
+  it('that does not heed a graceful cancel is ended by a forced one', async () => {
+    const id = await running('endless');
+    assert.equal((await project.cancel(id, false)).status, 200);
+    assert.equal((await project.cancel(id, true)).status, 200);
+    assert.equal((await project.ended(id, 10)).status, 'CANCELLED');
+  });
+
+  it('that is cancelled while its agent is frozen is CANCELLED at the bound', async () => {
+    const id = await running('endless');
+    const agent = await headgate.process('agent');
+    process.kill(agent.pid, 'SIGSTOP');
+    try {
+      assert.equal((await project.cancel(id, true)).status, 200);
+      const run = await project.ended(id, 60);
+      assert.equal(run.status, 'CANCELLED');
+      assert.match(run.message ?? '', /agent "local" did not confirm/);
+    } finally {
+      process.kill(agent.pid, 'SIGCONT');
+    }
+    await until('the end of its process', 10, () => headgate.processes('run').length === 0);
+  });
+});

@@ -1,0 +1,248 @@
+/** A fresh machine: what `npm start` sets up, prints and refuses, and how it ends. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { ended, Installation, isRoot } from './harness/installation.ts';
+import { Project, sqlScript } from './harness/project.ts';
+import { until } from './harness/waiting.ts';
+
+const noCredential = { HEADGATE_CLIENT_ID: undefined, HEADGATE_CLIENT_SECRET: undefined };
+
+/** The lines that people paste: those after "Try it:". */
+function linesToPaste(output: string): string[] {
+  const [, rest = ''] = output.split('Try it:\n');
+  return rest.split('What is kept where:')[0]?.trim().split('\n') ?? [];
+}
+
+function credentialOf(installation: Installation): { clientId: string; clientSecret: string } {
+  return JSON.parse(readFileSync(join(installation.dataDirectory, 'credential.json'), 'utf8'));
+}
+
+describe('npm start on an empty data directory', { timeout: 180_000 }, () => {
+  let headgate: Installation;
+  before(async () => {
+    headgate = await Installation.create({ environment: noCredential });
+    await headgate.start('npm');
+    // It answers a little before it says so.
+    await until('the end of what it prints', 10, () => headgate.output.includes('Ctrl-C ends it'));
+  });
+  after(() => headgate.remove());
+
+  it('prints the API base, the credential, and what is kept where', () => {
+    const { clientId, clientSecret } = credentialOf(headgate);
+    for (const text of [`${headgate.url}/dpc/v1`, clientId, clientSecret, headgate.dataDirectory]) {
+      assert.ok(headgate.output.includes(text), text);
+    }
+  });
+
+  it('prints three lines that work when pasted', () => {
+    const lines = linesToPaste(headgate.output);
+    assert.equal(lines.length, 3);
+    const script = lines.join('\n');
+    const answers = execFileSync('bash', ['-c', `set -eu\n${script.replaceAll('\n', '\necho\n')}`], {
+      encoding: 'utf8',
+      env: { PATH: process.env.PATH },
+    });
+    const [projects, executions] = answers.trim().split('\n').slice(-2);
+    assert.deepEqual(JSON.parse(projects ?? ''), { page: 0, results: [], size: 25, total: 0 });
+    assert.deepEqual(JSON.parse(executions ?? ''), { results: [] });
+  });
+
+  it('keeps the credential in a file that only its owner reads, the master key too', () => {
+    for (const name of ['credential.json', 'master-key', 'instance-id']) {
+      assert.equal(statSync(join(headgate.dataDirectory, name)).mode & 0o777, 0o600, name);
+    }
+  });
+
+  it('runs PostgreSQL and the agent as two users that are not root', { skip: !isRoot }, async () => {
+    const users = ['postmaster', 'agent'] as const;
+    const ids = await Promise.all(
+      users.map(async (kind) => statSync(`/proc/${(await headgate.process(kind)).pid}`).uid),
+    );
+    assert.equal(new Set([0, ...ids]).size, 3);
+  });
+
+  it('refuses a second start on the same data directory, and says who holds it', async () => {
+    const holder = await headgate.process('server');
+    const { code, output } = await headgate.run('start');
+    assert.equal(code, 1);
+    assert.match(output, new RegExp(`already runs on ${headgate.dataDirectory}: process ${holder.pid}\\b`));
+    assert.equal(await headgate.isReady(), true);
+  });
+
+  it('makes a new credential by `npm run credential` while it runs', async () => {
+    const before = credentialOf(headgate);
+    const { code } = await headgate.run('run', 'credential');
+    assert.equal(code, 0);
+    const made = credentialOf(headgate);
+    assert.notEqual(made.clientId, before.clientId);
+    for (const { clientId, clientSecret } of [before, made]) {
+      assert.deepEqual(
+        (await headgate.client(clientId, clientSecret).ask('GET', '/v1/projects')).results,
+        [],
+      );
+    }
+  });
+
+  it('makes a second account by `npm run account`, which sees nothing of the first', async () => {
+    const { clientId, clientSecret } = credentialOf(headgate);
+    const first = headgate.client(clientId, clientSecret);
+    const project = await Project.create(first);
+    await project.publish({ 'main.orch.yaml': sqlScript('select 1') });
+    const run = await project.run('main');
+    assert.equal(run.status, 'SUCCESS', run.message);
+
+    const { code, output } = await headgate.run('run', 'account', '--', 'Second & other');
+    assert.equal(code, 0, output);
+    const [, id = '', secret = ''] = /client id +(\S+)\nclient secret +(\S+)/.exec(output) ?? [];
+    const second = headgate.client(id, secret);
+    assert.equal((await second.ask('GET', '/v1/projects')).total, 0);
+    assert.deepEqual((await second.ask('GET', '/v1/pipeline-executions')).results, []);
+    assert.equal((await second.ask('GET', '/v1/agents')).total, 0);
+    const foreign = await second.call('GET', project.path);
+    const unknown = await second.call('GET', '/v1/projects/00000000-0000-4000-8000-000000000000');
+    assert.deepEqual([foreign.status, foreign.body.code], [404, unknown.body.code]);
+    const again = await headgate.run('run', 'account', '--', 'Second & other');
+    assert.equal(again.code, 1);
+    assert.match(again.output, /Second & other/);
+  });
+});
+
+describe('a second start', { timeout: 120_000 }, () => {
+  let headgate: Installation;
+  before(async () => {
+    headgate = await Installation.create({ environment: noCredential });
+  });
+  after(() => headgate.remove());
+
+  it('keeps data and credential; Ctrl-C ends everything in order, and a command runs while nothing does', async () => {
+    const first = await headgate.start('npm');
+    const credential = credentialOf(headgate);
+    const client = headgate.client(credential.clientId, credential.clientSecret);
+    const project = await Project.create(client);
+    assert.equal(await headgate.interrupt(first), 0);
+    assert.deepEqual(headgate.processes(), []);
+
+    const made = await headgate.run('run', 'credential');
+    assert.equal(made.code, 0, made.output);
+    assert.deepEqual(headgate.processes(), []);
+    const newer = credentialOf(headgate);
+    assert.notEqual(newer.clientId, credential.clientId);
+
+    const second = await headgate.start('npm');
+    assert.deepEqual(credentialOf(headgate), newer);
+    const { results } = await client.ask('GET', '/v1/projects');
+    assert.deepEqual(
+      results.map(({ id }: { id: string }) => id),
+      [project.id],
+    );
+    assert.equal(await headgate.interrupt(second), 0);
+    assert.deepEqual(headgate.processes(), []);
+    assert.doesNotMatch(headgate.output, /"level":"?(error|fatal|50|60)/);
+  });
+
+  it('of two at once, one runs and the other names it', async () => {
+    const both = [headgate.launch('npm'), headgate.launch('npm')];
+    const refused = await Promise.race(both.map(async (child) => ({ child, code: await ended(child) })));
+    assert.equal(refused.code, 1);
+    const other = both.find((child) => child !== refused.child);
+    assert.ok(other);
+    await headgate.ready(other);
+    const holder = await headgate.process('server');
+    assert.match(headgate.output, new RegExp(`already runs on .*: process ${holder.pid}\\b`));
+    assert.equal(await headgate.interrupt(other), 0);
+  });
+});
+
+describe('Ctrl-C', { timeout: 120_000 }, () => {
+  let headgate: Installation;
+  before(async () => {
+    headgate = await Installation.create({ closedFolder: true });
+  });
+  after(() => headgate.remove());
+
+  it('while an execution runs leaves no process behind, also below a folder that others may not enter', async () => {
+    const start = await headgate.start('npm');
+    const project = await Project.create(headgate.client());
+    await project.publish({ 'slow.orch.yaml': sqlScript('select count(*) from range(1000000000000)') });
+    await project.stepRunning(await project.start('slow'), 'Script');
+    if (isRoot) assert.match(headgate.output, /\/var\/lib\/headgate\//);
+    assert.equal(await headgate.interrupt(start), 0);
+    assert.deepEqual(headgate.processes(), []);
+  });
+
+  it('in the middle of a start ends that start', async () => {
+    for (const milliseconds of [50, 300, 700, 1_100]) {
+      const start = headgate.launch('npm');
+      await delay(milliseconds);
+      await headgate.interrupt(start);
+      assert.deepEqual(headgate.processes(), [], `after ${milliseconds} ms`);
+    }
+    const start = await headgate.start('npm');
+    assert.equal(await headgate.interrupt(start), 0);
+  });
+});
+
+describe('a bad setting', { timeout: 60_000 }, () => {
+  it('stops the boot; each is named, and the password of a database is not printed', async () => {
+    const headgate = await Installation.create({
+      environment: {
+        HEADGATE_PORT: 'eighty',
+        HEADGATE_RATE_LIMIT: '-1',
+        HEADGATE_CLIENT_SECRET: 'too-short',
+        HEADGATE_EXAMPLE: 'maybe',
+        HEADGATE_MASTER_KEY: 'c2hvcnQ=',
+        DATABASE_URL: 'mysql://somebody:pass-that-is-secret@127.0.0.1/db',
+      },
+    });
+    try {
+      const { code, output } = await headgate.run('start');
+      assert.equal(code, 1);
+      const names = ['PORT', 'RATE_LIMIT', 'CLIENT_SECRET', 'EXAMPLE', 'MASTER_KEY'];
+      for (const name of [...names.map((each) => `HEADGATE_${each}`), 'DATABASE_URL']) {
+        assert.match(output, new RegExp(`^${name}\\b`, 'm'), name);
+      }
+      for (const secret of ['pass-that-is-secret', 'too-short', 'c2hvcnQ='])
+        assert.ok(!output.includes(secret));
+      assert.deepEqual(headgate.processes(), []);
+    } finally {
+      await headgate.remove();
+    }
+  });
+
+  it('of a database that cannot be reached is told without its password', async () => {
+    const headgate = await Installation.create({
+      environment: { DATABASE_URL: 'postgres://somebody:pass-that-is-secret@127.0.0.1:1/db' },
+    });
+    try {
+      const { code, output } = await headgate.run('start');
+      assert.equal(code, 1);
+      assert.match(output, /DATABASE_URL/);
+      assert.doesNotMatch(output, /pass-that-is-secret/);
+    } finally {
+      await headgate.remove();
+    }
+  });
+});
+
+describe('an ordinary user', { timeout: 60_000, skip: isRoot ? false : 'these tests run as one' }, () => {
+  const nobody = { uid: 65_534, gid: 65_534 };
+
+  it('starts everything as itself', async () => {
+    const headgate = await Installation.create({ user: nobody, environment: { HOME: '/nonexistent' } });
+    try {
+      execFileSync('install', ['-d', '-o', '65534', '-m', '0700', headgate.dataDirectory]);
+      await headgate.start('node');
+      const project = await Project.create(headgate.client());
+      await project.publish({ 'main.orch.yaml': sqlScript('select 1') });
+      assert.equal((await project.run('main')).status, 'SUCCESS');
+      const owners = headgate.processes().map(({ pid }) => statSync(`/proc/${pid}`).uid);
+      assert.deepEqual(new Set(owners), new Set([nobody.uid]));
+    } finally {
+      await headgate.remove();
+    }
+  });
+});

@@ -1,0 +1,230 @@
+/** One Headgate of a test: a data directory and a port of its own, started and ended as people do, or as accidents do. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { ApiClient } from './client.ts';
+import { type FoundProcess, isAlive, type ProcessKind, processesNaming, signal } from './processes.ts';
+import { until } from './waiting.ts';
+
+export const checkout = fileURLToPath(new URL('../../..', import.meta.url));
+export const isRoot = process.getuid?.() === 0;
+
+const readySeconds = 30;
+/** Above the bounds that the server itself has for its shutdown. */
+const endSeconds = 60;
+
+/** `npm start`, or the server alone where what npm does is not the point. */
+export type Way = 'npm' | 'node';
+
+export interface Settings {
+  /** Of the environment; what is undefined is left out, also where it is set by default. */
+  environment?: Record<string, string | undefined>;
+  /** Others may not enter the folder that holds the data directory. */
+  closedFolder?: boolean;
+  /** Runs as this user. Only when root. */
+  user?: { uid: number; gid: number };
+}
+
+export class Installation {
+  readonly folder: string;
+  readonly dataDirectory: string;
+  readonly port: number;
+  readonly url: string;
+  readonly clientId = 'operator';
+  readonly clientSecret = `secret-of-the-operator-${randomBytes(12).toString('hex')}`;
+  /** Everything that was printed since the beginning, by all starts. */
+  output = '';
+  readonly #settings: Settings;
+  readonly #started: ChildProcess[] = [];
+
+  private constructor(settings: Settings, port: number) {
+    this.#settings = settings;
+    this.folder = mkdtempSync(join(tmpdir(), 'headgate-acceptance-'));
+    if (isRoot && !settings.closedFolder) chmodSync(this.folder, 0o711);
+    this.dataDirectory = join(this.folder, 'data');
+    this.port = port;
+    this.url = `http://127.0.0.1:${port}`;
+  }
+
+  static async create(settings: Settings = {}): Promise<Installation> {
+    return new Installation(settings, await freePort());
+  }
+
+  client(clientId = this.clientId, clientSecret = this.clientSecret): ApiClient {
+    return new ApiClient(this.url, clientId, clientSecret);
+  }
+
+  /** All of the environment of what is started. */
+  environment(): Record<string, string> {
+    const foreign = /^(HEADGATE_|npm_|NODE_TEST|NODE_OPTIONS$|DATABASE_URL$|PG[A-Z]+$)/i;
+    const own = Object.entries(process.env).filter(([name]) => !foreign.test(name));
+    const given = {
+      ...Object.fromEntries(own),
+      HEADGATE_DATA_DIR: this.dataDirectory,
+      HEADGATE_PORT: String(this.port),
+      HEADGATE_CLIENT_ID: this.clientId,
+      HEADGATE_CLIENT_SECRET: this.clientSecret,
+      HEADGATE_EXAMPLE: 'off',
+      HEADGATE_RATE_LIMIT: 'off',
+      ...this.#settings.environment,
+    };
+    const entries = Object.entries(given).filter(
+      (entry): entry is [string, string] => entry[1] !== undefined,
+    );
+    return Object.fromEntries(entries);
+  }
+
+  /** Starts and does not wait. The process leads a group of its own, as a command in a terminal does. */
+  launch(way: Way = 'node', ...args: string[]): ChildProcess {
+    const server = ['packages/server/src/main/server.ts'];
+    const [program, ...rest] = way === 'node' ? [process.execPath, ...server] : npm(args);
+    const child = spawn(program, rest, {
+      cwd: checkout,
+      env: this.environment(),
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      ...this.#settings.user,
+    });
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        this.output += text;
+      });
+    }
+    this.#started.push(child);
+    return child;
+  }
+
+  /** Starts, and waits until it is ready. */
+  async start(way: Way = 'node'): Promise<ChildProcess> {
+    const child = this.launch(way);
+    await this.ready(child);
+    return child;
+  }
+
+  async isReady(): Promise<boolean> {
+    const answer = await fetch(`${this.url}/readyz`, { signal: AbortSignal.timeout(5_000) }).catch(
+      () => undefined,
+    );
+    await answer?.arrayBuffer().catch(() => undefined);
+    return answer?.ok === true;
+  }
+
+  /** @throws when it is not ready in time, or when `child` ends before; with what was printed last. */
+  async ready(child?: ChildProcess): Promise<void> {
+    let over = false;
+    try {
+      await until(`ready at ${this.url}`, readySeconds, () => {
+        over = child !== undefined && hasEnded(child);
+        return over || this.isReady();
+      });
+    } catch (failure) {
+      throw new Error(`${(failure as Error).message}\n${this.#lastWords()}`);
+    }
+    if (over) throw new Error(`it ended before it was ready:\n${this.#lastWords()}`);
+  }
+
+  #lastWords(): string {
+    const lines = this.output.split('\n').filter((line) => !line.includes('"msg":"request"'));
+    return lines.join('\n').slice(-3_000);
+  }
+
+  /** Runs a command to its end. */
+  async run(...args: string[]): Promise<{ code: number | null; output: string }> {
+    const child = this.launch('npm', ...args);
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text: string) => (output += text));
+    const code = await ended(child);
+    return { code, output };
+  }
+
+  processes(...kinds: ProcessKind[]): FoundProcess[] {
+    const found = processesNaming([this.folder, ...this.#instanceId()]);
+    return kinds.length === 0 ? found : found.filter(({ kind }) => kinds.includes(kind));
+  }
+
+  /** The one process of the kind, once there is one. */
+  async process(kind: ProcessKind): Promise<FoundProcess> {
+    return until(`a process of the kind ${kind}`, 15, () => this.processes(kind)[0]);
+  }
+
+  /** SIGKILL to one process, and waits for its end. */
+  async kill(pid: number): Promise<void> {
+    signal(pid, 'SIGKILL');
+    await until(`the end of ${pid}`, 10, () => !isAlive(pid));
+  }
+
+  /** Ctrl-C, as a terminal sends it: SIGINT to the whole group. */
+  async interrupt(child: ChildProcess): Promise<number | null> {
+    process.kill(-pidOf(child), 'SIGINT');
+    return ended(child).catch((failure) => {
+      const left = this.processes().map(({ kind, pid, parent }) => `${kind} ${pid}, child of ${parent}`);
+      throw new Error(`${(failure as Error).message}\nstill there: ${left.join('; ')}\n${this.#lastWords()}`);
+    });
+  }
+
+  /** The files that are to hold no secret: all that is kept, but for the credential's file and the master key. */
+  keptFolders(): string[] {
+    return [this.dataDirectory, ...this.#instanceId().map((id) => `/var/lib/headgate/${id}`)];
+  }
+
+  /** Ends whatever still runs, by pid, and removes all folders. */
+  async remove(): Promise<void> {
+    for (let round = 0; round < 200; round++) {
+      const left = this.processes();
+      if (left.length === 0) break;
+      for (const { pid } of left) signal(pid, 'SIGKILL');
+      await delay(25);
+    }
+    for (const folder of [...this.keptFolders(), this.folder]) {
+      rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+    }
+  }
+
+  #instanceId(): string[] {
+    try {
+      const id = readFileSync(join(this.dataDirectory, 'instance-id'), 'utf8').trim();
+      return id === '' ? [] : [id];
+    } catch {
+      return [];
+    }
+  }
+}
+
+function npm(args: readonly string[]): [string, ...string[]] {
+  return ['npm', ...(args.length === 0 ? ['start'] : args)];
+}
+
+export function pidOf(child: ChildProcess): number {
+  if (child.pid === undefined) throw new Error('it could not be started');
+  return child.pid;
+}
+
+export function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
+}
+
+/** The exit code; null when a signal ended it. @throws when it does not end. */
+export async function ended(child: ChildProcess): Promise<number | null> {
+  await until(`the end of ${pidOf(child)} (${child.spawnargs.join(' ')})`, endSeconds, () => hasEnded(child));
+  return child.exitCode;
+}
+
+/** Below the range that the system gives to outgoing connections. */
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 10_000);
+    const probe = createServer();
+    const free = await new Promise<boolean>((resolve) => {
+      probe.once('error', () => resolve(false));
+      probe.listen(port, '127.0.0.1', () => resolve(true));
+    });
+    if (!free) continue;
+    await new Promise((resolve) => probe.close(resolve));
+    return port;
+  }
+}

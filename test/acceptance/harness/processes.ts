@@ -1,0 +1,77 @@
+/** The processes of one installation, found through /proc by what they were started with and where they are. */
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+
+export type ProcessKind =
+  | 'npm'
+  | 'npm shell'
+  | 'bootstrap'
+  | 'server'
+  | 'supervisor'
+  | 'postmaster'
+  | 'backend'
+  | 'agent'
+  | 'warehouse'
+  | 'run'
+  | 'other';
+
+export interface FoundProcess {
+  pid: number;
+  parent: number;
+  kind: ProcessKind;
+  command: string;
+}
+
+/** The kind by a part of the command line; the first that fits. */
+const kinds: readonly (readonly [ProcessKind, RegExp])[] = [
+  ['server', /src\/main\/server\.ts/],
+  ['npm shell', /^sh -c .*bootstrap\.mjs/],
+  ['bootstrap', /scripts\/bootstrap\.mjs/],
+  ['npm', /^npm (start|run)|\/npm(-cli\.js)? (start|run)/],
+  ['supervisor', /^\/bin\/sh -c[\s\S]*postgres/],
+  ['postmaster', /bin\/postgres -D/],
+  ['backend', /^postgres: /],
+  ['run', /engine\/child\.ts/],
+  ['warehouse', /warehouses\/duckdb-process\.ts/],
+  ['agent', /agent\/src\/main\.ts/],
+];
+
+/** The living processes that name one of `marks` (folders, an instance id) in their command, environment or working directory. */
+export function processesNaming(marks: readonly string[]): FoundProcess[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .flatMap((name) => describe(Number(name), marks) ?? []);
+}
+
+function describe(pid: number, marks: readonly string[]): FoundProcess | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    if (state === 'Z' || state === 'X') return undefined;
+    const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
+    const about = [command, readlinkSync(`/proc/${pid}/cwd`), readFileSync(`/proc/${pid}/environ`, 'utf8')];
+    if (!marks.some((mark) => about.some((text) => text.includes(mark)))) return undefined;
+    const kind = kinds.find(([, form]) => form.test(command))?.[0] ?? 'other';
+    return { pid, parent: Number(parent), kind, command };
+  } catch {
+    // It ended meanwhile, or is another user's.
+    return undefined;
+  }
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return !/^[ZX]/.test(stat.slice(stat.lastIndexOf(')') + 2));
+  } catch {
+    return false;
+  }
+}
+
+/** Harmless when it has ended. */
+export function signal(pid: number, how: NodeJS.Signals): void {
+  try {
+    process.kill(pid, how);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}

@@ -1,0 +1,135 @@
+/** A project of a test: pipelines written as objects, published and run through the public interface. */
+import { randomUUID } from 'node:crypto';
+import type { Answer, ApiClient } from './client.ts';
+import { until } from './waiting.ts';
+
+interface Component {
+  type: string;
+  parameters?: Record<string, unknown>;
+  transitions?: Record<string, string[]>;
+  sources?: string[];
+}
+
+/** The text of a pipeline file. JSON is YAML. */
+export function pipelineFile(
+  type: 'orchestration' | 'transformation',
+  components: Record<string, Component>,
+  variables: Record<string, unknown> = {},
+): string {
+  const named = Object.entries(components).map(([name, { parameters, ...rest }]) => [
+    name,
+    { ...rest, parameters: { componentName: name, ...parameters } },
+  ]);
+  const pipeline = { components: Object.fromEntries(named), variables };
+  return JSON.stringify({ type, version: '1.0', pipeline, design: { components: {} } });
+}
+
+/** An orchestration of steps, one after the other. */
+export function steps(...list: [name: string, type: string, parameters: Record<string, unknown>][]): string {
+  const names = list.map(([name]) => name);
+  const components: Record<string, Component> = {
+    Start: { type: 'start', transitions: { unconditional: names.slice(0, 1) } },
+  };
+  for (const [index, [name, type, parameters]] of list.entries()) {
+    components[name] = { type, parameters, transitions: { success: names.slice(index + 1, index + 2) } };
+  }
+  return pipelineFile('orchestration', components);
+}
+
+export const sqlScript = (sql: string): string => steps(['Script', 'sql-script', { sqlScript: sql }]);
+
+/** A statement that no machine ends. */
+export const endlessSql = 'select count(*) from range(1000000000) a, range(1000000000) b, range(1000000) c';
+
+export interface Execution {
+  pipelineExecutionId: string;
+  status: string;
+  message?: string;
+}
+
+export interface ExecutionStep {
+  name: string;
+  result: { status: string; message?: string; rowCount?: number };
+  childPipeline?: { id: string; name: string };
+}
+
+const over = ['SUCCESS', 'FAILED', 'CANCELLED', 'FORBIDDEN', 'SKIPPED'];
+
+export class Project {
+  readonly id: string;
+  readonly path: string;
+  readonly #client: ApiClient;
+
+  private constructor(client: ApiClient, id: string) {
+    this.#client = client;
+    this.id = id;
+    this.path = `/v1/projects/${id}`;
+  }
+
+  static async create(client: ApiClient, environments: readonly string[] = ['dev']): Promise<Project> {
+    const name = `Project ${randomUUID()}`;
+    const made = await client.ask('POST', '/v1/projects', {
+      name,
+      description: 'of a test',
+      warehouse: 'DUCKDB',
+      agentDeploymentType: 'HYBRID',
+    });
+    const project = new Project(client, made.projectId);
+    for (const environment of environments)
+      await client.ask('POST', `${project.path}/environments`, { name: environment });
+    return project;
+  }
+
+  /** The answer of the upload: which files were ignored, and why. */
+  async publish(files: Record<string, string>, environmentName = 'dev', versionName = '1') {
+    const form = new FormData();
+    for (const [path, text] of Object.entries(files)) {
+      form.append(path, new Blob([text], { type: 'text/plain' }), path);
+    }
+    return this.#client.ask('POST', `${this.path}/artifacts`, form, { environmentName, versionName });
+  }
+
+  async start(pipelineName: string, environmentName = 'dev', more: object = {}): Promise<string> {
+    const body = { pipelineName, environmentName, ...more };
+    const { pipelineExecutionId } = await this.#client.ask('POST', `${this.path}/pipeline-executions`, body);
+    return pipelineExecutionId;
+  }
+
+  async status(id: string): Promise<string> {
+    return (await this.#client.ask('GET', `${this.path}/pipeline-executions/${id}/status`)).status;
+  }
+
+  async execution(id: string): Promise<Execution> {
+    return this.#client.ask('GET', `${this.path}/pipeline-executions/${id}`);
+  }
+
+  async steps(id: string): Promise<ExecutionStep[]> {
+    const page = await this.#client.ask('GET', `${this.path}/pipeline-executions/${id}/steps?size=100`);
+    return page.results;
+  }
+
+  /** The execution once it is over; `seen` gets each status on the way. */
+  async ended(id: string, seconds = 30, seen: Set<string> = new Set()): Promise<Execution> {
+    await until(`the end of the execution ${id}`, seconds, async () => {
+      const status = await this.status(id);
+      seen.add(status);
+      return over.includes(status);
+    });
+    return this.execution(id);
+  }
+
+  async run(pipelineName: string, environmentName = 'dev', seconds = 30): Promise<Execution> {
+    return this.ended(await this.start(pipelineName, environmentName), seconds);
+  }
+
+  async stepRunning(id: string, name: string): Promise<void> {
+    await until(`the step ${name} of ${id}`, 20, async () =>
+      (await this.steps(id)).some((step) => step.name === name && step.result.status === 'RUNNING'),
+    );
+  }
+
+  async cancel(id: string, forceUpdate: boolean): Promise<Answer> {
+    const path = `${this.path}/pipeline-executions/${id}`;
+    return this.#client.call('PATCH', path, { body: { status: 'CANCELLED', forceUpdate } });
+  }
+}

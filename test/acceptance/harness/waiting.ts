@@ -1,0 +1,16 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Asks again and again until there is an answer. @throws when there is none within `seconds`, naming what was waited for. */
+export async function until<T>(
+  what: string,
+  seconds: number,
+  ask: () => Promise<T | undefined | false> | T | undefined | false,
+): Promise<T> {
+  const end = performance.now() + seconds * 1_000;
+  for (;;) {
+    const found = await ask();
+    if (found !== undefined && found !== false) return found;
+    if (performance.now() > end) throw new Error(`${what}: not within ${seconds} s`);
+    await delay(20);
+  }
+}

@@ -1,0 +1,170 @@
+/**
+ * `kill -9` of any of the processes at any moment: the next `npm start` comes up by itself, and the data is there.
+ *
+ * Every third round begins on an empty data directory and kills in the middle of that first start; the others kill during a start, or
+ * while a pipeline runs.
+ */
+import assert from 'node:assert/strict';
+import type { ChildProcess } from 'node:child_process';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { ended, hasEnded, Installation, pidOf } from './harness/installation.ts';
+import { type ProcessKind, signal } from './harness/processes.ts';
+import { endlessSql, Project, sqlScript } from './harness/project.ts';
+import { seededRandom } from './harness/seeded-random.ts';
+import { until } from './harness/waiting.ts';
+
+const rounds = 20;
+const seed = Number(process.env.ACCEPTANCE_SEED ?? Date.now() % 1_000_000);
+/** Whoever is killed of these, everything is to end. */
+const chain: readonly ProcessKind[] = ['npm', 'bootstrap', 'server'];
+const kinds: readonly ProcessKind[] = [
+  ...chain,
+  'supervisor',
+  'postmaster',
+  'backend',
+  'agent',
+  'run',
+  'warehouse',
+];
+
+describe(`kill -9 at any moment (ACCEPTANCE_SEED=${seed})`, { timeout: 300_000 }, () => {
+  const random = seededRandom(seed);
+  const pick = <T>(list: readonly T[]): T | undefined => list[Math.floor(random() * list.length)];
+  const environment = {
+    HEADGATE_LEASE_SECONDS: '2',
+    HEADGATE_HEARTBEAT_SECONDS: '1',
+    HEADGATE_GRACE_SECONDS: '1',
+  };
+  let lasting: Installation;
+  let project: Project;
+  let written = 0;
+  /** Milliseconds of the starts of a round. */
+  const starts: number[] = [];
+  before(async () => {
+    lasting = await Installation.create({ environment });
+    const start = await lasting.start('npm');
+    project = await Project.create(lasting.client());
+    await project.publish({
+      'endless.orch.yaml': sqlScript(endlessSql),
+      'short.orch.yaml': sqlScript('select 1'),
+    });
+    await killChain(lasting, start);
+  });
+  after(() => lasting.remove());
+
+  /** Leaves nothing of the start chain, also of one that is just growing, so that the next start has everything else to deal with. */
+  async function killChain(headgate: Installation, start: ChildProcess): Promise<void> {
+    signal(pidOf(start), 'SIGKILL');
+    await ended(start);
+    await until('the end of the start chain', 10, () => {
+      const left = headgate.processes(...chain, 'npm shell');
+      for (const { pid } of left) signal(pid, 'SIGKILL');
+      return left.length === 0;
+    });
+  }
+
+  /** Kills one process of a kind chosen by the seed, of those that there are. */
+  async function killOne(headgate: Installation): Promise<ProcessKind | undefined> {
+    const there = headgate.processes(...kinds);
+    const kind = pick(kinds.filter((each) => there.some((found) => found.kind === each)));
+    const victim = pick(there.filter((found) => found.kind === kind));
+    if (victim !== undefined) await headgate.kill(victim.pid);
+    return kind;
+  }
+
+  /** The next start, at once. It works, and nothing that was acknowledged is lost. */
+  async function comesUp(headgate: Installation): Promise<ChildProcess> {
+    const startedAt = performance.now();
+    const start = await headgate.start('npm');
+    assert.equal(hasEnded(start), false);
+    starts.push(Math.round(performance.now() - startedAt));
+    return start;
+  }
+
+  async function duringFirstStart(): Promise<string> {
+    const fresh = await Installation.create({ environment });
+    try {
+      const start = fresh.launch('npm');
+      const milliseconds = Math.round(random() * 2_500);
+      await delay(milliseconds);
+      const kind = await killOne(fresh);
+      await killChain(fresh, start);
+      await comesUp(fresh);
+      await Project.create(fresh.client());
+      return `${kind}, ${milliseconds} ms into the first start`;
+    } finally {
+      await fresh.remove();
+    }
+  }
+
+  async function duringStart(): Promise<string> {
+    const start = lasting.launch('npm');
+    const milliseconds = Math.round(random() * 2_000);
+    await delay(milliseconds);
+    const kind = await killOne(lasting);
+    await killChain(lasting, start);
+    return `${kind}, ${milliseconds} ms into a start`;
+  }
+
+  async function duringRun(): Promise<string> {
+    const start = await comesUp(lasting);
+    const id = await project.start('endless');
+    await project.stepRunning(id, 'Script');
+    await delay(random() * 300);
+    const kind = await killOne(lasting);
+    if (kind !== undefined && !chain.includes(kind)) {
+      // The server lives: it mends this by itself.
+      await lasting.ready(start);
+      if (['agent', 'run'].includes(kind)) assert.equal((await project.ended(id, 20)).status, 'FAILED');
+    }
+    await killChain(lasting, start);
+    return `${kind} in mid-run`;
+  }
+
+  const name = (number: number) => `kept_${number}`;
+
+  async function dataIsThere(): Promise<void> {
+    const start = await comesUp(lasting);
+    const client = lasting.client();
+    await client.ask('POST', `${project.path}/variables`, {
+      name: name(written),
+      type: 'TEXT',
+      behaviour: 'SHARED',
+    });
+    written += 1;
+    const { total, results } = await client.ask('GET', `${project.path}/variables?size=100`);
+    assert.equal(total, written);
+    assert.deepEqual(
+      results.map((row: { name: string }) => row.name).toSorted(),
+      Array.from({ length: written }, (_, number) => name(number)).toSorted(),
+    );
+    await killChain(lasting, start);
+  }
+
+  for (let round = 0; round < rounds; round++) {
+    it(`round ${round + 1}`, async (context) => {
+      const kinds = [duringFirstStart, duringStart, duringRun];
+      const what = await (kinds[round % 3] ?? duringRun)();
+      if (round % 3 !== 0) await dataIsThere();
+      context.diagnostic(`${what}; ready after ${starts.splice(0).join(' and ')} ms`);
+    });
+  }
+
+  it('and afterwards everything ends in order, and a run is a SUCCESS', async () => {
+    const start = await comesUp(lasting);
+    const run = await project.run('short', 'dev', 30);
+    assert.equal(run.status, 'SUCCESS', run.message);
+    const { results } = await lasting
+      .client()
+      .ask('GET', '/v1/pipeline-executions?status=RUNNING&status=UNKNOWN');
+    await until('the end of what ran when it was killed', 20, async () => {
+      const statuses = await Promise.all(
+        results.map((each: { pipelineExecutionId: string }) => project.status(each.pipelineExecutionId)),
+      );
+      return statuses.every((status) => status === 'FAILED');
+    });
+    assert.equal(await lasting.interrupt(start), 0);
+    assert.deepEqual(lasting.processes(), []);
+  });
+});

@@ -1,0 +1,166 @@
+/** What never ends, or never begins: bounded, with a message that says what to do. */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { ApiClient } from './harness/client.ts';
+import { Installation } from './harness/installation.ts';
+import { endlessSql, Project, pipelineFile, sqlScript, steps } from './harness/project.ts';
+import { until } from './harness/waiting.ts';
+
+const runTimeLimitSeconds = 4;
+
+const text = {
+  metadata: { type: 'TEXT', description: '', scope: 'COPIED', visibility: 'PUBLIC' },
+  defaultValue: '',
+};
+
+function expression(source: string): string {
+  return pipelineFile(
+    'orchestration',
+    {
+      Start: { type: 'start', transitions: { unconditional: ['Compute'] } },
+      Compute: { type: 'update-scalar', parameters: { scalarsToUpdate: [['x', source]] } },
+    },
+    { x: text },
+  );
+}
+
+/** Each level names the one before nine times: 9^9 values in a file of some hundred bytes. */
+function yamlBomb(): string {
+  const levels = [...'abcdefghi'].map((name, index, all) =>
+    index === 0
+      ? `${name}: &${name} [x, x, x, x, x, x, x, x, x]`
+      : `${name}: &${name} [${Array(9)
+          .fill(`*${all[index - 1]}`)
+          .join(', ')}]`,
+  );
+  return `type: orchestration\nversion: "1.0"\npipeline: {components: {}}\n${levels.join('\n')}\n`;
+}
+
+const files = {
+  'expression.orch.yaml': expression('${(() => { for (;;) {} })()}'),
+  'memory.orch.yaml': expression('${new Array(1e8).fill(0).length}'),
+  'regexp.orch.yaml': expression('${/^(a+)+$/.test("a".repeat(40) + "b")}'),
+  'builtin.orch.yaml': expression("${(() => { const s = 'x'.repeat(1e7); for (;;) s.indexOf('y') })()}"),
+  'endless.orch.yaml': sqlScript(endlessSql),
+  'itself.orch.yaml': steps(['Again', 'run-orchestration', { orchestrationJob: 'itself' }]),
+  'no asset.orch.yaml': steps([
+    'Load',
+    'file-load',
+    { source: 'data/missing.csv', fileType: 'CSV', targetTable: 't' },
+  ]),
+  'no pipeline.orch.yaml': steps([
+    'Call',
+    'run-transformation',
+    { transformationJob: 'Lost/transformation' },
+  ]),
+  'huge table.orch.yaml': sqlScript('create table huge as select range, random() r from range(100000000000)'),
+  'bomb.orch.yaml': yamlBomb(),
+};
+
+describe('what never ends', { timeout: 180_000 }, () => {
+  let headgate: Installation;
+  let client: ApiClient;
+  let project: Project;
+  let ignored: { name: string; reason: string }[];
+  before(async () => {
+    headgate = await Installation.create({
+      environment: {
+        HEADGATE_AGENT_RUN_TIME_LIMIT_SECONDS: String(runTimeLimitSeconds),
+        HEADGATE_AGENT_WAREHOUSE_TEMP_MB: '64',
+        HEADGATE_AGENT_WAREHOUSE_MEMORY_MB: '256',
+      },
+    });
+    await headgate.start('node');
+    client = headgate.client();
+    project = await Project.create(client);
+    ({ ignoredResources: ignored } = await project.publish(files));
+  });
+  after(() => headgate.remove());
+
+  /** The messages of the execution and of its steps. */
+  async function failure(pipelineName: string): Promise<string> {
+    const startedAt = performance.now();
+    const run = await project.run(pipelineName, 'dev', 30);
+    const seconds = (performance.now() - startedAt) / 1_000;
+    assert.equal(run.status, 'FAILED');
+    assert.ok(seconds < runTimeLimitSeconds + 6, `${seconds} s`);
+    const messages = (await project.steps(run.pipelineExecutionId)).map((step) => step.result.message);
+    for (const step of await project.steps(run.pipelineExecutionId))
+      assert.notEqual(step.result.status, 'RUNNING');
+    return [run.message, ...messages].join('\n');
+  }
+
+  it('an expression: its own bound ends it', async () => {
+    assert.match(await failure('expression'), /expression.*(1000 ms|1 s|longer)/i);
+  });
+
+  it('an expression that wants all memory', async () => {
+    assert.match(await failure('memory'), /expression.*memory/i);
+  });
+
+  it('a regular expression that backtracks', async () => {
+    assert.match(await failure('regexp'), /expression/i);
+  });
+
+  it('an expression that is slow inside one of the language’s own functions', async () => {
+    assert.match(await failure('builtin'), /expression|time limit of 4 s/i);
+  });
+
+  it('a script: the run’s time limit ends it, and its step', async () => {
+    assert.match(await failure('endless'), /time limit of 4 s/);
+  });
+
+  it('a table that fills the disk', async () => {
+    assert.match(await failure('huge table'), /time limit|disk|memory|size|space/i);
+  });
+
+  it('a pipeline that calls itself: named', async () => {
+    assert.match(await failure('itself'), /itself/);
+  });
+
+  it('a file that is missing: named, with where it was looked for', async () => {
+    assert.match(await failure('no asset'), /data\/missing\.csv/);
+  });
+
+  it('a pipeline that is missing: named', async () => {
+    assert.match(await failure('no pipeline'), /Lost\/transformation/);
+    const refused = await client.call('POST', `${project.path}/pipeline-executions`, {
+      body: { pipelineName: 'Lost', environmentName: 'dev' },
+    });
+    assert.deepEqual([refused.status, refused.body.code], [404, 'pipeline-not-found']);
+    assert.match(refused.body.detail, /"?Lost/);
+  });
+
+  it('a YAML bomb is ignored at the upload, with the reason', () => {
+    assert.deepEqual(
+      ignored.map(({ name }) => name),
+      ['bomb.orch.yaml'],
+    );
+    assert.match(ignored[0]?.reason ?? '', /line \d+.*alias|alias.*line \d+/is);
+  });
+
+  it('and the agent and the server are as they were: the next run is a SUCCESS', async () => {
+    await project.publish({ 'short.orch.yaml': sqlScript('select 1') }, 'dev', '2');
+    const run = await project.run('short');
+    assert.equal(run.status, 'SUCCESS', run.message);
+    await until('the end of all runs', 10, () => headgate.processes('run').length === 0);
+  });
+});
+
+describe('a run that the server bounds', { timeout: 60_000 }, () => {
+  let headgate: Installation;
+  before(async () => {
+    headgate = await Installation.create({ environment: { HEADGATE_RUN_LIMIT_SECONDS: '2' } });
+    await headgate.start('node');
+  });
+  after(() => headgate.remove());
+
+  it('ends by the smaller of the two limits', async () => {
+    const project = await Project.create(headgate.client());
+    await project.publish({ 'endless.orch.yaml': sqlScript(endlessSql) });
+    const run = await project.run('endless', 'dev', 15);
+    assert.equal(run.status, 'FAILED');
+    assert.match(run.message ?? '', /2 s/);
+  });
+});

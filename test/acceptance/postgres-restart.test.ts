@@ -1,0 +1,98 @@
+/** PostgreSQL is restarted under load: requests fail with 503 and recover by themselves. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Answer, type ApiClient, ConnectionLost } from './harness/client.ts';
+import { Installation } from './harness/installation.ts';
+import { signal } from './harness/processes.ts';
+import { Project, sqlScript } from './harness/project.ts';
+import { until } from './harness/waiting.ts';
+
+const clients = 12;
+const recoverySeconds = 15;
+
+describe('a restart of PostgreSQL under load', { timeout: 120_000 }, () => {
+  let headgate: Installation;
+  let client: ApiClient;
+  let project: Project;
+  before(async () => {
+    headgate = await Installation.create();
+    await headgate.start('node');
+    client = headgate.client();
+    project = await Project.create(client);
+    await project.publish({ 'short.orch.yaml': sqlScript('select 1') });
+  });
+  after(() => headgate.remove());
+
+  /** One request of each kind in turn: reads, writes, tokens, what needs no database. */
+  function request(round: string, worker: number, number: number): Promise<Answer> {
+    const name = `${round}_${worker}_${number}`;
+    switch (number % 5) {
+      case 0:
+        return client.call('GET', `${project.path}/variables`);
+      case 1:
+        return client.call('POST', `${project.path}/variables`, {
+          body: { name, type: 'TEXT', behaviour: 'SHARED' },
+        });
+      case 2:
+        return client.call('GET', '/v1/pipeline-executions');
+      case 3:
+        return client.call('POST', `${project.path}/variables/${name}/environment-overrides`, {
+          body: { environmentName: 'dev', value: 'x' },
+        });
+      default:
+        // Its first request asks for a token.
+        return headgate.client().call('GET', '/v1/agents');
+    }
+  }
+
+  const expected = (answer: Answer, number: number): boolean =>
+    answer.status < 300 || (number % 5 === 3 && answer.body.code === 'variable-not-found');
+
+  for (const how of ['SIGINT', 'SIGKILL'] as const) {
+    it(`by ${how}: 503 with a problem, never another failure, then as before`, async () => {
+      const surprises = new Set<string>();
+      const counts = { good: 0, unavailable: 0, goodAfterwards: 0 };
+      let restarted = false;
+      const stopping = new AbortController();
+      const load = Array.from({ length: clients }, async (_, worker) => {
+        for (let number = 0; !stopping.signal.aborted; number++) {
+          try {
+            const answer = await request(how, worker, number);
+            if (expected(answer, number)) {
+              counts.good++;
+              if (restarted) counts.goodAfterwards++;
+            } else if (answer.status === 503 && answer.body.code === 'database-unavailable') {
+              counts.unavailable++;
+              assert.match(answer.headers.get('content-type') ?? '', /^application\/problem\+json/);
+              assert.ok(answer.headers.get('retry-after'));
+              await delay(10);
+            } else surprises.add(`${number % 5}: ${answer.status} ${JSON.stringify(answer.body)}`);
+          } catch (failure) {
+            // A token that was refused with 503.
+            if (!(failure instanceof ConnectionLost && /503/.test(failure.message)))
+              surprises.add(String(failure));
+          }
+        }
+      });
+      try {
+        await until('some load', 10, () => counts.good > 50);
+        const before = await headgate.process('postmaster');
+        signal(before.pid, how);
+        await until('another postmaster', recoverySeconds, () =>
+          headgate.processes('postmaster').some(({ pid }) => pid !== before.pid),
+        );
+        await until('it is ready again', recoverySeconds, () => headgate.isReady());
+        restarted = true;
+        await until('requests succeed again', 5, () => counts.goodAfterwards > 50);
+      } finally {
+        stopping.abort();
+        await Promise.allSettled(load);
+      }
+      assert.deepEqual([...surprises], []);
+      assert.ok(counts.unavailable > 0, 'no request met the restart');
+      const run = await project.run('short');
+      assert.equal(run.status, 'SUCCESS', run.message);
+    });
+  }
+});

@@ -1,0 +1,100 @@
+/** After all that people do with it, no secret is in what was printed or kept. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { Installation } from './harness/installation.ts';
+import { Project, sqlScript } from './harness/project.ts';
+import { filesHolding } from './harness/secrets.ts';
+
+const databasePassword = 'password-of-the-database-7c1e';
+
+describe('secrets', { timeout: 120_000 }, () => {
+  let headgate: Installation;
+  let secrets: string[];
+  before(async () => {
+    headgate = await Installation.create({
+      environment: {
+        HEADGATE_LOG_LEVEL: 'trace',
+        HEADGATE_AGENT_LOG_LEVEL: 'debug',
+        PGPASSWORD: databasePassword,
+      },
+    });
+    const start = await headgate.start('node');
+    const client = headgate.client();
+    const project = await Project.create(client);
+    await project.publish({
+      'main.orch.yaml': sqlScript('select 1'),
+      'bad.orch.yaml': sqlScript('selekt 1'),
+    });
+    await project.run('main');
+    await project.run('bad');
+    // Refused in every way: a wrong secret, a secret in the address, a body that is no JSON.
+    const wrong = 'a-wrong-secret-that-somebody-typed';
+    await headgate
+      .client(headgate.clientId, wrong)
+      .call('GET', '/v1/projects')
+      .catch(() => undefined);
+    await client.call('GET', `/v1/projects?client_secret=${headgate.clientSecret}`);
+    await fetch(`${headgate.url}/nowhere/${headgate.clientSecret}`);
+    await fetch(`${headgate.url}/dpc/v1/projects`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${client.tokens[0]}`, 'content-type': 'application/json' },
+      body: `{"name": "${headgate.clientSecret}`,
+    });
+    const { output } = await headgate.run('run', 'account', '--', 'Other');
+    const [, otherSecret = ''] = /client secret +(\S+)/.exec(output) ?? [];
+    assert.notEqual(otherSecret, '');
+    headgate.output = headgate.output.replace(otherSecret, '');
+    // The agent gets a secret of its own and tokens; both are in nobody's output either.
+    const agent = await headgate.process('agent');
+    const environ = readFileSync(`/proc/${agent.pid}/environ`, 'utf8');
+    const [, agentSecret = ''] = /HEADGATE_AGENT_CLIENT_SECRET=([^\0]+)/.exec(environ) ?? [];
+    const masterKey = readFileSync(join(headgate.dataDirectory, 'master-key'), 'utf8').trim();
+    secrets = [
+      headgate.clientSecret,
+      wrong,
+      otherSecret,
+      agentSecret,
+      masterKey,
+      databasePassword,
+      ...client.tokens,
+    ];
+    await headgate.interrupt(start);
+  });
+  after(() => headgate.remove());
+
+  it('are not in what was printed, at the finest log level', () => {
+    for (const secret of secrets) {
+      assert.ok(secret.length >= 24, 'there is such a secret');
+      assert.equal(headgate.output.includes(secret), false, secret);
+    }
+    // The three parts of a signed token, whoever's it is.
+    assert.doesNotMatch(headgate.output, /eyJ[\w-]+\.eyJ[\w-]+\.[\w-]{20,}/);
+  });
+
+  it('are not in what is kept: database, log of PostgreSQL, artifacts, the agent’s folder', () => {
+    const found = filesHolding(secrets, headgate.keptFolders());
+    assert.deepEqual(
+      found.map((file) => basename(file)),
+      ['master-key'],
+    );
+  });
+
+  it('are not in the environment of what runs for tenants', async () => {
+    const start = await headgate.start('node');
+    const client = headgate.client();
+    const project = await Project.create(client);
+    await project.publish({ 'main.orch.yaml': sqlScript('select count(*) from range(1000000000000)') });
+    const id = await project.start('main');
+    await project.stepRunning(id, 'Script');
+    const children = headgate.processes('run', 'warehouse', 'postmaster', 'supervisor');
+    assert.ok(children.length >= 4);
+    for (const { pid, kind } of children) {
+      const environ = readFileSync(`/proc/${pid}/environ`, 'utf8');
+      assert.doesNotMatch(environ, /SECRET|PASSWORD|MASTER_KEY/, kind);
+    }
+    await project.cancel(id, true);
+    await headgate.interrupt(start);
+  });
+});
