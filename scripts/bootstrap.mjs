@@ -37,10 +37,11 @@ async function main([command = '', ...args]) {
   if (entry === undefined) {
     throw new Error(`There is no command '${command}'. There are: ${Object.keys(entries).join(', ')}.`);
   }
-  // Looked up before anything slow: npm may be killed while this installs.
+  // Before anything slow: a signal, or the end of npm, may come while this installs.
+  const signals = forwardSignals();
   const npm = npmAbove();
   const { node } = await installation(checkout);
-  run(node, join(checkout, entry), args, npm);
+  signals.to(run(node, join(checkout, entry), args, npm));
 }
 
 /**
@@ -48,6 +49,7 @@ async function main([command = '', ...args]) {
  * @param {string} entry
  * @param {string[]} args
  * @param {{ pid: number, identity: string } | undefined} npm
+ * @returns {import('node:child_process').ChildProcess}
  */
 function run(node, entry, args, npm) {
   // In a group of its own, so that Ctrl-C reaches it once: from here.
@@ -60,7 +62,6 @@ function run(node, entry, args, npm) {
   child.on('exit', (code, signal) => {
     process.exit(code ?? 128 + (signal ? constants.signals[signal] : 0));
   });
-  forwardSignals(child);
   if (npm) {
     const watch = setInterval(() => {
       if (processIdentity(npm.pid) === npm.identity) return;
@@ -68,19 +69,29 @@ function run(node, entry, args, npm) {
       child.kill('SIGTERM');
     }, PARENT_WATCH_MS);
   }
+  return child;
 }
 
-/** @param {import('node:child_process').ChildProcess} child */
-function forwardSignals(child) {
+/** A signal ends this process as long as there is no child. Listened to before there is one, or the one that comes in between leaves a child alone. */
+function forwardSignals() {
+  /** @type {import('node:child_process').ChildProcess | undefined} */
+  let child;
   let last = -Infinity;
   for (const signal of FORWARDED) {
     process.on(signal, () => {
+      if (!child) process.exit(128 + constants.signals[signal]);
       const now = performance.now();
       if (now - last < SAME_SIGNAL_MS) return;
       last = now;
       child.kill(signal);
     });
   }
+  return {
+    /** @param {import('node:child_process').ChildProcess} started */
+    to(started) {
+      child = started;
+    },
+  };
 }
 
 /** npm's own variables describe npm's run, not ours; what it put on the path hides the user's programs. */
