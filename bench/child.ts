@@ -19,6 +19,8 @@ export async function startChild(
 ): Promise<Child & { first: unknown }> {
   const child = fork(fileURLToPath(module), [], {
     env: { ...process.env, ...settings },
+    // Not the preload that ties this process to what started it: its channel is not the child's.
+    execArgv: [],
     serialization: 'advanced',
   });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));

@@ -11,7 +11,7 @@ import type { Work, WorkSettings } from './work.ts';
 
 const connections = 16;
 /** As many as the server has by default. */
-const databaseConnections = 20;
+const databaseConnections = 10;
 
 export const pageOfVariables: Work = async (settings) => {
   const ratios = await againstBare(settings, ({ server, barePort, barePid, projectId }) => [

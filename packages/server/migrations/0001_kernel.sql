@@ -5,6 +5,9 @@
 --   actor      who acts: a credential (a program or person) or an agent
 --   standing   what an actor is to a project: see rights()
 --   work       something that an agent is to do, held by a lease with an epoch
+--
+-- The words of a column that requests write all the time are an enum type, not a CHECK, whose text PostgreSQL would read anew for each
+-- statement (docs/adr/0012).
 
 create table account (
   account_id uuid not null,
@@ -115,7 +118,8 @@ create table project_counter (
   constraint project_counter_of_project foreign key (account_id, project_id) references project on delete cascade
 ) with (fillfactor = 50);
 
--- What happened. It outlives what it is about: no foreign key but to the account.
+-- What happened. It outlives what it is about, so it has no foreign keys; that to the account, which is never deleted, would lock the
+-- account's row for every write (docs/adr/0012).
 create table event (
   account_id uuid not null,
   occurred_at timestamptz not null,
@@ -131,8 +135,7 @@ create table event (
   subject_name text,
   state_before jsonb,
   state_after jsonb,
-  constraint event_key primary key (account_id, occurred_at, event_id),
-  constraint event_of_account foreign key (account_id) references account on delete cascade
+  constraint event_key primary key (account_id, occurred_at, event_id)
 );
 
 -- The committed answer to a POST that carried an Idempotency-Key; digests are keyed, so the table tells nothing about requests.
@@ -150,19 +153,24 @@ create table idempotency_record (
 -- Serves: the removal of expired records. They come in the order of their expiry: block ranges say enough, and cost a write nothing.
 create index idempotency_record_by_expiry on idempotency_record using brin (expires_at);
 
+create type work_state as enum ('queued', 'held', 'silent', 'ended');
+create type work_command as enum ('cancel', 'force-cancel');
+
 create table work (
   account_id uuid not null,
   work_id uuid not null,
   project_id uuid not null,
   agent_id uuid not null,
   kind text not null,
-  state text not null,
+  -- What it is about, as its events name it: a pipeline.
+  name text not null,
+  state work_state not null,
   epoch integer not null default 0,
   instance_id uuid,
   report_sequence integer not null default 0,
   lease_expires_at timestamptz,
   silent_since timestamptz,
-  command text,
+  command work_command,
   command_bound timestamptz,
   run_bound timestamptz,
   created_at timestamptz not null,
@@ -170,15 +178,14 @@ create table work (
   ended_at timestamptz,
   constraint work_key primary key (account_id, work_id),
   constraint work_in_project foreign key (account_id, project_id) references project on delete cascade,
-  constraint work_for_agent foreign key (account_id, agent_id) references agent (account_id, agent_id) on delete cascade,
-  constraint work_state_known check (state in ('queued', 'held', 'silent', 'ended')),
-  constraint work_command_known check (command in ('cancel', 'force-cancel'))
+  constraint work_for_agent foreign key (account_id, agent_id) references agent (account_id, agent_id) on delete cascade
 ) with (fillfactor = 70);
 
 -- Serves: an agent's claim, oldest first.
 create index work_queued on work (account_id, agent_id, created_at, work_id) where state = 'queued';
--- Serves: the sweep for leases that ran out, graces and bounds that passed; what is under way is little.
-create index work_under_way on work (lease_expires_at) where state in ('held', 'silent');
+-- Serves: the sweep for leases that ran out, graces and bounds that passed. What is under way is little; with the lease in it, each sign
+-- of life would be an update of all indices.
+create index work_under_way on work (account_id, work_id) where state in ('held', 'silent');
 -- Serves: the commands for an agent.
 create index work_commanded on work (account_id, agent_id) where command is not null and state in ('held', 'silent');
 -- Serves: the removal of ended work.
@@ -219,32 +226,9 @@ language sql stable as $$
     and actor.revoked_at is null and (actor.expires_at is null or actor.expires_at > at)
 $$;
 
--- The first statement of every write: refuses it by an error, so that what is already queued behind it in the pipeline does nothing.
--- The project may still be deleted before the commit: the foreign keys of what is written, or its row locks, order the two.
--- Errors: HG401 inactive, HG404 unknown project, HG403 forbidden, HG409 the key is in use, HG200 the key has an answer to be replayed.
-create function enter_write(
-  for_account uuid, for_credential uuid, in_project uuid, in_environment text,
-  account_roles text[], project_roles text[], environment_roles text[], at timestamptz, key bytea
-) returns text
-language plpgsql as $$
-declare
-  found_standing text;
-  found_role text;
+-- Ends a transaction with the SQLSTATE, so that what is already queued behind in the pipeline does nothing.
+create function refuse(sqlstate_told text) returns text
+language plpgsql volatile as $$
 begin
-  select r.standing, r.account_role into found_standing, found_role
-  from rights(for_account, for_credential, in_project, in_environment, account_roles, project_roles, environment_roles, at) r;
-  if found_standing <> 'permitted' then
-    raise exception using
-      errcode = case found_standing when 'inactive' then 'HG401' when 'unknown' then 'HG404' else 'HG403' end,
-      message = found_standing;
-  end if;
-  if key is not null then
-    if not pg_try_advisory_xact_lock(hashtextextended(encode(key, 'hex'), 0)) then
-      raise exception using errcode = 'HG409', message = 'idempotency key in use';
-    end if;
-    if exists (select from idempotency_record i where i.account_id = for_account and i.key_digest = key and i.expires_at > at) then
-      raise exception using errcode = 'HG200', message = 'idempotency key has an answer';
-    end if;
-  end if;
-  return found_role;
+  raise exception using errcode = sqlstate_told, message = 'refused';
 end $$;

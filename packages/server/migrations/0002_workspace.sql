@@ -1,10 +1,13 @@
+create type variable_type as enum ('TEXT', 'NUMBER', 'GRID');
+create type variable_behaviour as enum ('SHARED', 'COPIED');
+
 create table variable (
   account_id uuid not null,
   project_id uuid not null,
   name text collate "C" not null,
   variable_id uuid not null,
-  type text not null,
-  behaviour text not null,
+  type variable_type not null,
+  behaviour variable_behaviour not null,
   description text,
   value jsonb,
   supports_double_resolution boolean not null,
@@ -12,9 +15,7 @@ create table variable (
   created_at timestamptz not null,
   -- The key is also the order of the list.
   constraint variable_name_taken primary key (account_id, project_id, name),
-  constraint variable_of_project foreign key (account_id, project_id) references project on delete cascade,
-  constraint variable_type_known check (type in ('TEXT', 'NUMBER', 'GRID')),
-  constraint variable_behaviour_known check (behaviour in ('SHARED', 'COPIED'))
+  constraint variable_of_project foreign key (account_id, project_id) references project on delete cascade
 );
 
 create table variable_override (

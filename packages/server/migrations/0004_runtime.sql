@@ -1,3 +1,6 @@
+create type execution_status as enum
+  ('RUNNING', 'SUCCESS', 'FAILED', 'CANCELLING', 'CANCELLED', 'FORBIDDEN', 'SKIPPED', 'UNKNOWN');
+
 create table pipeline_execution (
   account_id uuid not null,
   execution_id uuid not null,
@@ -8,9 +11,11 @@ create table pipeline_execution (
   version_name text not null,
   manifest_digest text not null,
   agent_id uuid not null,
-  status text not null,
+  status execution_status not null,
   trigger text not null,
   execution_tag text,
+  -- The tag while the execution runs. A column, because a predicate over finished_at would make every end an update of all indices.
+  running_tag text,
   scalar_variables jsonb not null,
   grid_variables jsonb not null,
   user_name text,
@@ -19,17 +24,15 @@ create table pipeline_execution (
   finished_at timestamptz,
   -- Its order is the time of the start: execution ids are UUIDs of version 7.
   constraint pipeline_execution_key primary key (account_id, execution_id),
-  constraint pipeline_execution_in_project foreign key (account_id, project_id) references project on delete cascade,
-  constraint pipeline_execution_status_known check (
-    status in ('RUNNING', 'SUCCESS', 'FAILED', 'CANCELLING', 'CANCELLED', 'FORBIDDEN', 'SKIPPED', 'UNKNOWN'))
+  constraint pipeline_execution_in_project foreign key (account_id, project_id) references project on delete cascade
 ) with (fillfactor = 70);
 
 -- Serves: the executions of one project, newest first.
 create index pipeline_execution_by_project on pipeline_execution (account_id, project_id, execution_id);
 -- Keeps: an execution tag runs once at a time in an environment.
 create unique index pipeline_execution_tag_running
-  on pipeline_execution (account_id, project_id, environment_name, execution_tag)
-  where execution_tag is not null and finished_at is null;
+  on pipeline_execution (account_id, project_id, environment_name, running_tag)
+  where running_tag is not null;
 
 create table execution_step (
   account_id uuid not null,

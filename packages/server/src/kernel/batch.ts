@@ -24,7 +24,7 @@ interface Columns {
 interface Connection {
   stream: { cork?(): void; uncork?(): void };
   parsedStatements: Record<string, string | undefined>;
-  parse(query: { name: string; text: string }): void;
+  parse(query: { name: string; text: string; types: readonly number[] }): void;
   bind(config: {
     statement: string;
     values: readonly unknown[];
@@ -44,9 +44,12 @@ export interface Sent {
 const columnsOf = new WeakMap<Statement<unknown>, Columns>();
 const noColumns: Columns = { names: [], parsers: [] };
 
+const nothing: readonly Sent[] = [];
+const toNobody = () => undefined;
+
 export class Batch {
-  readonly #items: readonly Sent[];
-  readonly #done: (failure: Error | undefined) => void;
+  #items: readonly Sent[];
+  #done: (failure: Error | undefined) => void;
   #at = 0;
   #columns: Columns | undefined;
   #settled = false;
@@ -132,7 +135,11 @@ export class Batch {
   #settle(failure: Error | undefined): void {
     if (this.#settled) return;
     this.#settled = true;
-    this.#done(failure);
+    const done = this.#done;
+    // V8 keeps batches for a while after their end, each with the next; with their rows they made collecting a third of all work.
+    this.#items = nothing;
+    this.#done = toNobody;
+    done(failure);
   }
 }
 

@@ -13,10 +13,13 @@ test('every statement of the server prepares on the migrated database', async ()
   await client.connect();
   try {
     let prepared = 0;
-    for (const { name, text } of allStatements()) {
+    const nameOf = async (oid: number) =>
+      (await client.query<{ name: string }>('select format_type($1, null) as name', [oid])).rows[0]?.name;
+    for (const { name, text, types } of allStatements()) {
       // PREPARE takes no utility command.
       if (/^\s*lock /i.test(text)) continue;
-      await client.query(`prepare "check ${name}" as ${text}`).catch((failure: Error) => {
+      const typed = types.length === 0 ? '' : `(${(await Promise.all(types.map(nameOf))).join(', ')})`;
+      await client.query(`prepare "check ${name}" ${typed} as ${text}`).catch((failure: Error) => {
         assert.fail(`${failure.message}: ${text}`);
       });
       prepared += 1;

@@ -3,7 +3,7 @@
  *
  * Terminology
  *   statement     SQL with numbered parameters, written once, named by a digest of its text and prepared once a connection
- *   read          one statement outside a transaction
+ *   read          one statement outside a transaction, or two in one trip
  *   transaction   statements on one connection, gathered until something waits: then all go in one trip, in order; what waits for nothing
  *                 goes with the commit (docs/adr/0003). After a failure the rest of a trip does nothing and the commit is a rollback.
  */
@@ -55,9 +55,9 @@ export interface Transaction {
 }
 
 // Of the protocol, not of the schema: they are not among allStatements().
-const begin: Statement<never> = { name: 'begin', text: 'begin' };
-const commit: Statement<never> = { name: 'commit', text: 'commit' };
-const rollback: Statement<never> = { name: 'rollback', text: 'rollback' };
+const [begin, commit, rollback] = ['begin', 'commit', 'rollback'].map(
+  (word): Statement<never> => ({ name: word, text: word, types: [], parameterCount: 0 }),
+) as [Statement<never>, Statement<never>, Statement<never>];
 
 class PipelinedTransaction implements Transaction {
   readonly #client: pg.PoolClient;
@@ -182,6 +182,11 @@ pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 
 export interface Database {
   read: Read;
+  /** Two reads in one trip. */
+  readBoth<One, Other>(
+    one: readonly [Statement<One>, readonly Parameter[]],
+    other: readonly [Statement<Other>, readonly Parameter[]],
+  ): Promise<[One[], Other[]]>;
   /**
    * Runs `work` in one transaction and commits it. What `work` has sent when it returns goes out together with the commit.
    * A failure of any statement, or of `work`, rolls everything back and is thrown; effects of `afterCommit` then never run.
@@ -213,19 +218,34 @@ export function openDatabase(options: DatabaseOptions): Database {
   // A connection that breaks while in use tells it to who uses it; without a listener it would end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
 
-  function read<Row>(query: Statement<Row>, parameters: readonly Parameter[]): Promise<Row[]> {
+  function inOneTrip(items: readonly Sent[]): Promise<void> {
     return new Promise((resolve, reject) => {
       pool.connect((refused, client) => {
         if (client === undefined) return reject(refused);
-        const sent: Sent = { statement: query, parameters, rows: [] };
-        const batch = new Batch([sent], (failure) => {
+        const batch = new Batch(items, (failure) => {
           client.release(failure === undefined || isDatabaseError(failure) ? undefined : failure);
-          if (failure === undefined) resolve(sent.rows as Row[]);
+          if (failure === undefined) resolve();
           else reject(failure);
         });
         client.query(batch as never);
       });
     });
+  }
+
+  async function read<Row>(query: Statement<Row>, parameters: readonly Parameter[]): Promise<Row[]> {
+    const sent: Sent = { statement: query, parameters, rows: [] };
+    await inOneTrip([sent]);
+    return sent.rows as Row[];
+  }
+
+  async function readBoth<One, Other>(
+    [one, ofOne]: readonly [Statement<One>, readonly Parameter[]],
+    [other, ofOther]: readonly [Statement<Other>, readonly Parameter[]],
+  ): Promise<[One[], Other[]]> {
+    const first: Sent = { statement: one, parameters: ofOne, rows: [] };
+    const second: Sent = { statement: other, parameters: ofOther, rows: [] };
+    await inOneTrip([first, second]);
+    return [first.rows as One[], second.rows as Other[]];
   }
 
   async function transaction<Result>(work: (tx: Transaction) => Promise<Result> | Result): Promise<Result> {
@@ -250,6 +270,7 @@ export function openDatabase(options: DatabaseOptions): Database {
 
   return {
     read,
+    readBoth,
     transaction,
     listen: (channel, onMessage) => listen(options, channel, onMessage),
     close: () => pool.end(),

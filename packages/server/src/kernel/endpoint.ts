@@ -3,7 +3,7 @@
  *
  *   bearer → validation → rights, then
  *   a read     one guarded statement (guarded-read.ts)
- *   a write    one transaction: enter_write (rights, idempotency), the handler's statements, its events, the stored answer, commit
+ *   a write    one transaction: its entry (rights, idempotency), the handler's statements, its events, the stored answer, commit
  *   long       the handler opens its transactions itself, for what must not hold one: a streamed upload, a wait
  */
 import {
@@ -31,6 +31,8 @@ import type { Guarded, GuardedPage } from './guarded-read.ts';
 import {
   type IdempotencyKey,
   idempotencyKey,
+  isKeyTaken,
+  removeExpiredAnswer,
   replay,
   type StoredAnswer,
   storeAnswer,
@@ -72,7 +74,7 @@ export interface ReadCall<Op extends Operation> extends Call<Op> {
   /** Runs a guarded statement; `parameters` are its own, from $9 on. Throws when the caller may not. */
   rows<Row>(query: Statement<Guarded<Row>>, parameters: readonly Parameter[]): Promise<Row[]>;
   page<Row, Total>(
-    query: Statement<GuardedPage<Row, Total>>,
+    query: GuardedPage<Row, Total>,
     parameters: readonly Parameter[],
   ): Promise<{ rows: Row[]; total: Total }>;
 }
@@ -109,9 +111,21 @@ export interface Endpoints {
   long<Op extends Operation>(operation: Op, handler: (call: LongCall<Op>) => Promise<Answered>): void;
 }
 
-const enterWrite = statement<{ enter_write: string }>(
-  'select enter_write($1, $2, $3, $4, $5, $6, $7, $8, $9)',
-);
+/**
+ * The first statement of every write: refuses it by an error, so that what is already queued behind it does nothing. The project may
+ * still be deleted before the commit: the foreign keys of what is written, or its row locks, order the two; and a request under the
+ * same key may commit in this very moment: then the key of its record is taken.
+ */
+const enterWrite = statement(`
+  select case
+    when standing = 'inactive' then refuse('HG401')
+    when standing = 'unknown' then refuse('HG404')
+    when standing <> 'permitted' then refuse('HG403')
+    when $9::bytea is null then null
+    when not pg_try_advisory_xact_lock(hashtextextended(encode($9, 'hex'), 0)) then refuse('HG409')
+    when exists (select from idempotency_record where account_id = $1 and key_digest = $9 and expires_at > $8) then refuse('HG200')
+  end as refused
+  from rights($1, $2, $3, $4, $5, $6, $7, $8)`);
 
 const jsonType = 'application/json; charset=utf-8';
 const surfacePrefix: Record<Surface, string> = { dpc: '/dpc', agent: '' };
@@ -184,7 +198,7 @@ function permissionOf(operation: Operation) {
   return operation.permission;
 }
 
-/** The first eight parameters of every guarded statement, and of enter_write. */
+/** The first eight parameters of every guarded statement, and of the entry of a write. */
 function guardParameters<Op extends Operation>({ operation, call, roles }: Guard<Op>): Parameter[] {
   return [
     call.scope.accountId,
@@ -229,27 +243,28 @@ function refusal<Op extends Operation>(
 }
 
 function readCall<Op extends Operation>(guard: Guard<Op>): ReadCall<Op> {
-  const { read } = guard.services.database;
-  async function guarded<Row extends { standing: Standing }>(
-    query: Statement<Row>,
-    parameters: readonly Parameter[],
-  ) {
-    const rows = await read(query, [...guardParameters(guard), ...parameters]);
-    const refused = refusal(rows[0]?.standing ?? 'inactive', guard);
+  const { database } = guard.services;
+  function permitted<Head extends { standing: Standing }>(rows: readonly Head[]): Head {
+    const [head] = rows;
+    if (head === undefined) throw new Error('rights() answers one row.');
+    const refused = refusal(head.standing, guard);
     if (refused !== undefined) throw refused;
-    return rows;
+    return head;
   }
   return {
     ...guard.call,
     async rows(query, parameters) {
-      const rows = await guarded(query, parameters);
+      const rows = await database.read(query, [...guardParameters(guard), ...parameters]);
+      permitted(rows);
       return rows.filter((row) => row.found === true);
     },
     async page(query, parameters) {
-      const rows = await guarded(query, parameters);
-      const [first] = rows;
-      if (first === undefined) throw new Error('A guarded page answers one row at least.');
-      return { rows: rows.filter((row) => row.found === true), total: first.total };
+      const all = [...guardParameters(guard), ...parameters];
+      const [heads, rows] = await database.readBoth(
+        [query.head, all.slice(0, query.head.parameterCount)],
+        [query.rows, all.slice(0, query.rows.parameterCount)],
+      );
+      return { rows, total: permitted(heads).total };
     },
   };
 }
@@ -262,44 +277,63 @@ function longCall<Op extends Operation>(guard: Guard<Op>): LongCall<Op> {
   };
 }
 
-/** One write: everything that it sends commits together, or nothing does. */
+/** One write under its key. What fails after the rights were found good may be a request whose answer is there already, or just now. */
 async function write<Op extends Operation>(
   guard: Guard<Op>,
   key: IdempotencyKey | undefined,
   work: (tx: Transaction) => Promise<Outcome<Op>> | Outcome<Op>,
 ): Promise<StoredAnswer> {
-  const { services, operation, call, request } = guard;
+  const { read } = guard.services.database;
+  const { accountId } = guard.call.scope;
   try {
-    return await services.database.transaction(async (tx) => {
-      tx.send(enterWrite, [...guardParameters(guard), key?.key ?? null]);
-      const outcome = await work(tx);
-      const source = { ...call.scope, actorKind: 'credential' as const, requestId: request.id };
-      recordEvents(tx, source, outcome.events, call.now, services.newId);
-      const location =
-        outcome.location === undefined
-          ? undefined
-          : services.tokens.issuer + surfacePrefix.dpc + outcome.location;
-      const answer = rendered(operation, outcome, location === undefined ? {} : { location });
-      if (key !== undefined) {
-        const sealer = operation.answerHoldsSecret ? services.sealer : undefined;
-        storeAnswer(tx, call.scope.accountId, key, answer, { now: call.now, sealer });
-      }
-      return answer;
-    });
+    return await attempt(guard, key, work);
   } catch (failure) {
-    if (key !== undefined && isDatabaseError(failure) && failure.code === 'HG200') {
-      const answer = await replay(
-        { read: services.database.read, sealer: services.sealer },
-        call.scope.accountId,
-        key,
-      );
+    if (key === undefined || isRefusal(failure) || isUnavailable(failure))
+      throw inWordsOfTheCaller(failure, guard);
+    const now = guard.call.now;
+    const answer = await replay({ read, sealer: guard.services.sealer }, accountId, key, now);
+    if (answer !== undefined)
       return { ...answer, headers: { ...answer.headers, 'idempotency-replayed': 'true' } };
-    }
-    throw inWordsOfTheCaller(failure, guard);
+    if (!isKeyTaken(failure)) throw inWordsOfTheCaller(failure, guard);
+    // By a record whose time is over, and which nobody has removed yet.
+    await removeExpiredAnswer(read, accountId, key, now);
+    return attempt(guard, key, work).catch((again) => {
+      throw inWordsOfTheCaller(again, guard);
+    });
   }
 }
 
-/** The refusals of enter_write, and what the database says of a race, as problems. */
+/** Everything that it sends commits together, or nothing does. */
+function attempt<Op extends Operation>(
+  guard: Guard<Op>,
+  key: IdempotencyKey | undefined,
+  work: (tx: Transaction) => Promise<Outcome<Op>> | Outcome<Op>,
+): Promise<StoredAnswer> {
+  const { services, operation, call, request } = guard;
+  return services.database.transaction(async (tx) => {
+    tx.send(enterWrite, [...guardParameters(guard), key?.key ?? null]);
+    const outcome = await work(tx);
+    const source = { ...call.scope, actorKind: 'credential' as const, requestId: request.id };
+    recordEvents(tx, source, outcome.events, call.now, services.newId);
+    const location =
+      outcome.location === undefined
+        ? undefined
+        : services.tokens.issuer + surfacePrefix.dpc + outcome.location;
+    const answer = rendered(operation, outcome, location === undefined ? {} : { location });
+    if (key !== undefined) {
+      const sealer = operation.answerHoldsSecret ? services.sealer : undefined;
+      storeAnswer(tx, call.scope.accountId, key, answer, { now: call.now, sealer });
+    }
+    return answer;
+  });
+}
+
+/** Whether the entry refused the write, for another reason than that its key has an answer. */
+function isRefusal(failure: unknown): boolean {
+  return isDatabaseError(failure) && /^HG4/.test(failure.code);
+}
+
+/** The refusals of the entry, and what the database says of a race, as problems. */
 function inWordsOfTheCaller<Op extends Operation>(failure: unknown, guard: Guard<Op>): unknown {
   if (!isDatabaseError(failure)) return failure;
   switch (failure.code) {
@@ -311,6 +345,9 @@ function inWordsOfTheCaller<Op extends Operation>(failure: unknown, guard: Guard
       return refusal('unknown', guard);
     case 'HG409':
       return problem('idempotency-key-in-use');
+    case 'HG200':
+      // Its answer expired between the two.
+      return problem('concurrent-change');
     case '40001':
     case '40P01':
       return problem('concurrent-change');

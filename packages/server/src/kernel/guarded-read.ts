@@ -1,10 +1,9 @@
 /**
- * Reads that check the caller's rights and fetch what was asked in one statement (docs/adr/0004).
+ * Reads that check the caller's rights and fetch what was asked in one trip (docs/adr/0004).
  *
- * The body of a guarded statement is joined behind rights(), whose parameters are always the first eight:
+ * The parameters of rights() are always the first eight:
  *   $1 account  $2 credential  $3 project or null  $4 environment or null  $5 $6 $7 roles of the permission  $8 now
- * so a body may name $1 and $3, and its own parameters start at $9. The guard is materialized: inlined, its rule would be evaluated
- * for every row of the body.
+ * so a body may name $1, $2, $3 and $8, and its own parameters start at $9.
  */
 import { type Statement, statement } from './database.ts';
 import type { Standing } from './permissions.ts';
@@ -14,29 +13,47 @@ interface Guard {
   found: true | null;
 }
 export type Guarded<Row> = Guard & Row;
-export type GuardedPage<Row, Total = number> = Guarded<Row> & { total: Total };
 
-const guard =
-  'rights($1::uuid, $2::uuid, $3::uuid, $4::text, $5::text[], $6::text[], $7::text[], $8::timestamptz) guard';
+const rights =
+  'rights($1::uuid, $2::uuid, $3::uuid, $4::text, $5::text[], $6::text[], $7::text[], $8::timestamptz)';
 
-/** Rows in the body's order: a lateral join from one row keeps it. */
+/** The types of the first eight, for a body that does not name them all: uuid, text, text[], timestamptz. */
+const typesOfRights = [2950, 2950, 2950, 25, 1009, 1009, 1009, 1184];
+
+/** A condition of a body: the caller may see all projects of the account. */
+export const callerSeesAll = `exists (
+  select from credential caller where caller.account_id = $1 and caller.credential_id = $2 and caller.account_role = 'SUPER_ADMIN')`;
+
+/**
+ * Rows in the body's order: a lateral join from one row keeps it. The rights are materialized: inlined, their rule would be evaluated
+ * for every row of the body.
+ */
 export function guardedRead<Row>(body: string): Statement<Guarded<Row>> {
   return statement<Guarded<Row>>(`
-    with guard as materialized (select standing, account_role from ${guard})
+    with guard as materialized (select standing from ${rights})
     select guard.standing, body.*
     from guard
     left join lateral (select true as found, chosen.* from (${body}) chosen) body on guard.standing = 'permitted'`);
 }
 
-/** A page with its exact total, which is there also when the page is empty. */
+/**
+ * A page with its exact total. Its rows come by a statement of their own: joined with rights and total, each row would carry both, and
+ * the whole would cost PostgreSQL and the server half as much again. Who reads them looks at the standing first.
+ */
+export interface GuardedPage<Row, Total = number> {
+  head: Statement<{ standing: Standing; total: Total }>;
+  rows: Statement<Row>;
+}
+
+/** `total` is a statement with one row of one column. */
 export function guardedPage<Row, Total = number>(parts: {
   rows: string;
   total: string;
-}): Statement<GuardedPage<Row, Total>> {
-  return statement<GuardedPage<Row, Total>>(`
-    with guard as materialized (select standing, account_role from ${guard})
-    select guard.standing, totals.total, body.*
-    from guard
-    left join lateral (${parts.total}) totals on guard.standing = 'permitted'
-    left join lateral (select true as found, chosen.* from (${parts.rows}) chosen) body on guard.standing = 'permitted'`);
+}): GuardedPage<Row, Total> {
+  return {
+    head: statement(
+      `select standing, case when standing = 'permitted' then (${parts.total}) end as total from ${rights}`,
+    ),
+    rows: statement(parts.rows, typesOfRights),
+  };
 }

@@ -119,7 +119,7 @@ test('while the first request is under way the second is refused', async () => {
   const key = idempotencyKey(server.deps.sealer, 'busy', about)?.key;
   assert.ok(key);
   await server.deps.database.transaction(async (tx) => {
-    // As enter_write holds it for the first request.
+    // As the entry of the first request holds it.
     const { statement } = await import('./database.ts');
     await tx.query(statement('select pg_advisory_xact_lock(hashtextextended($1, 0))'), [key.toString('hex')]);
     requireProblem(await admin.post(variables, city, under('busy')), 409, 'idempotency-key-in-use');

@@ -2,7 +2,7 @@
  * Retries that do a thing once (decisions.md §2): the answer to a POST is kept under its Idempotency-Key in the transaction of its
  * effect, and given again to the same request. Keys and requests are kept as keyed digests.
  */
-import { type Read, statement, type Transaction } from './database.ts';
+import { isDatabaseError, type Read, statement, type Transaction } from './database.ts';
 import { invalidRequest, problem } from './problems.ts';
 import { type Sealer, Secret } from './sealed.ts';
 
@@ -22,14 +22,11 @@ export interface StoredAnswer {
 
 const selectRecord = statement<StoredAnswer & { request_digest: Buffer; body_sealed: Buffer | null }>(`
   select request_digest, status, headers, body, body_sealed from idempotency_record
-  where account_id = $1 and key_digest = $2`);
+  where account_id = $1 and key_digest = $2 and expires_at > $3`);
 
-// An expired record under the same key is overwritten; a live one was found by enter_write, under the key's lock.
 const insertRecord = statement(`
   insert into idempotency_record (account_id, key_digest, request_digest, status, headers, body, body_sealed, expires_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8)
-  on conflict (account_id, key_digest) do update set request_digest = excluded.request_digest, status = excluded.status,
-    headers = excluded.headers, body = excluded.body, body_sealed = excluded.body_sealed, expires_at = excluded.expires_at`);
+  values ($1, $2, $3, $4, $5, $6, $7, $8)`);
 
 /** The key of a request, scoped to its actor, method and path; undefined when it carries none. */
 export function idempotencyKey(
@@ -66,18 +63,37 @@ export function storeAnswer(
   tx.send(insertRecord, [accountId, key, request, answer.status, headers, body, sealed ?? null, expiresAt]);
 }
 
-/** The answer that was given before. Throws `idempotency-key-reused` when the request was another. */
+/** Whether a write failed because there is a record under its key: a live one of a request at the same time, or one that has expired. */
+export function isKeyTaken(failure: unknown): boolean {
+  return isDatabaseError(failure) && failure.constraint === 'idempotency_record_key';
+}
+
+/** The answer that was given before, if one was. Throws `idempotency-key-reused` when the request was another. */
 export async function replay(
   services: { read: Read; sealer: Sealer },
   accountId: string,
   { key, request }: IdempotencyKey,
-): Promise<StoredAnswer> {
-  const [record] = await services.read(selectRecord, [accountId, key]);
-  if (record === undefined) throw problem('concurrent-change');
+  now: Date,
+): Promise<StoredAnswer | undefined> {
+  const [record] = await services.read(selectRecord, [accountId, key, now]);
+  if (record === undefined) return undefined;
   if (!record.request_digest.equals(request)) throw problem('idempotency-key-reused');
   const { status, headers, body_sealed: sealed } = record;
   const body = sealed === null ? record.body : services.sealer.unseal(sealed, sealingPurpose).reveal();
   return { status, headers, body };
+}
+
+const deleteExpiredOne = statement(
+  'delete from idempotency_record where account_id = $1 and key_digest = $2 and expires_at <= $3',
+);
+
+export async function removeExpiredAnswer(
+  read: Read,
+  accountId: string,
+  { key }: IdempotencyKey,
+  now: Date,
+): Promise<void> {
+  await read(deleteExpiredOne, [accountId, key, now]);
 }
 
 const removalBatch = 1_000;

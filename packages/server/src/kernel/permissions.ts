@@ -1,4 +1,4 @@
-/** Rights, as parameters of the functions `rights()` and `enter_write()`: the table itself is `contract/permission.ts`. */
+/** Rights, as parameters of the function `rights()`: the table itself is `contract/permission.ts`. */
 import { type Permission, permissions } from '@headgate/contract';
 
 /** Who asks: a credential of an account. Every store function takes it, so that none can be called without an account. */

@@ -4,6 +4,10 @@ import { createHash } from 'node:crypto';
 export interface Statement<Row> {
   readonly name: string;
   readonly text: string;
+  /** Types of the first parameters, by OID, where the text does not tell them. */
+  readonly types: readonly number[];
+  /** How many parameters it takes. */
+  readonly parameterCount: number;
   /** Never set: carries the type of a row. */
   readonly row?: Row;
 }
@@ -20,9 +24,10 @@ export type Parameter =
 const everyStatement = new Map<string, Statement<unknown>>();
 
 /** Declares a statement. Columns are named, never `*`; lists are passed as `= any($1)`. */
-export function statement<Row = never>(text: string): Statement<Row> {
+export function statement<Row = never>(text: string, types: readonly number[] = []): Statement<Row> {
   const name = createHash('sha256').update(text).digest('base64url').slice(0, 16);
-  const declared: Statement<Row> = { name, text };
+  const named = [...text.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number));
+  const declared: Statement<Row> = { name, text, types, parameterCount: Math.max(types.length, ...named, 0) };
   everyStatement.set(name, declared);
   return declared;
 }

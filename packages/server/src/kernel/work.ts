@@ -42,8 +42,13 @@ export interface WorkRow {
   environment_name: string;
   agent_id: string;
   kind: WorkKind;
+  /** What it is about, as its events name it: a pipeline. */
+  name: string;
   epoch: number;
 }
+
+/** What the events of a work tell of it. */
+export type WorkSubject = Pick<WorkRow, 'work_id' | 'project_id' | 'name'>;
 
 /** The transaction in which the owner of some work hears of it. */
 export interface WorkMoment {
@@ -64,19 +69,19 @@ export interface WorkEnd {
 export interface WorkOwner {
   /** What the agent is told, by work id; called when work is claimed. */
   payloads(moment: WorkMoment, works: readonly WorkRow[]): Promise<Map<string, object>>;
-  started(moment: WorkMoment, workIds: readonly string[]): Promise<void>;
+  started(moment: WorkMoment, works: readonly WorkSubject[]): void;
   ended(moment: WorkMoment, ends: readonly WorkEnd[]): Promise<void>;
   /** Its agent does not answer; `came back` is the reverse. */
   silent(moment: WorkMoment, workIds: readonly string[]): Promise<void>;
   cameBack(moment: WorkMoment, workIds: readonly string[]): void;
-  requeued(moment: WorkMoment, workIds: readonly string[]): Promise<void>;
+  requeued(moment: WorkMoment, works: readonly WorkSubject[]): void;
 }
 
 export type WorkOwners = Readonly<Record<WorkKind, WorkOwner>>;
 
 const insertWork = statement(`
-  insert into work (account_id, work_id, project_id, environment_name, agent_id, kind, state, created_at, queued_at)
-  values ($1, $2, $3, $4, $5, $6, 'queued', $7, $7)`);
+  insert into work (account_id, work_id, project_id, environment_name, agent_id, kind, name, state, created_at, queued_at)
+  values ($1, $2, $3, $4, $5, $6, $7, 'queued', $8, $8)`);
 
 export function enqueueWork(tx: Transaction, work: Omit<WorkRow, 'epoch'>, now: Date): void {
   tx.send(insertWork, [
@@ -86,6 +91,7 @@ export function enqueueWork(tx: Transaction, work: Omit<WorkRow, 'epoch'>, now: 
     work.environment_name,
     work.agent_id,
     work.kind,
+    work.name,
     now,
   ]);
 }
@@ -100,7 +106,7 @@ const claimWork = statement<WorkRow>(`
     order by created_at, work_id
     limit $3
     for update skip locked))
-  returning work_id, account_id, project_id, environment_name, agent_id, kind, epoch`);
+  returning work_id, account_id, project_id, environment_name, agent_id, kind, name, epoch`);
 
 export function claim(
   tx: Transaction,
@@ -113,8 +119,7 @@ export function claim(
   return tx.query(claimWork, [by.accountId, by.agentId, by.max, by.instanceId, lease, bound]);
 }
 
-export interface HeldRow {
-  work_id: string;
+export interface HeldRow extends WorkSubject {
   kind: WorkKind;
   epoch: number;
   state: 'queued' | 'held' | 'silent' | 'ended';
@@ -124,7 +129,7 @@ export interface HeldRow {
 
 // Locked in the order of their ids, so that two batches never wait for each other.
 const lockWork = statement<HeldRow>(`
-  select work_id, kind, epoch, state, report_sequence, command from work
+  select work_id, project_id, kind, name, epoch, state, report_sequence, command from work
   where account_id = $1 and agent_id = $2 and work_id = any ($3::uuid[])
   order by work_id
   for update`);
@@ -153,17 +158,25 @@ export function extend(
   if (workIds.length > 0) tx.send(extendLeases, [accountId, workIds, after(now, times.leaseSeconds)]);
 }
 
-const setSequences = statement(`
-  update work set report_sequence = ($3::integer[])[array_position($2::uuid[], work_id)]
-  where account_id = $1 and work_id = any ($2::uuid[])`);
+const applyReported = statement(`
+  update work w set report_sequence = r.sequence, silent_since = null, lease_expires_at = $5,
+    state = case when r.ended then 'ended' else 'held' end::work_state,
+    ended_at = case when r.ended then $6::timestamptz end, command = case when r.ended then null else w.command end
+  from unnest($2::uuid[], $3::integer[], $4::boolean[]) as r (work_id, sequence, ended)
+  where w.account_id = $1 and w.work_id = r.work_id`);
 
-export function noteSequences(
+/** What was heard of held work: by `sequences` how far, and what of it has ended; the rest is held for another lease. */
+export function noteReported(
   tx: Transaction,
   accountId: string,
-  sequences: ReadonlyMap<string, number>,
+  heard: { sequences: ReadonlyMap<string, number>; ended: ReadonlySet<string> },
+  now: Date,
+  times: WorkTimes,
 ): void {
-  if (sequences.size === 0) return;
-  tx.send(setSequences, [accountId, [...sequences.keys()], [...sequences.values()]]);
+  const ids = [...heard.sequences.keys()];
+  const ended = ids.map((id) => String(heard.ended.has(id)));
+  const lease = after(now, times.leaseSeconds);
+  tx.send(applyReported, [accountId, ids, [...heard.sequences.values()], ended, lease, now]);
 }
 
 const endWork = statement(`
@@ -248,7 +261,7 @@ interface SweptRow extends WorkRow {
 export const sweepBatch = 200;
 
 const sweepable = statement<SweptRow>(`
-  select w.account_id, w.work_id, w.project_id, w.environment_name, w.agent_id, a.name as agent_name, w.kind, w.epoch, w.state, w.report_sequence, w.command,
+  select w.account_id, w.work_id, w.project_id, w.environment_name, w.agent_id, a.name as agent_name, w.kind, w.name, w.epoch, w.state, w.report_sequence, w.command,
     case
       when w.command_bound < $1 then 'command bound'
       when w.state = 'queued' then 'queue bound'
@@ -324,7 +337,7 @@ async function sweepKind(
   if (untouched.length > 0) {
     const ids = untouched.map((work) => work.work_id);
     requeueAll(tx, accountId, ids, now);
-    await owner.requeued(moment, ids);
+    owner.requeued(moment, untouched);
   }
   const ends = works
     .filter((work) => work.fate !== 'silent' && !untouched.includes(work))

@@ -3,14 +3,14 @@ import type { HeartbeatRequest, HeartbeatResponse, Report, ReportsResponse, Step
 import type { Services } from '../../kernel/endpoint.ts';
 import type { Wakes } from '../../kernel/wakes.ts';
 import {
-  endAll,
   extend,
   type HeldRow,
   lockHeld,
-  noteSequences,
+  noteReported,
   requeueAll,
   type WorkEnd,
   type WorkMoment,
+  type WorkOwner,
   type WorkOwners,
   type WorkTimes,
 } from '../../kernel/work.ts';
@@ -87,14 +87,20 @@ export async function applyReports(
       newId: services.newId,
     };
     comeBack(services.owners, moment, rows, [...sequences.keys()]);
-    extend(tx, accountId, [...sequences.keys()], now, services.times);
-    noteSequences(tx, accountId, sequences);
     const rowById = new Map(rows.map((row) => [row.work_id, row]));
+    const ends = news.flatMap((report): WorkEnd[] => {
+      if (report.type === 'completed') return [{ workId: report.workId, ...report.outcome }];
+      // What is being cancelled needs no other holder.
+      const cancelled = report.type === 'released' && rowById.get(report.workId)?.command != null;
+      return cancelled ? [{ workId: report.workId, status: 'CANCELLED' }] : [];
+    });
+    const ended = new Set(ends.map((end) => end.workId));
+    noteReported(tx, accountId, { sequences, ended }, now, services.times);
     for (const [kind, ofKind] of Map.groupBy(
-      news,
-      (report) => rowById.get(report.workId)?.kind ?? 'pipeline-execution',
+      rows.filter((row) => sequences.has(row.work_id)),
+      (row) => row.kind,
     )) {
-      await applyNews(services, moment, kind, ofKind, rowById);
+      await applyNews(services.owners[kind], moment, ofKind, news, ends);
     }
     tx.afterCommit(() => {
       if (news.some((report) => report.type === 'released')) services.wakes.wake(agent.agentId, 'one');
@@ -103,44 +109,39 @@ export async function applyReports(
   });
 }
 
+/** Tells the owner of some works what is new of them. */
 async function applyNews(
-  services: HoldingServices,
+  owner: WorkOwner,
   moment: WorkMoment,
-  kind: HeldRow['kind'],
+  works: readonly HeldRow[],
   news: readonly Report[],
-  rowById: ReadonlyMap<string, HeldRow>,
+  ends: readonly WorkEnd[],
 ): Promise<void> {
   const { tx, accountId, now } = moment;
-  const owner = services.owners[kind];
-  const started = news.filter((report) => report.type === 'started').map((report) => report.workId);
-  if (started.length > 0) await owner.started(moment, started);
-  const steps = news.flatMap((report): (Step & { executionId: string })[] =>
+  const ids = new Set(works.map((work) => work.work_id));
+  const ofWorks = news.filter((report) => ids.has(report.workId));
+  const told = (type: Report['type']) => {
+    const those = new Set(ofWorks.filter((report) => report.type === type).map((report) => report.workId));
+    return works.filter((work) => those.has(work.work_id));
+  };
+  const started = told('started');
+  if (started.length > 0) owner.started(moment, started);
+  const steps = ofWorks.flatMap((report): (Step & { executionId: string })[] =>
     report.type === 'progress' ? report.steps.map((step) => ({ ...step, executionId: report.workId })) : [],
   );
   if (steps.length > 0) writeSteps(tx, accountId, steps);
-  const ends: WorkEnd[] = [];
-  const released: string[] = [];
-  for (const report of news) {
-    if (report.type === 'completed') ends.push({ workId: report.workId, ...report.outcome });
-    if (report.type !== 'released') continue;
-    // What is being cancelled needs no other holder.
-    const cancelled = rowById.get(report.workId)?.command != null;
-    if (cancelled) ends.push({ workId: report.workId, status: 'CANCELLED' });
-    else released.push(report.workId);
-  }
+  const released = told('released').filter((work) => work.command === null);
   if (released.length > 0) {
-    requeueAll(tx, accountId, released, now);
-    await owner.requeued(moment, released);
-  }
-  if (ends.length > 0) {
-    endAll(
+    requeueAll(
       tx,
       accountId,
-      ends.map((end) => end.workId),
+      released.map((work) => work.work_id),
       now,
     );
-    await owner.ended(moment, ends);
+    owner.requeued(moment, released);
   }
+  const ended = ends.filter((end) => ids.has(end.workId));
+  if (ended.length > 0) await owner.ended(moment, ended);
 }
 
 function comeBack(

@@ -7,12 +7,11 @@ import {
   startPipelineExecution,
 } from '@headgate/contract';
 import { runnableVersion } from '../../delivery/artifacts/index.ts';
-import { one, type Transaction } from '../../kernel/database.ts';
+import { one } from '../../kernel/database.ts';
 import type { Endpoints } from '../../kernel/endpoint.ts';
 import { asUuid, isUuid, timeOfId } from '../../kernel/identifiers.ts';
 import { entityTag } from '../../kernel/if-match.ts';
 import { pageBounds, pagingToken, readPagingToken } from '../../kernel/paging.ts';
-import type { Scope } from '../../kernel/permissions.ts';
 import { invalidRequest, problem } from '../../kernel/problems.ts';
 import type { Wakes } from '../../kernel/wakes.ts';
 import { commandTo, endAll, enqueueWork, type WorkTimes } from '../../kernel/work.ts';
@@ -42,14 +41,17 @@ export function executionRoutes(
     const scalarVariables = body.scalarVariables ?? {};
     const gridVariables = body.gridVariables ?? {};
     const names = [...Object.keys(scalarVariables), ...Object.keys(gridVariables)];
-    const [environment, version, types] = await Promise.all([
+    const [environment, version, types, named, only] = await Promise.all([
       requireEnvironment(tx, scope, projectId, environmentName),
       runnableVersion(tx, scope, { projectId, environmentName, versionName }),
       typesOfProjectVariables(tx, scope, projectId, names),
+      body.agentId === undefined ? undefined : requireAgent(tx, scope, body.agentId),
+      onlyAgent(tx, scope),
     ]);
     const pipeline = findPipeline(version.pipelines, body.pipelineName, version.version_name);
     requireVariables(body.scalarVariables, body.gridVariables, pipeline, types);
-    const agentId = await chooseAgent(tx, scope, body.agentId, environment);
+    const agentId = named?.agentId ?? environment.default_agent_id ?? only?.agentId;
+    if (agentId === undefined) throw problem('environment-without-agent', { name: environmentName });
     const executionId = newId();
     const execution = {
       executionId,
@@ -69,6 +71,7 @@ export function executionRoutes(
       project_id: projectId,
       environment_name: environmentName,
       agent_id: agentId,
+      name: pipeline.name,
     };
     enqueueWork(tx, { ...work, kind: 'pipeline-execution' }, now);
     tx.afterCommit(() => services.wakes.wake(agentId, 'one'));
@@ -164,18 +167,6 @@ export function executionRoutes(
       ],
     };
   });
-}
-
-async function chooseAgent(
-  tx: Transaction,
-  scope: Scope,
-  named: string | undefined,
-  environment: { name: string; default_agent_id: string | null },
-): Promise<string> {
-  if (named !== undefined) return (await requireAgent(tx, scope, named)).agentId;
-  const agentId = environment.default_agent_id ?? (await onlyAgent(tx, scope))?.agentId;
-  if (agentId === undefined) throw problem('environment-without-agent', { name: environment.name });
-  return agentId;
 }
 
 function requireToken(token: string): string {

@@ -7,7 +7,7 @@ import type {
   VariableType,
 } from '@headgate/contract';
 import { statement, type Transaction } from '../../kernel/database.ts';
-import { guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
+import { callerSeesAll, guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
 import { asUuid } from '../../kernel/identifiers.ts';
 import type { Scope } from '../../kernel/permissions.ts';
 import { problem } from '../../kernel/problems.ts';
@@ -49,11 +49,11 @@ export const executionStatus = guardedRead<{ status: ExecutionStatus }>(
 export const executionsOfAccount = guardedRead<ExecutionRow>(`
   select ${columns} from pipeline_execution
   where account_id = $1
-    and (guard.account_role = 'SUPER_ADMIN' or project_id in (
+    and (${callerSeesAll} or project_id in (
       select g.project_id from role_grant g
       where g.account_id = $1 and g.credential_id = $2 and g.environment_name is null))
     and ($9::uuid is null or project_id = $9) and ($10::text is null or environment_name = $10)
-    and ($11::text is null or strpos(lower(pipeline_name), $11) > 0) and ($12::text[] is null or status = any ($12))
+    and ($11::text is null or strpos(lower(pipeline_name), $11) > 0) and ($12::execution_status[] is null or status = any ($12))
     and ($13::timestamptz is null or started_at > $13) and ($14::timestamptz is null or started_at < $14)
     and ($15::uuid is null or execution_id < $15)
     and $17::text is null
@@ -92,8 +92,8 @@ interface StepRow {
 
 const insertOne = statement(`
   insert into pipeline_execution (account_id, execution_id, project_id, environment_name, pipeline_name, pipeline_type,
-    version_name, manifest_digest, agent_id, status, trigger, execution_tag, scalar_variables, grid_variables, user_name, started_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'RUNNING', $10, $11, $12, $13,
+    version_name, manifest_digest, agent_id, status, trigger, execution_tag, running_tag, scalar_variables, grid_variables, user_name, started_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'RUNNING', $10, $11, $11, $12, $13,
     (select name from credential where account_id = $1 and credential_id = $14), $15)`);
 
 export interface NewExecution {
@@ -169,7 +169,7 @@ const selectMovable = statement<{
   select execution_id, project_id, pipeline_name, status as status_before from pipeline_execution
   where account_id = $1 and execution_id = any ($2::uuid[]) and status = any ($3)`);
 const moveAll = statement(`
-  update pipeline_execution set status = $3, finished_at = $4,
+  update pipeline_execution set status = $3, finished_at = $4, running_tag = case when $4::timestamptz is null then running_tag end,
     message = coalesce(($5::text[])[array_position($2::uuid[], execution_id)], message)
   where account_id = $1 and execution_id = any ($2::uuid[]) and status = any ($6)`);
 

@@ -9,7 +9,7 @@ import type {
 import { type Parameter, statement, type Transaction } from '../../kernel/database.ts';
 import { recordEvents } from '../../kernel/events.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
-import type { WorkMoment, WorkOwner, WorkRow } from '../../kernel/work.ts';
+import type { WorkMoment, WorkOwner, WorkRow, WorkSubject } from '../../kernel/work.ts';
 import { closeOpenSteps, moveExecutions } from './execution.store.ts';
 
 interface WorkPayloadRow {
@@ -49,19 +49,21 @@ const selectVariables = statement<{
 export function executionWork(services: { runLimitSeconds: number; metrics: Metrics }): WorkOwner {
   async function payloads({ tx, accountId, ...moment }: WorkMoment, works: readonly WorkRow[]) {
     const ids = works.map((work) => work.work_id);
-    const rows = await tx.query(selectExecutions, [accountId, ids]);
-    const variables = await variablesOf(tx, accountId, rows);
+    const [rows, variables] = await Promise.all([
+      tx.query(selectExecutions, [accountId, ids]),
+      variablesOf(tx, accountId, works),
+    ]);
     const told = rows.map((row) =>
       payloadOf(row, variables.get(placeOf(row)) ?? [], services.runLimitSeconds),
     );
-    note({ tx, accountId, ...moment }, 'pipeline-execution-claimed', rows);
+    note({ tx, accountId, ...moment }, 'pipeline-execution-claimed', works);
     return new Map(told.map((payload) => [payload.pipelineExecutionId, payload]));
   }
 
   return {
     payloads,
-    async started(moment, ids) {
-      note(moment, 'pipeline-execution-started', await named(moment, ids));
+    started(moment, works) {
+      note(moment, 'pipeline-execution-started', works);
     },
     async silent(moment, ids) {
       const moved = await move(
@@ -72,9 +74,12 @@ export function executionWork(services: { runLimitSeconds: number; metrics: Metr
       note(moment, 'pipeline-execution-silent', moved);
     },
     cameBack: moveBack,
-    async requeued(moment, ids) {
-      moveBack(moment, ids);
-      note(moment, 'pipeline-execution-reclaimed', await named(moment, ids));
+    requeued(moment, works) {
+      moveBack(
+        moment,
+        works.map((work) => work.work_id),
+      );
+      note(moment, 'pipeline-execution-reclaimed', works);
     },
     async ended(moment, ends) {
       for (const [status, alike] of Map.groupBy(ends, (end) => end.status)) {
@@ -115,8 +120,8 @@ function payloadOf(
 const placeOf = (row: { project_id: string; environment_name: string }) =>
   `${row.project_id} ${row.environment_name}`;
 
-async function variablesOf(tx: Transaction, accountId: string, rows: readonly WorkPayloadRow[]) {
-  const places = [...new Map(rows.map((row) => [placeOf(row), row])).values()];
+async function variablesOf(tx: Transaction, accountId: string, works: readonly WorkRow[]) {
+  const places = [...new Map(works.map((work) => [placeOf(work), work])).values()];
   const parameters: Parameter[] = [
     accountId,
     places.map((row) => row.project_id),
@@ -133,20 +138,9 @@ async function variablesOf(tx: Transaction, accountId: string, rows: readonly Wo
   );
 }
 
-interface Noted {
-  execution_id: string;
-  project_id: string;
-  pipeline_name: string;
+interface Noted extends WorkSubject {
   before?: object;
   after?: object;
-}
-
-const selectNames = statement<Noted>(`
-  select execution_id, project_id, pipeline_name from pipeline_execution
-  where account_id = $1 and execution_id = any ($2::uuid[])`);
-
-function named({ tx, accountId }: WorkMoment, ids: readonly string[]): Promise<Noted[]> {
-  return tx.query(selectNames, [accountId, ids]);
 }
 
 async function move(
@@ -156,18 +150,20 @@ async function move(
 ): Promise<Noted[]> {
   const moved = await moveExecutions(tx, accountId, to, executions, now);
   const messages = new Map(executions.map((each) => [each.id, each.message]));
-  return moved.map(({ status_before, ...row }) => ({
-    ...row,
-    before: { status: status_before },
+  return moved.map((row) => ({
+    work_id: row.execution_id,
+    project_id: row.project_id,
+    name: row.pipeline_name,
+    before: { status: row.status_before },
     after: { status: to, message: messages.get(row.execution_id) },
   }));
 }
 
-function note({ tx, source, now, newId }: WorkMoment, name: EventName, rows: readonly Noted[]): void {
-  const events = rows.map(({ execution_id, project_id, pipeline_name, before, after }) => ({
-    name,
+function note({ tx, source, now, newId }: WorkMoment, event: EventName, about: readonly Noted[]): void {
+  const events = about.map(({ work_id, project_id, name, before, after }) => ({
+    name: event,
     projectId: project_id,
-    subject: { type: 'pipeline-execution', id: execution_id, name: pipeline_name },
+    subject: { type: 'pipeline-execution', id: work_id, name },
     ...(before === undefined ? {} : { before }),
     ...(after === undefined ? {} : { after }),
   }));
@@ -176,7 +172,7 @@ function note({ tx, source, now, newId }: WorkMoment, name: EventName, rows: rea
 
 // An execution that was being cancelled when its agent fell silent is being cancelled again.
 const wakeUp = statement(`
-  update pipeline_execution e set status = case when w.command is null then 'RUNNING' else 'CANCELLING' end
+  update pipeline_execution e set status = case when w.command is null then 'RUNNING' else 'CANCELLING' end::execution_status
   from work w
   where e.account_id = $1 and e.execution_id = any ($2::uuid[]) and e.status = 'UNKNOWN'
     and w.account_id = e.account_id and w.work_id = e.execution_id`);

@@ -1,7 +1,7 @@
 /** The table `project`. */
 import type { Project } from '@headgate/contract';
 import { statement, type Transaction } from '../../kernel/database.ts';
-import { guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
+import { callerSeesAll, guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
 import { entityTag } from '../../kernel/if-match.ts';
 import type { Scope } from '../../kernel/permissions.ts';
 import { problem } from '../../kernel/problems.ts';
@@ -13,7 +13,7 @@ export interface ProjectRow {
   version: number;
 }
 
-const visible = `account_id = $1 and (guard.account_role = 'SUPER_ADMIN' or project_id in (
+const visible = `account_id = $1 and (${callerSeesAll} or project_id in (
   select g.project_id from role_grant g where g.account_id = $1 and g.credential_id = $2))`;
 
 /** Parameters: limit, offset. */
