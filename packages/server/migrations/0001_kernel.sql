@@ -7,7 +7,7 @@
 --   work       something that an agent is to do, held by a lease with an epoch
 --
 -- The words of a column that requests write all the time are an enum type, not a CHECK, whose text PostgreSQL would read anew for each
--- statement (docs/adr/0012).
+-- statement (docs/adr/0014).
 
 create table account (
   account_id uuid not null,
@@ -119,7 +119,7 @@ create table project_counter (
 ) with (fillfactor = 50);
 
 -- What happened. It outlives what it is about, so it has no foreign keys; that to the account, which is never deleted, would lock the
--- account's row for every write (docs/adr/0012).
+-- account's row for every write (docs/adr/0014).
 create table event (
   account_id uuid not null,
   occurred_at timestamptz not null,
