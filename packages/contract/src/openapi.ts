@@ -1,7 +1,7 @@
 /** The OpenAPI 3.1 document, derived from the operations: `/openapi.json`, and the file of that name in the repository. */
 import type { TObject, TSchema } from 'typebox';
 import { type PublishedExample, publishedExamples } from './example.ts';
-import { type Operation, ProblemDetail, problemsOf } from './operation.ts';
+import { type Operation, ProblemDetail, problemsOf, successTitles } from './operation.ts';
 import { operations } from './operations.ts';
 import { type Grant, permissions } from './permission.ts';
 import { type ProblemCode, problems, statusTitles } from './problem.ts';
@@ -168,7 +168,7 @@ function success(
     { schema: { type: 'string' }, ...exampleOf(answer?.headers?.[name]) },
   ]);
   return {
-    description: { 200: 'OK', 201: 'Created', 202: 'Accepted', 204: 'No Content' }[status],
+    description: successTitles[status],
     headers: Object.fromEntries([...listed, ['x-request-id', { schema: { type: 'string' } }]]),
     ...(body === undefined
       ? {}
