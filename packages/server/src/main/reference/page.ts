@@ -1,5 +1,5 @@
 /** The whole page of the reference: its frame, the list of what is on it, and the operations by area. */
-import { type Operation, operations, publishedExamples } from '@headgate/contract';
+import { type Operation, operations, type PublishedExample, publishedExamples } from '@headgate/contract';
 import { html, type Markup } from './html.ts';
 import { type Chapter, introduction } from './introduction.ts';
 import { anchorOf, operationView, titleOf } from './operation-view.ts';
@@ -15,6 +15,7 @@ export function referencePage(about: About): string {
   const chapters = introduction(about.publicUrl);
   const shown = operations.filter(({ surface }) => surface === 'dpc');
   const areas = [...Map.groupBy(shown, ({ tag }) => tag)];
+  const examples = publishedExamples(about.publicUrl);
   // Addresses are relative, so that a proxy may serve all of this below a path of its own.
   return html`<!doctype html>
 <html lang="en">
@@ -42,7 +43,7 @@ ${contents(chapters, areas)}
 </nav>
 <main id="content" tabindex="-1">
 ${chapters.map(chapterView)}
-${areas.map(([tag, list]) => areaView(tag, list, about))}
+${areas.map(([tag, list]) => areaView(tag, list, examples))}
 </main>
 </body>
 </html>
@@ -68,8 +69,11 @@ function chapterView({ anchor, title, content }: Chapter): Markup {
 `;
 }
 
-function areaView(tag: string, list: readonly Operation[], { publicUrl }: About): Markup {
-  const examples = publishedExamples(publicUrl);
+function areaView(
+  tag: string,
+  list: readonly Operation[],
+  examples: Record<string, PublishedExample>,
+): Markup {
   const views = list.map((operation) => operationView(operation, examples[operation.id]));
   return html`<div class="area"><h2 id="${areaAnchor(tag)}"><a href="#${areaAnchor(tag)}">${tag}</a></h2>
 ${views}</div>
