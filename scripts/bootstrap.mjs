@@ -17,6 +17,7 @@ const entries = /** @type {Record<string, string>} */ ({
   account: 'packages/server/src/main/new-account.ts',
   test: 'scripts/test.ts',
   check: 'scripts/check.ts',
+  generate: 'scripts/generate.ts',
   bench: 'bench/main.ts',
 });
 

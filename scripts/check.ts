@@ -15,7 +15,7 @@ const checks: Record<string, string[]> = {
   lint: [program('@biomejs', 'biome', 'bin', 'biome'), 'check', '--error-on-warnings', checkout],
   imports: [join(checkout, 'scripts', 'import-table.ts')],
   'dead code': [program('knip', 'bin', 'knip.js'), '--no-progress'],
-  openapi: [join(checkout, 'scripts', 'openapi.ts'), '--check'],
+  generated: [join(checkout, 'scripts', 'generate.ts'), '--check'],
 };
 
 /** @returns whether it passed */

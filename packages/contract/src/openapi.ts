@@ -1,19 +1,22 @@
 /** The OpenAPI 3.1 document, derived from the operations: `/openapi.json`, and the file of that name in the repository. */
 import type { TObject, TSchema } from 'typebox';
-import { type Operation, ProblemDetail, problemsOf } from './operation.ts';
+import { type PublishedExample, publishedExamples } from './example.ts';
+import { type Operation, ProblemDetail, problemsOf, successTitles } from './operation.ts';
 import { operations } from './operations.ts';
 import { type Grant, permissions } from './permission.ts';
-import { problems, statusTitles } from './problem.ts';
+import { type ProblemCode, problems, statusTitles } from './problem.ts';
+import { problemMeanings } from './problem-meaning.ts';
 
 const problemSchema = { $ref: '#/components/schemas/ProblemDetail' };
 const json = 'application/json';
 
 export function openApiDocument(about: { version: string; serverUrl: string }): object {
   const shown = operations.filter((operation) => operation.surface === 'dpc');
+  const examples = publishedExamples(about.serverUrl);
   const paths: Record<string, Record<string, object>> = {};
   for (const operation of shown) {
     const path = paths[operation.path] ?? {};
-    path[operation.method.toLowerCase()] = operationObject(operation);
+    path[operation.method.toLowerCase()] = operationObject(operation, examples[operation.id]);
     paths[operation.path] = path;
   }
   return {
@@ -43,19 +46,25 @@ export function openApiDocument(about: { version: string; serverUrl: string }): 
       },
       schemas: { ProblemDetail: plain(ProblemDetail) },
     },
+    'x-problems': Object.fromEntries(
+      Object.entries(problems).map(([code, { status }]) => [
+        code,
+        { status, when: problemMeanings[code as ProblemCode] },
+      ]),
+    ),
   };
 }
 
-function operationObject(operation: Operation): object {
+function operationObject(operation: Operation, example: PublishedExample | undefined): object {
   return {
     operationId: operation.id,
     tags: [operation.tag],
     summary: operation.summary,
     description: description(operation),
     ...permissionNote(operation),
-    parameters: parameters(operation),
-    ...requestBody(operation),
-    responses: { [operation.success.status]: success(operation), ...refusals(operation) },
+    parameters: parameters(operation, example?.request),
+    ...requestBody(operation, example?.request),
+    responses: { [operation.success.status]: success(operation, example?.answer), ...refusals(operation) },
   };
 }
 
@@ -81,11 +90,13 @@ function permissionNote(operation: Operation): object {
   return operation.permission === undefined ? {} : { 'x-permission': operation.permission };
 }
 
-function parameters(operation: Operation): object[] {
+type Sent = PublishedExample['request'] | undefined;
+
+function parameters(operation: Operation, sent: Sent): object[] {
   const listed = [
-    ...parametersIn('path', operation.params),
-    ...parametersIn('query', operation.query),
-    ...parametersIn('header', operation.headers),
+    ...parametersIn('path', operation.params, sent?.params),
+    ...parametersIn('query', operation.query, sent?.query),
+    ...parametersIn('header', operation.headers, sent?.headers),
   ];
   if (operation.method !== 'POST') return listed;
   const key = {
@@ -99,8 +110,13 @@ function parameters(operation: Operation): object[] {
   return [...listed, key];
 }
 
-function parametersIn(place: 'path' | 'query' | 'header', schema: TObject | undefined): object[] {
+function parametersIn(
+  place: 'path' | 'query' | 'header',
+  schema: TObject | undefined,
+  sent: Record<string, string> = {},
+): object[] {
   if (schema === undefined) return [];
+  const examples = Object.fromEntries(Object.entries(sent).map(([name, text]) => [name.toLowerCase(), text]));
   const required = new Set(schema.required ?? []);
   return Object.entries(schema.properties).map(([name, member]) => {
     const { description, default: preset, ...rest } = plain(member as TSchema) as Record<string, unknown>;
@@ -111,28 +127,52 @@ function parametersIn(place: 'path' | 'query' | 'header', schema: TObject | unde
       required: required.has(name) && preset === undefined,
       ...(description === undefined ? {} : { description }),
       schema: preset === undefined ? rest : { ...rest, default: preset },
+      ...exampleOf(parameterValue(rest, examples[name.toLowerCase()])),
     };
   });
 }
 
-function requestBody(operation: Operation): object {
+/** A parameter is text in the address; its example is a value of its schema. */
+function parameterValue(schema: Record<string, unknown>, text: string | undefined): unknown {
+  if (text === undefined) return undefined;
+  if (schema.type === 'integer') return Number(text);
+  return schema.type === 'array' ? [text] : text;
+}
+
+const exampleOf = (example: unknown) => (example === undefined ? {} : { example });
+
+function requestBody(operation: Operation, sent: Sent): object {
   if (operation.mediaType === 'multipart/form-data') {
     const schema = {
       type: 'object',
       additionalProperties: { type: 'string', contentMediaType: 'text/plain' },
     };
-    return { requestBody: { required: true, content: { 'multipart/form-data': { schema } } } };
+    return {
+      requestBody: {
+        required: true,
+        content: { 'multipart/form-data': { schema, ...exampleOf(sent?.parts) } },
+      },
+    };
   }
   if (operation.body === undefined) return {};
-  return { requestBody: { required: true, content: { [json]: { schema: plain(operation.body) } } } };
+  const content = { schema: plain(operation.body), ...exampleOf(sent?.body) };
+  return { requestBody: { required: true, content: { [json]: content } } };
 }
 
-function success({ success: { status, body, headers = [] } }: Operation): object {
-  const listed = headers.map((name) => [name, { schema: { type: 'string' } }]);
+function success(
+  { success: { status, body, headers = [] } }: Operation,
+  answer: PublishedExample['answer'] | undefined,
+): object {
+  const listed = headers.map((name) => [
+    name,
+    { schema: { type: 'string' }, ...exampleOf(answer?.headers?.[name]) },
+  ]);
   return {
-    description: { 200: 'OK', 201: 'Created', 202: 'Accepted', 204: 'No Content' }[status],
+    description: successTitles[status],
     headers: Object.fromEntries([...listed, ['x-request-id', { schema: { type: 'string' } }]]),
-    ...(body === undefined ? {} : { content: { [json]: { schema: plain(body) } } }),
+    ...(body === undefined
+      ? {}
+      : { content: { [json]: { schema: plain(body), ...exampleOf(answer?.body) } } }),
   };
 }
 

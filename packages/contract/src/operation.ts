@@ -46,6 +46,9 @@ export interface Operation {
   withoutEvent?: string;
 }
 
+/** The phrases of the statuses of success; those of problems are `statusTitles`. */
+export const successTitles = { 200: 'OK', 201: 'Created', 202: 'Accepted', 204: 'No Content' } as const;
+
 /** Declares an operation; the value keeps its exact type, from which the handler's types derive. */
 export function operation<const Declared extends Operation>(declared: Declared): Declared {
   return declared;

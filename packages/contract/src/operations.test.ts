@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventNames } from './event.ts';
+import { publishedExamples } from './example.ts';
 import { openApiDocument } from './openapi.ts';
 import { type Operation, ProblemDetail, problemsOf } from './operation.ts';
 import { operations } from './operations.ts';
@@ -192,4 +193,36 @@ test('every reference in the OpenAPI document leads somewhere', () => {
     for (const step of steps) at = isObject(at) ? at[step] : undefined;
     assert.ok(at !== undefined, reference);
   }
+});
+
+test('every operation of the management interface has an example, of its success and with all that it requires', () => {
+  const examples = publishedExamples('https://x.example');
+  const shown = operations.filter(({ surface }) => surface === 'dpc');
+  assert.deepEqual(Object.keys(examples).toSorted(), shown.map(({ id }) => id).toSorted());
+  for (const { id, success, params, query, headers, body, mediaType } of shown) {
+    const { request, answer } = examples[id] ?? assert.fail(id);
+    assert.equal(answer.status, success.status, id);
+    assert.equal(answer.body !== undefined, success.body !== undefined, id);
+    assert.equal(request.body !== undefined, body !== undefined, id);
+    assert.equal(request.parts !== undefined, mediaType === 'multipart/form-data', id);
+    const sent = { params, query, headers };
+    for (const [part, schema] of Object.entries(sent)) {
+      if (schema === undefined) continue;
+      const given = Object.keys(request[part as keyof typeof sent] ?? {}).map((name) => name.toLowerCase());
+      for (const name of schema.required ?? []) {
+        const preset = (schema.properties[name] as { default?: unknown }).default;
+        assert.ok(preset !== undefined || given.includes(name.toLowerCase()), `${id}: ${name}`);
+      }
+    }
+  }
+});
+
+test('the document shows examples, and the permission and problems of each operation', () => {
+  const { post } = document.paths['/v1/projects/{projectId}/variables'] ?? {};
+  const text = JSON.stringify(post);
+  assert.match(text, /"x-permission":"project:configure"/);
+  assert.match(text, /"example":\{"name":"wetDayMillimetres"/);
+  assert.match(text, /"example":"https:\/\/x\.example\/dpc\/v1\/projects\//);
+  const known = (document as unknown as { 'x-problems': Record<string, { when: string }> })['x-problems'];
+  for (const code of Object.keys(problems)) assert.match(known[code]?.when ?? '', /^\S.*\.$/, code);
 });

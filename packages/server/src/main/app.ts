@@ -24,6 +24,7 @@ import { environmentRoutes } from '../workspace/environments/index.ts';
 import { projectRoutes } from '../workspace/projects/index.ts';
 import { variableRoutes } from '../workspace/variables/index.ts';
 import type { Dependencies } from './deps.ts';
+import { referenceRoutes } from './reference/reference.routes.ts';
 import { statusRoutes } from './status.routes.ts';
 
 declare module 'fastify' {
@@ -64,6 +65,7 @@ export function createApp(deps: Dependencies): FastifyInstance {
   tokenRoutes(app, deps);
   statusRoutes(app, deps);
   documentRoutes(app, deps);
+  referenceRoutes(app, deps);
   const endpoints = createEndpoints(app, deps);
   credentialRoutes(endpoints, deps);
   eventRoutes(endpoints);

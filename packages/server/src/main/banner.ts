@@ -17,6 +17,7 @@ export function banner(
   return `
 Headgate is ready at ${url}
 
+  reference      ${url}/docs
   API base       ${url}/dpc/v1
   client id      ${clientId}
   client secret  ${shown}   ${kept}

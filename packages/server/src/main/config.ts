@@ -1,6 +1,6 @@
 /**
  * The server's settings: the only place that reads the environment. Every bad value is named, all at once, and stops the boot.
- * The README lists them.
+ * docs/configuration.md lists them.
  */
 import { resolve } from 'node:path';
 import type { UploadLimits } from '../delivery/artifacts/index.ts';

@@ -31,7 +31,7 @@ export interface Account {
   /** A registered agent; `agent.ts` speaks for it. */
   agent(name?: string, given?: { agentType?: string; status?: string }): Promise<RegisteredAgent>;
   /** A project of the admin's with the environments dev and prod. */
-  project(): Promise<TestProject>;
+  project(name?: string): Promise<TestProject>;
 }
 
 export interface RegisteredAgent {
@@ -105,7 +105,7 @@ export async function createAccount(server: AccountServer): Promise<Account> {
       const token = tokenSource(server, { accountId, actorId: agentId, clientId }, 'agent');
       return { agentId, name, clientId, secret, client: createClient(server.transport, '/agent/v1', token) };
     },
-    project: () => createProjectOf(admin),
+    project: (name) => createProjectOf(admin, name),
   };
 }
 

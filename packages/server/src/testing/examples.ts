@@ -1,20 +1,47 @@
-/** A request that succeeds for each operation of the management interface: what the tests that walk all operations send. */
+/**
+ * A request that succeeds for each operation of the management interface: what the tests that walk all operations send, and what the
+ * reference shows (main/reference/published-examples.test.ts records them with their answers).
+ */
 import { randomUUID } from 'node:crypto';
-import type { ClaimResponse, Operation } from '@headgate/contract';
+import type { Operation } from '@headgate/contract';
 import type { Account, RegisteredAgent } from './account.ts';
 import type { Asked } from './client.ts';
-import { multipart, multipartBoundary, smallPipeline, type TestProject, upload } from './project.ts';
+import { claimOne, endedExecutionOf, executionOf, instanceId } from './executions.ts';
+import {
+  multipart,
+  multipartBoundary,
+  type Part,
+  smallPipeline,
+  type TestProject,
+  upload,
+} from './project.ts';
 
 /** A project in which every operation has something to work on: in dev a version and an override, and an agent. */
 export interface Place {
   account: Account;
   agent: RegisteredAgent;
   project: TestProject;
+  now: Date;
+  /** The name of something that an example makes: never used before, so that an example can be sent again. */
+  named(base: string): string;
 }
 
-export async function createPlace(account: Account): Promise<Place> {
-  const place = { account, agent: await account.agent(), project: await account.project() };
-  await upload(account.admin, place.project, [{ name: 'main.orch.yaml', content: smallPipeline }]);
+/** What is to be seen in the reference: names as one would choose them. Such a place is for one example only. */
+const published = { agent: 'oslo-1', project: 'Weather', named: (base: string) => base };
+
+export async function createPlace(
+  account: Account,
+  given: { published?: boolean; now?: Date } = {},
+): Promise<Place> {
+  const names = given.published ? published : undefined;
+  const place: Place = {
+    account,
+    agent: await account.agent(names?.agent),
+    project: await account.project(names?.project),
+    now: given.now ?? new Date(),
+    named: names?.named ?? ((base) => `${base}_${randomUUID().replaceAll('-', '')}`),
+  };
+  await upload(account.admin, place.project, [mainPipeline]);
   await account.admin.post(`${place.project.path}/variables`, city);
   await account.admin.post(`${place.project.path}/variables/city/environment-overrides`, override);
   return place;
@@ -22,38 +49,62 @@ export async function createPlace(account: Account): Promise<Place> {
 
 export interface Example extends Asked {
   path: string;
+  /** The parts of a body that is a form. */
+  parts?: readonly Part[];
 }
 
+type Examples = Record<string, (place: Place) => Promise<Example> | Example>;
+
+const mainPipeline = { name: 'main.orch.yaml', content: smallPipeline };
 const city = { name: 'city', type: 'TEXT', behaviour: 'SHARED', value: 'Oslo' };
 const override = { environmentName: 'dev', value: 'Bergen' };
-const uniqueName = () => `n${randomUUID().replaceAll('-', '')}`;
 
-async function executionOf({ account, agent, project }: Place): Promise<string> {
-  const body = { pipelineName: 'main', environmentName: 'dev', agentId: agent.agentId };
-  const path = `${project.path}/pipeline-executions`;
-  const { pipelineExecutionId } = (await account.admin.post<{ pipelineExecutionId: string }>(path, body))
-    .body;
-  return `${path}/${pipelineExecutionId}`;
-}
-
-const connection = () => ({
-  name: uniqueName(),
+const connectionOf = ({ named }: Place) => ({
+  name: named('orders-api'),
   platformConnectionType: 'COMPONENT_BASIC',
   authProvider: 'NONE',
   authType: 'GENERIC_SECRET',
-  connectionDetails: { connectionProperties: { secretName: 'a-secret' } },
+  connectionDetails: {
+    description: 'The key of the orders API',
+    connectionProperties: { secretName: 'orders-api-key' },
+    secretsLocation: { type: 'AWS_SECRET_MANAGER', region: 'eu-north-1' },
+  },
 });
 
-async function connectionOverride({ account, project }: Place) {
-  const made = connection();
-  await account.admin.post(`${project.path}/connections`, made);
-  const connectionOverrides = { connectionProperties: { secretName: 'another-secret' } };
-  return { environmentName: 'dev', connectionName: made.name, authType: made.authType, connectionOverrides };
+async function createConnection(place: Place) {
+  const body = connectionOf(place);
+  await place.account.admin.post(`${place.project.path}/connections`, body);
+  return body;
 }
 
-async function credentialOf(account: Account): Promise<string> {
-  const body = { name: uniqueName(), role: 'MEMBER' };
-  return (await account.admin.post<{ credentialId: string }>('/credentials', body)).body.credentialId;
+async function connectionOverride(place: Place) {
+  const { name, authType } = await createConnection(place);
+  const connectionOverrides = { connectionProperties: { secretName: 'orders-api-key-of-dev' } };
+  return { environmentName: 'dev', connectionName: name, authType, connectionOverrides };
+}
+
+async function createConnectionOverride(place: Place) {
+  const body = await connectionOverride(place);
+  await place.account.admin.post(`${place.project.path}/connections/environment-overrides`, body);
+  return body;
+}
+
+const dataPlatformConnectionOf = ({ named }: Place) => ({
+  name: named('analytics'),
+  platformConnectionType: 'DWH',
+  authProvider: 'DUCKDB',
+  authType: 'NONE',
+});
+
+const credentialOf = ({ named, project }: Place) => ({
+  name: named('nightly deployment'),
+  role: 'MEMBER',
+  roles: [{ projectId: project.projectId, environmentName: 'prod', role: 'CONTRIBUTOR' }],
+});
+
+async function createCredential(place: Place): Promise<string> {
+  const made = await place.account.admin.post<{ credentialId: string }>('/credentials', credentialOf(place));
+  return made.body.credentialId;
 }
 
 const takers = ['deleteEnvironment', 'deleteProject'];
@@ -68,123 +119,170 @@ export function inOrder(operations: readonly Operation[]): Operation[] {
   return operations.toSorted((one, other) => takers.indexOf(one.id) - takers.indexOf(other.id));
 }
 
-/** By the operation's id. What an operation takes away is made anew, by the account's admin, before each request. */
-export const examples: Record<string, (place: Place) => Promise<Example> | Example> = {
+const ofProjects: Examples = {
   listProjects: () => ({ path: '/projects' }),
-  createProject: () => ({
+  createProject: ({ named }) => ({
     path: '/projects',
-    body: { name: uniqueName(), warehouse: 'DUCKDB', agentDeploymentType: 'HYBRID' },
+    body: {
+      name: named('Flights'),
+      description: 'Delays by airport',
+      warehouse: 'DUCKDB',
+      agentDeploymentType: 'HYBRID',
+    },
   }),
   getProject: ({ project }) => ({ path: project.path }),
-  updateProject: ({ project }) => ({ path: project.path, body: { description: randomUUID() } }),
+  updateProject: ({ project }) => ({ path: project.path, body: { description: 'Wet days a month' } }),
   deleteProject: ({ project }) => ({ path: project.path }),
   listEnvironments: ({ project }) => ({ path: `${project.path}/environments` }),
-  createEnvironment: ({ project }) => ({
+  createEnvironment: ({ project, agent, named }) => ({
     path: `${project.path}/environments`,
-    body: { name: uniqueName() },
+    body: { name: named('staging'), displayName: 'Staging', defaultAgentId: agent.agentId },
   }),
   getEnvironment: ({ project }) => ({ path: `${project.path}/environments/dev` }),
   updateEnvironment: ({ project }) => ({
     path: `${project.path}/environments/dev`,
-    body: { description: randomUUID() },
+    body: { description: 'For trying things out' },
   }),
   deleteEnvironment: ({ project }) => ({ path: `${project.path}/environments/dev` }),
-  listVariables: ({ project }) => ({ path: `${project.path}/variables` }),
-  createVariable: ({ project }) => ({
+};
+
+const ofVariables: Examples = {
+  listVariables: ({ project }) => ({ path: `${project.path}/variables?page=0&size=10` }),
+  createVariable: ({ project, named }) => ({
     path: `${project.path}/variables`,
-    body: { ...city, name: uniqueName() },
+    body: { name: named('wetDayMillimetres'), type: 'NUMBER', behaviour: 'SHARED', value: 1 },
   }),
   getVariable: ({ project }) => ({ path: `${project.path}/variables/city` }),
   updateVariable: ({ project }) => ({
     path: `${project.path}/variables/city`,
-    body: { type: 'TEXT', behaviour: 'SHARED', description: randomUUID() },
+    body: { type: 'TEXT', behaviour: 'SHARED', value: 'Trondheim', description: 'Where it rains' },
   }),
-  async deleteVariable({ account, project }) {
-    const name = uniqueName();
+  async deleteVariable({ account, project, named }) {
+    const name = named('country');
     await account.admin.post(`${project.path}/variables`, { ...city, name });
     return { path: `${project.path}/variables/${name}` };
   },
   getOverrides: ({ project }) => ({ path: `${project.path}/variables/city/environment-overrides` }),
   writeOverrides: ({ project }) => ({
     path: `${project.path}/variables/city/environment-overrides`,
-    body: [override],
+    body: { environmentOverrides: [override] },
   }),
   async deleteOverride({ account, project }) {
     const path = `${project.path}/variables/city/environment-overrides`;
     await account.admin.post(path, override);
     return { path: `${path}/dev` };
   },
-  listConnections: ({ project }) => ({ path: `${project.path}/connections` }),
-  createConnection: ({ project }) => ({ path: `${project.path}/connections`, body: connection() }),
-  async updateConnection({ account, project }) {
-    const { name, authProvider: _, ...body } = connection();
-    await account.admin.post(`${project.path}/connections`, { ...body, name, authProvider: 'NONE' });
-    return { path: `${project.path}/connections?connectionName=${name}`, body };
+};
+
+const ofConnections: Examples = {
+  async listConnections(place) {
+    await createConnection(place);
+    return { path: `${place.project.path}/connections?authProvider=NONE` };
   },
-  async deleteConnection({ account, project }) {
-    const body = connection();
-    await account.admin.post(`${project.path}/connections`, body);
-    return { path: `${project.path}/connections?connectionName=${body.name}` };
+  createConnection: (place) => ({ path: `${place.project.path}/connections`, body: connectionOf(place) }),
+  async updateConnection(place) {
+    const { name, authProvider: _, ...body } = await createConnection(place);
+    return { path: `${place.project.path}/connections?connectionName=${name}`, body };
   },
-  listConnectionOverrides: ({ project }) => ({
-    path: `${project.path}/connections/environment-overrides?environmentName=dev`,
-  }),
+  async deleteConnection(place) {
+    const { name } = await createConnection(place);
+    return { path: `${place.project.path}/connections?connectionName=${name}` };
+  },
+  async listConnectionOverrides(place) {
+    await createConnectionOverride(place);
+    return { path: `${place.project.path}/connections/environment-overrides?environmentName=dev` };
+  },
   async writeConnectionOverride(place) {
-    return {
-      path: `${place.project.path}/connections/environment-overrides`,
-      body: await connectionOverride(place),
-    };
+    const body = await connectionOverride(place);
+    return { path: `${place.project.path}/connections/environment-overrides`, body };
   },
   async deleteConnectionOverrides(place) {
+    const { connectionName } = await createConnectionOverride(place);
     const path = `${place.project.path}/connections/environment-overrides`;
-    const body = await connectionOverride(place);
-    await place.account.admin.post(path, body);
-    return { path: `${path}?environmentName=dev&connectionNames=${body.connectionName}` };
+    return { path: `${path}?environmentName=dev&connectionNames=${connectionName}` };
   },
-  listDataPlatformConnections: ({ project }) => ({ path: `${project.path}/data-platform-connections` }),
-  createDataPlatformConnection: ({ project }) => ({
-    path: `${project.path}/data-platform-connections`,
-    body: { name: uniqueName(), platformConnectionType: 'dwh', authProvider: 'duckdb', authType: 'none' },
+  async listDataPlatformConnections(place) {
+    const path = `${place.project.path}/data-platform-connections`;
+    await place.account.admin.post(path, dataPlatformConnectionOf(place));
+    return { path };
+  },
+  createDataPlatformConnection: (place) => ({
+    path: `${place.project.path}/data-platform-connections`,
+    body: dataPlatformConnectionOf(place),
   }),
-  listCredentials: () => ({ path: '/credentials' }),
-  createCredential: () => ({ path: '/credentials', body: { name: uniqueName(), role: 'Member' } }),
-  async rotateCredential({ account }) {
-    return { path: `/credentials/${await credentialOf(account)}/rotate`, body: {} };
+};
+
+const day = 86_400_000;
+
+const ofAccount: Examples = {
+  async listCredentials(place) {
+    await createCredential(place);
+    return { path: '/credentials?page=0&size=1' };
   },
-  async deleteCredential({ account }) {
-    return { path: `/credentials/${await credentialOf(account)}` };
+  createCredential: (place) => ({ path: '/credentials', body: credentialOf(place) }),
+  async rotateCredential(place) {
+    return { path: `/credentials/${await createCredential(place)}/rotate`, body: { overlapSeconds: 3_600 } };
   },
-  listEvents: () => ({ path: '/events?from=2020-01-01T00:00:00.000Z&to=2100-01-01T00:00:00.000Z' }),
-  createArtifact: ({ project }) => ({
+  async deleteCredential(place) {
+    return { path: `/credentials/${await createCredential(place)}` };
+  },
+  listEvents({ now }) {
+    const [from, to] = [-day, day].map((away) => new Date(now.getTime() + away).toISOString());
+    return { path: `/events?from=${from}&to=${to}&eventName=override-written` };
+  },
+  listAgents: () => ({ path: '/agents' }),
+};
+
+const ofDelivery: Examples = {
+  createArtifact: ({ project, named }) => ({
     path: `${project.path}/artifacts`,
-    body: multipart([{ name: 'main.orch.yaml', content: smallPipeline }]),
+    body: multipart([mainPipeline]),
+    parts: [mainPipeline],
     headers: {
       'content-type': `multipart/form-data; boundary=${multipartBoundary}`,
       environmentName: 'dev',
-      versionName: randomUUID(),
+      versionName: named('1.1.0'),
     },
   }),
   listArtifacts: ({ project }) => ({ path: `${project.path}/artifacts?environmentName=dev` }),
   getArtifact: ({ project }) => ({ path: `${project.path}/artifacts/details?environmentName=dev` }),
-  listAgents: () => ({ path: '/agents' }),
+};
+
+const ofExecutions: Examples = {
   startPipelineExecution: ({ project, agent }) => ({
     path: `${project.path}/pipeline-executions`,
-    body: { pipelineName: 'main', environmentName: 'dev', agentId: agent.agentId },
+    body: {
+      pipelineName: 'main',
+      environmentName: 'dev',
+      agentId: agent.agentId,
+      scalarVariables: { city: 'Bodø' },
+    },
   }),
-  listPipelineExecutions: () => ({ path: '/pipeline-executions' }),
-  getPipelineExecution: async (place) => ({ path: await executionOf(place) }),
+  async listPipelineExecutions(place) {
+    await executionOf(place);
+    return { path: '/pipeline-executions?environmentName=dev&limit=10' };
+  },
+  getPipelineExecution: async (place) => ({ path: await endedExecutionOf(place) }),
   getPipelineExecutionStatus: async (place) => ({ path: `${await executionOf(place)}/status` }),
-  listPipelineExecutionSteps: async (place) => ({ path: `${await executionOf(place)}/steps` }),
+  listPipelineExecutionSteps: async (place) => ({ path: `${await endedExecutionOf(place)}/steps` }),
   cancelPipelineExecution: async (place) => ({
     path: await executionOf(place),
     body: { status: 'CANCELLED', forceUpdate: false },
   }),
 };
 
-const instanceId = randomUUID();
+/** By the operation's id. What an operation takes away is made anew, by the account's admin, before each request. */
+export const examples: Examples = {
+  ...ofProjects,
+  ...ofVariables,
+  ...ofConnections,
+  ...ofAccount,
+  ...ofDelivery,
+  ...ofExecutions,
+};
 
 /** The same for the agent protocol. */
-export const agentExamples: Record<string, (place: Place) => Promise<Example> | Example> = {
+export const agentExamples: Examples = {
   agentHello: () => ({
     path: '/hello',
     body: { protocolVersions: [1], agentVersion: '1', instanceId, abilities: [], concurrency: 1 },
@@ -213,11 +311,3 @@ export const agentExamples: Record<string, (place: Place) => Promise<Example> | 
     return { path: `/blobs/${files[0]?.sha256}` };
   },
 };
-
-async function claimOne(place: Place) {
-  await executionOf(place);
-  const body = { instanceId, max: 1, waitSeconds: 0 };
-  const [work] = (await place.agent.client.post<ClaimResponse>('/claims', body)).body.work;
-  if (work === undefined) throw new Error('there is no work to claim');
-  return { work };
-}

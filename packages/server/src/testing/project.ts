@@ -10,8 +10,8 @@ export interface TestProject {
 
 const environmentNames = ['dev', 'prod'] as const;
 
-export async function createProjectOf(admin: Client): Promise<TestProject> {
-  const wanted = { name: `project ${randomUUID()}`, warehouse: 'DUCKDB', agentDeploymentType: 'HYBRID' };
+export async function createProjectOf(admin: Client, name = `project ${randomUUID()}`): Promise<TestProject> {
+  const wanted = { name, warehouse: 'DUCKDB', agentDeploymentType: 'HYBRID' };
   const { projectId } = (await admin.post<{ projectId: string }>('/projects', wanted)).body;
   const path = `/projects/${projectId}`;
   for (const name of environmentNames) await admin.post(`${path}/environments`, { name });

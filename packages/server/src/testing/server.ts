@@ -36,6 +36,8 @@ export interface TestServerOptions {
   /** Settings as the operator writes them. */
   settings?: Record<string, string>;
   config?: Partial<Config>;
+  /** Where its clock begins; default the real time. */
+  startsAt?: Date;
 }
 
 const opened: TestServer[] = [];
@@ -50,7 +52,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   shared ??= createTestDatabase();
   const database = await shared;
   const folder = await mkdtemp(join(tmpdir(), 'headgate-test-'));
-  const clock = movableClock();
+  const clock = movableClock(options.startsAt);
   const logLines: string[] = [];
   const log = createLog('trace', { write: (line) => void logLines.push(line) });
   const settings = {

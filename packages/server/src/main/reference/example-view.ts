@@ -1,0 +1,66 @@
+/** The example of an operation, as a command that can be pasted and the answer to it. */
+import { type Operation, type PublishedExample, successTitles } from '@headgate/contract';
+import { html, type Markup } from './html.ts';
+
+export function exampleView(operation: Operation, example: PublishedExample): Markup {
+  const { answer } = example;
+  return html`<div class="example">
+<figure><figcaption>Request</figcaption><pre tabindex="0"><code>${curl(operation, example.request)}</code></pre></figure>
+<figure><figcaption>Answer <span class="status">${answer.status} ${successTitles[operation.success.status]}</span></figcaption>${answerView(answer)}</figure>
+</div>`;
+}
+
+function answerView({ headers = {}, body }: PublishedExample['answer']): Markup {
+  const lines = Object.entries(headers).map(
+    ([name, value]) => html`<span class="key">${name}</span>: ${value}\n`,
+  );
+  if (body === undefined && lines.length === 0) return html`<p class="empty">Without a body.</p>`;
+  const space = body === undefined || lines.length === 0 ? '' : '\n';
+  return html`<pre tabindex="0"><code>${lines}${space}${body === undefined ? undefined : colored(body)}</code></pre>`;
+}
+
+/** With `API` and `TOKEN` as the chapter Start sets them. */
+function curl(operation: Operation, request: PublishedExample['request']): string {
+  const method = operation.method;
+  const sends = request.body !== undefined || request.parts !== undefined;
+  const options = [
+    ...(method === 'GET' || (method === 'POST' && sends) ? [] : [`-X ${method}`]),
+    `-H "Authorization: Bearer $TOKEN"`,
+    ...Object.entries(request.headers ?? {}).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
+    ...(request.body === undefined
+      ? []
+      : [`-H 'Content-Type: application/json'`, `-d ${quoted(JSON.stringify(request.body, null, 2))}`]),
+    ...Object.keys(request.parts ?? {}).map((name) => `-F ${quoted(`${name}=@${name}`)}`),
+  ];
+  return [`curl "$API${urlOf(operation, request)}"`, ...options].join(' \\\n  ');
+}
+
+/** The path with the values of its parameters, and the query. */
+function urlOf({ path }: Operation, { params = {}, query = {} }: PublishedExample['request']): string {
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
+  const search = new URLSearchParams(query).toString();
+  // Allowed in a query as it is, and read more easily.
+  return `${filled}${search === '' ? '' : `?${search.replaceAll('%3A', ':')}`}`;
+}
+
+/** For a shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+const token = /("(?:[^"\\]|\\.)*")(\s*:)?|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null/g;
+
+/** JSON with a class for each kind of token. */
+function colored(body: unknown): Markup {
+  const text = JSON.stringify(body, null, 2);
+  const parts: Markup[] = [];
+  let end = 0;
+  for (const match of text.matchAll(token)) {
+    const [whole, string, colon] = match;
+    parts.push(html`${text.slice(end, match.index)}`);
+    if (colon !== undefined) parts.push(html`<span class="key">${string}</span>${colon}`);
+    else parts.push(html`<span class="${string === undefined ? 'literal' : 'string'}">${whole}</span>`);
+    end = match.index + whole.length;
+  }
+  return html`${parts}${text.slice(end)}`;
+}

@@ -1,0 +1,127 @@
+/**
+ * The examples of the reference are what the server answers: each is sent to a server whose clock stands at a fixed time, and the answer
+ * is compared with the published one, identifiers and secrets aside. `npm run generate` records them anew.
+ */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { type Operation, operations, type PublishedExample } from '@headgate/contract';
+import type { Answer } from '../../testing/client.ts';
+import { createPlace, type Example, examples, type Place } from '../../testing/examples.ts';
+import { startTestServer } from '../../testing/server.ts';
+
+const file = fileURLToPath(import.meta.resolve('@headgate/contract/examples.json'));
+const startsAt = new Date('2026-11-21T09:30:00.000Z');
+const server = await startTestServer({ startsAt });
+const shown = operations.filter((operation) => operation.surface === 'dpc');
+
+const uuidForm = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+const standInTime = startsAt.getTime().toString(16).padStart(12, '0');
+
+/** An identifier that looks like those of the server, and is the same in each run. */
+function standIn(seed: string): string {
+  const digits = createHash('sha256').update(seed).digest('hex');
+  return `${standInTime.slice(0, 8)}-${standInTime.slice(8)}-7${digits.slice(0, 3)}-8${digits.slice(3, 6)}-${digits.slice(6, 18)}`;
+}
+
+const standInTag = '0a1b2c3d4e5f';
+
+/** What differs from run to run, replaced: identifiers by the order in which they appear, and secrets. */
+function steady(operation: Operation, place: Place) {
+  const known = new Map([
+    [place.project.projectId, standIn('project')],
+    [place.agent.agentId, standIn('agent')],
+    [place.account.admin.actorId, standIn('caller')],
+  ]);
+  const id = (found: string): string => {
+    const given = known.get(found) ?? standIn(`${operation.id} ${known.size}`);
+    known.set(found, given);
+    return given;
+  };
+  return <Value>(value: Value): Value =>
+    JSON.parse(
+      JSON.stringify(value)
+        .replaceAll(uuidForm, id)
+        .replaceAll(
+          /("ETag":"\\")(\d+-)?[\w-]+/g,
+          (_, before: string, version = '') => before + version + standInTag,
+        )
+        .replaceAll('a SUPER_ADMIN', 'first credential')
+        .replaceAll(/hg_[0-9a-f]{24}/g, 'hg_39619998a6fbe84c802505f9')
+        .replaceAll(/("clientSecret":)"[^"]+"/g, '$1"(43 characters, shown only now)"'),
+    ) as Value;
+}
+
+/** The values of the path's parameters. */
+function paramsOf(operation: Operation, path: string): Record<string, string> {
+  const form = operation.path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)');
+  const match = new RegExp(`^${form}$`).exec(path) ?? assert.fail(`${path} is not of ${operation.id}`);
+  const entries = Object.entries(match.groups ?? {});
+  return Object.fromEntries(entries.map(([name, value]) => [name, decodeURIComponent(value)]));
+}
+
+const filled = <Part extends object>(name: string, part: Part) =>
+  Object.keys(part).length === 0 ? {} : { [name]: part };
+
+function requestOf(operation: Operation, { path, body, parts, headers = {} }: Example) {
+  const { pathname, searchParams } = new URL(`/v1${path}`, 'http://x');
+  const { 'content-type': _, ...shownHeaders } = headers;
+  return {
+    ...filled('params', paramsOf(operation, pathname)),
+    ...filled('query', Object.fromEntries(searchParams)),
+    ...filled('headers', shownHeaders),
+    ...(parts === undefined
+      ? body !== undefined && { body }
+      : { parts: Object.fromEntries(parts.map(({ name, content }) => [name, String(content)])) }),
+  };
+}
+
+function answerOf({ success }: Operation, answer: Answer): PublishedExample['answer'] {
+  const headers = (success.headers ?? []).map((name) => [name, answer.headers[name.toLowerCase()] ?? '']);
+  return {
+    status: answer.status,
+    ...filled('headers', Object.fromEntries(headers) as Record<string, string>),
+    ...(success.body === undefined ? {} : { body: answer.body }),
+  };
+}
+
+async function execute(operation: Operation): Promise<PublishedExample> {
+  const place = await createPlace(await server.account(), { published: true, now: startsAt });
+  const example =
+    (await examples[operation.id]?.(place)) ??
+    assert.fail(`testing/examples.ts has no request for ${operation.id}`);
+  const { path, body, headers = {} } = example;
+  const answer = await place.account.admin.send(operation.method, path, { body, headers });
+  assert.equal(answer.status, operation.success.status, `${operation.id}: ${answer.text}`);
+  const found = { request: requestOf(operation, example), answer: answerOf(operation, answer) };
+  return steady(operation, place)(found);
+}
+
+// Given by `npm run generate` to the tests that record.
+const recording = process.execArgv.includes('--test-update-snapshots');
+
+if (recording) {
+  test('the examples are recorded', async () => {
+    const found: Record<string, PublishedExample> = {};
+    for (const operation of shown) found[operation.id] = await execute(operation);
+    await writeFile(file, `${JSON.stringify(found, null, 2)}\n`);
+  });
+} else {
+  const stored = JSON.parse(await readFile(file, 'utf8')) as Record<string, PublishedExample>;
+
+  for (const operation of shown) {
+    test(`the published example of ${operation.id} is what the server answers`, async () => {
+      const published = stored[operation.id] ?? assert.fail('it is not there: run `npm run generate`');
+      assert.deepEqual(await execute(operation), published, 'run `npm run generate` if this is meant');
+    });
+  }
+
+  test('nothing is published of what is no operation', () => {
+    assert.deepEqual(
+      Object.keys(stored),
+      shown.map((operation) => operation.id),
+    );
+  });
+}

@@ -1,0 +1,59 @@
+/**
+ * The reference for people, at `/docs`: a page made once from the contract, with a style sheet and a script of its own. It needs no token and
+ * nothing from another address.
+ */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import type { FastifyInstance } from 'fastify';
+import type { Dependencies } from '../deps.ts';
+import { referencePage } from './page.ts';
+
+const headers = {
+  'content-security-policy':
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  // Asked for anew each time, and answered 304 as long as it is the same: a new version shows at once.
+  'cache-control': 'no-cache',
+  vary: 'accept-encoding',
+};
+
+export function referenceRoutes(app: FastifyInstance, { config, version }: Dependencies): void {
+  serve(app, '/docs', 'text/html', () => referencePage({ version, publicUrl: config.publicUrl }));
+  app.get('/docs/', (_request, reply) => reply.redirect('../docs', 308));
+  serve(app, '/docs/reference.css', 'text/css', () => fileBeside('reference.css'));
+  serve(app, '/docs/reference.js', 'text/javascript', () => fileBeside('reference.js'));
+}
+
+function fileBeside(name: string): string {
+  return readFileSync(new URL(name, import.meta.url), 'utf8');
+}
+
+interface Content {
+  text: string;
+  zipped: Buffer;
+  digest: string;
+}
+
+function contentOf(text: string): Content {
+  const digest = createHash('sha256').update(text).digest('base64url').slice(0, 22);
+  return { text, zipped: gzipSync(text), digest };
+}
+
+/** Made when it is first asked for, so that the start waits for none of it. */
+function serve(app: FastifyInstance, path: string, type: string, make: () => string): void {
+  let made: Content | undefined;
+  app.get(path, (request, reply) => {
+    made ??= contentOf(make());
+    const zips = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
+    // Two encodings of one text are two representations (RFC 9110 §8.8.3).
+    const etag = `"${made.digest}${zips ? '-gzip' : ''}"`;
+    reply.headers({ ...headers, etag, 'content-type': `${type}; charset=utf-8` });
+    const known = request.headers['if-none-match'];
+    if (known?.split(',').some((each) => each.trim().replace(/^W\//, '') === etag)) {
+      return reply.code(304).send();
+    }
+    return zips ? reply.header('content-encoding', 'gzip').send(made.zipped) : reply.send(made.text);
+  });
+}

@@ -1,0 +1,122 @@
+/** The reference at /docs: whole, readable by anyone, and from this server alone. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { operations, problemsOf } from '@headgate/contract';
+import { startTestServer } from '../../testing/server.ts';
+import { html } from './html.ts';
+
+const server = await startTestServer({ settings: { HEADGATE_PUBLIC_URL: 'https://headgate.example' } });
+const shown = operations.filter(({ surface }) => surface === 'dpc');
+
+function get(path: string, headers: Record<string, string> = {}) {
+  return server.transport({ method: 'GET', url: path, headers, body: undefined });
+}
+
+const page = (await get('/docs')).text;
+const anchor = (id: string) => id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+/** What a reader sees of the section of an operation. */
+function textOf(id: string): string {
+  const [, section] = page.split(`<section class="operation" id="${anchor(id)}"`);
+  const markup = section?.split('</section>', 1)[0] ?? assert.fail(`${id} has no section`);
+  return markup
+    .replaceAll(/<[^>]*>/g, '')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&');
+}
+
+type Json = { properties?: Record<string, Json>; anyOf?: Json[]; items?: Json };
+
+/** The names of the members that a schema has, at any depth. */
+function membersOf(schema: Json | undefined): string[] {
+  if (schema === undefined) return [];
+  const own = Object.entries(schema.properties ?? {}).flatMap(([name, member]) => [
+    name,
+    ...membersOf(member),
+  ]);
+  return [...own, ...membersOf(schema.items), ...(schema.anyOf ?? []).flatMap(membersOf)];
+}
+
+test('anyone reads it, and the browser is told to take nothing from elsewhere', async () => {
+  const answer = await get('/docs');
+  assert.equal(answer.status, 200);
+  assert.match(answer.headers['content-type'] ?? '', /^text\/html\b/);
+  const policy = answer.headers['content-security-policy'] ?? '';
+  assert.match(policy, /default-src 'none'/);
+  assert.doesNotMatch(policy, /unsafe|https?:|\*/);
+  assert.equal(answer.headers['x-content-type-options'], 'nosniff');
+  assert.equal((await get('/docs/')).headers.location, '../docs');
+});
+
+test('the page and its files name no outside address, and the page has no script or style of its own', async () => {
+  for (const [, address = ''] of page.matchAll(/(?:href|src)="([^"]*)"/g)) {
+    assert.match(address, /^(#|docs\/reference\.|openapi\.json$|data:image\/svg)/);
+  }
+  assert.doesNotMatch(page, /<script(?! src="docs\/reference\.js")|<style|\sstyle=|\son\w+=/);
+  for (const file of ['/docs/reference.css', '/docs/reference.js']) {
+    const { status, text, headers } = await get(file);
+    assert.equal(status, 200);
+    assert.match(headers['content-type'] ?? '', /^text\/(css|javascript)\b/);
+    assert.doesNotMatch(text, /https?:|@import|url\(|import\(/);
+  }
+});
+
+test('every operation is there with its request, permission, problems, members and example', () => {
+  for (const operation of shown) {
+    const text = textOf(operation.id);
+    const { params, query, headers, body, success } = operation;
+    const parts = [params, query, headers, body, success.body] as (Json | undefined)[];
+    const expected = [
+      operation.id,
+      `${operation.method} /dpc${operation.path}`,
+      operation.permission ?? '',
+      ...problemsOf(operation).filter((code) => operation.problems.includes(code)),
+      ...operation.events,
+      ...parts.flatMap(membersOf),
+      'curl "$API/v1/',
+      `Answer ${success.status}`,
+    ];
+    for (const each of expected) assert.ok(text.includes(each), `${operation.id}: ${each}`);
+    assert.doesNotMatch(text, /undefined|\[object/, operation.id);
+  }
+});
+
+test('every link within the page leads somewhere, and every name is there once', () => {
+  const ids = [...page.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id);
+  assert.equal(new Set(ids).size, ids.length);
+  const links = [...page.matchAll(/href="#([^"]*)"/g)].map(([, id]) => id);
+  assert.ok(links.includes('create-variable'));
+  assert.deepEqual(
+    links.filter((link) => !ids.includes(link)),
+    [],
+  );
+});
+
+test('the examples are of the address by which this server is reached', () => {
+  assert.match(page, /API=https:\/\/headgate\.example\/dpc\n/);
+  assert.match(textOf('createVariable'), /Location: https:\/\/headgate\.example\/dpc\/v1\/projects\//);
+});
+
+test('it is sent again only when it has changed, and small', async () => {
+  const { etag = '' } = (await get('/docs')).headers;
+  const again = await get('/docs', { 'if-none-match': `"other", W/${etag}` });
+  assert.deepEqual([again.status, again.text, again.headers.etag], [304, '', etag]);
+  const address = await server.listen();
+  const answer = await fetch(`${address}/docs`, { headers: { 'accept-encoding': 'gzip' } });
+  assert.equal(answer.headers.get('content-encoding'), 'gzip');
+  assert.notEqual(answer.headers.get('etag'), etag);
+  assert.equal(await answer.text(), page);
+  assert.ok(gzipSync(page).length < 100_000);
+});
+
+test('what is put into markup is escaped, unless it is markup', () => {
+  const name = `<b>"x" & 'y'</b>`;
+  assert.equal(
+    html`<i>${name}${[html`<br>`, 1]}${undefined}</i>`.text,
+    '<i>&lt;b&gt;&quot;x&quot; &amp; &#39;y&#39;&lt;/b&gt;<br>1</i>',
+  );
+});

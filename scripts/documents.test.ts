@@ -1,0 +1,93 @@
+/** What the documents say of the checkout is so: links lead somewhere, commands exist, every setting is listed with its default. */
+import assert from 'node:assert/strict';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import manifest from '../package.json' with { type: 'json' };
+
+const checkout = dirname(dirname(fileURLToPath(import.meta.url)));
+const read = (path: string) => readFileSync(join(checkout, path), 'utf8');
+const documents = globSync(['*.md', 'docs/**/*.md', 'examples/*.md'], { cwd: checkout });
+
+/** The anchors of a document's headings, as the platforms that show Markdown make them. */
+function anchorsOf(path: string): Set<string> {
+  const headings = prose(read(path)).matchAll(/^#{1,6} (.+)$/gm);
+  return new Set(
+    [...headings].map(([, title = '']) =>
+      title
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}
+
+const prose = (text: string) => text.replaceAll(/^```[\s\S]*?^```$/gm, '');
+
+test('every link from one document to another leads somewhere', () => {
+  const broken: string[] = [];
+  for (const document of documents) {
+    for (const [, target = ''] of prose(read(document)).matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^https?:/.test(target)) continue;
+      const [path = '', anchor] = target.split('#');
+      const file = path === '' ? document : relative(checkout, join(checkout, dirname(document), path));
+      const leads = existsSync(join(checkout, file)) && (anchor === undefined || anchorsOf(file).has(anchor));
+      if (!leads) broken.push(`${document}: ${target}`);
+    }
+  }
+  assert.deepEqual(broken, []);
+});
+
+test('every npm command that a document names exists', () => {
+  const known: readonly string[] = Object.keys(manifest.scripts);
+  const unknown = documents.flatMap((document) =>
+    [...read(document).matchAll(/\bnpm run ([a-z-]+)/g)]
+      .map(([, name = '']) => name)
+      .filter((name) => !known.includes(name))
+      .map((name) => `${document}: npm run ${name}`),
+  );
+  assert.deepEqual(unknown, []);
+});
+
+const settingsIn = (text: string): string[] =>
+  [...text.matchAll(/\b(?:HEADGATE_[A-Z_]*[A-Z]|DATABASE_URL)\b/g)].map(([name]) => name);
+const sources = ['packages/server/src/main/config.ts', 'packages/agent/src/config.ts'];
+const configuration = 'docs/configuration.md';
+
+/** The first two cells of each row of the tables: settings, and their defaults in the same order. */
+const rows = [...read(configuration).matchAll(/^\| (`[^|]*) \| ([^|]*) \|/gm)].map(
+  ([, names = '', presets = '']) => ({
+    names: settingsIn(names),
+    presets: presets.split(', '),
+  }),
+);
+
+test('configuration.md lists every setting that is read, and no other', () => {
+  const used = new Set(sources.flatMap((source) => settingsIn(read(source))));
+  const listed = new Set(rows.flatMap(({ names }) => names));
+  assert.deepEqual([...listed].toSorted(), [...used].toSorted());
+});
+
+test('configuration.md gives the defaults of numbers as they are', () => {
+  const preset = /integer\w*\(\s*'([A-Z_]+)',\s*([\d_]+)/g;
+  let compared = 0;
+  for (const [, name = '', value = ''] of sources.flatMap((source) => [...read(source).matchAll(preset)])) {
+    const row = rows.find(({ names }) => names.includes(name)) ?? assert.fail(name);
+    const cell = row.presets[row.presets.length === 1 ? 0 : row.names.indexOf(name)];
+    assert.equal(cell, `\`${value.replaceAll('_', '')}\``, name);
+    compared++;
+  }
+  assert.ok(compared > 15);
+});
+
+test('every setting that another document names is a setting', () => {
+  const listed = new Set(rows.flatMap(({ names }) => names));
+  const elsewhere = documents.filter((document) => document !== configuration && !document.includes('adr/'));
+  const unknown = elsewhere.flatMap((document) =>
+    settingsIn(read(document))
+      .filter((name) => !listed.has(name))
+      .map((name) => `${document}: ${name}`),
+  );
+  assert.deepEqual(unknown, []);
+});

@@ -1,0 +1,112 @@
+/** docs/permissions.md: the one permission table (contract/permission.ts) as an operator reads it. */
+import {
+  accountRoles,
+  environmentRoles,
+  type Grant,
+  type Operation,
+  operations,
+  type Permission,
+  permissions,
+  projectRoles,
+} from '@headgate/contract';
+
+const shown = operations.filter((operation) => operation.surface === 'dpc');
+
+export function permissionsDocument(): string {
+  return `${[introduction, roles(), table(), ...areas(), allowances()].join('\n\n')}\n`;
+}
+
+const introduction = `<!-- Written by \`npm run generate\` from packages/contract/src/permission.ts. Do not edit. -->
+
+# Permissions
+
+Every operation names one permission. A caller may use it with **any one** of the roles in its row: a role in the account, a role in the
+project of the request, or a role in the environment of the request. An environment role counts in its own environment only. Roles are
+read at every request, so a change counts from the next request on.
+
+A caller without any role in a project is answered 404 \`project-not-found\`, as if the project did not exist. A caller who has one there
+(a role in one of its environments counts), but not a role of the row, is answered 403 \`forbidden\`. What belongs to another account is
+always 404. A request that writes to several environments is judged for each of them.
+
+Agents have no roles. An agent's token opens the agents' protocol only, and there its own work only.`;
+
+function roles(): string {
+  return `## Roles
+
+| where | roles |
+|---|---|
+| account | ${list(accountRoles)} |
+| project | ${list(projectRoles)} |
+| environment | ${list(environmentRoles)} |
+
+A credential has one account role and any number of roles in projects and environments (\`POST /dpc/v1/credentials\`). Who creates a project
+becomes its OWNER.`;
+}
+
+function table(): string {
+  const rows = Object.entries(permissions).map(
+    ([name, grant]: [string, Grant]) =>
+      `| \`${name}\` | ${grant.may} | ${list(grant.account)} | ${list(grant.project)} | ${list(grant.environment)} |`,
+  );
+  return `## Permissions
+
+| permission | may | role in the account | or in the project | or in the environment |
+|---|---|---|---|---|
+${rows.join('\n')}`;
+}
+
+/** The operations, area by area, each with the roles that are enough for it. */
+function areas(): string[] {
+  const tags = [...new Set(shown.map((operation) => operation.tag))];
+  return [
+    '## Operations',
+    ...tags.map((tag) =>
+      area(
+        tag,
+        shown.filter((operation) => operation.tag === tag),
+      ),
+    ),
+  ];
+}
+
+function area(tag: string, inArea: readonly Operation[]): string {
+  const rows = inArea.map(({ id, method, path, permission }) => {
+    const grant = grantOf(permission);
+    const account = grant.account.length === accountRoles.length ? 'any' : list(grant.account);
+    return `| \`${id}\` | \`${method} ${path}\` | \`${permission}\` | ${account} | ${list(grant.project)} | ${list(grant.environment)} |`;
+  });
+  return `### ${tag}
+
+| operation | request | permission | account | project | environment |
+|---|---|---|---|---|---|
+${rows.join('\n')}`;
+}
+
+/** The other way round: what one role allows. */
+function allowances(): string {
+  const columns = [
+    ['account', accountRoles],
+    ['project', projectRoles],
+    ['environment', environmentRoles],
+  ] as const;
+  const rows = columns.flatMap(([where, names]) =>
+    names.map((role) => {
+      const granted = Object.entries(permissions).filter(([, grant]: [string, Grant]) =>
+        (grant[where] as readonly string[]).includes(role),
+      );
+      return `| ${where} | ${role} | ${list(granted.map(([name]) => `\`${name}\``))} |`;
+    }),
+  );
+  return `## What each role allows
+
+| where | role | permissions |
+|---|---|---|
+${rows.join('\n')}`;
+}
+
+function grantOf(permission: Permission | undefined): Grant {
+  if (permission === undefined) throw new Error('an operation of the management interface has a permission');
+  return permissions[permission];
+}
+
+const list = (names: readonly string[]) => (names.length === 0 ? '–' : names.join(', '));
