@@ -26,6 +26,8 @@ export interface Config {
   /** The first credential, in place of a generated one. */
   credential: { clientId: string; secret: Secret } | undefined;
   masterKey: Secret | undefined;
+  /** How long a key signs before another takes its place; undefined for as long as the operator likes. */
+  signingKeyDays: number | undefined;
   example: boolean;
   localAgent: boolean;
   /** Requests a minute an account; undefined for no limit. */
@@ -71,12 +73,10 @@ export function loadConfig(environment: Environment = process.env): Config {
     databaseConnections: read.integer('HEADGATE_DATABASE_CONNECTIONS', 10, 2, 500),
     credential: firstCredential(read, faults),
     masterKey: masterKey(read, faults),
+    signingKeyDays: read.integerOrOff('HEADGATE_SIGNING_KEY_DAYS', 90, 1, 3_650),
     example: read.onOff('HEADGATE_EXAMPLE'),
     localAgent: read.onOff('HEADGATE_LOCAL_AGENT'),
-    rateLimit:
-      read.text('HEADGATE_RATE_LIMIT') === 'off'
-        ? undefined
-        : read.integer('HEADGATE_RATE_LIMIT', 1_000, 1, 1e9, ', or off'),
+    rateLimit: read.integerOrOff('HEADGATE_RATE_LIMIT', 1_000, 1, 1e9),
     egressAllow: egressAllow(read, faults),
     logLevel: read.oneOf('HEADGATE_LOG_LEVEL', logLevels, 'info'),
     logFile: read.text('HEADGATE_LOG_FILE'),
@@ -111,16 +111,20 @@ function reader(environment: Environment, faults: string[]) {
   function fault(name: string, expected: string): undefined {
     faults.push(`${name} must be ${expected}; it is ${JSON.stringify(environment[name])}`);
   }
+  function integer(name: string, preset: number, least: number, most: number, orElse = ''): number {
+    const given = text(name);
+    if (given === undefined) return preset;
+    const value = /^\d{1,15}$/.test(given) ? Number(given) : Number.NaN;
+    if (value >= least && value <= most) return value;
+    fault(name, `a whole number from ${least} to ${most}${orElse}`);
+    return preset;
+  }
   return {
     text,
-    integer(name: string, preset: number, least: number, most: number, orElse = ''): number {
-      const given = text(name);
-      if (given === undefined) return preset;
-      const value = /^\d{1,15}$/.test(given) ? Number(given) : Number.NaN;
-      if (value >= least && value <= most) return value;
-      fault(name, `a whole number from ${least} to ${most}${orElse}`);
-      return preset;
-    },
+    integer: (name: string, preset: number, least: number, most: number) =>
+      integer(name, preset, least, most),
+    integerOrOff: (name: string, preset: number, least: number, most: number): number | undefined =>
+      text(name) === 'off' ? undefined : integer(name, preset, least, most, ', or off'),
     onOff(name: string): boolean {
       const given = text(name) ?? 'on';
       if (given !== 'on' && given !== 'off') fault(name, 'on or off');

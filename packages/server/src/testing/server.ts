@@ -27,8 +27,8 @@ export interface TestServer {
   account(): Promise<Account>;
   /** Looks for work whose time has come, until there is none; what the server does every second. */
   sweep(): Promise<void>;
-  /** Answers on loopback; the address. */
-  listen(): Promise<string>;
+  /** Answers on loopback, at any free port unless one is named; the address. */
+  listen(port?: number): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -99,7 +99,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     async sweep() {
       while ((await sweepWork(deps, deps.owners, deps.times, clock.now())) > 0);
     },
-    listen: () => app.listen({ host: '127.0.0.1', port: 0 }),
+    listen: (port = 0) => app.listen({ host: '127.0.0.1', port }),
     close: () => {
       closing ??= close();
       return closing;

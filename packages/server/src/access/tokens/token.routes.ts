@@ -6,7 +6,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Services } from '../../kernel/endpoint.ts';
 import { recordEvents } from '../../kernel/events.ts';
 import { Secret } from '../../kernel/sealed.ts';
-import { tokenLifetimeSeconds, tokenScope } from '../../kernel/tokens.ts';
+import { jwksSeconds, tokenLifetimeSeconds } from '../../kernel/signing-keys.ts';
+import { tokenScope } from '../../kernel/tokens.ts';
 import { type Client, clientById, hasSecret, noteTokenGiven } from '../credentials/index.ts';
 import { createThrottle } from './throttle.ts';
 
@@ -57,7 +58,7 @@ export function tokenRoutes(app: FastifyInstance, services: Services): void {
   });
 
   app.get(keysPath, (_request, reply) => {
-    reply.header('cache-control', 'public, max-age=300');
+    reply.header('cache-control', `public, max-age=${jwksSeconds}`);
     return services.tokens.publicKeys();
   });
 
