@@ -31,7 +31,7 @@ export const jwksSeconds = 300;
 const waitingSeconds = 2 * jwksSeconds;
 /** How much longer than its last token a key stays: the clocks of two servers may differ. */
 const spareSeconds = 600;
-const sealingPurpose = 'signing key';
+export const signingKeyPurpose = 'signing key';
 /** Tokens that name unknown keys make a server look for new ones this often at most. */
 const lookAgainMilliseconds = 1_000;
 
@@ -154,7 +154,7 @@ export async function rotateKeys(
     const [last] = rows;
     if (signsFrom === undefined && last !== undefined) return answer(last, false);
     // Whoever has another master key must not make a key that the others cannot open.
-    if (last !== undefined) sealer.unseal(last.private_key_sealed, sealingPurpose);
+    if (last !== undefined) sealer.unseal(last.private_key_sealed, signingKeyPurpose);
     const made = await makeKey(sealer);
     const times = [now, signsFrom ?? now];
     tx.send(insertKey, [made.key_id, JSON.stringify(made.public_key), made.private_key_sealed, ...times]);
@@ -201,7 +201,7 @@ function later(date: Date, seconds: number): Date {
 }
 
 async function opened(row: KeyRow, sealer: Sealer): Promise<SigningKey> {
-  const pem = sealer.unseal(row.private_key_sealed, sealingPurpose);
+  const pem = sealer.unseal(row.private_key_sealed, signingKeyPurpose);
   return {
     keyId: row.key_id,
     publicKey: row.public_key,
@@ -219,6 +219,6 @@ async function makeKey(sealer: Sealer) {
   return {
     key_id: keyId,
     public_key: { ...jwk, kid: keyId, alg: signingAlgorithm, use: 'sig' },
-    private_key_sealed: sealer.seal(pem, sealingPurpose),
+    private_key_sealed: sealer.seal(pem, signingKeyPurpose),
   };
 }

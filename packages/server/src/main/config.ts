@@ -8,6 +8,7 @@ import { parseEgressAllow } from '../kernel/egress.ts';
 import { type LogLevel, logLevels } from '../kernel/log.ts';
 import { parseMasterKey, Secret } from '../kernel/sealed.ts';
 import type { WorkTimes } from '../kernel/work.ts';
+import { parseOrigins } from './http/cors.ts';
 
 export interface Config {
   host: string;
@@ -18,6 +19,8 @@ export interface Config {
   localUrl: string;
   problemTypeBase: string;
   region: string;
+  /** Whose pages may call the interface; undefined for nobody's. */
+  corsOrigins: readonly string[] | undefined;
   /** Absolute. */
   dataDirectory: string;
   /** Undefined: the embedded PostgreSQL. */
@@ -68,6 +71,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     localUrl: `http://${bracketed(reachable(host))}:${port}`,
     problemTypeBase: read.address('HEADGATE_PROBLEM_BASE', ['http:', 'https:']) ?? `${publicUrl}/problems`,
     region: read.matching('HEADGATE_REGION', /^[a-z0-9-]{1,40}$/, '1 to 40 of a-z, 0-9 and -') ?? 'local',
+    corsOrigins: read.parsed('HEADGATE_CORS_ORIGINS', parseOrigins),
     dataDirectory: resolve(read.text('HEADGATE_DATA_DIR') ?? '.headgate'),
     databaseUrl: read.address('DATABASE_URL', ['postgres:', 'postgresql:']),
     databaseConnections: read.integer('HEADGATE_DATABASE_CONNECTIONS', 10, 2, 500),
@@ -77,7 +81,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     example: read.onOff('HEADGATE_EXAMPLE'),
     localAgent: read.onOff('HEADGATE_LOCAL_AGENT'),
     rateLimit: read.integerOrOff('HEADGATE_RATE_LIMIT', 1_000, 1, 1e9),
-    egressAllow: egressAllow(read, faults),
+    egressAllow: read.parsed('HEADGATE_EGRESS_ALLOW', egressAllow) ?? [],
     logLevel: read.oneOf('HEADGATE_LOG_LEVEL', logLevels, 'info'),
     logFile: read.text('HEADGATE_LOG_FILE'),
     bodyLimitBytes: read.integer('HEADGATE_BODY_LIMIT_MB', 8, 1, 1_024) * mebibyte,
@@ -125,6 +129,17 @@ function reader(environment: Environment, faults: string[]) {
       integer(name, preset, least, most),
     integerOrOff: (name: string, preset: number, least: number, most: number): number | undefined =>
       text(name) === 'off' ? undefined : integer(name, preset, least, most, ', or off'),
+    /** What `parse` makes of a value; it throws, in words for the operator, on a bad one. */
+    parsed<Value>(name: string, parse: (text: string) => Value): Value | undefined {
+      const given = text(name);
+      if (given === undefined) return undefined;
+      try {
+        return parse(given);
+      } catch (failure) {
+        faults.push(`${name}: ${(failure as Error).message}`);
+        return undefined;
+      }
+    },
     onOff(name: string): boolean {
       const given = text(name) ?? 'on';
       if (given !== 'on' && given !== 'off') fault(name, 'on or off');
@@ -188,17 +203,9 @@ function masterKey(read: Reader, faults: string[]): Secret | undefined {
   return secret;
 }
 
-function egressAllow(read: Reader, faults: string[]): readonly string[] {
-  const given =
-    read
-      .text('HEADGATE_EGRESS_ALLOW')
-      ?.split(',')
-      .map((each) => each.trim()) ?? [];
-  try {
-    parseEgressAllow(given);
-  } catch (failure) {
-    faults.push(`HEADGATE_EGRESS_ALLOW: ${(failure as Error).message}`);
-  }
+function egressAllow(text: string): readonly string[] {
+  const given = text.split(',').map((each) => each.trim());
+  parseEgressAllow(given);
   return given;
 }
 
