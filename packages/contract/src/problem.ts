@@ -41,6 +41,10 @@ export const problems = {
   'invalid-request': kind(400, () => 'The request breaks its schema; `violations` lists every fault.'),
   'malformed-request': kind(400, () => 'The bytes are no HTTP request that can be read.'),
   'invalid-json': kind<{ reason: string }>(400, ({ reason }) => `The body is not valid JSON: ${reason}`),
+  'invalid-content-encoding': kind<{ encoding: string }>(
+    400,
+    ({ encoding }) => `The body is not ${encoding}, as \`Content-Encoding\` says, or it is cut off.`,
+  ),
   'invalid-path': kind(
     400,
     () => 'The path is not valid: percent-encoding must decode to UTF-8 without NUL.',
@@ -171,6 +175,10 @@ export const problems = {
   'unsupported-media-type': kind<{ expected: string }>(
     415,
     ({ expected }) => `The body must be sent as \`Content-Type: ${expected}\`.`,
+  ),
+  'unsupported-content-encoding': kind<{ known: string }>(
+    415,
+    ({ known }) => `The body may be sent as it is, or in one \`Content-Encoding\`: ${known}.`,
   ),
   'value-type-mismatch': kind<{ field: string; type: string; found: string }>(
     422,

@@ -15,11 +15,12 @@ import { environmentRoutes } from '../workspace/environments/index.ts';
 import { projectRoutes } from '../workspace/projects/index.ts';
 import { variableRoutes } from '../workspace/variables/index.ts';
 import type { Dependencies } from './deps.ts';
+import { compressAnswers } from './http/compression.ts';
 import { type Cors, createCors } from './http/cors.ts';
 import { collectMethods, type MethodsOf } from './http/methods.ts';
 import { answerProblem, inWords, unreadableRequest } from './http/problem-answers.ts';
 import { problemPages } from './http/problem-pages.ts';
-import { readBodies, requireMediaType } from './http/request-bodies.ts';
+import { readBodies, requireReadableBody } from './http/request-bodies.ts';
 import { statusRoutes } from './status.routes.ts';
 
 declare module 'fastify' {
@@ -58,7 +59,8 @@ export function createApp(deps: Dependencies): FastifyInstance {
   const methodsOf = collectMethods(app);
   const { corsOrigins } = deps.config;
   const cors = corsOrigins === undefined ? undefined : createCors(corsOrigins, methodsOf);
-  readBodies(app);
+  readBodies(app, deps.config.bodyLimitBytes);
+  compressAnswers(app);
   observe(app, deps, cors);
   app.setErrorHandler((failure, request, reply) => {
     const found = inWords(failure, deps);
@@ -91,7 +93,7 @@ function observe(app: FastifyInstance, deps: Dependencies, cors: Cors | undefine
     reply.header('x-request-id', request.id);
     cors?.(request, reply);
     if (deps.stopping.aborted && !request.url.startsWith('/agent/')) throw problem('shutting-down');
-    requireMediaType(request);
+    requireReadableBody(request);
     done();
   });
   app.addHook('onResponse', (request, reply, done) => {

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { type ProblemCode, ProblemDetail, problemSentence, problems } from '@headgate/contract';
-import { Value } from 'typebox/value';
 import { createClient, requireProblem } from '../../testing/client.ts';
 import { startTestServer } from '../../testing/server.ts';
 
@@ -47,7 +46,7 @@ for (const [what, bytes, code] of [
     assert.match(head, /content-type: application\/problem\+json/);
     assert.match(head, /connection: close/);
     const detail = JSON.parse(body) as ProblemDetail;
-    assert.ok(Value.Check(ProblemDetail, detail), body);
+    for (const member of ProblemDetail.required) assert.ok(member in detail, member);
     assert.equal(detail.code, code);
     assert.ok(head.includes(`x-request-id: ${detail.traceId}`));
   });
