@@ -1,6 +1,6 @@
 /** The HTTP server: what is common to all routes, and the routes of all slices. */
 import { type Operation, openApiDocument } from '@headgate/contract';
-import Fastify, { type FastifyInstance } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify';
 import { credentialRoutes } from '../access/credentials/index.ts';
 import { tokenRoutes } from '../access/tokens/index.ts';
 import { artifactRoutes } from '../delivery/artifacts/index.ts';
@@ -15,6 +15,7 @@ import { environmentRoutes } from '../workspace/environments/index.ts';
 import { projectRoutes } from '../workspace/projects/index.ts';
 import { variableRoutes } from '../workspace/variables/index.ts';
 import type { Dependencies } from './deps.ts';
+import type { Certificate } from './http/certificate.ts';
 import { compressAnswers } from './http/compression.ts';
 import { type Cors, createCors } from './http/cors.ts';
 import { collectMethods, type MethodsOf } from './http/methods.ts';
@@ -34,10 +35,13 @@ const requestTimeoutMilliseconds = 300_000;
 /** Longer than the proxies in front usually keep theirs, so that a connection never ends under a request of theirs. */
 const keepAliveMilliseconds = 75_000;
 
-export function createApp(deps: Dependencies): FastifyInstance {
-  const app = Fastify({
+/** With a certificate it speaks HTTPS, else HTTP. */
+export function createApp(deps: Dependencies, certificate?: Certificate): FastifyInstance {
+  const { trustedProxies } = deps.config;
+  const options: FastifyServerOptions = {
     logger: false,
     bodyLimit: deps.config.bodyLimitBytes,
+    trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     genReqId: () => deps.newId(),
     requestTimeout: requestTimeoutMilliseconds,
     keepAliveTimeout: keepAliveMilliseconds,
@@ -54,7 +58,10 @@ export function createApp(deps: Dependencies): FastifyInstance {
       if (socket.writable) socket.end(unreadableRequest(deps, failure));
       socket.destroySoon();
     },
-  });
+  };
+  // Servers of both kinds are used alike; the types tell them apart.
+  const https = certificate && { cert: certificate.cert, key: certificate.key };
+  const app = Fastify(https === undefined ? options : ({ ...options, https } as FastifyServerOptions));
   app.setSerializerCompiler(() => JSON.stringify);
   const methodsOf = collectMethods(app);
   const { corsOrigins } = deps.config;

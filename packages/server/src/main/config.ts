@@ -8,6 +8,8 @@ import { parseEgressAllow } from '../kernel/egress.ts';
 import { type LogLevel, logLevels } from '../kernel/log.ts';
 import { parseMasterKey, Secret } from '../kernel/sealed.ts';
 import type { WorkTimes } from '../kernel/work.ts';
+import { exposureFault, parseTrustedProxies } from './exposure.ts';
+import { readCertificate, type TlsFiles } from './http/certificate.ts';
 import { parseOrigins } from './http/cors.ts';
 
 export interface Config {
@@ -15,8 +17,12 @@ export interface Config {
   port: number;
   /** Without a slash at the end; what tokens name as their issuer and `Location` begins with. */
   publicUrl: string;
-  /** Where this process itself reaches its server: past any proxy. */
-  localUrl: string;
+  /** Where this machine reaches the server past any proxy; undefined when it speaks TLS, to a name that may not lead here. */
+  localUrl: string | undefined;
+  /** Both exist, are read and fit; undefined for plain HTTP. */
+  tls: TlsFiles | undefined;
+  /** The addresses and ranges whose X-Forwarded-For is believed. */
+  trustedProxies: readonly string[];
   problemTypeBase: string;
   region: string;
   /** Whose pages may call the interface; undefined for nobody's. */
@@ -62,13 +68,20 @@ export function loadConfig(environment: Environment = process.env): Config {
   const read = reader(environment, faults);
   const host = read.text('HEADGATE_HOST') ?? '127.0.0.1';
   const port = read.integer('HEADGATE_PORT', 8_080, 1, 65_535);
+  const tls = tlsFiles(read, faults);
+  const trustedProxies = read.parsed('HEADGATE_TRUSTED_PROXY', parseTrustedProxies) ?? [];
+  const exposed = exposureFault(host, { tls, trustedProxies });
+  if (exposed !== undefined) faults.push(exposed);
   const publicUrl =
-    read.address('HEADGATE_PUBLIC_URL', ['http:', 'https:']) ?? `http://${bracketed(host)}:${port}`;
+    read.address('HEADGATE_PUBLIC_URL', ['http:', 'https:']) ??
+    `${tls === undefined ? 'http' : 'https'}://${bracketed(host)}:${port}`;
   const config: Config = {
     host,
     port,
     publicUrl,
-    localUrl: `http://${bracketed(reachable(host))}:${port}`,
+    localUrl: tls === undefined ? `http://${bracketed(reachable(host))}:${port}` : undefined,
+    tls,
+    trustedProxies,
     problemTypeBase: read.address('HEADGATE_PROBLEM_BASE', ['http:', 'https:']) ?? `${publicUrl}/problems`,
     region: read.matching('HEADGATE_REGION', /^[a-z0-9-]{1,40}$/, '1 to 40 of a-z, 0-9 and -') ?? 'local',
     corsOrigins: read.parsed('HEADGATE_CORS_ORIGINS', parseOrigins),
@@ -189,6 +202,22 @@ function firstCredential(read: Reader, faults: string[]): Config['credential'] {
     faults.push(`HEADGATE_CLIENT_SECRET must be at least ${shortestSecret} characters long`);
   }
   return { clientId, secret: new Secret(secret) };
+}
+
+function tlsFiles(read: Reader, faults: string[]): TlsFiles | undefined {
+  const [certFile, keyFile] = [read.text('HEADGATE_TLS_CERT'), read.text('HEADGATE_TLS_KEY')];
+  if (certFile === undefined && keyFile === undefined) return undefined;
+  if (certFile === undefined || keyFile === undefined) {
+    faults.push('HEADGATE_TLS_CERT and HEADGATE_TLS_KEY must be given together');
+    return undefined;
+  }
+  const files = { certFile: resolve(certFile), keyFile: resolve(keyFile) };
+  try {
+    readCertificate(files);
+  } catch (failure) {
+    faults.push((failure as Error).message);
+  }
+  return files;
 }
 
 function masterKey(read: Reader, faults: string[]): Secret | undefined {

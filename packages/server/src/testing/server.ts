@@ -6,11 +6,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
+import type { FastifyInstance } from 'fastify';
 import { createLog } from '../kernel/log.ts';
 import { sweepWork } from '../kernel/work.ts';
 import { createApp } from '../main/app.ts';
 import { type Config, loadConfig } from '../main/config.ts';
 import { createDependencies, type Dependencies } from '../main/deps.ts';
+import type { Certificate } from '../main/http/certificate.ts';
 import { type Account, createAccount } from './account.ts';
 import type { Transport } from './client.ts';
 import { type MovableClock, movableClock } from './clock.ts';
@@ -29,6 +31,7 @@ export interface TestServer {
   sweep(): Promise<void>;
   /** Answers on loopback, at any free port unless one is named; the address. */
   listen(port?: number): Promise<string>;
+  app: FastifyInstance;
   close(): Promise<void>;
 }
 
@@ -36,6 +39,8 @@ export interface TestServerOptions {
   /** Settings as the operator writes them. */
   settings?: Record<string, string>;
   config?: Partial<Config>;
+  /** Speaks HTTPS with it. */
+  certificate?: Certificate;
 }
 
 const opened: TestServer[] = [];
@@ -68,7 +73,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     stopping: stopping.signal,
     clock,
   });
-  const app = createApp(deps);
+  const app = createApp(deps, options.certificate);
   await app.ready();
   let closing: Promise<void> | undefined;
 
@@ -81,6 +86,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
 
   const server: TestServer = {
     deps,
+    app,
     database,
     clock,
     logLines,

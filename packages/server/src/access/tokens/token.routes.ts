@@ -11,7 +11,7 @@ import { Secret } from '../../kernel/sealed.ts';
 import { jwksSeconds, tokenLifetimeSeconds } from '../../kernel/signing-keys.ts';
 import { tokenScope } from '../../kernel/tokens.ts';
 import { type Client, clientById, hasSecret, noteTokenGiven } from '../credentials/index.ts';
-import { createThrottle } from './throttle.ts';
+import { addressKey, createThrottle } from './throttle.ts';
 
 const tokenPath = '/oauth/dpc/token';
 const keysPath = '/.well-known/jwks.json';
@@ -138,7 +138,7 @@ async function authenticated(
   clientId: string,
   secret: string,
 ): Promise<Client> {
-  const keys = [`address ${request.ip}`, `client ${clientId}`];
+  const keys = [addressKey(request.ip), `client ${clientId}`];
   const pause = throttle.pause(keys);
   if (pause > 0) {
     const description = `Too many failed attempts; try again in ${pause} s.`;
