@@ -18,7 +18,7 @@ import type { Dependencies } from './deps.ts';
 import type { Certificate } from './http/certificate.ts';
 import { compressAnswers } from './http/compression.ts';
 import { type Cors, createCors } from './http/cors.ts';
-import { collectMethods, type MethodsOf } from './http/methods.ts';
+import { createMethodTable, type MethodsOf } from './http/methods.ts';
 import { answerProblem, inWords, unreadableRequest } from './http/problem-answers.ts';
 import { problemPages } from './http/problem-pages.ts';
 import { readBodies, requireReadableBody } from './http/request-bodies.ts';
@@ -37,35 +37,15 @@ const keepAliveMilliseconds = 75_000;
 
 /** With a certificate it speaks HTTPS, else HTTP. */
 export function createApp(deps: Dependencies, certificate?: Certificate): FastifyInstance {
-  const { trustedProxies } = deps.config;
-  const options: FastifyServerOptions = {
-    logger: false,
-    bodyLimit: deps.config.bodyLimitBytes,
-    trustProxy: trustedProxies.length > 0 && [...trustedProxies],
-    genReqId: () => deps.newId(),
-    requestTimeout: requestTimeoutMilliseconds,
-    keepAliveTimeout: keepAliveMilliseconds,
-    forceCloseConnections: 'idle',
-    return503OnClosing: false,
-    routerOptions: { maxParamLength: longestPathParameter, ignoreDuplicateSlashes: false },
-    frameworkErrors(_failure, request, reply) {
-      // No hook has run for a path that does not decode.
-      cors?.(request, reply);
-      return answerProblem(deps, request, reply, problem('invalid-path'));
-    },
-    clientErrorHandler(failure, socket) {
-      if (failure.code === 'ECONNRESET' || socket.destroyed) return;
-      if (socket.writable) socket.end(unreadableRequest(deps, failure));
-      socket.destroySoon();
-    },
-  };
+  const { watch, methodsOf } = createMethodTable();
+  const { corsOrigins } = deps.config;
+  const cors = corsOrigins === undefined ? undefined : createCors(corsOrigins, methodsOf);
+  const options = serverOptions(deps, cors);
   // Servers of both kinds are used alike; the types tell them apart.
   const https = certificate && { cert: certificate.cert, key: certificate.key };
   const app = Fastify(https === undefined ? options : ({ ...options, https } as FastifyServerOptions));
+  watch(app);
   app.setSerializerCompiler(() => JSON.stringify);
-  const methodsOf = collectMethods(app);
-  const { corsOrigins } = deps.config;
-  const cors = corsOrigins === undefined ? undefined : createCors(corsOrigins, methodsOf);
   readBodies(app, deps.config.bodyLimitBytes);
   compressAnswers(app);
   observe(app, deps, cors);
@@ -92,6 +72,31 @@ export function createApp(deps: Dependencies, certificate?: Certificate): Fastif
   executionRoutes(endpoints, { wakes: deps.wakes, times: deps.config.work });
   agentLinkRoutes(app, deps);
   return app;
+}
+
+function serverOptions(deps: Dependencies, cors: Cors | undefined): FastifyServerOptions {
+  const { bodyLimitBytes, trustedProxies } = deps.config;
+  return {
+    logger: false,
+    bodyLimit: bodyLimitBytes,
+    trustProxy: trustedProxies.length > 0 && [...trustedProxies],
+    genReqId: () => deps.newId(),
+    requestTimeout: requestTimeoutMilliseconds,
+    keepAliveTimeout: keepAliveMilliseconds,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: longestPathParameter, ignoreDuplicateSlashes: false },
+    frameworkErrors(_failure, request, reply) {
+      // No hook has run for a path that does not decode.
+      cors?.(request, reply);
+      return answerProblem(deps, request, reply, problem('invalid-path'));
+    },
+    clientErrorHandler(failure, socket) {
+      if (failure.code === 'ECONNRESET' || socket.destroyed) return;
+      if (socket.writable) socket.end(unreadableRequest(deps, failure));
+      socket.destroySoon();
+    },
+  };
 }
 
 /** Request ids, the log, the metrics, and the refusal of requests while the server stops. */
