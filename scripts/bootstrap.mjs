@@ -15,6 +15,7 @@ const entries = /** @type {Record<string, string>} */ ({
   start: 'packages/server/src/main/server.ts',
   credential: 'packages/server/src/main/new-credential.ts',
   account: 'packages/server/src/main/new-account.ts',
+  'rotate-signing-key': 'packages/server/src/main/rotate-signing-key.ts',
   test: 'scripts/test.ts',
   check: 'scripts/check.ts',
   generate: 'scripts/generate.ts',

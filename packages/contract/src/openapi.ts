@@ -4,7 +4,7 @@ import { type PublishedExample, publishedExamples } from './example.ts';
 import { type Operation, ProblemDetail, problemsOf, successTitles } from './operation.ts';
 import { operations } from './operations.ts';
 import { type Grant, permissions } from './permission.ts';
-import { type ProblemCode, problems, statusTitles } from './problem.ts';
+import { type ProblemCode, type ProblemStatus, problems, statusTitles } from './problem.ts';
 import { problemMeanings } from './problem-meaning.ts';
 
 const problemSchema = { $ref: '#/components/schemas/ProblemDetail' };
@@ -45,6 +45,12 @@ export function openApiDocument(about: { version: string; serverUrl: string }): 
         },
       },
       schemas: { ProblemDetail: plain(ProblemDetail) },
+      headers: Object.fromEntries(
+        Object.entries(answerHeaders).map(([name, description]) => [
+          name,
+          { description, schema: { type: 'string' } },
+        ]),
+      ),
     },
     'x-problems': Object.fromEntries(
       Object.entries(problems).map(([code, { status }]) => [
@@ -169,7 +175,7 @@ function success(
   ]);
   return {
     description: successTitles[status],
-    headers: Object.fromEntries([...listed, ['x-request-id', { schema: { type: 'string' } }]]),
+    headers: { ...Object.fromEntries(listed), ...headersOf(commonHeaders) },
     ...(body === undefined
       ? {}
       : { content: { [json]: { schema: plain(body), ...exampleOf(answer?.body) } } }),
@@ -183,10 +189,34 @@ function refusals(operation: Operation): Record<string, object> {
       status,
       {
         description: `${statusTitles[status]}: ${codes.map((code) => `\`${code}\``).join(', ')}`,
+        ...(status in headersByStatus ? { headers: headersOf(headersByStatus[status] ?? []) } : {}),
         content: { 'application/problem+json': { schema: problemSchema } },
       },
     ]),
   );
+}
+
+const answerHeaders = {
+  'x-request-id': 'Of this request; in a problem also `traceId`',
+  RateLimit:
+    'What is left of the account’s requests, and the seconds until there are more (draft-ietf-httpapi-ratelimit-headers-10)',
+  'RateLimit-Policy': 'How many requests an account has in how many seconds',
+  'Retry-After': 'Seconds until the request may be sent again',
+  'WWW-Authenticate': 'What the bearer token lacks (RFC 6750 §3)',
+  'Accept-Encoding': 'The encodings in which a body may be sent',
+};
+type AnswerHeader = keyof typeof answerHeaders;
+
+const commonHeaders: readonly AnswerHeader[] = ['x-request-id', 'RateLimit', 'RateLimit-Policy'];
+const headersByStatus: Partial<Record<ProblemStatus, readonly AnswerHeader[]>> = {
+  401: ['WWW-Authenticate'],
+  415: ['Accept-Encoding'],
+  429: ['Retry-After'],
+  503: ['Retry-After'],
+};
+
+function headersOf(names: readonly AnswerHeader[]): object {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
 /** A schema as it is written in JSON, without what TypeBox hangs on it. */

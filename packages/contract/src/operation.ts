@@ -86,6 +86,7 @@ export function problemsOf(declared: Operation): ProblemCode[] {
   if (declared.permission !== undefined) codes.add('forbidden');
   if (declared.body !== undefined || declared.mediaType !== undefined) {
     codes.add('body-too-large').add('unsupported-media-type').add('request-timeout');
+    codes.add('unsupported-content-encoding').add('invalid-content-encoding');
     if ((declared.mediaType ?? 'application/json') === 'application/json') codes.add('invalid-json');
   }
   if (declared.surface === 'dpc') {

@@ -109,8 +109,9 @@ test('a name of a problem is kebab-case, and its status has a phrase', () => {
 });
 
 test('every problem can be answered by something', () => {
-  // Answered outside of operations: by the router, and by an operator's command.
-  const elsewhere = ['path-not-found', 'method-not-allowed', 'account-name-taken'];
+  // Answered outside of operations: by the parser of HTTP, by the router, and by an operator's command.
+  const parser = ['malformed-request', 'headers-too-large'];
+  const elsewhere = [...parser, 'path-not-found', 'method-not-allowed', 'account-name-taken'];
   const answered = new Set<string>([
     ...elsewhere,
     ...operations.flatMap((operation) => problemsOf(operation)),

@@ -3,7 +3,9 @@ import type { ProblemCode } from './problem.ts';
 
 export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   'invalid-request': 'A parameter or the body breaks its schema. `violations` names every fault.',
+  'malformed-request': 'The bytes are no HTTP request; the connection is closed.',
   'invalid-json': 'The body cannot be read as JSON in UTF-8.',
+  'invalid-content-encoding': 'The body is not what its `Content-Encoding` says, or it is cut off.',
   'invalid-path': 'The path does not decode to UTF-8, or holds NUL.',
   'invalid-upload': 'The form cannot be read.',
   'invalid-asset-name':
@@ -47,6 +49,7 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
     '`If-Match` names none of the resource’s ETag: somebody else has changed it. Read it again.',
   'body-too-large': 'The request is larger than the server takes.',
   'unsupported-media-type': 'The `Content-Type` is not the one that the operation reads.',
+  'unsupported-content-encoding': 'The body is compressed in a way that is not read.',
   'value-type-mismatch': 'The value does not fit the type of the variable.',
   'override-type-mismatch': 'Overrides are stored that the new type of the variable does not fit.',
   'overrides-refused': 'With `atomic=true`, at least one override cannot be written. Nothing was.',
@@ -66,6 +69,7 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   'pipeline-variable-type': 'A value is given that the variable’s type does not take.',
   'idempotency-key-reused': 'The Idempotency-Key was used with another request before.',
   'rate-limited': 'The account has sent too many requests. `Retry-After` says when to try again.',
+  'headers-too-large': 'The address and the headers are larger than 16 KiB.',
   'internal-error': 'A fault of the service. The operator finds it in the log by `traceId`.',
   'database-unavailable': 'The database does not answer at the moment. Try again.',
   'shutting-down': 'This server is stopping. Try again.',

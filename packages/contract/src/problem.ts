@@ -19,6 +19,7 @@ export const statusTitles = {
   415: 'Unsupported Media Type',
   422: 'Unprocessable Entity',
   429: 'Too Many Requests',
+  431: 'Request Header Fields Too Large',
   500: 'Internal Server Error',
   502: 'Bad Gateway',
   503: 'Service Unavailable',
@@ -38,7 +39,12 @@ function kind<About = void>(status: ProblemStatus, detail: (about: About) => str
 
 export const problems = {
   'invalid-request': kind(400, () => 'The request breaks its schema; `violations` lists every fault.'),
+  'malformed-request': kind(400, () => 'The bytes are no HTTP request that can be read.'),
   'invalid-json': kind<{ reason: string }>(400, ({ reason }) => `The body is not valid JSON: ${reason}`),
+  'invalid-content-encoding': kind<{ encoding: string }>(
+    400,
+    ({ encoding }) => `The body is not ${encoding}, as \`Content-Encoding\` says, or it is cut off.`,
+  ),
   'invalid-path': kind(
     400,
     () => 'The path is not valid: percent-encoding must decode to UTF-8 without NUL.',
@@ -170,6 +176,10 @@ export const problems = {
     415,
     ({ expected }) => `The body must be sent as \`Content-Type: ${expected}\`.`,
   ),
+  'unsupported-content-encoding': kind<{ known: string }>(
+    415,
+    ({ known }) => `The body may be sent as it is, or in one \`Content-Encoding\`: ${known}.`,
+  ),
   'value-type-mismatch': kind<{ field: string; type: string; found: string }>(
     422,
     ({ field, type, found }) => `${field} does not fit the variable's type ${type}: it is ${found}.`,
@@ -234,6 +244,7 @@ export const problems = {
     429,
     ({ seconds }) => `Too many requests; try again in ${seconds} s.`,
   ),
+  'headers-too-large': kind(431, () => 'The headers are too large: 16 KiB in all at most.'),
   'internal-error': kind(
     500,
     () => 'The service failed; the operator finds the cause in its log under `traceId`.',
@@ -256,4 +267,11 @@ export type ProblemAbout<Code extends ProblemCode> = Parameters<(typeof problems
 /** `Bad Request` → `bad-request`: the last part of a problem's `type`. */
 export function problemTypeName(status: ProblemStatus): string {
   return statusTitles[status].toLowerCase().replaceAll(' ', '-');
+}
+
+/** The sentence of a problem with the names of what it tells in braces: `There is no project {projectId}.` */
+export function problemSentence(code: ProblemCode): string {
+  // Each is text, or a list of one, as the sentence takes it.
+  const named = (name: string) => Object.assign([`{${name}}`], { toJSON: () => `{${name}}` });
+  return String(problems[code].detail(new Proxy({}, { get: (_, name) => named(String(name)) }) as never));
 }

@@ -22,10 +22,10 @@ test('a method that a path does not have is 405 with those that it has', async (
     requireProblem(answer, 405, 'method-not-allowed');
     return answer.headers.allow;
   };
-  assert.equal(await allow('DELETE', variables), 'GET, HEAD, POST');
-  assert.equal(await allow('PUT', `${variables}/city`), 'DELETE, GET, HEAD, PATCH');
-  assert.equal(await allow('PUT', path), 'DELETE, GET, HEAD, PATCH');
-  assert.equal(await allow('POST', `${variables}/city/environment-overrides/dev`), 'DELETE');
+  assert.equal(await allow('DELETE', variables), 'GET, HEAD, OPTIONS, POST');
+  assert.equal(await allow('PUT', `${variables}/city`), 'DELETE, GET, HEAD, OPTIONS, PATCH');
+  assert.equal(await allow('PUT', path), 'DELETE, GET, HEAD, OPTIONS, PATCH');
+  assert.equal(await allow('POST', `${variables}/city/environment-overrides/dev`), 'DELETE, OPTIONS');
 });
 
 test('a path that leads nowhere is 404', async () => {
@@ -37,7 +37,14 @@ test('a path that leads nowhere is 404', async () => {
 
 test('an answer other than JSON cannot be had', async () => {
   const { admin, variables } = await project();
-  for (const accept of ['text/html', 'application/xml', 'image/*']) {
+  const refused = [
+    'text/html',
+    'application/xml',
+    'image/*',
+    'application/json;q=0',
+    'application/json;q=0, */*',
+  ];
+  for (const accept of refused) {
     requireProblem(await admin.get(variables, { headers: { accept } }), 406, 'not-acceptable');
   }
   for (const accept of ['*/*', 'application/json', 'text/html, application/json;q=0.5', 'application/*']) {

@@ -16,6 +16,7 @@ import {
   type QueryOf,
 } from '@headgate/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { acceptsJson } from './accept.ts';
 import type { Clock } from './clock.ts';
 import {
   type Database,
@@ -149,7 +150,7 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
       handler: async (request, reply) => {
         const owner = await services.tokens.verify(bearer(request), operation.surface);
         reply.headers(services.rateLimit.count(owner.accountId));
-        requireAcceptable(request);
+        if (!acceptsJson(request.headers.accept)) throw problem('not-acceptable');
         const parts = {
           params: request.params,
           query: request.query,
@@ -380,13 +381,6 @@ export function bearer(request: FastifyRequest): string {
   const match = /^Bearer +([\w.~+/=-]+) *$/i.exec(request.headers.authorization ?? '');
   if (match?.[1] === undefined) throw problem('token-required');
   return match[1];
-}
-
-function requireAcceptable(request: FastifyRequest): void {
-  const { accept } = request.headers;
-  if (accept !== undefined && !/\*\/\*|application\/(\*|json|problem\+json|octet-stream)/i.test(accept)) {
-    throw problem('not-acceptable');
-  }
 }
 
 /** The bytes of a request with a JSON body, as they arrived: kept by the parser for the digest under its Idempotency-Key. */

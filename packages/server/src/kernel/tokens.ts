@@ -1,29 +1,14 @@
 /**
- * Access tokens: RFC 9068 JWTs (`at+jwt`), signed with ES256 by a key whose private half is kept sealed.
+ * Access tokens: RFC 9068 JWTs (`at+jwt`), signed with ES256 by the current one of the signing keys.
  * A verified signature is remembered until the token expires; whether its owner is still active is asked at every request.
  */
-import { createHash, randomUUID } from 'node:crypto';
-import {
-  type CryptoKey,
-  exportJWK,
-  exportPKCS8,
-  generateKeyPair,
-  importJWK,
-  importPKCS8,
-  type JWK,
-  jwtVerify,
-  SignJWT,
-} from 'jose';
+import { randomUUID } from 'node:crypto';
+import { type JWK, jwtVerify, SignJWT } from 'jose';
 import type { Clock } from './clock.ts';
-import { type Database, statement } from './database.ts';
 import { problem } from './problems.ts';
-import { type Sealer, Secret } from './sealed.ts';
+import { type SigningKeys, signingAlgorithm, tokenLifetimeSeconds } from './signing-keys.ts';
 
-/** decisions.md §3: 30 minutes. */
-export const tokenLifetimeSeconds = 1_800;
 export const tokenScope = 'pipeline-execution';
-const algorithm = 'ES256';
-const sealingPurpose = 'signing key';
 const cacheLimit = 20_000;
 /** How far the clocks of two servers may differ. */
 const clockToleranceSeconds = 5;
@@ -45,47 +30,27 @@ export interface Tokens {
   issuer: string;
 }
 
-interface SigningKey {
-  keyId: string;
-  publicKey: JWK;
-  private: CryptoKey;
-}
-
-const selectKeys = statement<{ key_id: string; public_key: JWK; private_key_sealed: Buffer }>(
-  'select key_id, public_key, private_key_sealed from signing_key order by created_at desc, key_id',
-);
-const insertKey = statement(
-  'insert into signing_key (key_id, public_key, private_key_sealed, created_at) values ($1, $2, $3, $4)',
-);
-const lockKeys = statement('lock table signing_key in share row exclusive mode');
-
-export async function openTokens(services: {
-  database: Database;
-  sealer: Sealer;
+export function createTokens(services: {
+  keys: SigningKeys;
   clock: Clock;
   region: string;
   publicUrl: string;
-}): Promise<Tokens> {
-  const { database, sealer, clock, region, publicUrl } = services;
-  const keys = await loadKeys(database, sealer, clock);
-  const current = keys[0];
-  if (current === undefined) throw new Error('There is no signing key.');
-  const verifiers = new Map<string, CryptoKey | Uint8Array>();
-  for (const key of keys) verifiers.set(key.keyId, await importJWK(key.publicKey, algorithm));
+}): Tokens {
+  const { keys, clock, region, publicUrl } = services;
   const audience: Record<Surface, string> = { dpc: `headgate:${region}`, agent: `headgate:${region}:agents` };
-  const verified = new Map<string, { owner: TokenOwner; surface: Surface; expiresAt: number }>();
+  const verified = new Map<string, Verified>();
 
   async function check(token: string, surface: Surface): Promise<TokenOwner> {
     const now = clock.now();
-    const { payload } = await jwtVerify(
+    const { payload, protectedHeader } = await jwtVerify(
       token,
-      ({ kid }) => {
-        const key = kid === undefined ? undefined : verifiers.get(kid);
+      async ({ kid }) => {
+        const key = kid === undefined ? undefined : await keys.find(kid);
         if (key === undefined) throw new Error('signed by an unknown key');
-        return key;
+        return key.verifier;
       },
       {
-        algorithms: [algorithm],
+        algorithms: [signingAlgorithm],
         typ: 'at+jwt',
         issuer: publicUrl,
         audience: audience[surface],
@@ -96,28 +61,30 @@ export async function openTokens(services: {
     );
     const owner = { accountId: String(payload.account), actorId: String(payload.sub) };
     if (verified.size >= cacheLimit) verified.delete(verified.keys().next().value ?? '');
-    verified.set(token, { owner, surface, expiresAt: (payload.exp ?? 0) * 1_000 });
+    const expiresAt = (payload.exp ?? 0) * 1_000;
+    verified.set(token, { owner, surface, keyId: protectedHeader.kid ?? '', expiresAt });
     return owner;
   }
 
   return {
     issuer: publicUrl,
     async issue(owner, surface) {
+      const key = keys.current();
       const issuedAt = Math.floor(clock.now().getTime() / 1_000);
       return new SignJWT({ client_id: owner.clientId, account: owner.accountId, scope: tokenScope })
-        .setProtectedHeader({ alg: algorithm, typ: 'at+jwt', kid: current.keyId })
+        .setProtectedHeader({ alg: signingAlgorithm, typ: 'at+jwt', kid: key.keyId })
         .setIssuer(publicUrl)
         .setSubject(owner.actorId)
         .setAudience(audience[surface])
         .setIssuedAt(issuedAt)
         .setExpirationTime(issuedAt + tokenLifetimeSeconds)
         .setJti(randomUUID())
-        .sign(current.private);
+        .sign(key.private);
     },
     async verify(token, surface) {
       const known = verified.get(token);
       if (known !== undefined && known.surface === surface) {
-        if (known.expiresAt > clock.now().getTime()) return known.owner;
+        if (known.expiresAt > clock.now().getTime() && keys.isPublished(known.keyId)) return known.owner;
         verified.delete(token);
       }
       try {
@@ -126,8 +93,15 @@ export async function openTokens(services: {
         throw problem('token-invalid', { reason: reasonOf(failure) });
       }
     },
-    publicKeys: () => ({ keys: keys.map((key) => key.publicKey) }),
+    publicKeys: () => ({ keys: keys.published().map((key) => key.publicKey) }),
   };
+}
+
+interface Verified {
+  owner: TokenOwner;
+  surface: Surface;
+  keyId: string;
+  expiresAt: number;
 }
 
 function reasonOf(failure: unknown): string {
@@ -137,34 +111,4 @@ function reasonOf(failure: unknown): string {
   if (claim === 'aud') return 'it is for another interface or region.';
   if (claim === 'iss') return 'another service issued it.';
   return 'it is not a token that this service signed.';
-}
-
-async function loadKeys(database: Database, sealer: Sealer, clock: Clock): Promise<SigningKey[]> {
-  const rows = await database.transaction(async (tx) => {
-    tx.send(lockKeys, []);
-    const found = await tx.query(selectKeys, []);
-    if (found.length > 0) return found;
-    const made = await makeKey(sealer);
-    tx.send(insertKey, [made.key_id, JSON.stringify(made.public_key), made.private_key_sealed, clock.now()]);
-    return [made];
-  });
-  return Promise.all(
-    rows.map(async (row) => ({
-      keyId: row.key_id,
-      publicKey: row.public_key,
-      private: await importPKCS8(sealer.unseal(row.private_key_sealed, sealingPurpose).reveal(), algorithm),
-    })),
-  );
-}
-
-async function makeKey(sealer: Sealer) {
-  const { publicKey, privateKey } = await generateKeyPair(algorithm, { extractable: true });
-  const jwk = await exportJWK(publicKey);
-  const keyId = createHash('sha256').update(JSON.stringify(jwk)).digest('base64url').slice(0, 16);
-  const pem = new Secret(await exportPKCS8(privateKey));
-  return {
-    key_id: keyId,
-    public_key: { ...jwk, kid: keyId, alg: algorithm, use: 'sig' },
-    private_key_sealed: sealer.seal(pem, sealingPurpose),
-  };
 }

@@ -1,20 +1,11 @@
 /** The HTTP server: what is common to all routes, and the routes of all slices. */
-import {
-  type MediaType,
-  type Operation,
-  openApiDocument,
-  operations,
-  type ProblemStatus,
-  problems,
-  problemTypeName,
-  statusTitles,
-} from '@headgate/contract';
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { type Operation, openApiDocument } from '@headgate/contract';
+import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify';
 import { credentialRoutes } from '../access/credentials/index.ts';
 import { tokenRoutes } from '../access/tokens/index.ts';
 import { artifactRoutes } from '../delivery/artifacts/index.ts';
-import { asProblem, createEndpoints, keepContent, routePath } from '../kernel/endpoint.ts';
-import { type Problem, problem, renderProblem, withHeaders } from '../kernel/problems.ts';
+import { createEndpoints } from '../kernel/endpoint.ts';
+import { problem, withHeaders } from '../kernel/problems.ts';
 import { eventRoutes } from '../records/events/index.ts';
 import { agentLinkRoutes } from '../runtime/agent-link/index.ts';
 import { executionRoutes } from '../runtime/executions/index.ts';
@@ -24,6 +15,13 @@ import { environmentRoutes } from '../workspace/environments/index.ts';
 import { projectRoutes } from '../workspace/projects/index.ts';
 import { variableRoutes } from '../workspace/variables/index.ts';
 import type { Dependencies } from './deps.ts';
+import type { Certificate } from './http/certificate.ts';
+import { compressAnswers } from './http/compression.ts';
+import { type Cors, createCors } from './http/cors.ts';
+import { createMethodTable, type MethodsOf } from './http/methods.ts';
+import { answerProblem, inWords, unreadableRequest } from './http/problem-answers.ts';
+import { problemPages } from './http/problem-pages.ts';
+import { readBodies, requireReadableBody } from './http/request-bodies.ts';
 import { referenceRoutes } from './reference/reference.routes.ts';
 import { statusRoutes } from './status.routes.ts';
 
@@ -38,29 +36,27 @@ const requestTimeoutMilliseconds = 300_000;
 /** Longer than the proxies in front usually keep theirs, so that a connection never ends under a request of theirs. */
 const keepAliveMilliseconds = 75_000;
 
-export function createApp(deps: Dependencies): FastifyInstance {
-  const app = Fastify({
-    logger: false,
-    bodyLimit: deps.config.bodyLimitBytes,
-    genReqId: () => deps.newId(),
-    requestTimeout: requestTimeoutMilliseconds,
-    keepAliveTimeout: keepAliveMilliseconds,
-    forceCloseConnections: 'idle',
-    return503OnClosing: false,
-    routerOptions: { maxParamLength: longestPathParameter, ignoreDuplicateSlashes: false },
-    frameworkErrors: (_failure, request, reply) =>
-      answerProblem(deps, request, reply, problem('invalid-path')),
-  });
+/** With a certificate it speaks HTTPS, else HTTP. */
+export function createApp(deps: Dependencies, certificate?: Certificate): FastifyInstance {
+  const { watch, methodsOf } = createMethodTable();
+  const { corsOrigins } = deps.config;
+  const cors = corsOrigins === undefined ? undefined : createCors(corsOrigins, methodsOf);
+  const options = serverOptions(deps, cors);
+  // Servers of both kinds are used alike; the types tell them apart.
+  const https = certificate && { cert: certificate.cert, key: certificate.key };
+  const app = Fastify(https === undefined ? options : ({ ...options, https } as FastifyServerOptions));
+  watch(app);
   app.setSerializerCompiler(() => JSON.stringify);
-  readBodies(app);
-  observe(app, deps);
+  readBodies(app, deps.config.bodyLimitBytes);
+  compressAnswers(app);
+  observe(app, deps, cors);
   app.setErrorHandler((failure, request, reply) => {
     const found = inWords(failure, deps);
     if (found.status >= 500)
       deps.log.error({ err: failure, requestId: request.id, code: found.code }, 'a request failed');
     return answerProblem(deps, request, reply, found);
   });
-  app.setNotFoundHandler((request, reply) => answerProblem(deps, request, reply, nothingHere(request)));
+  serveElse(app, deps, methodsOf);
 
   tokenRoutes(app, deps);
   statusRoutes(app, deps);
@@ -80,48 +76,38 @@ export function createApp(deps: Dependencies): FastifyInstance {
   return app;
 }
 
-const mediaForms: Record<MediaType, RegExp> = {
-  'application/json': /^application\/(?:[\w.-]+\+)?json\b/i,
-  'multipart/form-data': /^multipart\/form-data\b/i,
-};
-
-/** Throws `unsupported-media-type` when the body of a request is not what its operation reads. */
-function requireMediaType(request: FastifyRequest): void {
-  const { operation } = request.routeOptions.config;
-  const sent = request.headers['content-type'];
-  if (operation === undefined || sent === undefined) return;
-  const expected = operation.mediaType ?? (operation.body === undefined ? undefined : 'application/json');
-  if (expected !== undefined && !mediaForms[expected].test(sent))
-    throw problem('unsupported-media-type', { expected });
-}
-
-/** JSON is read as bytes, so that what is not UTF-8 is refused and not mended; a multipart form is left to its route. */
-function readBodies(app: FastifyInstance): void {
-  app.removeAllContentTypeParsers();
-  const utf8 = new TextDecoder('utf-8', { fatal: true });
-  app.addContentTypeParser<Buffer>(
-    mediaForms['application/json'],
-    { parseAs: 'buffer' },
-    (request, bytes, done) => {
-      keepContent(request, bytes);
-      if (bytes.length === 0) return done(null, undefined);
-      try {
-        done(null, JSON.parse(utf8.decode(bytes)));
-      } catch (failure) {
-        const reason = failure instanceof SyntaxError ? failure.message : 'its bytes are not UTF-8';
-        done(problem('invalid-json', { reason: reason.slice(0, 200) }));
-      }
+function serverOptions(deps: Dependencies, cors: Cors | undefined): FastifyServerOptions {
+  const { bodyLimitBytes, trustedProxies } = deps.config;
+  return {
+    logger: false,
+    bodyLimit: bodyLimitBytes,
+    trustProxy: trustedProxies.length > 0 && [...trustedProxies],
+    genReqId: () => deps.newId(),
+    requestTimeout: requestTimeoutMilliseconds,
+    keepAliveTimeout: keepAliveMilliseconds,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: longestPathParameter, ignoreDuplicateSlashes: false },
+    frameworkErrors(_failure, request, reply) {
+      // No hook has run for a path that does not decode.
+      cors?.(request, reply);
+      return answerProblem(deps, request, reply, problem('invalid-path'));
     },
-  );
-  app.addContentTypeParser(mediaForms['multipart/form-data'], (_request, _payload, done) => done(null));
+    clientErrorHandler(failure, socket) {
+      if (failure.code === 'ECONNRESET' || socket.destroyed) return;
+      if (socket.writable) socket.end(unreadableRequest(deps, failure));
+      socket.destroySoon();
+    },
+  };
 }
 
 /** Request ids, the log, the metrics, and the refusal of requests while the server stops. */
-function observe(app: FastifyInstance, deps: Dependencies): void {
+function observe(app: FastifyInstance, deps: Dependencies, cors: Cors | undefined): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
+    cors?.(request, reply);
     if (deps.stopping.aborted && !request.url.startsWith('/agent/')) throw problem('shutting-down');
-    requireMediaType(request);
+    requireReadableBody(request);
     done();
   });
   app.addHook('onResponse', (request, reply, done) => {
@@ -143,64 +129,21 @@ function observe(app: FastifyInstance, deps: Dependencies): void {
   });
 }
 
-function inWords(failure: unknown, deps: Dependencies): Problem {
-  const known = asProblem(failure);
-  if (known !== undefined) return known;
-  const code = failure instanceof Error && 'code' in failure ? failure.code : undefined;
-  switch (code) {
-    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return problem('unsupported-media-type', { expected: 'application/json' });
-    case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return problem('body-too-large', {
-        limit: `a JSON body holds ${deps.config.bodyLimitBytes} bytes at most`,
-      });
-    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return problem('invalid-upload', { reason: 'its length is not what Content-Length says.' });
-    default:
-      return problem('internal-error');
-  }
-}
-
-const challenge = 'Bearer realm="headgate"';
-
-function answerProblem(deps: Dependencies, request: FastifyRequest, reply: FastifyReply, found: Problem) {
-  let answered = found;
-  if (answered.status === 401) {
-    const error = answered.code === 'token-invalid' ? ', error="invalid_token"' : '';
-    answered = withHeaders(answered, { 'www-authenticate': challenge + error });
-  }
-  if (answered.status === 503) answered = withHeaders(answered, { 'retry-after': '1' });
-  const body = renderProblem(answered, {
-    typeBase: deps.config.problemTypeBase,
-    instance: request.url.split('?', 1)[0]?.slice(0, 8_192) ?? '',
-    traceId: request.id,
-  });
-  // A path that does not decode is answered before any hook runs.
-  reply.header('x-request-id', request.id);
-  reply
-    .code(answered.status)
-    .headers({ ...answered.headers, 'content-type': 'application/problem+json; charset=utf-8' });
-  // A body that was not read to its end would be taken for the next request.
-  if (!request.raw.complete) reply.header('connection', 'close');
-  return reply.send(JSON.stringify(body));
-}
-
-const paths = [
-  { method: 'POST', form: /^\/oauth\/dpc\/token$/ },
-  ...operations.map((operation) => ({
-    method: operation.method,
-    form: new RegExp(`^${routePath(operation).replaceAll('.', '\\.').replaceAll(/:\w+/g, '[^/]+')}$`),
-  })),
-];
-
-/** 405 with `Allow` where the path has operations, else 404. */
-function nothingHere(request: FastifyRequest): Problem {
-  const path = request.url.split('?', 1)[0] ?? '';
-  const methods = new Set<string>(paths.filter(({ form }) => form.test(path)).map(({ method }) => method));
-  if (methods.size === 0) return problem('path-not-found');
-  if (methods.has('GET')) methods.add('HEAD');
-  return withHeaders(problem('method-not-allowed', { method: request.method }), {
-    allow: [...methods].sort().join(', '),
+/** OPTIONS, 405 with `Allow` where there are other methods, else 404. */
+function serveElse(app: FastifyInstance, deps: Dependencies, methodsOf: MethodsOf): void {
+  app.setNotFoundHandler((request, reply) => {
+    const allow = methodsOf(request.url.split('?', 1)[0] ?? '');
+    if (request.method === 'OPTIONS' && (allow !== undefined || request.url === '*')) {
+      return reply
+        .code(204)
+        .headers(allow === undefined ? {} : { allow })
+        .send();
+    }
+    const found =
+      allow === undefined
+        ? problem('path-not-found')
+        : withHeaders(problem('method-not-allowed', { method: request.method }), { allow });
+    return answerProblem(deps, request, reply, found);
   });
 }
 
@@ -210,16 +153,5 @@ function documentRoutes(app: FastifyInstance, { config, version }: Dependencies)
   app.get('/openapi.json', (_request, reply) =>
     reply.header('content-type', 'application/json').send(document),
   );
-  app.get('/problems/:name', (request, reply) => {
-    const { name } = request.params as { name: string };
-    const status = Object.keys(statusTitles)
-      .map((key) => Number(key) as ProblemStatus)
-      .find((each) => problemTypeName(each) === name);
-    if (status === undefined) throw problem('path-not-found');
-    const codes = Object.entries(problems).filter(([, kind]) => kind.status === status);
-    const list = codes.map(([code]) => `<li><code>${code}</code></li>`).join('\n');
-    const title = `${status} ${statusTitles[status]}`;
-    const page = `<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>${title}</title>\n<h1>${title}</h1>\n<p>The member <code>code</code> of the problem says which:</p>\n<ul>\n${list}\n</ul>\n</html>\n`;
-    return reply.header('content-type', 'text/html; charset=utf-8').send(page);
-  });
+  problemPages(app, config.problemTypeBase);
 }

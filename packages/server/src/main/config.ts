@@ -8,16 +8,25 @@ import { parseEgressAllow } from '../kernel/egress.ts';
 import { type LogLevel, logLevels } from '../kernel/log.ts';
 import { parseMasterKey, Secret } from '../kernel/sealed.ts';
 import type { WorkTimes } from '../kernel/work.ts';
+import { exposureFault, parseTrustedProxies } from './exposure.ts';
+import { readCertificate, type TlsFiles } from './http/certificate.ts';
+import { parseOrigins } from './http/cors.ts';
 
 export interface Config {
   host: string;
   port: number;
   /** Without a slash at the end; what tokens name as their issuer and `Location` begins with. */
   publicUrl: string;
-  /** Where this process itself reaches its server: past any proxy. */
-  localUrl: string;
+  /** Where this machine reaches the server past any proxy; undefined when it speaks TLS, to a name that may not lead here. */
+  localUrl: string | undefined;
+  /** Both exist, are read and fit; undefined for plain HTTP. */
+  tls: TlsFiles | undefined;
+  /** The addresses and ranges whose X-Forwarded-For is believed. */
+  trustedProxies: readonly string[];
   problemTypeBase: string;
   region: string;
+  /** Whose pages may call the interface; undefined for nobody's. */
+  corsOrigins: readonly string[] | undefined;
   /** Absolute. */
   dataDirectory: string;
   /** Undefined: the embedded PostgreSQL. */
@@ -26,6 +35,8 @@ export interface Config {
   /** The first credential, in place of a generated one. */
   credential: { clientId: string; secret: Secret } | undefined;
   masterKey: Secret | undefined;
+  /** How long a key signs before another takes its place; undefined for as long as the operator likes. */
+  signingKeyDays: number | undefined;
   example: boolean;
   localAgent: boolean;
   /** Requests a minute an account; undefined for no limit. */
@@ -57,27 +68,33 @@ export function loadConfig(environment: Environment = process.env): Config {
   const read = reader(environment, faults);
   const host = read.text('HEADGATE_HOST') ?? '127.0.0.1';
   const port = read.integer('HEADGATE_PORT', 8_080, 1, 65_535);
+  const tls = tlsFiles(read, faults);
+  const trustedProxies = read.parsed('HEADGATE_TRUSTED_PROXY', parseTrustedProxies) ?? [];
+  const exposed = exposureFault(host, { tls, trustedProxies });
+  if (exposed !== undefined) faults.push(exposed);
   const publicUrl =
-    read.address('HEADGATE_PUBLIC_URL', ['http:', 'https:']) ?? `http://${bracketed(host)}:${port}`;
+    read.address('HEADGATE_PUBLIC_URL', ['http:', 'https:']) ??
+    `${tls === undefined ? 'http' : 'https'}://${bracketed(host)}:${port}`;
   const config: Config = {
     host,
     port,
     publicUrl,
-    localUrl: `http://${bracketed(reachable(host))}:${port}`,
+    localUrl: tls === undefined ? `http://${bracketed(reachable(host))}:${port}` : undefined,
+    tls,
+    trustedProxies,
     problemTypeBase: read.address('HEADGATE_PROBLEM_BASE', ['http:', 'https:']) ?? `${publicUrl}/problems`,
     region: read.matching('HEADGATE_REGION', /^[a-z0-9-]{1,40}$/, '1 to 40 of a-z, 0-9 and -') ?? 'local',
+    corsOrigins: read.parsed('HEADGATE_CORS_ORIGINS', parseOrigins),
     dataDirectory: resolve(read.text('HEADGATE_DATA_DIR') ?? '.headgate'),
     databaseUrl: read.address('DATABASE_URL', ['postgres:', 'postgresql:']),
     databaseConnections: read.integer('HEADGATE_DATABASE_CONNECTIONS', 10, 2, 500),
     credential: firstCredential(read, faults),
     masterKey: masterKey(read, faults),
+    signingKeyDays: read.integerOrOff('HEADGATE_SIGNING_KEY_DAYS', 90, 1, 3_650),
     example: read.onOff('HEADGATE_EXAMPLE'),
     localAgent: read.onOff('HEADGATE_LOCAL_AGENT'),
-    rateLimit:
-      read.text('HEADGATE_RATE_LIMIT') === 'off'
-        ? undefined
-        : read.integer('HEADGATE_RATE_LIMIT', 1_000, 1, 1e9, ', or off'),
-    egressAllow: egressAllow(read, faults),
+    rateLimit: read.integerOrOff('HEADGATE_RATE_LIMIT', 1_000, 1, 1e9),
+    egressAllow: read.parsed('HEADGATE_EGRESS_ALLOW', egressAllow) ?? [],
     logLevel: read.oneOf('HEADGATE_LOG_LEVEL', logLevels, 'info'),
     logFile: read.text('HEADGATE_LOG_FILE'),
     bodyLimitBytes: read.integer('HEADGATE_BODY_LIMIT_MB', 8, 1, 1_024) * mebibyte,
@@ -111,15 +128,30 @@ function reader(environment: Environment, faults: string[]) {
   function fault(name: string, expected: string): undefined {
     faults.push(`${name} must be ${expected}; it is ${JSON.stringify(environment[name])}`);
   }
+  function integer(name: string, preset: number, least: number, most: number, orElse = ''): number {
+    const given = text(name);
+    if (given === undefined) return preset;
+    const value = /^\d{1,15}$/.test(given) ? Number(given) : Number.NaN;
+    if (value >= least && value <= most) return value;
+    fault(name, `a whole number from ${least} to ${most}${orElse}`);
+    return preset;
+  }
   return {
     text,
-    integer(name: string, preset: number, least: number, most: number, orElse = ''): number {
+    integer: (name: string, preset: number, least: number, most: number) =>
+      integer(name, preset, least, most),
+    integerOrOff: (name: string, preset: number, least: number, most: number): number | undefined =>
+      text(name) === 'off' ? undefined : integer(name, preset, least, most, ', or off'),
+    /** What `parse` makes of a value; it throws, in words for the operator, on a bad one. */
+    parsed<Value>(name: string, parse: (text: string) => Value): Value | undefined {
       const given = text(name);
-      if (given === undefined) return preset;
-      const value = /^\d{1,15}$/.test(given) ? Number(given) : Number.NaN;
-      if (value >= least && value <= most) return value;
-      fault(name, `a whole number from ${least} to ${most}${orElse}`);
-      return preset;
+      if (given === undefined) return undefined;
+      try {
+        return parse(given);
+      } catch (failure) {
+        faults.push(`${name}: ${(failure as Error).message}`);
+        return undefined;
+      }
     },
     onOff(name: string): boolean {
       const given = text(name) ?? 'on';
@@ -172,6 +204,22 @@ function firstCredential(read: Reader, faults: string[]): Config['credential'] {
   return { clientId, secret: new Secret(secret) };
 }
 
+function tlsFiles(read: Reader, faults: string[]): TlsFiles | undefined {
+  const [certFile, keyFile] = [read.text('HEADGATE_TLS_CERT'), read.text('HEADGATE_TLS_KEY')];
+  if (certFile === undefined && keyFile === undefined) return undefined;
+  if (certFile === undefined || keyFile === undefined) {
+    faults.push('HEADGATE_TLS_CERT and HEADGATE_TLS_KEY must be given together');
+    return undefined;
+  }
+  const files = { certFile: resolve(certFile), keyFile: resolve(keyFile) };
+  try {
+    readCertificate(files);
+  } catch (failure) {
+    faults.push((failure as Error).message);
+  }
+  return files;
+}
+
 function masterKey(read: Reader, faults: string[]): Secret | undefined {
   const given = read.text('HEADGATE_MASTER_KEY');
   if (given === undefined) return undefined;
@@ -184,17 +232,9 @@ function masterKey(read: Reader, faults: string[]): Secret | undefined {
   return secret;
 }
 
-function egressAllow(read: Reader, faults: string[]): readonly string[] {
-  const given =
-    read
-      .text('HEADGATE_EGRESS_ALLOW')
-      ?.split(',')
-      .map((each) => each.trim()) ?? [];
-  try {
-    parseEgressAllow(given);
-  } catch (failure) {
-    faults.push(`HEADGATE_EGRESS_ALLOW: ${(failure as Error).message}`);
-  }
+function egressAllow(text: string): readonly string[] {
+  const given = text.split(',').map((each) => each.trim());
+  parseEgressAllow(given);
   return given;
 }
 

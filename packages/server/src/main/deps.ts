@@ -11,7 +11,8 @@ import type { Log } from '../kernel/log.ts';
 import { createMetrics } from '../kernel/metrics.ts';
 import { createRateLimit, noRateLimit } from '../kernel/rate-limit.ts';
 import { createSealer, loadMasterKey } from '../kernel/sealed.ts';
-import { openTokens } from '../kernel/tokens.ts';
+import { openSigningKeys, type SigningKeys } from '../kernel/signing-keys.ts';
+import { createTokens } from '../kernel/tokens.ts';
 import { openWakes, type Wakes } from '../kernel/wakes.ts';
 import type { WorkOwners, WorkTimes } from '../kernel/work.ts';
 import { executionWork } from '../runtime/executions/index.ts';
@@ -19,6 +20,7 @@ import type { Config } from './config.ts';
 
 export interface Dependencies extends Services {
   config: Config;
+  signingKeys: SigningKeys;
   wakes: Wakes;
   owners: WorkOwners;
   times: WorkTimes;
@@ -59,14 +61,16 @@ export async function createDependencies(config: Config, given: Given): Promise<
   const metrics = createMetrics();
   const wakes = await openWakes(database, log);
   metrics.claimsWaiting(wakes.waiting);
-  const { region, publicUrl } = config;
+  const { region, publicUrl, signingKeyDays: rotationDays } = config;
+  const signingKeys = await openSigningKeys({ database, sealer, clock, log, rotationDays });
   return {
     config,
     database,
     clock,
     newId: uuidsByTime(clock),
     sealer,
-    tokens: await openTokens({ database, sealer, clock, region, publicUrl }),
+    signingKeys,
+    tokens: createTokens({ keys: signingKeys, clock, region, publicUrl }),
     rateLimit: config.rateLimit === undefined ? noRateLimit : createRateLimit(config.rateLimit, clock),
     metrics,
     log,

@@ -31,13 +31,14 @@ type Call = (
   headers?: Record<string, string>,
 ) => Promise<Record<string, unknown>>;
 
-/** Answers the line to print, or undefined when the example was published before. */
+/** By the interface, at `url`. Answers the line to print, or undefined when the example was published before. */
 export async function publishExample(
   deps: Dependencies,
   credential: ClientCredential,
+  url: string,
 ): Promise<string | undefined> {
   const example = JSON.parse(await readFile(join(folder, descriptionFile), 'utf8')) as Example;
-  const call = await caller(deps, credential);
+  const call = await caller(deps, credential, url);
   const { results } = (await call('GET', '/projects?size=100')) as { results: { name: string }[] };
   if (results.some((project) => project.name === example.name)) return undefined;
   const { name, description } = example;
@@ -77,8 +78,11 @@ export async function publishExample(
   return `The example project ${JSON.stringify(name)} is published; its pipeline ran once in ${environmentName}: ${status}.`;
 }
 
-async function caller(deps: Dependencies, { clientId, secret }: ClientCredential): Promise<Call> {
-  const url = deps.config.localUrl;
+async function caller(
+  deps: Dependencies,
+  { clientId, secret }: ClientCredential,
+  url: string,
+): Promise<Call> {
   const grant = { grant_type: 'client_credentials', client_id: clientId, client_secret: secret.reveal() };
   const signal = deps.stopping;
   const granted = await fetch(`${url}/oauth/dpc/token`, {

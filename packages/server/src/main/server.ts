@@ -1,4 +1,5 @@
 /** The entry of the server: starts everything in order, and ends it in order. */
+import type { Server as HttpsServer } from 'node:https';
 import { join } from 'node:path';
 import { createLog, type Log } from '../kernel/log.ts';
 import { migrate } from '../kernel/migrate.ts';
@@ -8,6 +9,8 @@ import { boundedLogFile } from './bounded-log-file.ts';
 import { type Config, loadConfig } from './config.ts';
 import { createDependencies, type Dependencies } from './deps.ts';
 import { publishExample } from './example.ts';
+import { followCertificate, readCertificate } from './http/certificate.ts';
+import { listenOnLoopback } from './http/loopback-listener.ts';
 import { explainDatabase, placesOf, startDatabase } from './installation.ts';
 import { takeInstanceLock } from './instance-lock.ts';
 import { type LocalAgent, startLocalAgent } from './local-agent.ts';
@@ -78,25 +81,42 @@ async function start(
   const { accountId, credential, file } = await firstCredential(deps, places);
 
   stopping.throwIfAborted();
-  const app = createApp(deps);
-  await app.listen({ host: config.host, port: config.port });
-  endings.push(['the HTTP server', () => app.close()]);
+  const localUrl = await serve(deps, endings);
   const sweeper = startSweeper(deps);
   endings.push(['the sweeper', () => sweeper.stop()]);
   stopping.throwIfAborted();
-  const agent = await localAgent(deps, places, accountId);
+  const agent = await localAgent(deps, places, accountId, localUrl);
   if (agent !== undefined) endings.push(['the local agent', () => agent.stop()]);
 
   console.log(banner(config, { credential, file, kept: [...places.kept, `log: ${logPlace}`] }));
   log.info({ url: config.publicUrl, version: deps.version }, 'ready');
   if (config.example && agent !== undefined) {
-    publishExample(deps, credential).then(
+    publishExample(deps, credential, localUrl).then(
       (line) => line && console.log(line),
       (failure: unknown) => {
         if (!stopping.aborted) log.warn({ err: failure }, 'the example could not be published');
       },
     );
   }
+}
+
+/** Answers from now on; the address for this machine's own use. */
+async function serve(deps: Dependencies, endings: Ending[]): Promise<string> {
+  const { config, log } = deps;
+  const certificate = config.tls && readCertificate(config.tls);
+  const app = createApp(deps, certificate);
+  await app.listen({ host: config.host, port: config.port });
+  endings.push(['the HTTP server', () => app.close()]);
+  if (config.tls !== undefined && certificate !== undefined) {
+    if (certificate.expiresAt <= deps.clock.now())
+      log.warn({ expiresAt: certificate.expiresAt }, 'the TLS certificate has expired');
+    const following = followCertificate(app.server as unknown as HttpsServer, config.tls, certificate, log);
+    endings.push(['the TLS certificate', () => following.stop()]);
+  }
+  if (config.localUrl !== undefined) return config.localUrl;
+  const local = await listenOnLoopback(app);
+  endings.push(['the listener for this machine', () => local.close()]);
+  return local.url;
 }
 
 async function firstCredential(deps: Dependencies, places: Places) {
@@ -114,6 +134,7 @@ async function localAgent(
   deps: Dependencies,
   places: Places,
   accountId: string,
+  localUrl: string,
 ): Promise<LocalAgent | undefined> {
   if (places.agent === undefined) return undefined;
   const { clientId, secret } = await ensureLocalAgent(deps, accountId);
@@ -125,7 +146,7 @@ async function localAgent(
     log: deps.log,
     env: {
       ...deps.config.agentSettings,
-      HEADGATE_SERVER_URL: deps.config.localUrl,
+      HEADGATE_SERVER_URL: localUrl,
       HEADGATE_AGENT_CLIENT_ID: clientId,
       HEADGATE_AGENT_CLIENT_SECRET: secret.reveal(),
       HEADGATE_AGENT_DIR: places.agent.directory,

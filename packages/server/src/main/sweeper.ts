@@ -4,6 +4,8 @@ import { sweepBatch, sweepWork } from '../kernel/work.ts';
 import type { Dependencies } from './deps.ts';
 
 const workEveryMilliseconds = 1_000;
+/** Well within the time that a new signing key waits, and how long at most a leaked one is still accepted. */
+const keysEveryMilliseconds = 10_000;
 const answersEveryMilliseconds = 60_000;
 
 export interface Sweeper {
@@ -16,6 +18,10 @@ export function startSweeper(deps: Dependencies): Sweeper {
     repeat(deps, workEveryMilliseconds, async () => {
       const moved = await sweepWork(deps, deps.owners, deps.times, deps.clock.now());
       return moved === sweepBatch;
+    }),
+    repeat(deps, keysEveryMilliseconds, async () => {
+      await deps.signingKeys.refresh();
+      return false;
     }),
     repeat(deps, answersEveryMilliseconds, () => removeExpiredAnswers(deps.database.read, deps.clock.now())),
   ];

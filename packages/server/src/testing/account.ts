@@ -5,7 +5,7 @@ import { clientSecretPurpose, insertCredential, newClientId } from '../access/cr
 import type { Clock } from '../kernel/clock.ts';
 import { statement } from '../kernel/database.ts';
 import { generateSecret, type Secret } from '../kernel/sealed.ts';
-import { tokenLifetimeSeconds } from '../kernel/tokens.ts';
+import { tokenLifetimeSeconds } from '../kernel/signing-keys.ts';
 import type { Dependencies } from '../main/deps.ts';
 import { makeAccount } from '../main/provisioning.ts';
 import { type Client, createClient, type Transport } from './client.ts';

@@ -6,11 +6,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
+import type { FastifyInstance } from 'fastify';
 import { createLog } from '../kernel/log.ts';
 import { sweepWork } from '../kernel/work.ts';
 import { createApp } from '../main/app.ts';
 import { type Config, loadConfig } from '../main/config.ts';
 import { createDependencies, type Dependencies } from '../main/deps.ts';
+import type { Certificate } from '../main/http/certificate.ts';
 import { type Account, createAccount } from './account.ts';
 import type { Transport } from './client.ts';
 import { type MovableClock, movableClock } from './clock.ts';
@@ -27,8 +29,9 @@ export interface TestServer {
   account(): Promise<Account>;
   /** Looks for work whose time has come, until there is none; what the server does every second. */
   sweep(): Promise<void>;
-  /** Answers on loopback; the address. */
-  listen(): Promise<string>;
+  /** Answers on loopback, at any free port unless one is named; the address. */
+  listen(port?: number): Promise<string>;
+  app: FastifyInstance;
   close(): Promise<void>;
 }
 
@@ -38,6 +41,8 @@ export interface TestServerOptions {
   config?: Partial<Config>;
   /** Where its clock begins; default the real time. */
   startsAt?: Date;
+  /** Speaks HTTPS with it. */
+  certificate?: Certificate;
 }
 
 const opened: TestServer[] = [];
@@ -70,7 +75,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     stopping: stopping.signal,
     clock,
   });
-  const app = createApp(deps);
+  const app = createApp(deps, options.certificate);
   await app.ready();
   let closing: Promise<void> | undefined;
 
@@ -83,6 +88,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
 
   const server: TestServer = {
     deps,
+    app,
     database,
     clock,
     logLines,
@@ -101,7 +107,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     async sweep() {
       while ((await sweepWork(deps, deps.owners, deps.times, clock.now())) > 0);
     },
-    listen: () => app.listen({ host: '127.0.0.1', port: 0 }),
+    listen: (port = 0) => app.listen({ host: '127.0.0.1', port }),
     close: () => {
       closing ??= close();
       return closing;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { movableClock } from '../../testing/clock.ts';
-import { createThrottle } from './throttle.ts';
+import { addressKey, createThrottle } from './throttle.ts';
 
 function failing(times: number) {
   const clock = movableClock();
@@ -49,4 +49,12 @@ test('guessers of many names do not fill the memory', () => {
   const { throttle } = failing(20);
   for (let name = 0; name < 50_000; name += 1) throttle.failed([`name ${name}`]);
   assert.equal(throttle.pause(['key']), 0, 'the oldest made room');
+});
+
+test('a guesser with a network of IPv6 addresses is one guesser', () => {
+  assert.equal(addressKey('2001:db8:1:2:3::4'), addressKey('2001:db8:1:2:ffff::1'));
+  assert.notEqual(addressKey('2001:db8:1:2::1'), addressKey('2001:db8:1:3::1'));
+  assert.equal(addressKey('::ffff:192.0.2.1'), addressKey('192.0.2.1'));
+  assert.notEqual(addressKey('192.0.2.1'), addressKey('192.0.2.2'));
+  assert.notEqual(addressKey('unknown'), addressKey(''));
 });

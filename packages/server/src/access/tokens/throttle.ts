@@ -1,3 +1,4 @@
+import ipaddr from 'ipaddr.js';
 import type { Clock } from '../../kernel/clock.ts';
 
 const failuresAllowed = 10;
@@ -51,4 +52,13 @@ export function createThrottle(clock: Clock): Throttle {
       for (const key of keys) failures.delete(key);
     },
   };
+}
+
+/** One guesser's key: his address, or, as whoever has an IPv6 address has a whole network of them, its first 64 bits. */
+export function addressKey(address: string): string {
+  if (!ipaddr.isValid(address)) return `address ${address}`;
+  const ip = ipaddr.process(address);
+  const network =
+    ip.kind() === 'ipv4' ? ip : new ipaddr.IPv6([...ip.toByteArray().slice(0, 8), ...Array(8).fill(0)]);
+  return `address ${network.toString()}`;
 }

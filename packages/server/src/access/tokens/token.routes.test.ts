@@ -1,6 +1,6 @@
 /** POST /oauth/dpc/token, and what its tokens open. */
 import assert from 'node:assert/strict';
-import { createHmac, generateKeyPairSync, randomUUID } from 'node:crypto';
+import { createHmac, createPublicKey, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { JSONWebKeySet } from 'jose';
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify, SignJWT } from 'jose';
@@ -247,8 +247,14 @@ test('a token that was tampered with is refused', async () => {
   const forged = encoded({ ...claims, account: other.accountId, sub: other.admin.actorId });
   const none = encoded({ ...decodeProtectedHeader(token), alg: 'none' });
   const shared = encoded({ ...decodeProtectedHeader(token), alg: 'HS256' });
-  const keys = (await anonymous(server).get<JSONWebKeySet>('/.well-known/jwks.json')).text;
-  const hmac = createHmac('sha256', keys).update(`${shared}.${payload}`).digest('base64url');
+  const keys = await anonymous(server).get<JSONWebKeySet>('/.well-known/jwks.json');
+  const [publicKey] = keys.body.keys;
+  assert.ok(publicKey);
+  const pem = createPublicKey({ key: publicKey, format: 'jwk' }).export({ type: 'spki', format: 'pem' });
+  // The public key as a shared secret, in the forms in which a verifier could hold it.
+  const hmacs = [keys.text, JSON.stringify(publicKey), pem, publicKey.x ?? ''].map((secret) =>
+    createHmac('sha256', secret).update(`${shared}.${payload}`).digest('base64url'),
+  );
   const tokens = [
     `${header}.${forged}.${signature}`,
     `${header}.${payload}.${signature.slice(0, -4)}AAAA`,
@@ -256,7 +262,7 @@ test('a token that was tampered with is refused', async () => {
     `${header}.${payload}`,
     `${none}.${payload}.`,
     `${none}.${payload}.${signature}`,
-    `${shared}.${payload}.${hmac}`,
+    ...hmacs.map((hmac) => `${shared}.${payload}.${hmac}`),
     'x.y.z',
     'x',
   ];
@@ -289,4 +295,57 @@ test('a token of another type under our own key is refused', async () => {
     'base64url',
   );
   requireProblem(await projectsWith(`${encoded}.${payload}.${token.split('.')[2]}`), 401, 'token-invalid');
+});
+
+test('a token of another algorithm is refused, whatever key id it names or key it brings', async () => {
+  const { admin } = await server.account();
+  const token = await admin.token();
+  const header = { typ: 'at+jwt', kid: decodeProtectedHeader(token).kid ?? '' };
+  const rsa = generateKeyPairSync('rsa', { modulusLength: 2_048 });
+  const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' });
+  const p256 = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const ed = generateKeyPairSync('ed25519');
+  const own = p256.publicKey.export({ format: 'jwk' });
+  for (const [alg, key, more] of [
+    ['RS256', rsa.privateKey, {}],
+    ['PS256', rsa.privateKey, {}],
+    ['ES384', p384.privateKey, {}],
+    ['EdDSA', ed.privateKey, {}],
+    ['ES256', p256.privateKey, { jwk: own }],
+    ['ES256', p256.privateKey, { jwk: own, kid: '', jku: 'https://evil.example/jwks.json' }],
+  ] as const) {
+    const forged = new SignJWT(decodeJwt(token)).setProtectedHeader({ ...header, ...more, alg });
+    requireProblem(await projectsWith(await forged.sign(key)), 401, 'token-invalid');
+  }
+});
+
+test('a token of our own key counts only with every claim, for us, and in its time', async () => {
+  const { admin } = await server.account();
+  const token = await admin.token();
+  const claims = decodeJwt(token);
+  const key = server.deps.signingKeys.current();
+  const signed = (changed: object) =>
+    new SignJWT({ ...claims, ...changed })
+      .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: key.keyId })
+      .sign(key.private);
+  assert.equal((await projectsWith(await signed({ jti: 'another' }))).status, 200);
+  const now = Math.floor(server.clock.now().getTime() / 1_000);
+  for (const changed of [
+    { exp: undefined },
+    { exp: now - 6 },
+    { nbf: now + 60 },
+    { sub: undefined },
+    { account: undefined },
+    { aud: undefined },
+    { aud: 'headgate:local:agents' },
+    { aud: 'headgate:elsewhere' },
+    { iss: undefined },
+    { iss: 'https://other.example' },
+    { sub: randomUUID() },
+    { account: randomUUID() },
+  ]) {
+    const answer = await projectsWith(await signed(changed));
+    assert.equal(answer.status, 401, JSON.stringify(changed));
+    requireProblem(answer, 401, 'token-invalid');
+  }
 });

@@ -3,18 +3,25 @@
  * It lies beside `/dpc` and answers in the words of OAuth, not as ProblemDetail (decisions.md, exceptions).
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { decode } from '../../kernel/content-encoding.ts';
 import type { Services } from '../../kernel/endpoint.ts';
 import { recordEvents } from '../../kernel/events.ts';
+import { problem } from '../../kernel/problems.ts';
 import { Secret } from '../../kernel/sealed.ts';
-import { tokenLifetimeSeconds, tokenScope } from '../../kernel/tokens.ts';
+import { jwksSeconds, tokenLifetimeSeconds } from '../../kernel/signing-keys.ts';
+import { tokenScope } from '../../kernel/tokens.ts';
 import { type Client, clientById, hasSecret, noteTokenGiven } from '../credentials/index.ts';
-import { createThrottle } from './throttle.ts';
+import { addressKey, createThrottle } from './throttle.ts';
 
 const tokenPath = '/oauth/dpc/token';
 const keysPath = '/.well-known/jwks.json';
 const metadataPath = '/.well-known/oauth-authorization-server';
 const formType = 'application/x-www-form-urlencoded';
 const longestMember = 1_024;
+const formLimit = {
+  bytes: 16_384,
+  exceeded: () => problem('body-too-large', { limit: 'a form holds 16384 bytes at most' }),
+};
 
 type OAuthError = 'invalid_request' | 'invalid_client' | 'unsupported_grant_type';
 
@@ -33,8 +40,13 @@ class Refusal extends Error {
 
 export function tokenRoutes(app: FastifyInstance, services: Services): void {
   const throttle = createThrottle(services.clock);
-  app.addContentTypeParser(formType, { parseAs: 'string', bodyLimit: 16_384 }, (_request, body, done) =>
-    done(null, body),
+  app.addContentTypeParser<Buffer>(
+    formType,
+    { parseAs: 'buffer', bodyLimit: formLimit.bytes },
+    (request, bytes, done) =>
+      decode(bytes, request.headers, formLimit, (failure, content) =>
+        done(failure, content?.toString('utf8')),
+      ),
   );
 
   app.post(tokenPath, async (request, reply) => {
@@ -57,7 +69,7 @@ export function tokenRoutes(app: FastifyInstance, services: Services): void {
   });
 
   app.get(keysPath, (_request, reply) => {
-    reply.header('cache-control', 'public, max-age=300');
+    reply.header('cache-control', `public, max-age=${jwksSeconds}`);
     return services.tokens.publicKeys();
   });
 
@@ -126,7 +138,7 @@ async function authenticated(
   clientId: string,
   secret: string,
 ): Promise<Client> {
-  const keys = [`address ${request.ip}`, `client ${clientId}`];
+  const keys = [addressKey(request.ip), `client ${clientId}`];
   const pause = throttle.pause(keys);
   if (pause > 0) {
     const description = `Too many failed attempts; try again in ${pause} s.`;

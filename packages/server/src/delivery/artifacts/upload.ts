@@ -11,6 +11,7 @@ import {
   MultipartParseError,
   MultipartParser,
 } from '@remix-run/multipart-parser';
+import { decodedContent } from '../../kernel/content-encoding.ts';
 import { problem } from '../../kernel/problems.ts';
 import { assetNameFault, sameNameKey } from './asset-name.ts';
 import { describePipeline, isPipelinePath, type PipelineDescription } from './pipeline-description.ts';
@@ -110,7 +111,7 @@ async function eachPart(
   let received = 0;
   let partsRead = 0;
   try {
-    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    for await (const chunk of decodedContent(request)) {
       received += chunk.length;
       if (received > limits.requestBytes)
         throw tooLarge(`a request holds ${limits.requestBytes} bytes at most`);

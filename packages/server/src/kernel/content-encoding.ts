@@ -1,0 +1,101 @@
+/** Bodies that were compressed by their sender (RFC 9110 §8.4), bounded by what they hold, not by what was sent. */
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Transform } from 'node:stream';
+import {
+  brotliDecompress,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  gunzip,
+  inflate,
+} from 'node:zlib';
+import { type Problem, problem, withHeaders } from './problems.ts';
+
+type Whole = (
+  bytes: Buffer,
+  options: { maxOutputLength: number },
+  done: (failure: Error | null, content: Buffer) => void,
+) => void;
+
+const decoders = {
+  gzip: { whole: gunzip, stream: createGunzip },
+  deflate: { whole: inflate, stream: createInflate },
+  br: { whole: brotliDecompress, stream: createBrotliDecompress },
+} as const satisfies Record<string, { whole: Whole; stream: () => Transform }>;
+type Encoding = keyof typeof decoders;
+const known = Object.keys(decoders).join(', ');
+
+/** Undefined for a body as it is. Throws `unsupported-content-encoding`. */
+function encodingOf(headers: IncomingHttpHeaders): Encoding | undefined {
+  const given = headers['content-encoding'];
+  if (given === undefined) return undefined;
+  const name = given.trim().toLowerCase();
+  if (name === '' || name === 'identity') return undefined;
+  // RFC 9110 §8.4.1.3: x-gzip is gzip.
+  const encoding = name === 'x-gzip' ? 'gzip' : name;
+  if (Object.hasOwn(decoders, encoding)) return encoding as Encoding;
+  throw withHeaders(problem('unsupported-content-encoding', { known }), { 'accept-encoding': known });
+}
+
+export function requireKnownEncoding(headers: IncomingHttpHeaders): void {
+  encodingOf(headers);
+}
+
+/** Hands on what the bytes hold, or `body-too-large` beyond the limit, or `invalid-content-encoding`. */
+export function decode(
+  bytes: Buffer,
+  headers: IncomingHttpHeaders,
+  limit: { bytes: number; exceeded: () => Problem },
+  done: (failure: Error | null, content?: Buffer) => void,
+): void {
+  const encoding = encodingOf(headers);
+  if (encoding === undefined || bytes.length === 0) {
+    done(null, bytes);
+    return;
+  }
+  const whole: Whole = decoders[encoding].whole;
+  whole(bytes, { maxOutputLength: limit.bytes }, (failure, content) => {
+    if (failure === null) {
+      done(null, content);
+      return;
+    }
+    const tooLarge = 'code' in failure && failure.code === 'ERR_BUFFER_TOO_LARGE';
+    done(tooLarge ? limit.exceeded() : problem('invalid-content-encoding', { encoding }));
+  });
+}
+
+/** The content of a request piece by piece; who reads it counts. Whatever ends the reading, the request itself is left to be read. */
+export async function* decodedContent(request: IncomingMessage): AsyncGenerator<Buffer, void, undefined> {
+  const encoding = encodingOf(request.headers);
+  if (encoding === undefined) {
+    yield* request.iterator({ destroyOnReturn: false });
+    return;
+  }
+  const decoder = decoders[encoding].stream();
+  let lost: Error | undefined;
+  const onLost = (failure: Error) => {
+    lost = failure;
+    decoder.destroy(failure);
+  };
+  request.once('error', onLost);
+  request.pipe(decoder);
+  try {
+    yield* decoder;
+  } catch (failure) {
+    throw lost ?? (isOfDecoder(failure) ? problem('invalid-content-encoding', { encoding }) : failure);
+  } finally {
+    request.unpipe(decoder);
+    request.off('error', onLost);
+    decoder.destroy();
+  }
+}
+
+/** zlib's codes begin with Z_, those of Brotli with ERR_. */
+function isOfDecoder(failure: unknown): boolean {
+  return (
+    failure instanceof Error &&
+    'code' in failure &&
+    /^(Z|ERR)_/.test(String(failure.code)) &&
+    'errno' in failure
+  );
+}

@@ -1,0 +1,191 @@
+/** Compressed answers, and compressed bodies of requests. */
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { brotliCompress, brotliDecompressSync, deflate, gunzipSync, gzip } from 'node:zlib';
+import { createClient, requireProblem } from '../../testing/client.ts';
+import { multipart, multipartBoundary, smallPipeline } from '../../testing/project.ts';
+import { startTestServer } from '../../testing/server.ts';
+
+const server = await startTestServer({ config: { bodyLimitBytes: 200_000 } });
+const listening = server.listen();
+const mebibyte = 1_048_576;
+const large = { name: 'large', type: 'TEXT', behaviour: 'SHARED', value: 'text '.repeat(4_000) };
+const small = { name: 'small', type: 'TEXT', behaviour: 'SHARED', value: 'text' };
+const encoders = {
+  gzip: promisify(gzip),
+  deflate: promisify(deflate),
+  br: (bytes: Buffer) => promisify(brotliCompress)(bytes),
+};
+
+async function project() {
+  const account = await server.account();
+  const { path } = await account.project();
+  const variables = `${path}/variables`;
+  for (const body of [large, small]) await account.admin.post(variables, body);
+  return { account, admin: account.admin, path, variables, token: await account.admin.token() };
+}
+
+/** An answer as its bytes travel: without what `fetch` decodes. */
+async function raw(path: string, token: string | undefined, headers: Record<string, string>, method = 'GET') {
+  const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const url = new URL(path, await listening);
+  return new Promise<{ headers: Record<string, unknown>; bytes: Buffer }>((resolve, reject) => {
+    const sent = request(url, { method, headers: { ...authorization, ...headers } }, async (answer) =>
+      resolve({ headers: answer.headers, bytes: Buffer.concat(await answer.toArray()) }),
+    );
+    sent.on('error', reject).end();
+  });
+}
+
+test('a large answer comes compressed to whoever takes it, and says the same', async () => {
+  const { variables, token } = await project();
+  const path = `/dpc/v1${variables}/large`;
+  const plain = await raw(path, token, {});
+  for (const [encoding, decoded] of [
+    ['gzip', gunzipSync],
+    ['br', brotliDecompressSync],
+  ] as const) {
+    const { headers, bytes } = await raw(path, token, { 'accept-encoding': encoding });
+    assert.equal(headers['content-encoding'], encoding);
+    assert.equal(headers['content-length'], String(bytes.length));
+    assert.ok(bytes.length < plain.bytes.length / 10);
+    assert.ok(decoded(bytes).equals(plain.bytes));
+    const head = await raw(path, token, { 'accept-encoding': encoding }, 'HEAD');
+    for (const name of ['content-encoding', 'content-length', 'etag'])
+      assert.equal(head.headers[name], headers[name]);
+    assert.equal(head.bytes.length, 0);
+  }
+  assert.equal(plain.headers['content-encoding'], undefined);
+  assert.equal(plain.headers.vary, 'Accept-Encoding');
+});
+
+test('a compressed answer has a tag of its own, which If-Match takes for the same state', async () => {
+  const { admin, variables, token } = await project();
+  const path = `/dpc/v1${variables}/large`;
+  const tagOf = async (accept: string) =>
+    String((await raw(path, token, { 'accept-encoding': accept })).headers.etag);
+  const tags = [await tagOf('identity'), await tagOf('gzip'), await tagOf('br')];
+  assert.equal(new Set(tags).size, 3);
+  for (const tag of tags) assert.match(tag, /^"[^"]+"$/, 'strong');
+  const change = { type: 'TEXT', behaviour: 'SHARED', description: 'changed' };
+  const patch = (tag = '') => admin.patch(`${variables}/large`, change, { headers: { 'if-match': tag } });
+  assert.equal((await patch(tags[1])).status, 200);
+  for (const old of tags) requireProblem(await patch(old), 412, 'etag-mismatch');
+});
+
+test('a small answer, and one to a caller that takes no compression, comes as it is', async () => {
+  const { variables, token } = await project();
+  const answers = [
+    await raw(`/dpc/v1${variables}/small`, token, { 'accept-encoding': 'gzip, br' }),
+    await raw(`/dpc/v1${variables}/large`, token, { 'accept-encoding': 'identity' }),
+    await raw(`/dpc/v1${variables}/large`, token, { 'accept-encoding': 'gzip;q=0' }),
+  ];
+  for (const { headers, bytes } of answers) {
+    assert.equal(headers['content-encoding'], undefined);
+    assert.doesNotThrow(() => JSON.parse(bytes.toString()));
+  }
+  assert.equal(answers[0]?.headers.vary, undefined);
+});
+
+test('the description of the interface comes compressed', async () => {
+  const { headers, bytes } = await raw('/openapi.json', undefined, { 'accept-encoding': 'gzip' });
+  assert.equal(headers['content-encoding'], 'gzip');
+  assert.doesNotThrow(() => JSON.parse(gunzipSync(bytes).toString()));
+});
+
+for (const [encoding, encode] of Object.entries(encoders)) {
+  test(`a body in ${encoding} is read as what it holds`, async () => {
+    const { admin, path, variables } = await project();
+    const body = await encode(Buffer.from(JSON.stringify({ ...small, name: 'compressed' })));
+    const headers = { 'content-encoding': encoding, 'idempotency-key': 'one' };
+    assert.equal((await admin.post(variables, body, { headers })).status, 201);
+    // The same content under the same key, sent in another way.
+    const plain = { ...small, name: 'compressed' };
+    const again = await admin.post(variables, plain, { headers: { 'idempotency-key': 'one' } });
+    assert.equal(again.headers['idempotency-replayed'], 'true');
+
+    const form = await encode(multipart([{ name: 'main.orch.yaml', content: smallPipeline }]));
+    const uploaded = await admin.post(`${path}/artifacts`, form, {
+      headers: {
+        'content-type': `multipart/form-data; boundary=${multipartBoundary}`,
+        'content-encoding': encoding,
+        environmentName: 'dev',
+        versionName: encoding,
+      },
+    });
+    assert.equal(uploaded.status, 201);
+  });
+
+  test(`a bomb in ${encoding} is 413 and changes nothing`, async () => {
+    const { admin, path, variables } = await project();
+    const bomb = await encode(Buffer.alloc(64 * mebibyte, ' '));
+    assert.ok(bomb.length < 100_000, 'the bomb itself is within the limit');
+    const headers = { 'content-encoding': encoding };
+    requireProblem(await admin.post(variables, bomb, { headers }), 413, 'body-too-large');
+    const form = await encode(multipart([{ name: 'a.txt', content: Buffer.alloc(64 * mebibyte, ' ') }]));
+    const uploaded = await admin.post(`${path}/artifacts`, form, {
+      headers: {
+        ...headers,
+        'content-type': `multipart/form-data; boundary=${multipartBoundary}`,
+        environmentName: 'dev',
+        versionName: encoding,
+      },
+    });
+    requireProblem(uploaded, 413, 'body-too-large');
+    const { body } = await admin.get<{ total: number }>(`${path}/artifacts?environmentName=dev`);
+    assert.equal(body.total, 0);
+  });
+
+  test(`what is no ${encoding}, or is cut off, is 400`, async () => {
+    const { admin, path, variables } = await project();
+    const whole = await encode(Buffer.from(JSON.stringify({ ...small, name: 'broken' })));
+    const headers = { 'content-encoding': encoding };
+    for (const body of [JSON.stringify(small), whole.subarray(0, -6)])
+      requireProblem(await admin.post(variables, body, { headers }), 400, 'invalid-content-encoding');
+    const form = await encode(multipart([{ name: 'main.orch.yaml', content: smallPipeline }]));
+    const uploaded = await admin.post(`${path}/artifacts`, form.subarray(0, -6), {
+      headers: {
+        ...headers,
+        'content-type': `multipart/form-data; boundary=${multipartBoundary}`,
+        environmentName: 'dev',
+        versionName: encoding,
+      },
+    });
+    requireProblem(uploaded, 400, 'invalid-content-encoding');
+  });
+}
+
+test('an encoding that nobody here knows is 415 and says which are known', async () => {
+  const { admin, path, variables } = await project();
+  for (const encoding of ['zstd', 'compress', 'gzip, br', '*']) {
+    const headers = { 'content-encoding': encoding };
+    const answer = await admin.post(variables, small, { headers });
+    requireProblem(answer, 415, 'unsupported-content-encoding');
+    assert.equal(answer.headers['accept-encoding'], 'gzip, deflate, br');
+    const form = { ...headers, 'content-type': `multipart/form-data; boundary=${multipartBoundary}` };
+    const uploaded = await admin.post(`${path}/artifacts`, 'x', {
+      headers: { ...form, environmentName: 'dev', versionName: 'v' },
+    });
+    requireProblem(uploaded, 415, 'unsupported-content-encoding');
+  }
+  const other = { ...small, name: 'plain' };
+  assert.equal(
+    (await admin.post(variables, other, { headers: { 'content-encoding': 'identity' } })).status,
+    201,
+  );
+});
+
+test('a token is given to a compressed form, too', async () => {
+  const { admin } = await server.account();
+  const form = {
+    grant_type: 'client_credentials',
+    client_id: admin.clientId,
+    client_secret: admin.secret.reveal(),
+  };
+  const body = await encoders.gzip(Buffer.from(new URLSearchParams(form).toString()));
+  const headers = { 'content-type': 'application/x-www-form-urlencoded', 'content-encoding': 'gzip' };
+  const anonymous = createClient(server.transport, '', async () => undefined);
+  assert.equal((await anonymous.post('/oauth/dpc/token', body, { headers })).status, 200);
+});

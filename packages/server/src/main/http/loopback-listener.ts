@@ -1,0 +1,27 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+
+/**
+ * The same server in plain HTTP on loopback, at any free port: for the local agent, which cannot know whether the certificate that others are
+ * shown is good for an address of this machine.
+ */
+export async function listenOnLoopback(
+  app: FastifyInstance,
+): Promise<{ url: string; close(): Promise<void> }> {
+  const server = createServer((request, response) => app.routing(request, response));
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      // Its only client has been ended before.
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}

@@ -1,0 +1,80 @@
+/** HEAD and OPTIONS of everything, and 405 of everything else. */
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import { operations } from '@headgate/contract';
+import { routePath } from '../../kernel/endpoint.ts';
+import { createClient, requireProblem } from '../../testing/client.ts';
+import { createPlace, examples } from '../../testing/examples.ts';
+import { startTestServer } from '../../testing/server.ts';
+
+const server = await startTestServer();
+const anonymous = createClient(server.transport, '', async () => undefined);
+
+test('HEAD of every GET answers its status and headers, and no body', async () => {
+  const place = await createPlace(await server.account());
+  const { admin } = place.account;
+  const reads = operations.filter(({ method, surface }) => method === 'GET' && surface === 'dpc');
+  assert.ok(reads.length > 10);
+  for (const { id } of reads) {
+    const example = await examples[id]?.(place);
+    assert.ok(example, id);
+    const { path, ...asked } = example;
+    const got = await admin.get(path, asked);
+    const head = await admin.send('HEAD', path, asked);
+    assert.deepEqual([id, head.status, head.text], [id, got.status, '']);
+    for (const name of ['etag', 'content-type', 'content-length'])
+      assert.equal(head.headers[name], got.headers[name], `${id} ${name}`);
+  }
+  for (const path of [
+    '/openapi.json',
+    '/.well-known/jwks.json',
+    '/livez',
+    '/readyz',
+    '/problems/not-found',
+  ]) {
+    const [got, head] = [await anonymous.get(path), await anonymous.send('HEAD', path)];
+    assert.deepEqual([path, head.status, head.text], [path, got.status, '']);
+    assert.equal(head.headers['content-length'], got.headers['content-length'], path);
+  }
+});
+
+test('OPTIONS of every path names its methods, without a token', async () => {
+  const byPath = Map.groupBy(operations, routePath);
+  for (const [path, list] of byPath) {
+    const answer = await anonymous.send('OPTIONS', path.replaceAll(/:\w+/g, 'x'));
+    assert.equal(answer.status, 204, path);
+    const methods = (answer.headers.allow ?? '').split(', ');
+    for (const { method } of list) assert.ok(methods.includes(method), `${method} ${path}: ${methods}`);
+    assert.equal(
+      methods.includes('HEAD'),
+      list.some(({ method }) => method === 'GET'),
+      path,
+    );
+  }
+  const allow = async (path: string) => (await anonymous.send('OPTIONS', path)).headers.allow;
+  assert.equal(await allow('/oauth/dpc/token'), 'OPTIONS, POST');
+  assert.equal(await allow('/openapi.json?x=1'), 'GET, HEAD, OPTIONS');
+});
+
+test('OPTIONS of the whole server says only that it is there; of nothing, that nothing is there', async () => {
+  const { hostname, port } = new URL(await server.listen());
+  const socket = connect(Number(port), hostname);
+  socket.write('OPTIONS * HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+  const answer = (await socket.toArray()).join('');
+  assert.match(answer, /^HTTP\/1.1 204 /);
+  requireProblem(await anonymous.send('OPTIONS', '/dpc/v1/nothing'), 404, 'path-not-found');
+});
+
+test('the paths beside the interface refuse other methods with theirs', async () => {
+  for (const [method, path, allow] of [
+    ['DELETE', '/openapi.json', 'GET, HEAD, OPTIONS'],
+    ['GET', '/oauth/dpc/token', 'OPTIONS, POST'],
+    ['PUT', '/problems/not-found', 'GET, HEAD, OPTIONS'],
+    ['POST', '/.well-known/jwks.json', 'GET, HEAD, OPTIONS'],
+  ] as const) {
+    const answer = await anonymous.send(method, path);
+    requireProblem(answer, 405, 'method-not-allowed');
+    assert.equal(answer.headers.allow, allow, path);
+  }
+});

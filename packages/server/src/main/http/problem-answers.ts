@@ -1,0 +1,80 @@
+/** Every problem is answered here, whoever found it: a handler, the framework, or the parser of HTTP. */
+import { type ProblemDetail, problems, statusTitles } from '@headgate/contract';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { asProblem } from '../../kernel/endpoint.ts';
+import { type Problem, problem, renderProblem, withHeaders } from '../../kernel/problems.ts';
+import type { Dependencies } from '../deps.ts';
+
+const problemType = 'application/problem+json; charset=utf-8';
+const challenge = 'Bearer realm="headgate"';
+const longestInstance = 8_192;
+
+export function answerProblem(
+  deps: Dependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  found: Problem,
+) {
+  let answered = found;
+  if (answered.status === 401) {
+    const error = answered.code === 'token-invalid' ? ', error="invalid_token"' : '';
+    answered = withHeaders(answered, { 'www-authenticate': challenge + error });
+  }
+  if (answered.status === 503) answered = withHeaders(answered, { 'retry-after': '1' });
+  const body = renderProblem(answered, {
+    typeBase: deps.config.problemTypeBase,
+    instance: request.url.split('?', 1)[0]?.slice(0, longestInstance) ?? '',
+    traceId: request.id,
+  });
+  // A path that does not decode is answered before any hook runs.
+  reply.header('x-request-id', request.id);
+  reply.code(answered.status).headers({ ...answered.headers, 'content-type': problemType });
+  // A body that was not read to its end would be taken for the next request.
+  if (!request.raw.complete) reply.header('connection', 'close');
+  return reply.send(JSON.stringify(body));
+}
+
+/** What the framework threw, in words for the caller; a failure of the service is told as such, and the cause logged under its id. */
+export function inWords(failure: unknown, deps: Dependencies): Problem {
+  const known = asProblem(failure);
+  if (known !== undefined) return known;
+  const code = failure instanceof Error && 'code' in failure ? failure.code : undefined;
+  switch (code) {
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return problem('unsupported-media-type', { expected: 'application/json' });
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return bodyTooLarge(deps.config.bodyLimitBytes);
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return problem('invalid-upload', { reason: 'its length is not what Content-Length says.' });
+    default:
+      return problem('internal-error');
+  }
+}
+
+export function bodyTooLarge(limitBytes: number): Problem {
+  return problem('body-too-large', { limit: `a JSON body holds ${limitBytes} bytes at most` });
+}
+
+/** What is written for a connection whose bytes are no request that can be read; it is closed with it. */
+export function unreadableRequest(deps: Dependencies, failure: { code?: string }): string {
+  const code =
+    failure.code === 'HPE_HEADER_OVERFLOW'
+      ? 'headers-too-large'
+      : failure.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? 'request-timeout'
+        : 'malformed-request';
+  const { status } = problems[code];
+  const traceId = deps.newId();
+  // The path was not read.
+  const about = { typeBase: deps.config.problemTypeBase, instance: '/', traceId };
+  const body: ProblemDetail = renderProblem(problem(code), about);
+  const text = JSON.stringify(body);
+  const head = [
+    `HTTP/1.1 ${status} ${statusTitles[status]}`,
+    `content-type: ${problemType}`,
+    `content-length: ${Buffer.byteLength(text)}`,
+    `x-request-id: ${traceId}`,
+    'connection: close',
+  ];
+  return `${head.join('\r\n')}\r\n\r\n${text}`;
+}

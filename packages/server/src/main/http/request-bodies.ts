@@ -1,0 +1,58 @@
+/** What of a request's body is the same for all operations: its media type, its encoding, JSON. */
+import type { MediaType } from '@headgate/contract';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { decode, requireKnownEncoding } from '../../kernel/content-encoding.ts';
+import { keepContent } from '../../kernel/endpoint.ts';
+import { problem } from '../../kernel/problems.ts';
+import { bodyTooLarge } from './problem-answers.ts';
+
+const mediaForms: Record<MediaType, RegExp> = {
+  'application/json': /^application\/(?:[\w.-]+\+)?json\b/i,
+  'multipart/form-data': /^multipart\/form-data\b/i,
+};
+
+/** Throws `unsupported-media-type` or `unsupported-content-encoding` when the body of a request is not what its operation reads. */
+export function requireReadableBody(request: FastifyRequest): void {
+  const { operation } = request.routeOptions.config;
+  const sent = request.headers['content-type'];
+  if (operation === undefined || sent === undefined) return;
+  const expected = operation.mediaType ?? (operation.body === undefined ? undefined : 'application/json');
+  if (expected === undefined) return;
+  if (!mediaForms[expected].test(sent)) throw problem('unsupported-media-type', { expected });
+  requireKnownEncoding(request.headers);
+}
+
+/** JSON is read as bytes, so that what is not UTF-8 is refused and not mended; a multipart form is left to its route. */
+export function readBodies(app: FastifyInstance, limitBytes: number): void {
+  app.removeAllContentTypeParsers();
+  const limit = { bytes: limitBytes, exceeded: () => bodyTooLarge(limitBytes) };
+  app.addContentTypeParser<Buffer>(
+    mediaForms['application/json'],
+    { parseAs: 'buffer' },
+    (request, bytes, done) => {
+      decode(bytes, request.headers, limit, (failure, content) => {
+        if (content === undefined) return done(failure);
+        keepContent(request, content);
+        try {
+          done(null, jsonOf(content));
+        } catch (invalid) {
+          done(invalid as Error);
+        }
+      });
+    },
+  );
+  app.addContentTypeParser(mediaForms['multipart/form-data'], (_request, _payload, done) => done(null));
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Undefined for nothing. Throws `invalid-json`. */
+function jsonOf(content: Buffer): unknown {
+  if (content.length === 0) return undefined;
+  try {
+    return JSON.parse(utf8.decode(content));
+  } catch (failure) {
+    const reason = failure instanceof SyntaxError ? failure.message : 'its bytes are not UTF-8';
+    throw problem('invalid-json', { reason: reason.slice(0, 200) });
+  }
+}
