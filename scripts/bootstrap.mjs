@@ -15,6 +15,8 @@ const entries = /** @type {Record<string, string>} */ ({
   start: 'packages/server/src/main/server.ts',
   credential: 'packages/server/src/main/new-credential.ts',
   account: 'packages/server/src/main/new-account.ts',
+  backup: 'packages/server/src/main/make-backup.ts',
+  restore: 'packages/server/src/main/restore-backup.ts',
   test: 'scripts/test.ts',
   check: 'scripts/check.ts',
   bench: 'bench/main.ts',

@@ -23,7 +23,7 @@ import { type Sealer, Secret } from './sealed.ts';
 export const tokenLifetimeSeconds = 1_800;
 export const tokenScope = 'pipeline-execution';
 const algorithm = 'ES256';
-const sealingPurpose = 'signing key';
+export const signingKeyPurpose = 'signing key';
 const cacheLimit = 20_000;
 /** How far the clocks of two servers may differ. */
 const clockToleranceSeconds = 5;
@@ -152,7 +152,10 @@ async function loadKeys(database: Database, sealer: Sealer, clock: Clock): Promi
     rows.map(async (row) => ({
       keyId: row.key_id,
       publicKey: row.public_key,
-      private: await importPKCS8(sealer.unseal(row.private_key_sealed, sealingPurpose).reveal(), algorithm),
+      private: await importPKCS8(
+        sealer.unseal(row.private_key_sealed, signingKeyPurpose).reveal(),
+        algorithm,
+      ),
     })),
   );
 }
@@ -165,6 +168,6 @@ async function makeKey(sealer: Sealer) {
   return {
     key_id: keyId,
     public_key: { ...jwk, kid: keyId, alg: algorithm, use: 'sig' },
-    private_key_sealed: sealer.seal(pem, sealingPurpose),
+    private_key_sealed: sealer.seal(pem, signingKeyPurpose),
   };
 }

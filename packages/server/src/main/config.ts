@@ -20,6 +20,8 @@ export interface Config {
   region: string;
   /** Absolute. */
   dataDirectory: string;
+  /** Where the operator typed the command: npm runs it in another folder. Absolute. */
+  invokedIn: string;
   /** Undefined: the embedded PostgreSQL. */
   databaseUrl: string | undefined;
   databaseConnections: number;
@@ -67,6 +69,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     problemTypeBase: read.address('HEADGATE_PROBLEM_BASE', ['http:', 'https:']) ?? `${publicUrl}/problems`,
     region: read.matching('HEADGATE_REGION', /^[a-z0-9-]{1,40}$/, '1 to 40 of a-z, 0-9 and -') ?? 'local',
     dataDirectory: resolve(read.text('HEADGATE_DATA_DIR') ?? '.headgate'),
+    invokedIn: resolve(read.text('INIT_CWD') ?? '.'),
     databaseUrl: read.address('DATABASE_URL', ['postgres:', 'postgresql:']),
     databaseConnections: read.integer('HEADGATE_DATABASE_CONNECTIONS', 10, 2, 500),
     credential: firstCredential(read, faults),
