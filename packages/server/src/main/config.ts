@@ -38,6 +38,8 @@ export interface Config {
   bodyLimitBytes: number;
   upload: UploadLimits;
   work: WorkTimes;
+  /** In days; undefined for ever. */
+  retention: Record<'eventDays' | 'executionDays' | 'logDays', number | undefined>;
   postgresUser: string | undefined;
   agentUser: string | undefined;
   /** Settings of the local agent, passed on to it as they are: HEADGATE_AGENT_CONCURRENCY and its like. */
@@ -96,6 +98,11 @@ export function loadConfig(environment: Environment = process.env): Config {
       queueLimitSeconds: read.integer('HEADGATE_QUEUE_LIMIT_SECONDS', 86_400, 1, 31_536_000),
       runLimitSeconds: read.integer('HEADGATE_RUN_LIMIT_SECONDS', 86_400, 1, 2_000_000),
     },
+    retention: {
+      eventDays: read.days('HEADGATE_RETENTION_EVENTS_DAYS', 365),
+      executionDays: read.days('HEADGATE_RETENTION_EXECUTIONS_DAYS', 365),
+      logDays: read.days('HEADGATE_RETENTION_LOGS_DAYS', 90),
+    },
     postgresUser: read.text('HEADGATE_POSTGRES_USER'),
     agentUser: read.text('HEADGATE_AGENT_USER'),
     agentSettings: agentSettings(environment),
@@ -114,16 +121,20 @@ function reader(environment: Environment, faults: string[]) {
   function fault(name: string, expected: string): undefined {
     faults.push(`${name} must be ${expected}; it is ${JSON.stringify(environment[name])}`);
   }
+  function integer(name: string, preset: number, least: number, most: number, orElse = ''): number {
+    const given = text(name);
+    if (given === undefined) return preset;
+    const value = /^\d{1,15}$/.test(given) ? Number(given) : Number.NaN;
+    if (value >= least && value <= most) return value;
+    fault(name, `a whole number from ${least} to ${most}${orElse}`);
+    return preset;
+  }
   return {
     text,
-    integer(name: string, preset: number, least: number, most: number, orElse = ''): number {
-      const given = text(name);
-      if (given === undefined) return preset;
-      const value = /^\d{1,15}$/.test(given) ? Number(given) : Number.NaN;
-      if (value >= least && value <= most) return value;
-      fault(name, `a whole number from ${least} to ${most}${orElse}`);
-      return preset;
-    },
+    integer,
+    /** Undefined: for ever. */
+    days: (name: string, preset: number): number | undefined =>
+      text(name) === 'forever' ? undefined : integer(name, preset, 1, 36_500, ', or forever'),
     onOff(name: string): boolean {
       const given = text(name) ?? 'on';
       if (given !== 'on' && given !== 'off') fault(name, 'on or off');
