@@ -4,7 +4,7 @@
  * Terminology
  *   rule    what is kept for how long, and how some of it is removed
  *   batch   what one transaction removes: at most `batchRows` rows, found by the primary key of their table
- *   pass    one walk of a rule over all accounts, with a rest after each batch; one server at a time
+ *   pass    one walk of all rules over all accounts, with a rest after each batch; one server at a time
  *   cursor  the column after the account in that key: a pass never walks again over what it removed
  */
 import { type Database, type Statement, statement } from './database.ts';
@@ -45,6 +45,7 @@ export function oldRows(about: {
 }): OldRows {
   const { table, key, cursorType, old } = about;
   const [cursor] = key;
+  const least = cursorType === 'uuid' ? '00000000-0000-0000-0000-000000000000' : '-infinity';
   const order = key.map((column) => `r.${column}`).join(', ');
   return {
     // One look into the index for each account: the limit keeps the planner from reading all of the table.
@@ -57,7 +58,7 @@ export function oldRows(about: {
       with gone as (
         delete from ${table} where ctid = any (array(
           select r.ctid from ${table} r
-          where r.account_id = $1 and ${old('$2::timestamptz')} and ($3::text is null or r.${cursor} >= $3::text::${cursorType})
+          where r.account_id = $1 and ${old('$2::timestamptz')} and r.${cursor} >= coalesce($3::text, '${least}')::${cursorType}
           order by ${order} limit ${batchRows}))
         returning ${cursor} as cursor
       )
@@ -80,12 +81,33 @@ export interface RetentionServices {
 export type Rest = (milliseconds: number) => Promise<void>;
 
 const holdPass = statement<{ held: boolean }>(
-  "select pg_try_advisory_xact_lock(hashtextextended('headgate retention ' || $1::text, 0)) as held",
+  "select pg_try_advisory_xact_lock(hashtextextended('headgate retention', 0)) as held",
 );
 const stillHere = statement('select 1');
 
-/** One pass. Answers how many rows went: none when another server is at it. */
+/** One pass: the rules in their order. Answers how many rows went: none when another server is at it. */
 export async function applyRetention(
+  services: RetentionServices,
+  rules: readonly RetentionRule[],
+  now: Date,
+  rest: Rest,
+): Promise<number> {
+  // This transaction holds the lock and no snapshot: each batch is a transaction of its own.
+  return services.database.transaction(async (tx) => {
+    const [lock] = await tx.query(holdPass, []);
+    if (lock?.held !== true) return 0;
+    // The lock went if the connection did: then another server may be at it, and this pass ends.
+    const between: Rest = async (milliseconds) => {
+      await rest(milliseconds);
+      await tx.query(stillHere, []);
+    };
+    let total = 0;
+    for (const rule of rules) total += await applyRule(services, rule, now, between);
+    return total;
+  });
+}
+
+async function applyRule(
   services: RetentionServices,
   rule: RetentionRule,
   now: Date,
@@ -94,24 +116,13 @@ export async function applyRetention(
   if (rule.days === undefined) return 0;
   const { database, log, stopping } = services;
   const before = new Date(now.getTime() - rule.days * dayMilliseconds);
-  // This transaction holds the lock and no snapshot: each batch is a transaction of its own.
-  return database.transaction(async (tx) => {
-    const [lock] = await tx.query(holdPass, [rule.kind]);
-    if (lock?.held !== true) return 0;
-    let total = 0;
-    // The lock went if the connection did: then another server may be at it, and this pass ends.
-    const between: Rest = async (milliseconds) => {
-      await rest(milliseconds);
-      await tx.query(stillHere, []);
-    };
-    for (const { account_id: accountId } of await database.read(rule.due, [before])) {
-      if (stopping.aborted) break;
-      total += await removeOld(services, rule, { accountId, before }, between);
-    }
-    if (total > 0)
-      log.info({ kind: rule.kind, rows: total, before }, 'what was kept long enough was removed');
-    return total;
-  });
+  let total = 0;
+  for (const { account_id: accountId } of await database.read(rule.due, [before])) {
+    if (stopping.aborted) break;
+    total += await removeOld(services, rule, { accountId, before }, rest);
+  }
+  if (total > 0) log.info({ kind: rule.kind, rows: total, before }, 'what was kept long enough was removed');
+  return total;
 }
 
 async function removeOld(

@@ -22,7 +22,7 @@ const [logs, executions] = executionRetention({ executionDays: 30, logDays: 10 }
   RetentionRule,
 ];
 
-const apply = (rule: RetentionRule, rest = noRest) => applyRetention(deps, rule, clock.now(), rest);
+const apply = (rule: RetentionRule, rest = noRest) => applyRetention(deps, [rule], clock.now(), rest);
 
 /** Executions of a project with an agent that reports one step of each. */
 async function scene() {
@@ -171,7 +171,7 @@ test('one server at a time is at it, and one that stops leaves the rest to the n
   const others: number[] = [];
   const stopping = new AbortController();
   const services = { ...deps, stopping: stopping.signal };
-  const mine = await applyRetention(services, eventRetention(365), clock.now(), async () => {
+  const mine = await applyRetention(services, [eventRetention(365)], clock.now(), async () => {
     others.push(await apply(eventRetention(365)));
     stopping.abort();
   });

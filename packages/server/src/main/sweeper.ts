@@ -34,8 +34,7 @@ export function startSweeper(deps: Dependencies): Sweeper {
       return removed === removalBatch;
     }),
     repeat(deps, retentionEveryMilliseconds, async () => {
-      for (const rule of retentionRules(deps.config))
-        await applyRetention(deps, rule, deps.clock.now(), rest);
+      await applyRetention(deps, retentionRules(deps.config), deps.clock.now(), rest);
       return false;
     }),
   ];
