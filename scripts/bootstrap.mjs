@@ -16,6 +16,8 @@ const entries = /** @type {Record<string, string>} */ ({
   credential: 'packages/server/src/main/new-credential.ts',
   account: 'packages/server/src/main/new-account.ts',
   'rotate-signing-key': 'packages/server/src/main/rotate-signing-key.ts',
+  backup: 'packages/server/src/main/make-backup.ts',
+  restore: 'packages/server/src/main/restore-backup.ts',
   test: 'scripts/test.ts',
   check: 'scripts/check.ts',
   generate: 'scripts/generate.ts',

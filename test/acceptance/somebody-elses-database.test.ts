@@ -1,14 +1,9 @@
 /** DATABASE_URL in place of the embedded PostgreSQL. */
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import {
-  type EmbeddedPostgres,
-  startEmbeddedPostgres,
-} from '../../packages/server/src/main/embedded-postgres.ts';
-import { decidePlaces } from '../../packages/server/src/main/places.ts';
-import { checkout, Installation, isRoot } from './harness/installation.ts';
+import type { EmbeddedPostgres } from '../../packages/server/src/main/embedded-postgres.ts';
+import { startDatabase } from './harness/database.ts';
+import { Installation } from './harness/installation.ts';
 import { Project, sqlScript } from './harness/project.ts';
 
 describe('a Headgate on somebody else’s database', { timeout: 120_000 }, () => {
@@ -18,18 +13,7 @@ describe('a Headgate on somebody else’s database', { timeout: 120_000 }, () =>
   before(async () => {
     // Only its folders are used: nothing is started there but PostgreSQL.
     theirs = await Installation.create();
-    mkdirSync(join(theirs.folder, 'state'));
-    if (isRoot) chmodSync(join(theirs.folder, 'state'), 0o711);
-    const { postgres } = decidePlaces({
-      dataDirectory: join(theirs.folder, 'theirs'),
-      stateDirectory: join(theirs.folder, 'state'),
-      checkout,
-      embeddedPostgres: true,
-      localAgent: false,
-    });
-    assert.ok(postgres);
-    const log = { info: () => {}, warn: console.error, error: console.error };
-    database = await startEmbeddedPostgres({ ...postgres, log });
+    database = await startDatabase(theirs);
     headgate = await Installation.create({ environment: { DATABASE_URL: database.connectionUrl() } });
   });
   after(async () => {

@@ -85,9 +85,11 @@ function converse(child: Child, options: RunOptions): Promise<RunOutcome> {
       clearInterval(watch);
       resolve({ status: 'FAILED', message: `the run’s process could not be started: ${error.message}` });
     });
-    child.process.once('exit', (code, signal) => {
+    // Whatever it may have started ends with it, and lets go of its pipes.
+    child.process.once('exit', () => child.kill());
+    // On a busy machine its exit is seen before its last words are read; at its close all have been.
+    child.process.once('close', (code, signal) => {
       clearInterval(watch);
-      child.kill();
       resolve(
         outcome ?? { status: 'FAILED', message: deathOf(child, code, signal, options.memoryMegabytes) },
       );

@@ -80,6 +80,11 @@ export class Project {
     return project;
   }
 
+  /** One that is there. */
+  static open(client: ApiClient, id: string): Project {
+    return new Project(client, id);
+  }
+
   /** The answer of the upload: which files were ignored, and why. */
   async publish(files: Record<string, string>, environmentName = 'dev', versionName = '1') {
     const form = new FormData();

@@ -4,6 +4,8 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 export interface Metrics {
   request(operation: string, status: number, seconds: number): void;
   workEnded(kind: string, status: string): void;
+  /** Rows that were kept long enough. */
+  removed(kind: string, rows: number): void;
   claimsWaiting(read: () => number): void;
   text(): Promise<string>;
   contentType: string;
@@ -25,6 +27,12 @@ export function createMetrics(): Metrics {
     labelNames: ['kind', 'status'],
     registers: [registry],
   });
+  const removed = new Counter({
+    name: 'headgate_retention_removed_total',
+    help: 'Rows removed because they were kept long enough, by kind',
+    labelNames: ['kind'],
+    registers: [registry],
+  });
   // Finding a series by its labels costs more than observing; the few combinations are kept.
   const series = new Map<string, { observe(seconds: number): void }>();
   return {
@@ -38,6 +46,7 @@ export function createMetrics(): Metrics {
       found.observe(seconds);
     },
     workEnded: (kind, status) => ended.labels(kind, status).inc(),
+    removed: (kind, rows) => removed.labels(kind).inc(rows),
     claimsWaiting(read) {
       const gauge: Gauge<string> = new Gauge({
         name: 'headgate_claims_waiting',

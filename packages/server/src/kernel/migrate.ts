@@ -8,6 +8,16 @@ const folder = join(import.meta.dirname, '../../migrations');
 const migrationLock = 7_203_118;
 const oldestSupported = 150_000;
 
+/** As the database remembers it. */
+export interface AppliedMigration {
+  name: string;
+  checksum: string;
+}
+
+interface Migration extends AppliedMigration {
+  text: string;
+}
+
 /**
  * Brings the database to the newest version: the numbered files of `migrations/`, each in a transaction of its own, forward only.
  * Refuses a server older than PostgreSQL 15 and a file that changed after it was applied. Answers the names of what it applied.
@@ -18,23 +28,15 @@ export async function migrate(connection: pg.ClientConfig): Promise<string[]> {
   client.on('error', () => undefined);
   await client.connect();
   try {
-    const version = await client.query<{ server_version_num: string }>('show server_version_num');
-    if (Number(version.rows[0]?.server_version_num) < oldestSupported) {
-      throw new Error('The database is older than PostgreSQL 15: give DATABASE_URL of a newer one.');
-    }
+    await refuseOldServer(client);
     await refuseTransactionPooler(client);
     await client.query('select pg_advisory_lock($1)', [migrationLock]);
-    await client.query(
-      `create table if not exists schema_migration (
-        name text not null constraint schema_migration_key primary key, checksum text not null, applied_at timestamptz not null default now())`,
-    );
-    const known = await client.query<{ name: string; checksum: string }>(
-      'select name, checksum from schema_migration',
-    );
+    await client.query(createMigrationTable);
+    const known = await client.query<AppliedMigration>('select name, checksum from schema_migration');
     const applied = new Map(known.rows.map((row) => [row.name, row.checksum]));
     const done: string[] = [];
-    for (const name of (await readdir(folder)).filter((file) => /^\d{4}_.*\.sql$/.test(file)).sort()) {
-      if (await applyOnce(client, name, applied.get(name))) done.push(name);
+    for (const migration of await readMigrations()) {
+      if (await applyOnce(client, migration, applied.get(migration.name))) done.push(migration.name);
     }
     return done;
   } finally {
@@ -42,22 +44,72 @@ export async function migrate(connection: pg.ClientConfig): Promise<string[]> {
   }
 }
 
-async function applyOnce(client: pg.Client, name: string, before: string | undefined): Promise<boolean> {
-  const text = await readFile(join(folder, name), 'utf8');
-  const checksum = createHash('sha256').update(text).digest('hex');
-  if (before === checksum) return false;
+/** Inside a transaction, for as long as it lasts: no server migrates. */
+export async function lockMigrations(client: pg.Client): Promise<void> {
+  await client.query('select pg_advisory_xact_lock($1)', [migrationLock]);
+}
+
+/**
+ * Makes of an empty database one of the version that `wanted` stands for, inside the caller's transaction.
+ * @throws when one of them is not among this program's
+ */
+export async function applyMigrations(client: pg.Client, wanted: readonly AppliedMigration[]): Promise<void> {
+  const known = new Map((await readMigrations()).map((migration) => [migration.name, migration]));
+  await client.query(createMigrationTable);
+  for (const { name, checksum } of wanted) {
+    const migration = known.get(name);
+    if (migration?.checksum !== checksum) {
+      throw new Error(
+        `The backup has the migration ${name}, which this Headgate does not have: use the Headgate that made it, or a newer one.`,
+      );
+    }
+    await apply(client, migration);
+  }
+}
+
+async function refuseOldServer(client: pg.Client): Promise<void> {
+  const version = await client.query<{ server_version_num: string }>('show server_version_num');
+  if (Number(version.rows[0]?.server_version_num) < oldestSupported) {
+    throw new Error('The database is older than PostgreSQL 15: give DATABASE_URL of a newer one.');
+  }
+}
+
+const createMigrationTable = `
+  create table if not exists schema_migration (
+    name text not null constraint schema_migration_key primary key, checksum text not null, applied_at timestamptz not null default now())`;
+
+async function readMigrations(): Promise<Migration[]> {
+  const names = (await readdir(folder)).filter((file) => /^\d{4}_.*\.sql$/.test(file)).sort();
+  return Promise.all(
+    names.map(async (name) => {
+      const text = await readFile(join(folder, name), 'utf8');
+      return { name, text, checksum: createHash('sha256').update(text).digest('hex') };
+    }),
+  );
+}
+
+async function applyOnce(
+  client: pg.Client,
+  migration: Migration,
+  before: string | undefined,
+): Promise<boolean> {
+  if (before === migration.checksum) return false;
   if (before !== undefined)
-    throw new Error(`The migration ${name} was changed after it was applied to this database.`);
+    throw new Error(`The migration ${migration.name} was changed after it was applied to this database.`);
   await client.query('begin');
   try {
-    await client.query(text);
-    await client.query('insert into schema_migration (name, checksum) values ($1, $2)', [name, checksum]);
+    await apply(client, migration);
     await client.query('commit');
     return true;
   } catch (failure) {
     await client.query('rollback');
     throw failure;
   }
+}
+
+async function apply(client: pg.Client, { name, text, checksum }: Migration): Promise<void> {
+  await client.query(text);
+  await client.query('insert into schema_migration (name, checksum) values ($1, $2)', [name, checksum]);
 }
 
 /** A transaction pooler gives each transaction another connection, which breaks prepared statements, LISTEN and session locks. */

@@ -16,6 +16,7 @@ import {
   randomBytes,
   timingSafeEqual,
 } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { readOrMakeFile } from './durable-file.ts';
 
@@ -115,6 +116,11 @@ export function loadMasterKey(given: Secret | undefined, file: string): Buffer {
       `${file} does not hold a master key. Put it back from a backup: what was sealed by it cannot be read without it.`,
     );
   }
+}
+
+/** The master key of an installation that is there already; none is made. */
+export function findMasterKey(given: Secret | undefined, file: string): Buffer | undefined {
+  return given === undefined && !existsSync(file) ? undefined : loadMasterKey(given, file);
 }
 
 export function parseMasterKey(given: Secret): Buffer {

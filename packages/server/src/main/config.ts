@@ -29,6 +29,8 @@ export interface Config {
   corsOrigins: readonly string[] | undefined;
   /** Absolute. */
   dataDirectory: string;
+  /** Where the operator typed the command: npm runs it in another folder. Absolute. */
+  invokedIn: string;
   /** Undefined: the embedded PostgreSQL. */
   databaseUrl: string | undefined;
   databaseConnections: number;
@@ -47,6 +49,8 @@ export interface Config {
   bodyLimitBytes: number;
   upload: UploadLimits;
   work: WorkTimes;
+  /** In days; undefined for ever. */
+  retention: Record<'eventDays' | 'executionDays' | 'logDays', number | undefined>;
   postgresUser: string | undefined;
   agentUser: string | undefined;
   /** Settings of the local agent, passed on to it as they are: HEADGATE_AGENT_CONCURRENCY and its like. */
@@ -86,6 +90,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     region: read.matching('HEADGATE_REGION', /^[a-z0-9-]{1,40}$/, '1 to 40 of a-z, 0-9 and -') ?? 'local',
     corsOrigins: read.parsed('HEADGATE_CORS_ORIGINS', parseOrigins),
     dataDirectory: resolve(read.text('HEADGATE_DATA_DIR') ?? '.headgate'),
+    invokedIn: resolve(read.text('INIT_CWD') ?? '.'),
     databaseUrl: read.address('DATABASE_URL', ['postgres:', 'postgresql:']),
     databaseConnections: read.integer('HEADGATE_DATABASE_CONNECTIONS', 10, 2, 500),
     credential: firstCredential(read, faults),
@@ -109,6 +114,11 @@ export function loadConfig(environment: Environment = process.env): Config {
       graceSeconds: read.integer('HEADGATE_GRACE_SECONDS', 30, 1, 86_400),
       queueLimitSeconds: read.integer('HEADGATE_QUEUE_LIMIT_SECONDS', 86_400, 1, 31_536_000),
       runLimitSeconds: read.integer('HEADGATE_RUN_LIMIT_SECONDS', 86_400, 1, 2_000_000),
+    },
+    retention: {
+      eventDays: read.days('HEADGATE_RETENTION_EVENTS_DAYS', 365),
+      executionDays: read.days('HEADGATE_RETENTION_EXECUTIONS_DAYS', 365),
+      logDays: read.days('HEADGATE_RETENTION_LOGS_DAYS', 90),
     },
     postgresUser: read.text('HEADGATE_POSTGRES_USER'),
     agentUser: read.text('HEADGATE_AGENT_USER'),
@@ -142,6 +152,9 @@ function reader(environment: Environment, faults: string[]) {
       integer(name, preset, least, most),
     integerOrOff: (name: string, preset: number, least: number, most: number): number | undefined =>
       text(name) === 'off' ? undefined : integer(name, preset, least, most, ', or off'),
+    /** Undefined: for ever. */
+    days: (name: string, preset: number): number | undefined =>
+      text(name) === 'forever' ? undefined : integer(name, preset, 1, 36_500, ', or forever'),
     /** What `parse` makes of a value; it throws, in words for the operator, on a bad one. */
     parsed<Value>(name: string, parse: (text: string) => Value): Value | undefined {
       const given = text(name);

@@ -53,11 +53,20 @@ export function openDatabaseOf(config: Config, connection: pg.ClientConfig, log:
   });
 }
 
+export function openBlobs(config: Config): BlobStore {
+  return folderBlobStore(join(config.dataDirectory, 'blobs'));
+}
+
+/** Where the master key is kept when HEADGATE_MASTER_KEY does not give it. */
+export function masterKeyFile(config: Config): string {
+  return join(config.dataDirectory, 'master-key');
+}
+
 export async function createDependencies(config: Config, given: Given): Promise<Dependencies> {
   const { log } = given;
   const clock = given.clock ?? systemClock;
   const database = openDatabaseOf(config, given.connection, log);
-  const sealer = createSealer(loadMasterKey(config.masterKey, join(config.dataDirectory, 'master-key')));
+  const sealer = createSealer(loadMasterKey(config.masterKey, masterKeyFile(config)));
   const metrics = createMetrics();
   const wakes = await openWakes(database, log);
   metrics.claimsWaiting(wakes.waiting);
@@ -79,7 +88,7 @@ export async function createDependencies(config: Config, given: Given): Promise<
       'pipeline-execution': executionWork({ runLimitSeconds: config.work.runLimitSeconds, metrics }),
     },
     times: config.work,
-    blobs: folderBlobStore(join(config.dataDirectory, 'blobs')),
+    blobs: openBlobs(config),
     version: manifest.version,
     stopping: given.stopping,
     async close() {

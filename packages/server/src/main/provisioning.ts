@@ -81,6 +81,8 @@ export async function ensureGivenCredential(
   given: ClientCredential,
 ): Promise<void> {
   await services.database.transaction(async (tx) => {
+    // Two servers that start at the same moment both find none.
+    lockAccounts(tx);
     const client = await clientById(tx.query, given.clientId, services.clock.now());
     if (client === undefined) makeCredential(services, tx, accountId, given);
     else if (client.accountId !== accountId || client.surface !== 'dpc') {

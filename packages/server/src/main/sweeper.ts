@@ -1,18 +1,28 @@
 /** What is done now and then, by every server, and none minds the others. */
-import { removeExpiredAnswers } from '../kernel/idempotency.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { removalBatch, removeExpiredAnswers } from '../kernel/idempotency.ts';
+import { applyRetention, type Rest, type RetentionRule } from '../kernel/retention.ts';
 import { sweepBatch, sweepWork } from '../kernel/work.ts';
+import { eventRetention } from '../records/events/index.ts';
+import { executionRetention } from '../runtime/executions/index.ts';
+import type { Config } from './config.ts';
 import type { Dependencies } from './deps.ts';
 
 const workEveryMilliseconds = 1_000;
 /** Well within the time that a new signing key waits, and how long at most a leaked one is still accepted. */
 const keysEveryMilliseconds = 10_000;
 const answersEveryMilliseconds = 60_000;
+const retentionEveryMilliseconds = 600_000;
+/** Between two batches of what nobody waits for. */
+const restMilliseconds = 50;
 
 export interface Sweeper {
   stop(): Promise<void>;
 }
 
 export function startSweeper(deps: Dependencies): Sweeper {
+  const rest: Rest = (milliseconds) =>
+    delay(milliseconds, undefined, { signal: deps.stopping }).catch(() => undefined);
   const rounds = [
     // Work whose lease, grace or bound has passed.
     repeat(deps, workEveryMilliseconds, async () => {
@@ -23,13 +33,26 @@ export function startSweeper(deps: Dependencies): Sweeper {
       await deps.signingKeys.refresh();
       return false;
     }),
-    repeat(deps, answersEveryMilliseconds, () => removeExpiredAnswers(deps.database.read, deps.clock.now())),
+    repeat(deps, answersEveryMilliseconds, async () => {
+      const removed = await removeExpiredAnswers(deps.database.read, deps.clock.now());
+      deps.metrics.removed('idempotency-records', removed);
+      await rest(restMilliseconds);
+      return removed === removalBatch;
+    }),
+    repeat(deps, retentionEveryMilliseconds, async () => {
+      await applyRetention(deps, retentionRules(deps.config), deps.clock.now(), rest);
+      return false;
+    }),
   ];
   return {
     async stop() {
       await Promise.all(rounds.map((round) => round.stop()));
     },
   };
+}
+
+function retentionRules({ retention }: Config): RetentionRule[] {
+  return [...executionRetention(retention), eventRetention(retention.eventDays)];
 }
 
 /** Runs a round again and again; while it says that there is more, at once. */

@@ -1,1 +1,2 @@
+export { eventRetention } from './event.retention.ts';
 export { eventRoutes } from './event.routes.ts';

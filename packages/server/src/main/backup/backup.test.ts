@@ -1,0 +1,190 @@
+/** What is restored is what was there: every table row by row, whatever tables there will be. */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { operations } from '@headgate/contract';
+import { folderBlobStore } from '../../delivery/artifacts/index.ts';
+import { createSealer } from '../../kernel/sealed.ts';
+import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { agentExamples, createPlace, examples, inOrder } from '../../testing/examples.ts';
+import { startTestServer } from '../../testing/server.ts';
+import { makeBackup } from './backup.ts';
+import { onOneConnection } from './connection.ts';
+import { restoreBackup, verifyBackup } from './restore.ts';
+import { type CopiedTable, copiedTables } from './snapshot.ts';
+
+const server = await startTestServer();
+const folder = await mkdtemp(join(tmpdir(), 'headgate-backup-'));
+const opened: TestDatabase[] = [];
+after(async () => {
+  for (const database of opened) await database.drop();
+  await rm(folder, { recursive: true });
+});
+
+const { sealer, clock } = server.deps;
+const key = { sealer, place: 'data/master-key' };
+
+async function anotherDatabase(): Promise<TestDatabase> {
+  const database = await createTestDatabase();
+  opened.push(database);
+  return database;
+}
+
+/** An account that has something of everything. */
+async function fill(): Promise<void> {
+  const place = await createPlace(await server.account());
+  for (const operation of inOrder(operations.filter((each) => !each.id.startsWith('delete')))) {
+    const of = operation.surface === 'dpc' ? examples : agentExamples;
+    const request = await of[operation.id]?.(place);
+    const client = operation.surface === 'dpc' ? place.account.admin : place.agent.client;
+    if (request !== undefined) await client.send(operation.method, request.path, request);
+  }
+}
+
+function backup(name: string, by = sealer): Promise<string> {
+  const file = join(folder, name);
+  const signal = new AbortController().signal;
+  const services = { blobs: server.deps.blobs, sealer: by, clock, version: '0.1.0', signal };
+  return onOneConnection(server.database.connection, async (client) => {
+    await makeBackup({ client, ...services }, file);
+    return file;
+  });
+}
+
+const newBlobs = async () => folderBlobStore(await mkdtemp(join(folder, 'blobs-')));
+
+async function restore(file: string, into: TestDatabase, mayReplace = false) {
+  const blobs = await newBlobs();
+  const verified = await verifyBackup(file, key);
+  await onOneConnection(into.connection, (client) => restoreBackup({ client, blobs }, verified, mayReplace));
+  return blobs;
+}
+
+const rowsOf = async (database: TestDatabase, { name, columns }: CopiedTable): Promise<string[]> => {
+  const row = `row(${columns.map((column) => `"${column}"`).join(', ')})::text`;
+  const rows = await database.query<{ row: string }>(`select ${row} as row from "${name}" order by 1`);
+  return rows.map(({ row }) => row);
+};
+
+test('every table comes back row by row, and every blob byte for byte', async () => {
+  await fill();
+  const file = await backup('all');
+  const target = await anotherDatabase();
+  const blobs = await restore(file, target);
+  const tables = await onOneConnection(server.database.connection, copiedTables);
+  let rows = 0;
+  for (const table of tables) {
+    const [there, here] = [await rowsOf(server.database, table), await rowsOf(target, table)];
+    // What was under way is fenced; see the test below.
+    if (table.name !== 'work') assert.deepEqual(here, there, table.name);
+    assert.equal(here.length, there.length, table.name);
+    rows += here.length;
+  }
+  assert.ok(rows > tables.length, `${rows} rows`);
+  const kept = await target.query<{ account_id: string; digest: string }>(
+    'select account_id, digest from blob',
+  );
+  assert.ok(kept.length > 0);
+  for (const { account_id, digest } of kept) {
+    const found = await blobs.read(account_id, digest);
+    const hash = createHash('sha256');
+    for await (const chunk of found?.stream ?? []) hash.update(chunk);
+    assert.equal(hash.digest('hex'), digest);
+  }
+});
+
+test('what was held is held by nobody who is still there, and numbers go on where they were', async () => {
+  await fill();
+  const target = await anotherDatabase();
+  await restore(await backup('fenced'), target);
+  const epochs = (database: TestDatabase) =>
+    database.query<{ epoch: number }>("select epoch from work where state <> 'ended' order by work_id");
+  const before = await epochs(server.database);
+  assert.ok(before.length > 0);
+  assert.deepEqual(
+    (await epochs(target)).map(({ epoch }) => epoch),
+    before.map(({ epoch }) => epoch + 1_000_000),
+  );
+  const [next] = await target.query<{ above: boolean }>(`
+    select nextval(pg_get_serial_sequence('execution_step', 'ordinal')) > coalesce(max(ordinal), 0) as above from execution_step`);
+  assert.equal(next?.above, true);
+});
+
+test('data is replaced only when that is asked for, and then wholly', async () => {
+  const target = await anotherDatabase();
+  const before = await backup('before');
+  await restore(before, target);
+  await fill();
+  const later = await backup('later');
+  const accounts = async (database: TestDatabase) =>
+    (await database.query<{ account_id: string }>('select account_id from account order by 1')).length;
+  const count = await accounts(target);
+  await assert.rejects(restore(later, target), /add --force/);
+  assert.equal(await accounts(target), count);
+  await restore(later, target, true);
+  assert.equal(await accounts(target), await accounts(server.database));
+});
+
+test('a restore that breaks off leaves the database as it was', async () => {
+  const file = await backup('to break off');
+  const target = await anotherDatabase();
+  const verified = await verifyBackup(file, key);
+  const header = structuredClone(verified.header);
+  // The first table's rows have no place: the copying fails after everything was cleared.
+  header.tables[0]?.columns.reverse();
+  const blobs = await newBlobs();
+  const breaking = onOneConnection(target.connection, (client) =>
+    restoreBackup({ client, blobs }, { ...verified, header }, true),
+  );
+  await assert.rejects(breaking);
+  assert.deepEqual(await target.query('select name from account'), []);
+  await restore(file, target);
+});
+
+test('another program’s tables are never touched', async () => {
+  const target = await anotherDatabase();
+  await target.query('drop table schema_migration');
+  await assert.rejects(restore(await backup('for another'), target, true), /tables of another program/);
+  assert.deepEqual(await target.query('select name from account'), []);
+});
+
+test('a database on which a server runs is not replaced', async () => {
+  const file = await backup('of a running one');
+  await assert.rejects(restore(file, server.database, true), /Headgate runs on this database/);
+});
+
+test('without the master key, or with another, nothing is restored or backed up', async () => {
+  const file = await backup('sealed');
+  const other = createSealer(Buffer.alloc(32, 'another key'));
+  await assert.rejects(
+    verifyBackup(file, { ...key, sealer: undefined }),
+    /fingerprint [0-9a-f]{16}, and there is no key here\. Put the file master-key .* to data\/master-key/,
+  );
+  await assert.rejects(verifyBackup(file, { ...key, sealer: other }), /the key here has the fingerprint/);
+  await assert.rejects(backup('by another key', other), /not sealed by this master key/);
+});
+
+test('a backup of a newer Headgate names the migration that is missing', async () => {
+  const verified = await verifyBackup(await backup('newer'), key);
+  const migrations = [...verified.header.migrations, { name: '9999_later.sql', checksum: '0' }];
+  const newer = { ...verified, header: { ...verified.header, migrations } };
+  const target = await anotherDatabase();
+  const blobs = await newBlobs();
+  const restoring = onOneConnection(target.connection, (client) =>
+    restoreBackup({ client, blobs }, newer, false),
+  );
+  await assert.rejects(restoring, /9999_later\.sql, which this Headgate does not have/);
+});
+
+test('a published file that is missing is named, and no backup is made', async () => {
+  const blobs = await newBlobs();
+  await fill();
+  const services = { blobs, sealer, clock, version: '0.1.0', signal: new AbortController().signal };
+  const making = onOneConnection(server.database.connection, (client) =>
+    makeBackup({ client, ...services }, join(folder, 'missing')),
+  );
+  await assert.rejects(making, /The published file [0-9a-f]{64} .* is missing/);
+});

@@ -1,0 +1,88 @@
+/** Makes a backup: a snapshot of the database and the blobs that it names, in one file, while servers write. */
+import { createHash } from 'node:crypto';
+import { buffer } from 'node:stream/consumers';
+import type pg from 'pg';
+import type { BlobStore } from '../../delivery/artifacts/index.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Sealer } from '../../kernel/sealed.ts';
+import { signingKeyPurpose } from '../../kernel/signing-keys.ts';
+import { type AddMember, writeArchive } from './archive.ts';
+import { headerName, headerOf, sealWith } from './header.ts';
+import { type CopiedTable, copyOut, openSnapshot } from './snapshot.ts';
+
+export interface BackupServices {
+  /** A connection of its own, without a limit on the time of a statement. */
+  client: pg.Client;
+  blobs: BlobStore;
+  sealer: Sealer;
+  clock: Clock;
+  version: string;
+  signal: AbortSignal;
+}
+
+export interface BackupMade {
+  madeAt: Date;
+  tables: number;
+  blobs: number;
+}
+
+/** @throws when the file is there already, a published file is missing or damaged, or the key is not the database's */
+export async function makeBackup(services: BackupServices, file: string): Promise<BackupMade> {
+  const { client, sealer, clock, version, signal } = services;
+  const snapshot = await openSnapshot(client);
+  const madeAt = clock.now();
+  await requireKeyOfDatabase(client, sealer);
+  let blobs = 0;
+  await writeArchive(file, { seal: sealWith(sealer), madeAt, signal }, async (add) => {
+    const header = headerOf(snapshot, { sealer, madeAt, version });
+    await add(headerName, Buffer.from(`${JSON.stringify(header, null, 2)}\n`));
+    for (const table of snapshot.tables) await addTable(client, table, add);
+    const { rows } = await client.query<BlobRow>(
+      'select account_id, digest from blob order by account_id, digest',
+    );
+    // A blob never changes, and was on the disk before its row: the snapshot has served.
+    await client.query('commit');
+    for (const blob of rows) await addBlob(services.blobs, blob, add);
+    blobs = rows.length;
+  });
+  return { madeAt, tables: snapshot.tables.length, blobs };
+}
+
+/** With another key the file would be sealed by what cannot open the database's secrets. */
+async function requireKeyOfDatabase(client: pg.Client, sealer: Sealer): Promise<void> {
+  const { rows } = await client.query<{ private_key_sealed: Buffer }>(
+    'select private_key_sealed from signing_key order by created_at desc limit 1',
+  );
+  for (const { private_key_sealed } of rows) sealer.unseal(private_key_sealed, signingKeyPurpose);
+}
+
+/** `tables/<name>/<part>`; a table without rows has no part. */
+async function addTable(client: pg.Client, table: CopiedTable, add: AddMember): Promise<void> {
+  let part = 0;
+  for await (const bytes of copyOut(client, table)) {
+    part += 1;
+    await add(`tables/${table.name}/${String(part).padStart(6, '0')}`, bytes);
+  }
+}
+
+interface BlobRow {
+  account_id: string;
+  digest: string;
+}
+
+/** `blobs/<account>/<digest>` */
+async function addBlob(
+  blobs: BlobStore,
+  { account_id: accountId, digest }: BlobRow,
+  add: AddMember,
+): Promise<void> {
+  const found = await blobs.read(accountId, digest);
+  const bytes = found === undefined ? undefined : await buffer(found.stream);
+  if (bytes === undefined || createHash('sha256').update(bytes).digest('hex') !== digest) {
+    throw new Error(
+      `The published file ${digest} of the account ${accountId} is ${bytes === undefined ? 'missing' : 'damaged'} in the folder blobs: ` +
+        'put it back from an earlier backup, or publish it again. No backup was made.',
+    );
+  }
+  await add(`blobs/${accountId}/${digest}`, bytes);
+}

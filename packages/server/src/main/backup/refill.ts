@@ -1,0 +1,106 @@
+/** The database as it was: everything that is there is replaced, in one transaction. */
+import { once } from 'node:events';
+import { finished } from 'node:stream/promises';
+import pg from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
+import { type AppliedMigration, applyMigrations, lockMigrations } from '../../kernel/migrate.ts';
+import { type CopiedTable, columnsOf, copiedTables } from './snapshot.ts';
+
+const selectServers = `
+  select count(*)::int as count from pg_stat_activity
+  where datname = current_database() and application_name in ('headgate', 'headgate listener') and pid <> pg_backend_pid()`;
+
+/** A server of another machine holds no lock here, but connections. */
+export async function refuseConnectedServers(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ count: number }>(selectServers);
+  if (rows[0]?.count === 0) return;
+  throw new Error(
+    `Headgate runs on this database (${rows[0]?.count} connections). Stop every server on it, then restore again.`,
+  );
+}
+
+export type Occupancy = 'free' | 'in use' | "somebody else's";
+
+/** What there is to lose: nothing, the data of a Headgate, or the tables of another program. */
+export async function occupancy(client: pg.Client): Promise<Occupancy> {
+  const tables = await copiedTables(client);
+  if (tables.length === 0) return 'free';
+  const known = await client.query<{ found: boolean }>(
+    "select to_regclass('schema_migration') is not null as found",
+  );
+  if (known.rows[0]?.found !== true) return "somebody else's";
+  // Before the first migration there is nothing; before the first start, no account.
+  if (!tables.some((table) => table.name === 'account')) return 'free';
+  const { rows } = await client.query<{ found: boolean }>('select exists (select from account) as found');
+  return rows[0]?.found === true ? 'in use' : 'free';
+}
+
+const selectFunctions = `
+  select p.oid::regprocedure::text as name from pg_proc p
+  where p.pronamespace = current_schema()::regnamespace and p.prokind = 'f'
+    and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')`;
+
+/** Begins the transaction, and leaves an empty database of the version that is wanted. */
+export async function beginRefill(client: pg.Client, migrations: readonly AppliedMigration[]): Promise<void> {
+  await client.query('begin');
+  // A server that starts meanwhile waits with its migrations.
+  await lockMigrations(client);
+  const tables = (await copiedTables(client)).map((table) => table.name);
+  for (const name of ['schema_migration', ...tables])
+    await client.query(`drop table if exists ${pg.escapeIdentifier(name)} cascade`);
+  const functions = await client.query<{ name: string }>(selectFunctions);
+  for (const { name } of functions.rows) await client.query(`drop function if exists ${name} cascade`);
+  await applyMigrations(client, migrations);
+  const made = (await copiedTables(client)).map((table) => pg.escapeIdentifier(table.name));
+  // Rows that a migration makes are among those of the backup.
+  if (made.length > 0) await client.query(`truncate ${made.join(', ')}`);
+}
+
+export interface Filling {
+  table: string;
+  write(bytes: Buffer): Promise<void>;
+  end(): Promise<void>;
+}
+
+/** Begins to fill a table; the connection does nothing else until its end. */
+export function fillTable(client: pg.Client, table: CopiedTable): Filling {
+  const stream = client.query(copyFrom(`copy ${columnsOf(table)} from stdin`));
+  const over = finished(stream);
+  over.catch(() => undefined);
+  return {
+    table: table.name,
+    async write(bytes) {
+      if (!stream.write(bytes)) await Promise.race([once(stream, 'drain'), over]);
+    },
+    async end() {
+      stream.end();
+      await over;
+    },
+  };
+}
+
+const selectIdentities = `
+  select c.relname::text as table_name, a.attname::text as column_name
+  from pg_class c join pg_attribute a on a.attrelid = c.oid
+  where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and a.attidentity <> ''`;
+
+/**
+ * Whoever held work when the backup was made, or has claimed it since, holds it no longer: no epoch that it can know is that of the restored
+ * work, so its reports are refused, and the work ends by its bound or is claimed anew.
+ */
+const fenceHolders = "update work set epoch = epoch + 1000000 where state <> 'ended'";
+
+/** Makes the refilled database fit to be written to, and commits. */
+export async function commitRefill(client: pg.Client): Promise<void> {
+  const identities = await client.query<{ table_name: string; column_name: string }>(selectIdentities);
+  for (const { table_name, column_name } of identities.rows) {
+    const [table, column] = [pg.escapeIdentifier(table_name), pg.escapeIdentifier(column_name)];
+    await client.query(
+      `select setval(pg_get_serial_sequence($1, $2), coalesce(max(${column}), 0) + 1, false) from ${table}`,
+      [table, column_name],
+    );
+  }
+  await client.query(fenceHolders);
+  await client.query('commit');
+  await client.query('analyze');
+}

@@ -1,0 +1,209 @@
+/** What is kept long enough goes, in small batches; what is under way, younger, or another's stays. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import type { PipelineExecution, Step } from '@headgate/contract';
+import { removeExpiredAnswers } from '../kernel/idempotency.ts';
+import { applyRetention, batchRows, type Rest, type RetentionRule } from '../kernel/retention.ts';
+import { eventRetention } from '../records/events/index.ts';
+import { executionRetention } from '../runtime/executions/index.ts';
+import type { Account } from '../testing/account.ts';
+import { instanceOf, type Said } from '../testing/agent.ts';
+import { requireProblem } from '../testing/client.ts';
+import { smallPipeline, upload } from '../testing/project.ts';
+import { startTestServer } from '../testing/server.ts';
+
+const server = await startTestServer();
+const { deps, clock, database } = server;
+const day = 86_400;
+const noRest: Rest = async () => undefined;
+const [logs, executions] = executionRetention({ executionDays: 30, logDays: 10 }) as [
+  RetentionRule,
+  RetentionRule,
+];
+
+const apply = (rule: RetentionRule, rest = noRest) => applyRetention(deps, [rule], clock.now(), rest);
+
+/** Executions of a project with an agent that reports one step of each. */
+async function scene() {
+  const account = await server.account();
+  const agent = instanceOf(await account.agent('the agent', { status: 'running' }));
+  await agent.hello();
+  const project = await account.project();
+  await upload(account.admin, project, [{ name: 'main.orch.yaml', content: smallPipeline }]);
+  const path = `${project.path}/pipeline-executions`;
+  async function started(): Promise<{ id: string; say: (said: Said) => Promise<unknown> }> {
+    const body = { pipelineName: 'main', environmentName: 'dev' };
+    const { pipelineExecutionId: id } = (
+      await account.admin.post<{ pipelineExecutionId: string }>(path, body)
+    ).body;
+    const [work] = (await agent.claim(1)).work;
+    assert.ok(work);
+    const step: Step = {
+      stepId: randomUUID(),
+      pipelineRunId: id,
+      name: 'Load',
+      componentType: 'file-load',
+      status: 'SUCCESS',
+      startedAt: clock.now().toISOString(),
+    };
+    await agent.report(work, { type: 'started' });
+    await agent.report(work, { type: 'progress', steps: [step] });
+    return { id, say: (said) => agent.report(work, said) };
+  }
+  const read = (id: string) => account.admin.get<PipelineExecution>(`${path}/${id}`);
+  const stepsOf = async (id: string) =>
+    (await account.admin.get<{ results: unknown[] }>(`${path}/${id}/steps`)).body.results.length;
+  return { started, read, stepsOf };
+}
+
+const success: Said = { type: 'completed', outcome: { status: 'SUCCESS' } };
+
+test('the logs of an execution go before it, and both some days after its end', async () => {
+  const { started, read, stepsOf } = await scene();
+  const early = await started();
+  await early.say(success);
+  clock.advance(9 * day);
+  const late = await started();
+  await late.say(success);
+  clock.advance(2 * day);
+
+  assert.equal(await apply(logs), 1);
+  assert.equal(await apply(executions), 0);
+  assert.deepEqual([await stepsOf(early.id), await stepsOf(late.id)], [0, 1]);
+  assert.equal((await read(early.id)).body.status, 'SUCCESS');
+
+  clock.advance(20 * day);
+  assert.equal(await apply(logs), 1);
+  assert.equal(await apply(executions), 1);
+  requireProblem(await read(early.id), 404, 'execution-not-found');
+  assert.equal((await read(late.id)).status, 200);
+});
+
+test('what is under way stays with its logs, however long ago it was started; its age counts from its end', async () => {
+  const { started, read, stepsOf } = await scene();
+  const running = await started();
+  clock.advance(100 * day);
+  await apply(logs);
+  await apply(executions);
+  assert.equal(await stepsOf(running.id), 1);
+  await running.say(success);
+  await apply(logs);
+  await apply(executions);
+  assert.equal(await stepsOf(running.id), 1);
+  assert.equal((await read(running.id)).body.status, 'SUCCESS');
+});
+
+test('an execution goes after its steps, and steps are never kept longer than it', async () => {
+  const { started, read } = await scene();
+  const run = await started();
+  await run.say(success);
+  clock.advance(31 * day);
+  const [alike, rule] = executionRetention({ executionDays: 30, logDays: undefined }) as [
+    RetentionRule,
+    RetentionRule,
+  ];
+  assert.equal(await apply(rule), 0, 'it has steps');
+  assert.ok((await apply(alike)) > 0);
+  assert.ok((await apply(rule)) > 0);
+  requireProblem(await read(run.id), 404, 'execution-not-found');
+});
+
+/** Events as a busy account leaves them, a second apart up to now. */
+async function fill({ accountId }: Account, count: number): Promise<void> {
+  await database.query(
+    `insert into event (account_id, occurred_at, event_id, name, actor_kind, subject_type, subject_id)
+     select $1, $2::timestamptz - n * interval '1 second', gen_random_uuid(), 'variable-updated', 'system', 'variable', 'x'
+     from generate_series(1, $3::integer) n`,
+    [accountId, clock.now(), count],
+  );
+}
+
+async function eventsOf({ accountId }: Account): Promise<number> {
+  const [row] = await database.query<{ count: number }>(
+    'select count(*)::int as count from event where account_id = $1',
+    [accountId],
+  );
+  return row?.count ?? 0;
+}
+
+/** Ages all that is there, and removes it, so that a test sees its own rows only. */
+async function forgetAll(): Promise<void> {
+  clock.advance(400 * day);
+  await apply(eventRetention(365));
+}
+
+test('events of every account go by their age, in batches with a rest after each', async () => {
+  await forgetAll();
+  const [one, other] = [await server.account(), await server.account()];
+  await fill(one, 2 * batchRows + 100);
+  await fill(other, 10);
+  clock.advance(366 * day);
+  await fill(one, 5);
+  const before = await eventsOf(one);
+  const left: number[] = [];
+  const rests: number[] = [];
+  const removed = await apply(eventRetention(365), async (milliseconds) => {
+    rests.push(milliseconds);
+    left.push((await eventsOf(one)) + (await eventsOf(other)));
+  });
+  assert.deepEqual([await eventsOf(one), await eventsOf(other)], [5, 0]);
+  assert.ok(removed >= 2 * batchRows + 110);
+  assert.ok(rests.every((milliseconds) => milliseconds >= 50));
+  const steps = left.map((rows, index) => (left[index - 1] ?? before + 11) - rows);
+  assert.ok(
+    steps.every((rows) => rows <= batchRows + 11),
+    `${steps}`,
+  );
+  assert.ok(left.length >= 4, `${left}`);
+  const { body } = await one.admin.get<{ total: number }>(
+    `/events?from=${new Date(0).toISOString()}&to=${new Date(clock.now().getTime() + 1).toISOString()}`,
+  );
+  assert.equal(body.total, 5);
+  assert.match(await deps.metrics.text(), /headgate_retention_removed_total\{kind="events"\} [1-9]/);
+});
+
+test('one server at a time is at it, and one that stops leaves the rest to the next', async () => {
+  await forgetAll();
+  const account = await server.account();
+  await fill(account, 2 * batchRows);
+  clock.advance(366 * day);
+  const others: number[] = [];
+  const stopping = new AbortController();
+  const services = { ...deps, stopping: stopping.signal };
+  const mine = await applyRetention(services, [eventRetention(365)], clock.now(), async () => {
+    others.push(await apply(eventRetention(365)));
+    stopping.abort();
+  });
+  assert.deepEqual(others, [0]);
+  assert.equal(mine, batchRows);
+  await apply(eventRetention(365));
+  assert.equal(await eventsOf(account), 0);
+});
+
+test('what is to be kept for ever is kept', async () => {
+  const account = await server.account();
+  await fill(account, 3);
+  clock.advance(10_000 * day);
+  const before = await eventsOf(account);
+  assert.equal(await apply(eventRetention(undefined)), 0);
+  assert.equal(await eventsOf(account), before);
+});
+
+test('answers under idempotency keys go after their 24 hours', async () => {
+  const account = await server.account();
+  const { path } = await account.project();
+  const write = (name: string) =>
+    account.admin.post(
+      `${path}/variables`,
+      { name, type: 'TEXT', behaviour: 'SHARED' },
+      { headers: { 'idempotency-key': name } },
+    );
+  await write('early');
+  clock.advance(day - 60);
+  await write('late');
+  assert.equal(await removeExpiredAnswers(deps.database.read, clock.now()), 0);
+  clock.advance(120);
+  assert.equal(await removeExpiredAnswers(deps.database.read, clock.now()), 1);
+  assert.equal((await write('late')).headers['idempotency-replayed'], 'true');
+});

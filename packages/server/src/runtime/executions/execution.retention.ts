@@ -1,0 +1,35 @@
+/**
+ * Executions that ended longer ago than they are kept, and before them their steps, which are their logs. What is under way is never old. The id
+ * of an execution tells when it was started, so the keys serve; an execution goes after its steps, since a cascade would know no bound.
+ */
+import { firstIdAt, oldRows, type RetentionRule } from '../../kernel/retention.ts';
+
+// As scalar queries, asked row by row in the order of the key: joined, all that is old could be gathered and sorted first.
+const oldSteps = oldRows({
+  table: 'execution_step',
+  key: ['execution_id', 'step_id'],
+  cursorType: 'uuid',
+  old: (time) => `r.execution_id < ${firstIdAt(time)} and (
+    select e.finished_at from pipeline_execution e where e.account_id = r.account_id and e.execution_id = r.execution_id) < ${time}`,
+});
+
+const oldExecutions = oldRows({
+  table: 'pipeline_execution',
+  key: ['execution_id'],
+  cursorType: 'uuid',
+  old: (time) => `r.execution_id < ${firstIdAt(time)} and r.finished_at < ${time} and (
+    select true from execution_step s where s.account_id = r.account_id and s.execution_id = r.execution_id limit 1) is null`,
+});
+
+/** In this order: steps outlive no execution. */
+export function executionRetention(kept: {
+  executionDays: number | undefined;
+  logDays: number | undefined;
+}): RetentionRule[] {
+  const { executionDays, logDays } = kept;
+  const shorter = Math.min(executionDays ?? Number.POSITIVE_INFINITY, logDays ?? Number.POSITIVE_INFINITY);
+  return [
+    { kind: 'execution-logs', days: Number.isFinite(shorter) ? shorter : undefined, ...oldSteps },
+    { kind: 'executions', days: executionDays, ...oldExecutions },
+  ];
+}

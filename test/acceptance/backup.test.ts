@@ -1,0 +1,259 @@
+/** `npm run backup` while everything runs and writes, and `npm run restore` of it into a new data directory. */
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawnSync } from 'node:child_process';
+import { createHash, randomUUID } from 'node:crypto';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { gunzipSync } from 'node:zlib';
+import pg from 'pg';
+import type { ApiClient } from './harness/client.ts';
+import { ended, Installation } from './harness/installation.ts';
+import { endlessSql, Project, sqlScript } from './harness/project.ts';
+import { until } from './harness/waiting.ts';
+
+const writers = 8;
+/** Short, so that a restored execution ends soon; a token of one address is good at the other. */
+const shared = {
+  HEADGATE_PUBLIC_URL: 'http://headgate.test',
+  HEADGATE_LEASE_SECONDS: '4',
+  HEADGATE_HEARTBEAT_SECONDS: '1',
+  HEADGATE_GRACE_SECONDS: '2',
+};
+const files = { 'main.orch.yaml': sqlScript('select 1'), 'notes.txt': 'Tromsø, 1 °C\n'.repeat(5_000) };
+
+type Query = <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) => Promise<Row[]>;
+
+/** Beside the server, on the socket that its start has printed. */
+async function onDatabaseOf<Result>(of: Installation, work: (query: Query) => Promise<Result>) {
+  const host = of.output.match(/its socket: (.*)/)?.[1];
+  const client = new pg.Client({ host, user: 'headgate', database: 'headgate' });
+  await client.connect();
+  try {
+    return await work(async (text, values = []) => (await client.query(text, values)).rows);
+  } finally {
+    await client.end();
+  }
+}
+
+/** One path a line, with the digest of each file below a folder. */
+function contentsOf(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name, parentPath }) => {
+      const path = join(parentPath, name);
+      const digest = createHash('sha256').update(readFileSync(path)).digest('hex');
+      return `${path.slice(folder.length)} ${digest}`;
+    })
+    .sort();
+}
+
+describe('a backup', { timeout: 240_000 }, () => {
+  let old: Installation;
+  let fresh: Installation;
+  let client: ApiClient;
+  let project: Project;
+  let file: string;
+  let endless: string;
+  let over: string;
+  let oldServer: ChildProcess;
+  let freshServer: ChildProcess;
+  let acknowledgedBefore: string[] = [];
+  const masterKey = () => readFileSync(join(old.dataDirectory, 'master-key'), 'utf8').trim();
+
+  before(async () => {
+    old = await Installation.create({ environment: shared });
+    fresh = await Installation.create({
+      environment: { ...shared, HEADGATE_CLIENT_ID: undefined, HEADGATE_CLIENT_SECRET: undefined },
+    });
+    file = join(old.folder, 'today.backup');
+    oldServer = await old.start('node');
+    client = old.client();
+    project = await Project.create(client);
+    await project.publish({ ...files, 'endless.orch.yaml': sqlScript(endlessSql) });
+    over = (await project.run('main')).pipelineExecutionId;
+    endless = await project.start('endless');
+    await project.stepRunning(endless, 'Script');
+  });
+  after(async () => {
+    await fresh.remove();
+    await old.remove();
+  });
+
+  async function write(writer: number, acknowledged: string[], stopping: AbortSignal): Promise<void> {
+    for (let number = 0; !stopping.aborted; number++) {
+      const body = { name: `w${writer}_${number}`, type: 'TEXT', behaviour: 'SHARED', value: 'x' };
+      const answer = await client.call('POST', `${project.path}/variables`, { body, key: randomUUID() });
+      assert.equal(answer.status, 201, JSON.stringify(answer.body));
+      acknowledged.push(body.name);
+    }
+  }
+
+  it('is made while eight clients write', async () => {
+    const acknowledged: string[] = [];
+    const stopping = new AbortController();
+    const writing = Promise.all(
+      Array.from({ length: writers }, (_, writer) => write(writer, acknowledged, stopping.signal)),
+    );
+    try {
+      await until('some writes', 60, () => acknowledged.length > 100);
+      acknowledgedBefore = [...acknowledged];
+      const made = await old.run('run', 'backup', '--', file);
+      assert.equal(made.code, 0, made.output);
+      assert.match(made.output, /not in it {6}the master key: keep .*master-key elsewhere/);
+    } finally {
+      stopping.abort();
+      await writing;
+    }
+    assert.ok(acknowledged.length > acknowledgedBefore.length, 'nobody wrote meanwhile');
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    assert.deepEqual(partials(), []);
+  });
+
+  it('holds no secret as it is', () => {
+    const content = gunzipSync(readFileSync(file));
+    for (const secret of [old.clientSecret, masterKey(), ...client.tokens])
+      assert.ok(!content.includes(secret));
+  });
+
+  it('is not made over a file that is there, nor half by a run that is killed', async () => {
+    const digest = createHash('sha256').update(readFileSync(file)).digest('hex');
+    const again = await old.run('run', 'backup', '--', file);
+    assert.equal(again.code, 1);
+    assert.match(again.output, /is there already/);
+    assert.equal(createHash('sha256').update(readFileSync(file)).digest('hex'), digest);
+
+    const killed = join(old.folder, 'killed.backup');
+    // A published file that never ends: the backup is in the middle of it for as long as the test wants.
+    const never = 'f'.repeat(64);
+    const place = await onDatabaseOf(old, async (query) => {
+      const [row] = await query<{ account_id: string }>(
+        'insert into blob select account_id, $1, 1, now() from project limit 1 returning account_id',
+        [never],
+      );
+      return join(old.dataDirectory, 'blobs', row?.account_id ?? '', 'ff', never);
+    });
+    mkdirSync(join(place, '..'), { recursive: true });
+    assert.equal(spawnSync('mkfifo', [place]).status, 0);
+    const child = old.launch('npm', 'run', 'backup', '--', killed);
+    await until('a backup under way', 30, () => partials().length === 1);
+    for (const { pid, command } of old.processes()) {
+      if (command.includes('main/make-backup.ts')) await old.kill(pid);
+    }
+    assert.notEqual(await ended(child), 0);
+    assert.ok(!existsSync(killed));
+    rmSync(place);
+    await onDatabaseOf(old, (query) => query('delete from blob where digest = $1', [never]));
+    const made = await old.run('run', 'backup', '--', killed);
+    assert.equal(made.code, 0, made.output);
+    assert.deepEqual(partials(), []);
+  });
+
+  const partials = () => readdirSync(old.folder).filter((name) => name.endsWith('.partial'));
+  const restore = (...args: string[]) => fresh.run('run', 'restore', '--', ...args);
+
+  it('is refused without the master key, cut off, or changed, before anything is made', async () => {
+    const keyless = await restore(file);
+    assert.equal(keyless.code, 1);
+    assert.match(
+      keyless.output,
+      /fingerprint [0-9a-f]{16}, and there is no key here\. Put the file master-key/,
+    );
+    assert.ok(!existsSync(fresh.dataDirectory));
+
+    mkdirSync(fresh.dataDirectory, { mode: 0o711 });
+    copyFileSync(join(old.dataDirectory, 'master-key'), join(fresh.dataDirectory, 'master-key'));
+    const whole = readFileSync(file);
+    const damaged = join(old.folder, 'damaged.backup');
+    const changed = Buffer.from(whole);
+    const middle = Math.floor(whole.length / 2);
+    changed[middle] = (changed[middle] ?? 0) ^ 0xff;
+    for (const bytes of [whole.subarray(0, middle), changed]) {
+      writeFileSync(damaged, bytes);
+      const refused = await restore(damaged);
+      assert.equal(refused.code, 1);
+      assert.match(refused.output, /is no whole backup: .* nothing was restored/);
+      assert.deepEqual(readdirSync(fresh.dataDirectory), ['master-key']);
+    }
+  });
+
+  it('is restored into a new data directory: what was acknowledged before it is there, and nothing by half', async () => {
+    await client.ask('GET', '/v1/projects');
+    const token = client.tokens.at(-1);
+    assert.equal(await old.interrupt(oldServer), 0);
+    const restored = await restore(file);
+    assert.equal(restored.code, 0, restored.output);
+    freshServer = await fresh.start('node');
+    const { status } = await fetch(`${fresh.url}/dpc/v1/projects`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    assert.equal(status, 200, 'a token from before');
+
+    const [names, events, total] = await onDatabaseOf(fresh, async (query) => [
+      await query<{ name: string }>('select name from variable order by name'),
+      await query<{ name: string }>(
+        "select subject_name as name from event where name = 'variable-created' order by subject_name",
+      ),
+      await query<{ total: number }>(
+        "select sum(count)::int as total from project_counter where kind = 'variable'",
+      ),
+    ]);
+    const there = names.map(({ name }) => name).sort();
+    assert.deepEqual(events.map(({ name }) => name).sort(), there);
+    assert.equal(total[0]?.total, there.length);
+    const found = new Set(there);
+    assert.deepEqual(
+      acknowledgedBefore.filter((name) => !found.has(name)),
+      [],
+    );
+  });
+
+  it('brings back the credentials and the files, and lets pipelines run', async () => {
+    const restored = fresh.client(old.clientId, old.clientSecret);
+    const { total } = await restored.ask('GET', `${project.path}/variables?size=1`);
+    assert.ok(total >= acknowledgedBefore.length);
+    assert.deepEqual(
+      contentsOf(join(fresh.dataDirectory, 'blobs')),
+      contentsOf(join(old.dataDirectory, 'blobs')),
+    );
+    const again = await Project.open(restored, project.id).run('main');
+    assert.equal(again.status, 'SUCCESS', again.message);
+  });
+
+  it('ends what was running when it was made, by its bound', async () => {
+    const there = Project.open(fresh.client(old.clientId, old.clientSecret), project.id);
+    assert.equal(await there.status(over), 'SUCCESS');
+    const { status, message } = await there.ended(endless, 60);
+    assert.equal(status, 'FAILED');
+    assert.match(message ?? '', /fell silent/);
+  });
+
+  it('replaces a Headgate only when none runs, and only by --force', async () => {
+    const running = await restore(file, '--force');
+    assert.equal(running.code, 1);
+    assert.match(running.output, /Headgate already runs on .*: process \d+.* Stop it first/);
+
+    const restored = fresh.client(old.clientId, old.clientSecret);
+    const later = { name: 'later', type: 'TEXT', behaviour: 'SHARED' };
+    await restored.ask('POST', `${project.path}/variables`, later);
+    assert.equal(await fresh.interrupt(freshServer), 0);
+    const asked = await restore(file);
+    assert.equal(asked.code, 1);
+    assert.match(asked.output, /There is a Headgate with data already.* add --force/);
+    const forced = await restore(file, '--force');
+    assert.equal(forced.code, 0, forced.output);
+
+    await fresh.start('node');
+    const answer = await restored.call('GET', `${project.path}/variables/later`);
+    assert.equal(answer.status, 404, 'made after the backup');
+  });
+});

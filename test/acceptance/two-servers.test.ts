@@ -1,0 +1,191 @@
+/** Two servers on one DATABASE_URL: what one does counts at the other at once, and neither needs the other. */
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { chmodSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import pg from 'pg';
+import type { EmbeddedPostgres } from '../../packages/server/src/main/embedded-postgres.ts';
+import type { ApiClient } from './harness/client.ts';
+import { startDatabase } from './harness/database.ts';
+import { checkout, Installation, isRoot } from './harness/installation.ts';
+import { Project, sqlScript } from './harness/project.ts';
+import { until } from './harness/waiting.ts';
+
+const runs = 10;
+/** Whoever hears of no wake-up looks again after 5 s; then of ten runs hardly two are claimed within this time. */
+const promptSeconds = 1.5;
+
+describe('two servers on one database', { timeout: 240_000 }, () => {
+  let database: EmbeddedPostgres;
+  let direct: pg.Client;
+  let theirs: Installation;
+  /** Without an agent. */
+  let one: Installation;
+  /** With the local agent. */
+  let other: Installation;
+  const processes: { one?: ChildProcess; other?: ChildProcess } = {};
+  let atOne: ApiClient;
+  let atOther: ApiClient;
+  let project: Project;
+
+  before(async () => {
+    theirs = await Installation.create();
+    database = await startDatabase(theirs);
+    direct = new pg.Client({ connectionString: database.connectionUrl() });
+    direct.on('error', () => undefined);
+    await direct.connect();
+    const shared = {
+      DATABASE_URL: database.connectionUrl(),
+      HEADGATE_MASTER_KEY: randomBytes(32).toString('base64'),
+      HEADGATE_PUBLIC_URL: 'http://headgate.test',
+      HEADGATE_CLIENT_ID: 'operator',
+      HEADGATE_CLIENT_SECRET: `secret-of-both-${randomBytes(12).toString('hex')}`,
+    };
+    one = await Installation.create({ environment: { ...shared, HEADGATE_LOCAL_AGENT: 'off' } });
+    other = await Installation.create({ environment: shared });
+    shareBlobs(one, other);
+    atOne = one.client('operator', shared.HEADGATE_CLIENT_SECRET);
+    atOther = other.client('operator', shared.HEADGATE_CLIENT_SECRET);
+  });
+  after(async () => {
+    await one.remove();
+    await other.remove();
+    await direct.end();
+    await database.stop();
+    await theirs.remove();
+  });
+
+  it('migrate an empty database once, though they start at the same moment', async () => {
+    [processes.one, processes.other] = [one.launch(), other.launch()];
+    await Promise.all([one.ready(processes.one), other.ready(processes.other)]);
+    const { rows } = await direct.query<{ migrations: number; accounts: number; keys: number }>(
+      `select (select count(*)::int from schema_migration) as migrations, (select count(*)::int from account) as accounts,
+        (select count(*)::int from signing_key) as keys`,
+    );
+    assert.ok((rows[0]?.migrations ?? 0) > 0);
+    assert.deepEqual([rows[0]?.accounts, rows[0]?.keys], [1, 1]);
+    const announced = [one, other].filter(({ output }) => output.includes('the database was migrated'));
+    assert.equal(announced.length, 1, 'one migrates, the other waits');
+    project = await Project.create(atOne);
+    await project.publish({ 'main.orch.yaml': sqlScript('select 1') });
+    assert.equal((await Project.open(atOther, project.id).run('main', 'dev', 60)).status, 'SUCCESS');
+  });
+
+  /** From the start, as the one server wrote it, to the claim, as the other wrote it. */
+  async function claims(ids: readonly string[]): Promise<{ id: string; count: number; seconds: number }[]> {
+    const { rows } = await direct.query(
+      `select e.execution_id as id, count(*)::int as count,
+         extract(epoch from min(c.occurred_at) - e.started_at)::float as seconds
+       from pipeline_execution e
+       join event c on c.account_id = e.account_id and c.subject_id = e.execution_id::text and c.name = 'pipeline-execution-claimed'
+       where e.execution_id = any ($1) group by e.execution_id, e.started_at`,
+      [ids],
+    );
+    return rows;
+  }
+
+  it('wake each other’s agents', async () => {
+    const ids: string[] = [];
+    for (let run = 0; run < runs; run++) {
+      const id = await project.start('main');
+      ids.push(id);
+      assert.equal((await project.ended(id, 60)).status, 'SUCCESS');
+    }
+    const seconds = (await claims(ids)).map((claim) => claim.seconds);
+    assert.equal(seconds.length, runs);
+    const prompt = seconds.filter((each) => each < promptSeconds);
+    assert.ok(
+      prompt.length >= runs - 2,
+      `claimed after ${seconds.map((each) => each.toFixed(2)).join(', ')} s`,
+    );
+  });
+
+  it('know at the next request that a credential is deleted', async () => {
+    const given = { name: `short-lived ${randomUUID()}`, role: 'MEMBER' };
+    const made = await atOne.ask('POST', '/v1/credentials', given);
+    const guest = other.client(made.clientId, made.clientSecret);
+    assert.equal((await guest.call('GET', '/v1/projects')).status, 200);
+    const token = guest.tokens.at(-1);
+    await atOne.ask('DELETE', `/v1/credentials/${made.credentialId}`);
+    for (const { url } of [other, one]) {
+      const refused = await fetch(`${url}/dpc/v1/projects`, {
+        headers: { authorization: `Bearer ${token}` },
+      });
+      assert.equal(refused.status, 401);
+    }
+  });
+
+  /** Another instance of the local agent, at the server that has none: it claims what the first one claims. */
+  function secondAgent(): ChildProcess {
+    const [agent] = other.processes('agent');
+    assert.ok(agent);
+    const given = readFileSync(`/proc/${agent.pid}/environ`, 'utf8').split('\0');
+    const environment = Object.fromEntries(
+      given.filter((each) => each.startsWith('HEADGATE_AGENT_CLIENT')).map((each) => each.split(/=(.*)/s)),
+    );
+    const [cwd, entry] = [join(one.folder, 'second-agent'), 'packages/agent/src/main.ts'];
+    return spawn(process.execPath, [join(checkout, entry)], {
+      cwd: one.folder,
+      env: {
+        ...one.environment(),
+        ...environment,
+        HEADGATE_AGENT_DIR: cwd,
+        HEADGATE_SERVER_URL: one.url,
+        HEADGATE_AGENT_ALLOW_ROOT: 'yes',
+      },
+      stdio: 'ignore',
+    });
+  }
+
+  it('give each execution to one agent, though agents of both ask at once', async () => {
+    const second = secondAgent();
+    try {
+      await until('two instances that wait', 60, async () => {
+        const waiting = await Promise.all([one, other].map((each) => claimsWaiting(each.url)));
+        return waiting.every((count) => count > 0);
+      });
+      const there = [project, Project.open(atOther, project.id)];
+      const ids = await Promise.all(
+        Array.from({ length: 12 }, (_, index) => (there[index % 2] ?? project).start('main')),
+      );
+      for (const id of ids) {
+        const { status, message } = await project.ended(id, 120);
+        assert.equal(status, 'SUCCESS', message);
+      }
+      const counts = (await claims(ids)).map(({ count }) => count);
+      assert.deepEqual(counts, Array(ids.length).fill(1));
+    } finally {
+      second.kill('SIGKILL');
+    }
+  });
+
+  it('go on when either is killed, and find each other again', async () => {
+    for (const name of ['one', 'other'] as const) {
+      const [killed, left] = name === 'one' ? [one, atOther] : [other, atOne];
+      await killed.kill((await killed.process('server')).pid);
+      const variable = { name: `while_${name}_is_away`, type: 'TEXT', behaviour: 'SHARED' };
+      assert.equal((await left.call('POST', `${project.path}/variables`, { body: variable })).status, 201);
+      await killed.start('node');
+      const back = name === 'one' ? atOne : atOther;
+      assert.equal((await back.call('GET', `${project.path}/variables/${variable.name}`)).status, 200);
+    }
+    assert.equal((await project.run('main', 'dev', 90)).status, 'SUCCESS');
+  });
+});
+
+async function claimsWaiting(url: string): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  return Number(/^headgate_claims_waiting (\d+)$/m.exec(text)?.[1] ?? 0);
+}
+
+/** One folder for both, as a mount would be. */
+function shareBlobs(one: Installation, other: Installation): void {
+  for (const { dataDirectory } of [one, other]) {
+    mkdirSync(dataDirectory);
+    chmodSync(dataDirectory, isRoot ? 0o711 : 0o700);
+  }
+  mkdirSync(join(one.dataDirectory, 'blobs'));
+  symlinkSync(join(one.dataDirectory, 'blobs'), join(other.dataDirectory, 'blobs'));
+}
