@@ -18,6 +18,7 @@ const entries = /** @type {Record<string, string>} */ ({
   test: 'scripts/test.ts',
   check: 'scripts/check.ts',
   bench: 'bench/main.ts',
+  fuzz: 'test/fuzz/main.ts',
 });
 
 /**

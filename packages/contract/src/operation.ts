@@ -70,6 +70,7 @@ export const commonProblems = [
   'token-required',
   'token-invalid',
   'not-acceptable',
+  'headers-too-large',
   'rate-limited',
   'internal-error',
   'database-unavailable',
@@ -81,7 +82,8 @@ export const commonProblems = [
 export function problemsOf(declared: Operation): ProblemCode[] {
   const codes = new Set<ProblemCode>(commonProblems);
   if (declared.permission !== undefined) codes.add('forbidden');
-  if (declared.body !== undefined || declared.mediaType !== undefined) {
+  // Whatever comes with a method that may bring content is read before it is known to be of no use.
+  if (declared.method !== 'GET') {
     codes.add('body-too-large').add('unsupported-media-type').add('request-timeout');
     if ((declared.mediaType ?? 'application/json') === 'application/json') codes.add('invalid-json');
   }

@@ -19,6 +19,7 @@ export const statusTitles = {
   415: 'Unsupported Media Type',
   422: 'Unprocessable Entity',
   429: 'Too Many Requests',
+  431: 'Request Header Fields Too Large',
   500: 'Internal Server Error',
   502: 'Bad Gateway',
   503: 'Service Unavailable',
@@ -38,6 +39,7 @@ function kind<About = void>(status: ProblemStatus, detail: (about: About) => str
 
 export const problems = {
   'invalid-request': kind(400, () => 'The request breaks its schema; `violations` lists every fault.'),
+  'unreadable-request': kind(400, () => 'What was sent is not an HTTP/1.1 request.'),
   'invalid-json': kind<{ reason: string }>(400, ({ reason }) => `The body is not valid JSON: ${reason}`),
   'invalid-path': kind(
     400,
@@ -230,6 +232,7 @@ export const problems = {
     422,
     () => 'This Idempotency-Key was used with another body; use a new key for a new request.',
   ),
+  'headers-too-large': kind(431, () => 'The address and the headers together hold 16 KiB at most.'),
   'rate-limited': kind<{ seconds: number }>(
     429,
     ({ seconds }) => `Too many requests; try again in ${seconds} s.`,

@@ -14,6 +14,7 @@ import { credentialRoutes } from '../access/credentials/index.ts';
 import { tokenRoutes } from '../access/tokens/index.ts';
 import { artifactRoutes } from '../delivery/artifacts/index.ts';
 import { asProblem, createEndpoints, keepContent, routePath } from '../kernel/endpoint.ts';
+import { readJson } from '../kernel/json-body.ts';
 import { type Problem, problem, renderProblem, withHeaders } from '../kernel/problems.ts';
 import { eventRoutes } from '../records/events/index.ts';
 import { agentLinkRoutes } from '../runtime/agent-link/index.ts';
@@ -25,6 +26,7 @@ import { projectRoutes } from '../workspace/projects/index.ts';
 import { variableRoutes } from '../workspace/variables/index.ts';
 import type { Dependencies } from './deps.ts';
 import { statusRoutes } from './status.routes.ts';
+import { answerUnreadable } from './unreadable-request.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -42,6 +44,7 @@ export function createApp(deps: Dependencies): FastifyInstance {
     logger: false,
     bodyLimit: deps.config.bodyLimitBytes,
     genReqId: () => deps.newId(),
+    clientErrorHandler: (failure, socket) => answerUnreadable(deps, failure, socket),
     requestTimeout: requestTimeoutMilliseconds,
     keepAliveTimeout: keepAliveMilliseconds,
     forceCloseConnections: 'idle',
@@ -93,21 +96,18 @@ function requireMediaType(request: FastifyRequest): void {
     throw problem('unsupported-media-type', { expected });
 }
 
-/** JSON is read as bytes, so that what is not UTF-8 is refused and not mended; a multipart form is left to its route. */
+/** JSON is read from the bytes as they came, which are kept for idempotency; a multipart form is left to its route. */
 function readBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  const utf8 = new TextDecoder('utf-8', { fatal: true });
   app.addContentTypeParser<Buffer>(
     mediaForms['application/json'],
     { parseAs: 'buffer' },
     (request, bytes, done) => {
       keepContent(request, bytes);
-      if (bytes.length === 0) return done(null, undefined);
       try {
-        done(null, JSON.parse(utf8.decode(bytes)));
+        done(null, bytes.length === 0 ? undefined : readJson(bytes));
       } catch (failure) {
-        const reason = failure instanceof SyntaxError ? failure.message : 'its bytes are not UTF-8';
-        done(problem('invalid-json', { reason: reason.slice(0, 200) }));
+        done(failure as Error);
       }
     },
   );
