@@ -70,7 +70,7 @@ export function createApp(deps: Dependencies): FastifyInstance {
   const endpoints = createEndpoints(app, deps);
   credentialRoutes(endpoints, deps);
   eventRoutes(endpoints);
-  projectRoutes(endpoints);
+  projectRoutes(endpoints, { owners: deps.owners });
   environmentRoutes(endpoints, { wakes: deps.wakes, times: deps.times });
   connectionRoutes(endpoints);
   variableRoutes(endpoints);
