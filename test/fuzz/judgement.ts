@@ -18,7 +18,7 @@ export interface Judged {
 /** Pieces of the machine that an answer must not show. */
 const insides =
   /\n\s+at |node:internal|node_modules|\.ts:\d|violates .{0,30}constraint|syntax error at|SQLSTATE|ECONNREFUSED/;
-/** At a path or with a method that the document does not have. */
+/** At a path or with a method that the document does not have; a path with a piece left empty still asks who is there. */
 const elsewhere = [400, 401, 404, 405, 431];
 
 export function faultsOf(judged: Judged): string[] {

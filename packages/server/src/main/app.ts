@@ -119,6 +119,8 @@ function observe(app: FastifyInstance, deps: Dependencies): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     if (deps.stopping.aborted && !request.url.startsWith('/agent/')) throw problem('shutting-down');
+    // Before its body is read: of what is nowhere it says nothing.
+    if (request.is404) throw nothingHere(request);
     requireMediaType(request);
     done();
   });
