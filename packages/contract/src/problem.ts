@@ -206,6 +206,14 @@ export const problems = {
     ({ field, found, allowed }) =>
       `${field} is ${JSON.stringify(found)}; it must be one of ${allowed.join(', ')}.`,
   ),
+  'unknown-connection': kind<{ field: string; name: string; kind: string }>(
+    422,
+    ({ field, name, kind }) => `${field}: the project has no ${kind} named ${JSON.stringify(name)}.`,
+  ),
+  'duplicate-connection': kind<{ field: string; name: string }>(
+    422,
+    ({ field, name }) => `${field} names ${JSON.stringify(name)} more than once.`,
+  ),
   'unknown-project': kind<{ id: string }>(422, ({ id }) => `The account has no project ${id}.`),
   'unknown-environment': kind<{ name: string }>(
     422,

@@ -49,6 +49,14 @@ async function furnish(place: Place): Promise<void> {
     authType: 'GENERIC_SECRET',
   };
   await account.admin.post(`${project.path}/connections`, { name: 'reader', ...connection });
+  const warehouse = { name: 'wh', platformConnectionType: 'dwh', authProvider: 'duckdb', authType: 'none' };
+  await account.admin.post(`${project.path}/data-platform-connections`, warehouse);
+  const environment = {
+    name: 'furnished',
+    defaultConnections: { DWH: { DUCKDB: 'wh' } },
+    connectionOverrides: [{ connectionName: 'wh', connectionProperties: { schema: { value: 'main' } } }],
+  };
+  assert.equal((await account.admin.post(`${project.path}/environments`, environment)).status, 201);
   const connectionOverrides = { connectionProperties: { secretName: 's' } };
   const override = {
     environmentName: 'dev',
