@@ -3,9 +3,9 @@
  * the same requests; only the ids of the world differ.
  */
 import fc from 'fast-check';
+import { watchChanges } from '../../packages/server/src/testing/changes.ts';
 import { createTestDatabase } from '../../packages/server/src/testing/database.ts';
 import { openTestServer } from '../../packages/server/src/testing/open-server.ts';
-import { watchChanges } from './changes.ts';
 import type { Draft } from './draft.ts';
 import { draft } from './generation.ts';
 import { faultsOf } from './judgement.ts';

@@ -1,5 +1,5 @@
 /** Whether the database was changed, by whatever: every row that is written, changed or removed is noted in its own transaction. */
-import type { TestDatabase } from '../../packages/server/src/testing/database.ts';
+import type { TestDatabase } from './database.ts';
 
 export interface Changes {
   /** The tables changed since the last call. */
