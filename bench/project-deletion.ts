@@ -13,7 +13,7 @@ const overrides = 30_000;
 const executions = 10_000;
 /** Of the other account: few enough that they do not wait for each other. */
 const connections = 4;
-const secondsOfLoad = 3;
+const secondsOfWarmUp = 3;
 
 export const projectDeletion: Work = async (settings) => {
   await using ending = new AsyncDisposableStack();
@@ -21,18 +21,20 @@ export const projectDeletion: Work = async (settings) => {
   const load = ending.adopt(await startLoadGenerator(), (generator) => generator.stop());
   const owner = await projectWithVariables(server, 100);
   const others = await requestsOfOthers(server);
-  await delay(server, load, others);
+  await p99(server, load, others, secondsOfWarmUp);
+  // How long it takes is how long the others are looked at: what comes after it would thin out what they noticed.
+  let window = await deleted(server, await largeProject(server, owner.accountId, 0));
   const [seconds, factors]: [number[], number[]] = [[], []];
-  for (let round = 0; round < settings.rounds; round++) {
+  for (let round = 1; round <= settings.rounds; round++) {
     const projectId = await largeProject(server, owner.accountId, round);
-    const quiet = await delay(server, load, others);
-    const deletion = deleted(server, projectId);
-    const [took, busy] = await Promise.all([deletion, delay(server, load, others, deletion)]);
+    const quiet = await p99(server, load, others, window);
+    const [took, busy] = await Promise.all([deleted(server, projectId), p99(server, load, others, window)]);
     console.log(
-      `  deleted in ${took.toFixed(2)} s; p99 of the others ${busy.toFixed(2)} ms, before ${quiet.toFixed(2)} ms`,
+      `  deleted in ${took.toFixed(2)} s; p99 of the others ${busy.toFixed(1)} ms, before ${quiet.toFixed(1)} ms`,
     );
     seconds.push(took);
     factors.push(busy / quiet);
+    window = took;
   }
   return [
     {
@@ -58,26 +60,20 @@ async function deleted(server: MeasuredServer, projectId: string): Promise<numbe
   return (performance.now() - began) / 1_000;
 }
 
-/** The p99 of the others: over some seconds, or for as long as something else takes. */
-async function delay(
-  { port }: MeasuredServer,
+/** The p99 of the others, over so many seconds. */
+async function p99(
+  server: MeasuredServer,
   load: LoadGenerator,
   requests: readonly string[],
-  meanwhile?: Promise<unknown>,
-): Promise<number> {
-  if (meanwhile === undefined) {
-    return (await load.run({ port, connections, requests, milliseconds: secondsOfLoad * 1_000 }))
-      .p99Milliseconds;
-  }
-  let over = false;
-  meanwhile.finally(() => {
-    over = true;
+  seconds: number,
+) {
+  const { p99Milliseconds } = await load.run({
+    port: server.port,
+    connections,
+    requests,
+    milliseconds: seconds * 1_000,
   });
-  const parts: number[] = [];
-  // In short parts, so that nothing after the deletion counts.
-  while (!over)
-    parts.push((await load.run({ port, connections, requests, milliseconds: 250 })).p99Milliseconds);
-  return Math.max(...parts);
+  return p99Milliseconds;
 }
 
 /** A page and a write in a project of another account. */

@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { test } from 'node:test';
 import { type Operation, operations, type ProblemDetail } from '@headgate/contract';
-import type { TSchema } from 'typebox';
 import { watchChanges } from '../testing/changes.ts';
 import { type Answer, requireProblem } from '../testing/client.ts';
 import { createPlace, type Example, examples, type Place } from '../testing/examples.ts';
@@ -36,10 +35,10 @@ async function refusedFor(operation: Operation, example: Example, field: string)
   assert.ok(named, `${operation.id} names ${field}: ${violations.join('; ')}`);
 }
 
-type ObjectSchema = TSchema & {
-  properties: Record<string, TSchema & { maxLength?: number }>;
+interface ObjectSchema {
+  properties: Record<string, { maxLength?: number; default?: unknown }>;
   required?: string[];
-};
+}
 
 /** The operations whose body is an object, each member of it. */
 const bodies = shown.flatMap((operation) => {
