@@ -19,8 +19,10 @@ export async function startChild(
 ): Promise<Child & { first: unknown }> {
   const child = fork(fileURLToPath(module), [], {
     env: { ...process.env, ...settings },
-    // Not the preload that ties this process to what started it: its channel is not the child's.
-    execArgv: [],
+    // Not what the bootstrap preloads: its lifeline is another descriptor 3 than the channel of this child.
+    execArgv: process.execArgv.filter(
+      (arg, index, all) => arg !== '--require' && all[index - 1] !== '--require',
+    ),
     serialization: 'advanced',
   });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));

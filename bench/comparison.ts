@@ -9,6 +9,8 @@ export interface Side {
   port: number;
   pid: number;
   requests: readonly string[];
+  /** What makes the server this side, when both are one server. */
+  before?: () => Promise<void>;
 }
 
 export interface ComparisonSettings {
@@ -30,7 +32,7 @@ export async function compare(
 ): Promise<number[]> {
   const { connections } = settings;
   const measured: [Measured[], Measured[]] = [[], []];
-  for (const side of sides) await load.run({ ...side, connections, milliseconds: warmUpMilliseconds });
+  for (const side of sides) await warmUp(load, side, connections);
   for (let round = 0; round < settings.rounds; round++) {
     measured[0].push(await measure(load, sides[0], settings));
     measured[1].push(await measure(load, sides[1], settings));
@@ -39,6 +41,15 @@ export async function compare(
     tell(side, measured[index as 0 | 1]);
   });
   return measured[0].map(({ rate }, round) => rate / (measured[1][round]?.rate ?? Number.NaN));
+}
+
+async function warmUp(
+  load: LoadGenerator,
+  { before, port, requests }: Side,
+  connections: number,
+): Promise<void> {
+  await before?.();
+  await load.run({ port, requests, connections, milliseconds: warmUpMilliseconds });
 }
 
 interface Measured {
@@ -52,9 +63,10 @@ interface Measured {
 
 async function measure(
   load: LoadGenerator,
-  { port, pid, requests }: Side,
+  { port, pid, requests, before: prepare }: Side,
   { connections, milliseconds, dataDirectory }: ComparisonSettings,
 ): Promise<Measured> {
+  await prepare?.();
   const before = { server: processorSeconds(pid), postgres: postgresSeconds(dataDirectory) };
   const result: LoadResult = await load.run({ port, requests, connections, milliseconds });
   const cost = (seconds: number) => (seconds * 1e6) / result.answers;

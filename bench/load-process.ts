@@ -24,6 +24,7 @@ export interface LoadResult {
   /** One that was no success, as it came. */
   example: string | undefined;
   medianMilliseconds: number;
+  p99Milliseconds: number;
   nextNumber: number;
 }
 
@@ -87,6 +88,7 @@ async function load(order: LoadOrder): Promise<LoadResult> {
     refused,
     example,
     medianMilliseconds: times[Math.floor(times.length / 2)] ?? 0,
+    p99Milliseconds: times[Math.floor(times.length * 0.99)] ?? 0,
     nextNumber: number,
   };
 }

@@ -3,8 +3,11 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { claimLatency } from './claim-latency.ts';
+import { eventsByTime } from './events-by-time.ts';
 import { type Finding, table } from './finding.ts';
 import { pageInLargeAccount } from './large-account.ts';
+import { permissionCheck } from './permission-check.ts';
+import { projectDeletion } from './project-deletion.ts';
 import { readyTime } from './ready-time.ts';
 import { residentMemory } from './resident-memory.ts';
 import { pageOfVariables, writeVariable } from './variables.ts';
@@ -19,6 +22,9 @@ const works: Record<string, Work> = {
   memory: residentMemory,
   claim: claimLatency,
   cycles: workCycles,
+  permission: permissionCheck,
+  deletion: projectDeletion,
+  events: eventsByTime,
 };
 
 const { values, positionals } = parseArgs({

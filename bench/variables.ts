@@ -83,7 +83,7 @@ async function againstBare(settings: WorkSettings, sides: (scene: Scene) => [Sid
 }
 
 /** A project of the first account with so many variables; written straight into the tables, as the public interface would have. */
-async function projectWithVariables(server: MeasuredServer, count: number) {
+export async function projectWithVariables(server: MeasuredServer, count: number) {
   const project = { name: `bench ${count}`, warehouse: 'DUCKDB', agentDeploymentType: 'HYBRID' };
   const projectId = String((await server.call('POST', '/projects', project)).projectId);
   const client = new pg.Client(server.connection);

@@ -22,6 +22,7 @@ const entries = /** @type {Record<string, string>} */ ({
   check: 'scripts/check.ts',
   generate: 'scripts/generate.ts',
   bench: 'bench/main.ts',
+  fuzz: 'test/fuzz/main.ts',
 });
 
 /**

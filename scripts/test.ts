@@ -1,13 +1,10 @@
 // `npm test [-- part-of-a-file-name … --flag-of-node-test=…]`: starts one PostgreSQL for the run, runs the tests on it
 // and stops it, whatever happens. The last line is `N passed, N failed`.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startEmbeddedPostgres } from '../packages/server/src/main/embedded-postgres.ts';
-import { decidePlaces } from '../packages/server/src/main/places.ts';
-import { isRoot } from '../packages/server/src/main/process-users.ts';
+import { onOwnPostgres } from './own-postgres.ts';
 import type { TestTotals } from './test-totals.ts';
 
 const checkout = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -28,32 +25,7 @@ async function main(args: string[]): Promise<TestTotals> {
   if (files.length === 0)
     throw new Error(`No test file has ${parts.map((part) => `'${part}'`).join(' or ')} in its path.`);
 
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-test-'));
-  // PostgreSQL's own user passes through it.
-  if (isRoot()) chmodSync(folder, 0o711);
-  try {
-    return await onPostgres(folder, (url) => runTests(folder, [...flags, ...files], url));
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-async function onPostgres<T>(folder: string, work: (url: string) => Promise<T>): Promise<T> {
-  const { postgres } = decidePlaces({
-    dataDirectory: join(folder, 'data'),
-    checkout,
-    embeddedPostgres: true,
-    localAgent: false,
-    stateDirectory: join(folder, 'state'),
-  });
-  if (!postgres) throw new Error('no place for PostgreSQL');
-  const log = { info: () => {}, warn: console.error, error: console.error };
-  const server = await startEmbeddedPostgres({ ...postgres, log, signal: stopping.signal });
-  try {
-    return await work(server.connectionUrl('postgres'));
-  } finally {
-    await server.stop();
-  }
+  return onOwnPostgres(stopping.signal, (url, folder) => runTests(folder, [...flags, ...files], url));
 }
 
 async function runTests(folder: string, args: string[], databaseUrl: string): Promise<TestTotals> {

@@ -1,4 +1,9 @@
 import { type Static, Type } from 'typebox';
+import {
+  DefaultConnections,
+  EnvironmentConnectionOverride,
+  environmentOverrideLimit,
+} from './environment-connection.ts';
 import { operation } from './operation.ts';
 import {
   Description,
@@ -60,9 +65,22 @@ export const createEnvironment = operation({
     description: Type.Optional(Description),
     defaultAgentId: Type.Optional(Name),
     defaultUserAccessLevel: Type.Optional(oneOf(defaultUserAccessLevels)),
+    defaultConnections: Type.Optional(DefaultConnections),
+    connectionOverrides: Type.Optional(
+      Type.Array(EnvironmentConnectionOverride, {
+        maxItems: environmentOverrideLimit,
+        description: 'Properties of connections of the project that differ in this environment; may be empty',
+      }),
+    ),
   }),
   success: { status: 201, body: Environment, headers: ['Location', 'ETag'] },
-  problems: ['environment-name-taken', 'unknown-agent'],
+  problems: [
+    'environment-name-taken',
+    'unknown-agent',
+    'unknown-word',
+    'unknown-connection',
+    'duplicate-connection',
+  ],
   events: ['environment-created'],
 });
 

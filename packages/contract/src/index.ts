@@ -5,6 +5,7 @@ export * from './artifact.ts';
 export * from './connection.ts';
 export * from './credential.ts';
 export * from './environment.ts';
+export * from './environment-connection.ts';
 export * from './event.ts';
 export * from './example.ts';
 export { openApiDocument } from './openapi.ts';

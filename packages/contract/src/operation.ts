@@ -73,6 +73,7 @@ export const commonProblems = [
   'token-required',
   'token-invalid',
   'not-acceptable',
+  'headers-too-large',
   'rate-limited',
   'internal-error',
   'database-unavailable',
@@ -84,7 +85,8 @@ export const commonProblems = [
 export function problemsOf(declared: Operation): ProblemCode[] {
   const codes = new Set<ProblemCode>(commonProblems);
   if (declared.permission !== undefined) codes.add('forbidden');
-  if (declared.body !== undefined || declared.mediaType !== undefined) {
+  // Whatever comes with a method that may bring content is read before it is known to be of no use.
+  if (declared.method !== 'GET') {
     codes.add('body-too-large').add('unsupported-media-type').add('request-timeout');
     codes.add('unsupported-content-encoding').add('invalid-content-encoding');
     if ((declared.mediaType ?? 'application/json') === 'application/json') codes.add('invalid-json');

@@ -58,6 +58,8 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   'connection-override': 'This connection cannot be overridden in this way.',
   'unknown-word': 'A member holds a word that is none of those allowed.',
   'unknown-role': 'There is no such role, or it is not one of an account, project or environment as asked.',
+  'unknown-connection': 'The body names a connection of its kind that the project does not have.',
+  'duplicate-connection': 'The body names a connection more than once.',
   'unknown-project': 'The body names a project that the account does not have.',
   'unknown-environment': 'The body names an environment that the project does not have.',
   'expiry-in-the-past': 'The credential would be expired from the start.',

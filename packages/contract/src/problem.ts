@@ -214,6 +214,14 @@ export const problems = {
     ({ field, found, allowed }) =>
       `${field} is ${JSON.stringify(found)}; it must be one of ${allowed.join(', ')}.`,
   ),
+  'unknown-connection': kind<{ field: string; name: string; kind: string }>(
+    422,
+    ({ field, name, kind }) => `${field}: the project has no ${kind} named ${JSON.stringify(name)}.`,
+  ),
+  'duplicate-connection': kind<{ field: string; name: string }>(
+    422,
+    ({ field, name }) => `${field} names ${JSON.stringify(name)} more than once.`,
+  ),
   'unknown-project': kind<{ id: string }>(422, ({ id }) => `The account has no project ${id}.`),
   'unknown-environment': kind<{ name: string }>(
     422,
@@ -240,11 +248,11 @@ export const problems = {
     422,
     () => 'This Idempotency-Key was used with another body; use a new key for a new request.',
   ),
+  'headers-too-large': kind(431, () => 'The address and the headers together hold 16 KiB at most.'),
   'rate-limited': kind<{ seconds: number }>(
     429,
     ({ seconds }) => `Too many requests; try again in ${seconds} s.`,
   ),
-  'headers-too-large': kind(431, () => 'The headers are too large: 16 KiB in all at most.'),
   'internal-error': kind(
     500,
     () => 'The service failed; the operator finds the cause in its log under `traceId`.',
@@ -267,11 +275,4 @@ export type ProblemAbout<Code extends ProblemCode> = Parameters<(typeof problems
 /** `Bad Request` → `bad-request`: the last part of a problem's `type`. */
 export function problemTypeName(status: ProblemStatus): string {
   return statusTitles[status].toLowerCase().replaceAll(' ', '-');
-}
-
-/** The sentence of a problem with the names of what it tells in braces: `There is no project {projectId}.` */
-export function problemSentence(code: ProblemCode): string {
-  // Each is text, or a list of one, as the sentence takes it.
-  const named = (name: string) => Object.assign([`{${name}}`], { toJSON: () => `{${name}}` });
-  return String(problems[code].detail(new Proxy({}, { get: (_, name) => named(String(name)) }) as never));
 }

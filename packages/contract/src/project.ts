@@ -93,5 +93,5 @@ export const deleteProject = operation({
   headers: ifMatchHeader,
   success: { status: 204 },
   problems: ['etag-mismatch'],
-  events: ['project-deleted'],
+  events: ['pipeline-execution-ended', 'project-deleted'],
 });

@@ -69,6 +69,7 @@ export interface Call<Op extends Operation> {
   scope: Scope;
   now: Date;
   newId: NewId;
+  requestId: string;
 }
 
 export interface ReadCall<Op extends Operation> extends Call<Op> {
@@ -163,6 +164,7 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
           scope: owner,
           now: services.clock.now(),
           newId: services.newId,
+          requestId: request.id,
         } as unknown as Call<Op>;
         const answer = await serve({ operation, call, roles, request, services });
         return send(reply, answer);

@@ -1,13 +1,15 @@
-/** Who may do what: every operation, as every role, in its own and in a foreign account, against the table of the contract. */
+/** Who may do what: every operation, as every role, in its own and in a foreign account, against the table of decisions.md §3, written out here once more. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   type AccountRole,
   accountRoles,
+  type EnvironmentRole,
   environmentRoles,
   type Grant,
   type Operation,
   operations,
+  type ProjectRole,
   permissions,
   projectRoles,
 } from '@headgate/contract';
@@ -20,9 +22,81 @@ const server = await startTestServer();
 const shown = operations.filter((operation) => operation.surface === 'dpc');
 const never = '01890000-0000-7000-8000-000000000000';
 
-type Standing = { in: 'nothing' } | { in: 'project' | 'dev' | 'prod'; role: string };
+interface Row {
+  account: readonly AccountRole[];
+  project?: readonly ProjectRole[];
+  environment?: readonly EnvironmentRole[];
+  operations: readonly string[];
+}
+
+/** decisions.md §3, row by row, and what is in each. Not the table of the code: the two must agree. */
+const rows: Record<string, Row> = {
+  'create projects': { account: ['SUPER_ADMIN', 'ADMIN', 'BILLING_ADMIN'], operations: ['createProject'] },
+  'read a project and what is in it': {
+    account: ['SUPER_ADMIN'],
+    project: ['OWNER', 'CONTRIBUTOR', 'VIEWER'],
+    operations: [
+      ...['getProject', 'listEnvironments', 'getEnvironment', 'listVariables', 'getVariable', 'getOverrides'],
+      ...['listConnections', 'listConnectionOverrides', 'listDataPlatformConnections'],
+      ...['listArtifacts', 'getArtifact'],
+      ...['getPipelineExecution', 'getPipelineExecutionStatus', 'listPipelineExecutionSteps'],
+    ],
+  },
+  'change or delete a project; environments; delete variables': {
+    account: ['SUPER_ADMIN'],
+    project: ['OWNER'],
+    operations: ['updateProject', 'deleteProject', 'createEnvironment', 'deleteVariable'],
+  },
+  'the same, of its environment': {
+    account: ['SUPER_ADMIN'],
+    project: ['OWNER'],
+    environment: ['OWNER'],
+    operations: ['updateEnvironment', 'deleteEnvironment'],
+  },
+  'create and change variables, connections': {
+    account: ['SUPER_ADMIN'],
+    project: ['OWNER', 'CONTRIBUTOR'],
+    operations: [
+      ...['createVariable', 'updateVariable'],
+      ...['createConnection', 'updateConnection', 'deleteConnection', 'createDataPlatformConnection'],
+    ],
+  },
+  'write and delete overrides in an environment; upload artifacts there': {
+    account: ['SUPER_ADMIN'],
+    project: ['OWNER', 'CONTRIBUTOR'],
+    environment: ['OWNER', 'CONTRIBUTOR'],
+    operations: [
+      ...['writeOverrides', 'deleteOverride', 'writeConnectionOverride', 'deleteConnectionOverrides'],
+      'createArtifact',
+    ],
+  },
+  'start and stop executions in an environment': {
+    account: ['SUPER_ADMIN'],
+    project: ['OWNER', 'CONTRIBUTOR'],
+    environment: ['OWNER', 'CONTRIBUTOR', 'OPERATOR'],
+    operations: ['startPipelineExecution', 'cancelPipelineExecution'],
+  },
+  'list agents': { account: ['SUPER_ADMIN', 'ADMIN', 'MEMBER', 'DIRECTORY'], operations: ['listAgents'] },
+  'credentials, events of the account': {
+    account: ['SUPER_ADMIN'],
+    operations: ['listCredentials', 'createCredential', 'rotateCredential', 'deleteCredential', 'listEvents'],
+  },
+  'lists of what the caller may read': {
+    account: ['SUPER_ADMIN', 'ADMIN', 'BILLING_ADMIN', 'MEMBER', 'DIRECTORY'],
+    operations: ['listProjects', 'listPipelineExecutions'],
+  },
+};
+
+function rowOf({ id }: Operation): Row {
+  const [row, ...more] = Object.values(rows).filter(({ operations }) => operations.includes(id));
+  assert.ok(row !== undefined && more.length === 0, `${id} stands in one row of the table of this test`);
+  return row;
+}
+
+type Standing = { in: 'nothing' } | { in: 'project' | 'dev' | 'prod' | 'another project'; role: string };
 const standings: Standing[] = [
   { in: 'nothing' },
+  { in: 'another project', role: 'OWNER' },
   ...projectRoles.map((role) => ({ in: 'project' as const, role })),
   ...environmentRoles.flatMap((role) => [
     { in: 'dev' as const, role },
@@ -30,9 +104,11 @@ const standings: Standing[] = [
   ]),
 ];
 
-function grantsOf(standing: Standing, projectId: string): RoleGrant[] {
+async function grantsOf(standing: Standing, { account, project }: Place): Promise<RoleGrant[]> {
   if (standing.in === 'nothing') return [];
   const role = standing.role as 'OWNER';
+  if (standing.in === 'another project') return [{ projectId: (await account.project()).projectId, role }];
+  const { projectId } = project;
   return standing.in === 'project'
     ? [{ projectId, role }]
     : [{ projectId, environmentName: standing.in, role }];
@@ -57,14 +133,14 @@ function expected(
   role: AccountRole,
   standing: Standing,
 ): 'permitted' | 'forbidden' | 'unknown' {
-  assert.ok(operation.permission, `${operation.id} declares no permission`);
-  const grant: Grant = permissions[operation.permission];
-  if (grant.account.includes(role)) return 'permitted';
+  const { account, project = [], environment = [] } = rowOf(operation);
+  if (account.includes(role)) return 'permitted';
   if (!operation.path.includes('{projectId}')) return 'forbidden';
   const list: readonly string[] =
-    standing.in === 'project' ? grant.project : standing.in === 'dev' ? grant.environment : [];
+    standing.in === 'project' ? project : standing.in === 'dev' ? environment : [];
   if (standing.in !== 'nothing' && list.includes(standing.role)) return 'permitted';
-  return standing.in === 'nothing' && role !== 'SUPER_ADMIN' ? 'unknown' : 'forbidden';
+  const stranger = standing.in === 'nothing' || standing.in === 'another project';
+  return stranger && role !== 'SUPER_ADMIN' ? 'unknown' : 'forbidden';
 }
 
 function requireStanding(
@@ -79,6 +155,22 @@ function requireStanding(
   if (standing === 'unknown') requireProblem(answer, 404, 'project-not-found');
 }
 
+test('the table of the code says of every operation what the table of this test says', () => {
+  for (const operation of shown) {
+    const { account, project = [], environment = [] } = rowOf(operation);
+    assert.ok(operation.permission, `${operation.id} declares no permission`);
+    const grant: Grant = permissions[operation.permission];
+    const sets = (lists: readonly (readonly string[])[]) => lists.map((list) => list.toSorted());
+    assert.deepEqual(
+      sets([grant.account, grant.project, grant.environment]),
+      sets([account, project, environment]),
+      operation.id,
+    );
+  }
+  const listed = Object.values(rows).flatMap(({ operations: ids }) => ids);
+  assert.deepEqual(new Set(listed), new Set(shown.map(({ id }) => id)));
+});
+
 for (const role of accountRoles) {
   test(`${role}: every operation, without a role and with each role in the project and in an environment`, async () => {
     for (const standing of standings) {
@@ -86,7 +178,7 @@ for (const role of accountRoles) {
         const place = await createPlace(await server.account());
         return {
           place,
-          actor: await place.account.actor(role, ...grantsOf(standing, place.project.projectId)),
+          actor: await place.account.actor(role, ...(await grantsOf(standing, place))),
         };
       };
       const shared = await setUp();
@@ -94,8 +186,10 @@ for (const role of accountRoles) {
         const { place, actor } = takesPlaceAway(operation) ? await setUp() : shared;
         const what = `${operation.id} as ${role} with ${JSON.stringify(standing)}`;
         const answer = await send(operation, place, actor);
-        const roles: readonly string[] = permissions['environment:deliver'].environment;
-        const elsewhere = standing.in === 'prod' && roles.includes(standing.role) && role !== 'SUPER_ADMIN';
+        const elsewhere =
+          standing.in === 'prod' &&
+          rowOf(operation).environment?.includes(standing.role as EnvironmentRole) === true &&
+          role !== 'SUPER_ADMIN';
         if (operation.id === 'writeOverrides' && elsewhere) {
           // Each override is judged by itself.
           const { failedOverride } = answer.body as { failedOverride: { code: string }[] };

@@ -4,7 +4,8 @@ import { test } from 'node:test';
 import { decodeProtectedHeader, type JSONWebKeySet } from 'jose';
 import type { Account } from '../testing/account.ts';
 import { type Client, createClient, requireProblem } from '../testing/client.ts';
-import { startTestServer, type TestServer } from '../testing/server.ts';
+import type { TestServer } from '../testing/open-server.ts';
+import { startTestServer } from '../testing/server.ts';
 import { createSealer } from './sealed.ts';
 import { openSigningKeys, rotateKeys } from './signing-keys.ts';
 

@@ -1,6 +1,11 @@
 /** The HTTP server: what is common to all routes, and the routes of all slices. */
 import { type Operation, openApiDocument } from '@headgate/contract';
-import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify';
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+} from 'fastify';
 import { credentialRoutes } from '../access/credentials/index.ts';
 import { tokenRoutes } from '../access/tokens/index.ts';
 import { artifactRoutes } from '../delivery/artifacts/index.ts';
@@ -49,14 +54,15 @@ export function createApp(deps: Dependencies, certificate?: Certificate): Fastif
   app.setSerializerCompiler(() => JSON.stringify);
   readBodies(app, deps.config.bodyLimitBytes);
   compressAnswers(app);
-  observe(app, deps, cors);
+  const answerElse = elsewhere(deps, methodsOf);
+  observe(app, deps, cors, answerElse);
   app.setErrorHandler((failure, request, reply) => {
     const found = inWords(failure, deps);
     if (found.status >= 500)
       deps.log.error({ err: failure, requestId: request.id, code: found.code }, 'a request failed');
     return answerProblem(deps, request, reply, found);
   });
-  serveElse(app, deps, methodsOf);
+  app.setNotFoundHandler(answerElse);
 
   tokenRoutes(app, deps);
   statusRoutes(app, deps);
@@ -65,7 +71,7 @@ export function createApp(deps: Dependencies, certificate?: Certificate): Fastif
   const endpoints = createEndpoints(app, deps);
   credentialRoutes(endpoints, deps);
   eventRoutes(endpoints);
-  projectRoutes(endpoints);
+  projectRoutes(endpoints, { owners: deps.owners });
   environmentRoutes(endpoints, { wakes: deps.wakes, times: deps.times });
   connectionRoutes(endpoints);
   variableRoutes(endpoints);
@@ -102,11 +108,21 @@ function serverOptions(deps: Dependencies, cors: Cors | undefined): FastifyServe
 }
 
 /** Request ids, the log, the metrics, and the refusal of requests while the server stops. */
-function observe(app: FastifyInstance, deps: Dependencies, cors: Cors | undefined): void {
+function observe(
+  app: FastifyInstance,
+  deps: Dependencies,
+  cors: Cors | undefined,
+  answerElse: ReturnType<typeof elsewhere>,
+): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     cors?.(request, reply);
     if (deps.stopping.aborted && !request.url.startsWith('/agent/')) throw problem('shutting-down');
+    // Before its body is read: of what is nowhere it says nothing.
+    if (request.is404) {
+      answerElse(request, reply);
+      return;
+    }
     requireReadableBody(request);
     done();
   });
@@ -130,8 +146,8 @@ function observe(app: FastifyInstance, deps: Dependencies, cors: Cors | undefine
 }
 
 /** OPTIONS, 405 with `Allow` where there are other methods, else 404. */
-function serveElse(app: FastifyInstance, deps: Dependencies, methodsOf: MethodsOf): void {
-  app.setNotFoundHandler((request, reply) => {
+function elsewhere(deps: Dependencies, methodsOf: MethodsOf) {
+  return (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const allow = methodsOf(request.url.split('?', 1)[0] ?? '');
     if (request.method === 'OPTIONS' && (allow !== undefined || request.url === '*')) {
       return reply
@@ -144,7 +160,7 @@ function serveElse(app: FastifyInstance, deps: Dependencies, methodsOf: MethodsO
         ? problem('path-not-found')
         : withHeaders(problem('method-not-allowed', { method: request.method }), { allow });
     return answerProblem(deps, request, reply, found);
-  });
+  };
 }
 
 /** The OpenAPI document, and a page for each type of problem. */

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { makeCertificate } from '../testing/certificate.ts';
 import { createClient } from '../testing/client.ts';
-import { startTestServer, type TestServer } from '../testing/server.ts';
+import type { TestServer } from '../testing/open-server.ts';
+import { startTestServer } from '../testing/server.ts';
 import { loadConfig } from './config.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-exposure-'));

@@ -13,9 +13,8 @@ import {
   problemTypeName,
   statusTitles,
 } from '@headgate/contract';
-import { Ajv, type ValidateFunction } from 'ajv';
-import addFormats from 'ajv-formats';
 import { routePath } from '../kernel/endpoint.ts';
+import { answerShape } from './shape.ts';
 
 export interface Received {
   method: string;
@@ -24,29 +23,6 @@ export interface Received {
   status: number;
   headers: Readonly<Record<string, string | undefined>>;
   text: string;
-}
-
-const ajv = (addFormats as unknown as (ajv: Ajv) => Ajv)(new Ajv({ allErrors: true, strict: false }));
-// decisions.md §2: UTC with milliseconds and Z.
-ajv.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-
-type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
-
-/** The schema with every object closed: a response has the members of its shape and no other. */
-function closed(schema: Json): Json {
-  if (Array.isArray(schema)) return schema.map(closed);
-  if (typeof schema !== 'object' || schema === null) return schema;
-  const copy = Object.fromEntries(Object.entries(schema).map(([key, member]) => [key, closed(member)]));
-  return 'properties' in copy ? { additionalProperties: false, ...copy } : copy;
-}
-
-const compiled = new Map<object, ValidateFunction>();
-function shapeOf(schema: object): ValidateFunction {
-  const known = compiled.get(schema);
-  if (known !== undefined) return known;
-  const check = ajv.compile(closed(JSON.parse(JSON.stringify(schema)) as Json) as object);
-  compiled.set(schema, check);
-  return check;
 }
 
 const routes = operations.map((operation) => ({
@@ -83,7 +59,7 @@ function requireSuccess({ method, status, headers, text, url }: Received, operat
     return;
   }
   assert.match(headers['content-type'] ?? '', /^application\/json\b/, what);
-  const check = shapeOf(success.body);
+  const check = answerShape(success.body);
   const body: unknown = JSON.parse(text);
   assert.ok(check(body), `${what}: ${JSON.stringify(check.errors)} in ${text.slice(0, 2_000)}`);
 }
@@ -99,7 +75,7 @@ function requireProblem(
   if (status === 401) assert.match(headers['www-authenticate'] ?? '', /^Bearer /, what);
   if (status === 429 || status === 503) assert.ok(headers['retry-after'], `${what} answers Retry-After`);
   if (method === 'HEAD') return;
-  const check = shapeOf(ProblemDetail);
+  const check = answerShape(ProblemDetail);
   const body = JSON.parse(text) as ProblemDetail;
   assert.ok(check(body), `${what}: ${JSON.stringify(check.errors)} in ${text}`);
   const documented: Record<string, { status: number }> = problems;

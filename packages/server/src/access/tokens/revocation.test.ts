@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Account, Actor } from '../../testing/account.ts';
 import { createClient, requireProblem } from '../../testing/client.ts';
-import { startTestServer, type TestServer } from '../../testing/server.ts';
+import type { TestServer } from '../../testing/open-server.ts';
+import { startTestServer } from '../../testing/server.ts';
 
 const [here, there] = [await startTestServer(), await startTestServer()];
 

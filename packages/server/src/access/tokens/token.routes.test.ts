@@ -6,7 +6,8 @@ import type { JSONWebKeySet } from 'jose';
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify, SignJWT } from 'jose';
 import type { Actor } from '../../testing/account.ts';
 import { type Client, createClient, requireProblem } from '../../testing/client.ts';
-import { startTestServer, type TestServer } from '../../testing/server.ts';
+import type { TestServer } from '../../testing/open-server.ts';
+import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer();
 const anonymous = (of: TestServer): Client => createClient(of.transport, '', async () => undefined);

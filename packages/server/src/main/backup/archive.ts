@@ -1,5 +1,5 @@
 /**
- * A backup's file: a gzipped tar, which any tar lists and extracts (docs/adr/0020).
+ * A backup's file: a gzipped tar, which any tar lists and extracts (docs/adr/0016).
  *
  * Terminology
  *   member   one file in it, small enough to be held in memory

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Client, createClient, requireProblem } from '../../testing/client.ts';
-import { startTestServer, type TestServer } from '../../testing/server.ts';
+import type { TestServer } from '../../testing/open-server.ts';
+import { startTestServer } from '../../testing/server.ts';
 import { parseOrigins } from './cors.ts';
 
 const origin = 'https://console.example';

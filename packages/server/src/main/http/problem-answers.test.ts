@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import { type ProblemCode, ProblemDetail, problemSentence, problems } from '@headgate/contract';
+import { type ProblemCode, ProblemDetail, problemMeanings, problems } from '@headgate/contract';
 import { createClient, requireProblem } from '../../testing/client.ts';
 import { startTestServer } from '../../testing/server.ts';
 
@@ -58,7 +58,10 @@ test('the type of a problem leads a person to a page, a program to data', async 
   const page = await anonymous.get(path, html);
   assert.match(page.headers['content-type'] ?? '', /^text\/html/);
   assert.match(page.text, /<h1>401 Unauthorized<\/h1>/);
-  assert.match(page.text, /<li id="token-required"><code>token-required<\/code>: Send a bearer token/);
+  assert.match(
+    page.text,
+    /<li id="token-required"><code>token-required<\/code>: The request has no bearer token/,
+  );
   const data = await anonymous.get<{ codes: { code: string }[] }>(path);
   assert.match(data.headers['content-type'] ?? '', /^application\/json/);
   assert.deepEqual(
@@ -71,7 +74,7 @@ test('the type of a problem leads a person to a page, a program to data', async 
 test('all types are listed, each with its codes, and every code has its sentence', async () => {
   interface Listed {
     type: string;
-    codes: { code: string; detail: string }[];
+    codes: { code: string; when: string }[];
   }
   const { body } = await anonymous.get<Listed[]>('/problems');
   assert.deepEqual(
@@ -81,8 +84,7 @@ test('all types are listed, each with its codes, and every code has its sentence
   for (const { type } of body) assert.equal((await anonymous.get(new URL(type).pathname)).status, 200);
   const index = await anonymous.get('/problems', html);
   assert.match(index.text, /<a href="[^"]*\/problems\/not-found">404 Not Found<\/a>/);
-  for (const code of Object.keys(problems) as ProblemCode[])
-    assert.doesNotMatch(problemSentence(code), /undefined|object|NaN|function/, code);
-  assert.equal(problemSentence('project-not-found'), 'There is no project {projectId}.');
+  for (const { code, when } of body.flatMap(({ codes }) => codes))
+    assert.equal(when, problemMeanings[code as ProblemCode]);
   requireProblem(await anonymous.get('/problems/nothing'), 404, 'path-not-found');
 });

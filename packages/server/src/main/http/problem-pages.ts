@@ -2,7 +2,7 @@
 import {
   type ProblemCode,
   type ProblemStatus,
-  problemSentence,
+  problemMeanings,
   problems,
   problemTypeName,
   statusTitles,
@@ -15,7 +15,7 @@ interface ProblemType {
   type: string;
   title: string;
   status: number;
-  codes: { code: string; detail: string }[];
+  codes: { code: string; when: string }[];
 }
 
 export function problemPages(app: FastifyInstance, typeBase: string): void {
@@ -37,8 +37,8 @@ export function problemPages(app: FastifyInstance, typeBase: string): void {
     if (found === undefined) throw problem('path-not-found');
     reply.header('vary', 'Accept');
     if (!prefersHtml(request.headers.accept)) return found;
-    const items = found.codes.map(({ code, detail }) =>
-      item(`<code>${code}</code>: ${escaped(detail)}`, ` id="${code}"`),
+    const items = found.codes.map(({ code, when }) =>
+      item(`<code>${code}</code>: ${escaped(when)}`, ` id="${code}"`),
     );
     const intro = '<p>The member <code>code</code> of the problem says which:</p>\n';
     return reply
@@ -53,7 +53,7 @@ function describe(status: ProblemStatus, typeBase: string): ProblemType {
     type: `${typeBase}/${problemTypeName(status)}`,
     title: statusTitles[status],
     status,
-    codes: codes.map((code) => ({ code, detail: problemSentence(code) })),
+    codes: codes.map((code) => ({ code, when: problemMeanings[code] })),
   };
 }
 

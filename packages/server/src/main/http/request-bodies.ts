@@ -3,6 +3,7 @@ import type { MediaType } from '@headgate/contract';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { decode, requireKnownEncoding } from '../../kernel/content-encoding.ts';
 import { keepContent } from '../../kernel/endpoint.ts';
+import { readJson } from '../../kernel/json-body.ts';
 import { problem } from '../../kernel/problems.ts';
 import { bodyTooLarge } from './problem-answers.ts';
 
@@ -22,7 +23,7 @@ export function requireReadableBody(request: FastifyRequest): void {
   requireKnownEncoding(request.headers);
 }
 
-/** JSON is read as bytes, so that what is not UTF-8 is refused and not mended; a multipart form is left to its route. */
+/** JSON is read from the bytes, which are kept for idempotency; a multipart form is left to its route. */
 export function readBodies(app: FastifyInstance, limitBytes: number): void {
   app.removeAllContentTypeParsers();
   const limit = { bytes: limitBytes, exceeded: () => bodyTooLarge(limitBytes) };
@@ -34,7 +35,7 @@ export function readBodies(app: FastifyInstance, limitBytes: number): void {
         if (content === undefined) return done(failure);
         keepContent(request, content);
         try {
-          done(null, jsonOf(content));
+          done(null, content.length === 0 ? undefined : readJson(content));
         } catch (invalid) {
           done(invalid as Error);
         }
@@ -42,17 +43,4 @@ export function readBodies(app: FastifyInstance, limitBytes: number): void {
     },
   );
   app.addContentTypeParser(mediaForms['multipart/form-data'], (_request, _payload, done) => done(null));
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
-/** Undefined for nothing. Throws `invalid-json`. */
-function jsonOf(content: Buffer): unknown {
-  if (content.length === 0) return undefined;
-  try {
-    return JSON.parse(utf8.decode(content));
-  } catch (failure) {
-    const reason = failure instanceof SyntaxError ? failure.message : 'its bytes are not UTF-8';
-    throw problem('invalid-json', { reason: reason.slice(0, 200) });
-  }
 }

@@ -3,7 +3,7 @@ import type { Endpoints } from '../../kernel/endpoint.ts';
 import { asUuid } from '../../kernel/identifiers.ts';
 import { pageBounds } from '../../kernel/paging.ts';
 import { problem } from '../../kernel/problems.ts';
-import { eventPage, presentEvent } from './event.store.ts';
+import { eventPage, eventPageByTime, presentEvent } from './event.store.ts';
 
 export function eventRoutes({ read }: Endpoints): void {
   read(listEvents, async ({ query, page }) => {
@@ -11,17 +11,16 @@ export function eventRoutes({ read }: Endpoints): void {
     const to = new Date(query.to);
     if (from >= to) throw problem('empty-time-range');
     const { limit, offset } = pageBounds(query);
-    const { rows, total } = await page(eventPage, [
-      from,
-      to,
+    const filters = [
       query.eventName ?? null,
       query.projectId === undefined ? null : asUuid(query.projectId),
       query.actorId === undefined ? null : asUuid(query.actorId),
       query.subjectId ?? null,
       query.subjectType ?? null,
-      limit,
-      offset,
-    ]);
+    ];
+    const { rows, total } = filters.every((filter) => filter === null)
+      ? await page(eventPageByTime, [from, to, limit, offset])
+      : await page(eventPage, [from, to, ...filters, limit, offset]);
     return { body: { page: query.page, results: rows.map(presentEvent), size: limit, total } };
   });
 }

@@ -17,18 +17,27 @@ interface EventRow {
   state_after: object | null;
 }
 
-const filters = `account_id = $1 and occurred_at >= $9 and occurred_at < $10
+const byTime = 'account_id = $1 and occurred_at >= $9 and occurred_at < $10';
+const filters = `${byTime}
   and ($11::text[] is null or name = any ($11)) and ($12::uuid is null or project_id = $12)
   and ($13::uuid is null or actor_id = $13) and ($14::text is null or subject_id = $14)
   and ($15::text is null or subject_type = $15)`;
 
+const columns =
+  'event_id, name, occurred_at, actor_id, actor_kind, request_id, project_id, subject_type, subject_id, subject_name, state_before, state_after';
+const counted = (where: string) =>
+  `select count(*)::bigint as total from (select from event where ${where} limit ${countedEventLimit}) counted`;
+
+/** Parameters: from, to, limit, offset. Its total is counted in the key alone: without a filter no row is looked into. */
+export const eventPageByTime = guardedPage<EventRow>({
+  rows: `select ${columns} from event where ${byTime} order by occurred_at desc, event_id desc limit $11 offset $12`,
+  total: counted(byTime),
+});
+
 /** Parameters: from, to, names, project, actor, subject's id, subject's type (each or null), limit, offset. */
 export const eventPage = guardedPage<EventRow>({
-  rows: `
-    select event_id, name, occurred_at, actor_id, actor_kind, request_id, project_id, subject_type, subject_id, subject_name,
-      state_before, state_after
-    from event where ${filters} order by occurred_at desc, event_id desc limit $16 offset $17`,
-  total: `select count(*)::bigint as total from (select from event where ${filters} limit ${countedEventLimit}) counted`,
+  rows: `select ${columns} from event where ${filters} order by occurred_at desc, event_id desc limit $16 offset $17`,
+  total: counted(filters),
 });
 
 export function presentEvent(row: EventRow): AccountEventItem {

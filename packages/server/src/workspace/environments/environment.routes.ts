@@ -1,4 +1,5 @@
 import {
+  type BodyOf,
   createEnvironment,
   deleteEnvironment,
   getEnvironment,
@@ -24,6 +25,8 @@ import {
   presentEnvironment,
   updateEnvironmentRow,
 } from './environment.store.ts';
+import { insertConnectionOverrides, insertDefaultConnections } from './environment-connection.store.ts';
+import { connectionOverridesIn, defaultConnectionsIn } from './environment-connection.ts';
 
 export function environmentRoutes(
   { read, write }: Endpoints,
@@ -54,10 +57,16 @@ export function environmentRoutes(
       version: 1,
       created_at: now,
     };
+    const defaults = defaultConnectionsIn(body.defaultConnections);
+    const overrides = connectionOverridesIn(body.connectionOverrides);
     insertEnvironment(tx, scope, params.projectId, row);
-    const after = presentEnvironment(row);
+    const at = { scope, projectId: params.projectId, environmentName: row.name };
+    await insertDefaultConnections(tx, at, defaults);
+    await insertConnectionOverrides(tx, at, overrides);
+    const shown = presentEnvironment(row);
+    const after = { ...shown, ...givenConnections(body) };
     return {
-      body: after,
+      body: shown,
       etag: environmentTag(row),
       location: `/v1/projects/${params.projectId}/environments/${encodeURIComponent(row.name)}`,
       events: [changed('environment-created', params.projectId, row.name, { after })],
@@ -107,6 +116,16 @@ export function environmentRoutes(
     const before = presentEnvironment(stored);
     return { events: [changed('environment-deleted', projectId, environmentName, { before })] };
   });
+}
+
+/** Beside the environment itself, what the event of its making holds. */
+function givenConnections({ defaultConnections, connectionOverrides }: BodyOf<typeof createEnvironment>) {
+  return {
+    ...(defaultConnections === undefined ? {} : { defaultConnections }),
+    ...(connectionOverrides === undefined
+      ? {}
+      : { connectionOverrides: connectionOverridesIn(connectionOverrides) }),
+  };
 }
 
 function changed(

@@ -4,6 +4,8 @@ import type { Endpoints } from '../../kernel/endpoint.ts';
 import { requireMatch } from '../../kernel/if-match.ts';
 import { pageBounds } from '../../kernel/paging.ts';
 import { problem } from '../../kernel/problems.ts';
+import { endWorkOfProject } from '../../kernel/project-work.ts';
+import type { WorkOwners } from '../../kernel/work.ts';
 import {
   deleteProjectRow,
   insertProject,
@@ -15,7 +17,7 @@ import {
   updateProjectRow,
 } from './project.store.ts';
 
-export function projectRoutes({ read, write }: Endpoints): void {
+export function projectRoutes({ read, write }: Endpoints, services: { owners: WorkOwners }): void {
   read(listProjects, async ({ query, page }) => {
     const { limit, offset } = pageBounds(query);
     const { rows, total } = await page(projectPage, [limit, offset]);
@@ -73,9 +75,12 @@ export function projectRoutes({ read, write }: Endpoints): void {
     return { body: after, etag: projectTag(row), events: [event] };
   });
 
-  write(deleteProject, async ({ tx, scope, params, headers }) => {
+  write(deleteProject, async ({ tx, scope, params, headers, now, newId, requestId }) => {
     const stored = await lockProject(tx, scope, params.projectId);
     requireMatch(headers['if-match'], projectTag(stored));
+    const source = { ...scope, actorKind: 'credential', requestId } as const;
+    const moment = { tx, accountId: scope.accountId, source, now, newId };
+    await endWorkOfProject(moment, services.owners, stored.project_id);
     deleteProjectRow(tx, scope, stored.project_id);
     const subject = { type: 'project', id: stored.project_id, name: stored.name };
     const before = presentProject(stored);

@@ -52,7 +52,8 @@ function faultOf(
   type: VariableType,
   writable: EnvironmentsWhere,
 ): Pick<FailedOverride, 'code' | 'reason'> | undefined {
-  const name = JSON.stringify(override.environmentName);
+  // A name that is too long is told by its beginning.
+  const name = JSON.stringify(override.environmentName).slice(0, 300);
   if (!environmentName.test(override.environmentName)) {
     return { code: 'INVALID_NAME', reason: `${name} cannot be the name of an environment.` };
   }

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { memberTwice } from './json-body.ts';
+
+test('a member that is there twice is found, however it is written and however deep', () => {
+  const cases: [string, string | undefined][] = [
+    ['{"a":1,"a":2}', 'a'],
+    ['{"a":1, "b":[{"c":"a","a":{"x":1}},{"c":1 ,\n"c" : 2}]}', 'c'],
+    ['{"a":1,"\\u0061":2}', 'a'],
+    ['{"\\"":1,"b":"\\\\","\\"":2}', '"'],
+    ['{"__proto__":1,"__proto__":2}', '__proto__'],
+    ['{"":1,"":2}', ''],
+    ['[{"a":1},{"a":1}]', undefined],
+    ['{"a":{"a":{"a":"a"}},"b":"\\"a\\":1"}', undefined],
+    ['{"a":["b","b","a"],"b":{"a":":"}}', undefined],
+    ['"a"', undefined],
+    ['7', undefined],
+  ];
+  for (const [text, name] of cases) assert.equal(memberTwice(text), name, text);
+});
+
+test('what JSON.stringify writes has no member twice, and one more is noticed', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ stringUnit: 'binary' }), fc.nat({ max: 2 }), (value, indent) => {
+      assert.equal(memberTwice(JSON.stringify(value, null, indent)), undefined);
+    }),
+  );
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.jsonValue(), { minKeys: 1 }), (object) => {
+      const [first = ''] = Object.keys(object);
+      const text = `${JSON.stringify(object).slice(0, -1)},${JSON.stringify(first)}:0}`;
+      assert.equal(memberTwice(text), first);
+    }),
+  );
+});

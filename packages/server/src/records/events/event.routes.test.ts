@@ -1,0 +1,148 @@
+/** The events of an account, by time and by filter, in pages. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type AccountEventItem, countedEventLimit, type Page } from '@headgate/contract';
+import type { Client } from '../../testing/client.ts';
+import { requireProblem } from '../../testing/client.ts';
+import { startTestServer } from '../../testing/server.ts';
+
+const server = await startTestServer();
+const ever = 'from=2020-01-01T00:00:00.000Z&to=2100-01-01T00:00:00.000Z';
+const city = { name: 'city', type: 'TEXT', behaviour: 'SHARED' };
+
+const list = async (client: Client, query: string) =>
+  (await client.get<Page<AccountEventItem>>(`/events?${query}`)).body;
+const names = ({ results }: Page<AccountEventItem>) => results.map((event) => event.eventName);
+
+/** Three changes of a variable, a second apart; the times before and after. */
+async function threeChanges() {
+  const account = await server.account();
+  const { path, projectId } = await account.project();
+  const times: string[] = [];
+  const tick = () => {
+    server.clock.advance(1);
+    times.push(server.clock.now().toISOString());
+  };
+  tick();
+  await account.admin.post(`${path}/variables`, city);
+  tick();
+  await account.admin.patch(`${path}/variables/city`, { type: 'TEXT', behaviour: 'COPIED' });
+  tick();
+  await account.admin.delete(`${path}/variables/city`);
+  tick();
+  return { account, admin: account.admin, path, projectId, times };
+}
+
+test('events lie in a range of time, its start in it and its end not, newest first', async () => {
+  const { admin, times } = await threeChanges();
+  const [first, second, third, last] = times;
+  assert.deepEqual(names(await list(admin, `from=${first}&to=${last}`)), [
+    'variable-deleted',
+    'variable-updated',
+    'variable-created',
+  ]);
+  assert.deepEqual(names(await list(admin, `from=${first}&to=${second}`)), ['variable-created']);
+  assert.deepEqual(names(await list(admin, `from=${second}&to=${third}`)), ['variable-updated']);
+});
+
+test('an event says who did what to what, with the state before and after', async () => {
+  const { admin, projectId, times } = await threeChanges();
+  const [, second, third] = times;
+  const [event] = (await list(admin, `from=${second}&to=${third}`)).results;
+  assert.ok(event);
+  const { eventId: _, additionalInfo, ...told } = event;
+  assert.deepEqual(told, {
+    eventName: 'variable-updated',
+    eventType: 'UPDATE',
+    eventDescription: 'Variable updated: city',
+    eventSource: 'credential',
+    eventTimestamp: second,
+    eventProjectId: projectId,
+    eventSubjectId: told.eventSubjectId,
+    eventSubjectName: 'city',
+    eventSubjectType: 'variable',
+    actorId: admin.actorId,
+  });
+  const { before, after, requestId } = additionalInfo as Record<string, { behaviour: string }>;
+  assert.deepEqual([before?.behaviour, after?.behaviour], ['SHARED', 'COPIED']);
+  assert.match(String(requestId), /^[0-9a-f-]{36}$/);
+});
+
+test('each filter leaves what fits it, and together they leave what fits all', async () => {
+  const { account, admin, path, projectId } = await threeChanges();
+  const other = await account.project();
+  const colleague = await account.actor('SUPER_ADMIN');
+  await colleague.post(`${other.path}/variables`, city);
+  const total = async (query: string) => (await list(admin, `${ever}&${query}`)).total;
+  assert.equal(await total(`projectId=${projectId}`), 6, 'the project, two environments, three changes');
+  assert.equal(await total(`projectId=${other.projectId}`), 4);
+  assert.equal(await total('eventName=variable-created'), 2);
+  assert.equal(await total('eventName=variable-created&eventName=variable-deleted'), 3);
+  assert.equal(await total(`actorId=${colleague.actorId}`), 1);
+  assert.equal(await total('subjectType=environment'), 4);
+  assert.equal(await total('subjectType=environment&subjectId=dev'), 2);
+  assert.equal(await total(`subjectType=environment&subjectId=dev&projectId=${projectId}`), 1);
+  assert.equal(await total(`actorId=${colleague.actorId}&projectId=${projectId}`), 0);
+  assert.equal(await total('projectId=nothing&actorId=nobody'), 0, 'what no id can be finds nothing');
+  requireProblem(await admin.get(`/events?${ever}&eventName=nothing`), 400, 'invalid-request');
+  await admin.delete(path);
+  assert.equal(await total(`projectId=${projectId}`), 7, 'the events of a deleted project stay');
+});
+
+test('pages follow one another without a gap, and each tells the total', async () => {
+  const { admin } = await threeChanges();
+  const whole = await list(admin, `${ever}&size=100`);
+  const paged: string[] = [];
+  for (let page = 0; paged.length < whole.total; page += 1) {
+    const { results, total, size } = await list(admin, `${ever}&size=2&page=${page}`);
+    assert.deepEqual([total, size], [whole.total, 2]);
+    assert.ok(results.length > 0);
+    paged.push(...results.map((event) => event.eventId));
+  }
+  assert.deepEqual(
+    paged,
+    whole.results.map((event) => event.eventId),
+  );
+  const behind = await list(admin, `${ever}&page=1000`);
+  assert.deepEqual([behind.results, behind.total], [[], whole.total]);
+});
+
+test('the total is exact up to its limit and stays there beyond', async () => {
+  const account = await server.account();
+  const insert = (count: number) =>
+    server.database.query(
+      `insert into event (account_id, occurred_at, event_id, name, actor_kind, subject_type, subject_id)
+       select $1, '2021-01-01', gen_random_uuid(), 'variable-created', 'system', 'variable', n::text
+       from generate_series(1, $2::integer) n`,
+      [account.accountId, count],
+    );
+  const year = 'from=2021-01-01T00:00:00.000Z&to=2022-01-01T00:00:00.000Z';
+  const total = async (filter = '') => (await list(account.admin, `${year}${filter}`)).total;
+  await insert(countedEventLimit - 1);
+  assert.equal(await total(), countedEventLimit - 1);
+  assert.equal(await total('&eventName=variable-created'), countedEventLimit - 1);
+  await insert(10);
+  assert.equal(await total(), countedEventLimit);
+  assert.equal(await total('&subjectType=variable'), countedEventLimit);
+});
+
+test('a range that is no range is refused', async () => {
+  const { admin } = await server.account();
+  const at = '2024-01-01T00:00:00.000Z';
+  requireProblem(await admin.get(`/events?from=${at}&to=${at}`), 422, 'empty-time-range');
+  requireProblem(await admin.get(`/events?from=${at}&to=2023-01-01T00:00:00.000Z`), 422, 'empty-time-range');
+  requireProblem(await admin.get(`/events?from=${at}`), 400, 'invalid-request');
+  requireProblem(await admin.get(`/events?from=yesterday&to=${at}`), 400, 'invalid-request');
+  requireProblem(await admin.get(`/events?from=2024-02-30T00:00:00.000Z&to=${at}`), 400, 'invalid-request');
+});
+
+test('events of another account are not there, whatever is asked for', async () => {
+  const { projectId, account } = await threeChanges();
+  const stranger = (await server.account()).admin;
+  for (const filter of ['', `&projectId=${projectId}`, `&actorId=${account.admin.actorId}`]) {
+    const { results } = await list(stranger, `${ever}${filter}`);
+    assert.ok(
+      results.every((event) => event.eventProjectId === undefined && event.actorId !== account.admin.actorId),
+    );
+  }
+});

@@ -1,0 +1,33 @@
+/** Whether the database was changed, by whatever: every row that is written, changed or removed is noted in its own transaction. */
+import type { TestDatabase } from './database.ts';
+
+export interface Changes {
+  /** The tables changed since the last call. */
+  take(): Promise<string[]>;
+}
+
+export async function watchChanges(database: TestDatabase): Promise<Changes> {
+  await database.query(`
+    create table noted_change (number bigint generated always as identity primary key, of_table text not null);
+    create function note_change() returns trigger language plpgsql security definer as $$
+    begin
+      insert into noted_change (of_table) values (tg_table_name);
+      return null;
+    end $$;
+    do $$ declare found record; begin
+      for found in select tablename from pg_tables where schemaname = 'public' and tablename <> 'noted_change' loop
+        execute format('create trigger note_change after insert or update or delete on %I for each row execute function note_change()', found.tablename);
+      end loop;
+    end $$`);
+  let last = 0;
+  return {
+    async take() {
+      const rows = await database.query<{ number: string; of_table: string }>(
+        'select number, of_table from noted_change where number > $1 order by number',
+        [last],
+      );
+      last = Number(rows.at(-1)?.number ?? last);
+      return [...new Set(rows.map((row) => row.of_table))];
+    },
+  };
+}

@@ -1,0 +1,113 @@
+/**
+ * The real server on a database of its own, for tests: the wiring of main, a clock that is moved, and requests that go through the
+ * whole of it without a network (or over one, by `listen`).
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { createLog } from '../kernel/log.ts';
+import { sweepWork } from '../kernel/work.ts';
+import { createApp } from '../main/app.ts';
+import { type Config, loadConfig } from '../main/config.ts';
+import { createDependencies, type Dependencies } from '../main/deps.ts';
+import type { Certificate } from '../main/http/certificate.ts';
+import { type Account, createAccount } from './account.ts';
+import type { Transport } from './client.ts';
+import { type MovableClock, movableClock } from './clock.ts';
+import type { TestDatabase } from './database.ts';
+
+export interface TestServer {
+  deps: Dependencies;
+  database: TestDatabase;
+  clock: MovableClock;
+  /** The lines of the log so far. */
+  logLines: readonly string[];
+  transport: Transport;
+  /** A fresh account, which sees nothing of other tests. */
+  account(): Promise<Account>;
+  /** Looks for work whose time has come, until there is none; what the server does every second. */
+  sweep(): Promise<void>;
+  /** Answers on loopback, at any free port unless one is named; the address. */
+  listen(port?: number): Promise<string>;
+  app: FastifyInstance;
+  close(): Promise<void>;
+}
+
+export interface TestServerOptions {
+  /** Settings as the operator writes them. */
+  settings?: Record<string, string>;
+  config?: Partial<Config>;
+  /** Where its clock begins; default the real time. */
+  startsAt?: Date;
+  /** Speaks HTTPS with it. */
+  certificate?: Certificate;
+}
+
+/** Opens a server on a database; who opens it closes it. */
+export async function openTestServer(
+  database: TestDatabase,
+  options: TestServerOptions = {},
+): Promise<TestServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'headgate-test-'));
+  const clock = movableClock(options.startsAt);
+  const logLines: string[] = [];
+  const log = createLog('trace', { write: (line) => void logLines.push(line) });
+  const settings = {
+    HEADGATE_DATA_DIR: folder,
+    HEADGATE_RATE_LIMIT: 'off',
+    HEADGATE_DATABASE_CONNECTIONS: '10',
+    HEADGATE_MASTER_KEY: masterKey,
+    ...options.settings,
+  };
+  const config = { ...loadConfig(settings), ...options.config };
+  const stopping = new AbortController();
+  const deps = await createDependencies(config, {
+    connection: database.connection,
+    log,
+    stopping: stopping.signal,
+    clock,
+  });
+  const app = createApp(deps, options.certificate);
+  await app.ready();
+  let closing: Promise<void> | undefined;
+
+  async function close(): Promise<void> {
+    stopping.abort();
+    await app.close();
+    await deps.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+
+  const server: TestServer = {
+    deps,
+    database,
+    clock,
+    logLines,
+    async transport({ method, url, headers, body }) {
+      const response = await app.inject({
+        method: method as 'GET',
+        url,
+        headers,
+        ...(body === undefined ? {} : { payload: body }),
+      });
+      const received = Object.entries(response.headers).map(([name, value]) => [name, String(value)]);
+      const text = response.body;
+      return { method, url, status: response.statusCode, headers: Object.fromEntries(received), text };
+    },
+    account: () => createAccount(server),
+    async sweep() {
+      while ((await sweepWork(deps, deps.owners, deps.times, clock.now())) > 0);
+    },
+    app,
+    listen: (port = 0) => app.listen({ host: '127.0.0.1', port }),
+    close: () => {
+      closing ??= close();
+      return closing;
+    },
+  };
+  return server;
+}
+
+/** One key for all servers of a run, so that those of one file read each other's signing keys. */
+const masterKey = Buffer.alloc(32, 'headgate tests').toString('base64');

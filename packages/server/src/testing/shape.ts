@@ -1,0 +1,36 @@
+/** Values held to a schema of the contract or of the OpenAPI document. */
+import { Ajv, type ValidateFunction } from 'ajv';
+import addFormats from 'ajv-formats';
+
+const formats = addFormats as unknown as (ajv: Ajv) => Ajv;
+const options = { allErrors: true, strict: false } as const;
+const ofAnswers = formats(new Ajv(options));
+// decisions.md §2: UTC with milliseconds and Z.
+ofAnswers.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+const ofRequests = formats(new Ajv(options));
+
+type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
+
+/** The schema with every object closed: a response has the members of its shape and no other. */
+function closed(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map(closed);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const copy = Object.fromEntries(Object.entries(schema).map(([key, member]) => [key, closed(member)]));
+  return 'properties' in copy ? { additionalProperties: false, ...copy } : copy;
+}
+
+function once(compile: (schema: Json) => ValidateFunction): (schema: object) => ValidateFunction {
+  const compiled = new Map<object, ValidateFunction>();
+  return (schema) => {
+    const known = compiled.get(schema);
+    if (known !== undefined) return known;
+    const check = compile(JSON.parse(JSON.stringify(schema)) as Json);
+    compiled.set(schema, check);
+    return check;
+  };
+}
+
+/** Checks an answer's body: it has the members of its shape and no other. */
+export const answerShape = once((schema) => ofAnswers.compile(closed(schema) as object));
+/** Checks a request's body: members that the shape does not have are ignored. */
+export const requestShape = once((schema) => ofRequests.compile(schema as object));

@@ -1,0 +1,145 @@
+/** An environment says with its making which warehouse connections it uses, and what of connections differs in it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AccountEventItem, Environment, Page } from '@headgate/contract';
+import { requireProblem } from '../../testing/client.ts';
+import { startTestServer } from '../../testing/server.ts';
+
+const server = await startTestServer();
+
+async function withConnections() {
+  const account = await server.account();
+  const { admin } = account;
+  const { path, projectId } = await account.project();
+  const warehouse = (name: string, authProvider: string) =>
+    admin.post(`${path}/data-platform-connections`, {
+      name,
+      platformConnectionType: 'DWH',
+      authProvider,
+      authType: 'NONE',
+    });
+  await warehouse('lake', 'DUCKDB');
+  await warehouse('flakes', 'SNOWFLAKE');
+  const stored = (table: string) =>
+    server.database.query(`select * from ${table} where project_id = $1 order by connection_name`, [
+      projectId,
+    ]);
+  const create = (body: object) => admin.post<Environment>(`${path}/environments`, { name: 'uat', ...body });
+  return { admin, path, projectId, stored, create };
+}
+
+const overrides = [
+  {
+    connectionName: 'flakes',
+    connectionProperties: { role: { value: 'TESTER' }, password: { secretName: 'flakes', secretKey: 'uat' } },
+  },
+];
+
+test('default connections and overrides are taken, kept, and told by the event', async () => {
+  const { admin, stored, create } = await withConnections();
+  const defaultConnections = { dwh: { duckdb: 'lake', Snowflake: 'flakes' } };
+  const created = await create({ defaultConnections, connectionOverrides: overrides });
+  assert.equal(created.status, 201);
+  assert.deepEqual(created.body, { name: 'uat' });
+  const kept = (await stored('environment_default_connection')).map((row) => [
+    row.auth_provider,
+    row.connection_name,
+  ]);
+  assert.deepEqual(kept, [
+    ['SNOWFLAKE', 'flakes'],
+    ['DUCKDB', 'lake'],
+  ]);
+  assert.deepEqual(
+    (await stored('environment_connection_override'))[0]?.properties,
+    overrides[0]?.connectionProperties,
+  );
+  const range = 'from=2020-01-01T00:00:00.000Z&to=2100-01-01T00:00:00.000Z';
+  const { body } = await admin.get<Page<AccountEventItem>>(
+    `/events?${range}&eventName=environment-created&subjectId=uat`,
+  );
+  assert.deepEqual(body.results[0]?.additionalInfo.after, {
+    name: 'uat',
+    defaultConnections,
+    connectionOverrides: overrides,
+  });
+});
+
+test('both may be empty', async () => {
+  const { create } = await withConnections();
+  assert.equal((await create({ defaultConnections: {}, connectionOverrides: [] })).status, 201);
+});
+
+test('what the project does not have is refused, and no environment is made', async () => {
+  const { admin, path, create } = await withConnections();
+  const refused = async (
+    body: object,
+    code: 'unknown-connection' | 'unknown-word' | 'duplicate-connection',
+  ) => requireProblem(await create(body), 422, code);
+  await refused({ defaultConnections: { DWH: { DUCKDB: 'nothing' } } }, 'unknown-connection');
+  const other = await refused({ defaultConnections: { DWH: { DUCKDB: 'flakes' } } }, 'unknown-connection');
+  assert.match(other.detail, /^body\.defaultConnections\.DWH\.DUCKDB: .*"flakes"/);
+  await refused({ defaultConnections: { LAKE: { DUCKDB: 'lake' } } }, 'unknown-word');
+  await refused({ defaultConnections: { DWH: { ORACLE: 'lake' } } }, 'unknown-word');
+  await refused({ defaultConnections: { DWH: { DUCKDB: 'lake', duckdb: 'lake' } } }, 'duplicate-connection');
+  await refused(
+    { connectionOverrides: [{ connectionName: 'nothing', connectionProperties: {} }] },
+    'unknown-connection',
+  );
+  await refused({ connectionOverrides: [...overrides, ...overrides] }, 'duplicate-connection');
+  const bare = await create({
+    connectionOverrides: [{ connectionName: 'lake', connectionProperties: { a: {} } }],
+  });
+  requireProblem(bare, 400, 'invalid-request');
+  requireProblem(await admin.get(`${path}/environments/uat`), 404, 'environment-not-found');
+});
+
+test('a connection of another project is none of this one', async () => {
+  const [mine, theirs] = [await withConnections(), await withConnections()];
+  await theirs.admin.post(`${theirs.path}/data-platform-connections`, {
+    name: 'theirs',
+    platformConnectionType: 'DWH',
+    authProvider: 'DUCKDB',
+    authType: 'NONE',
+  });
+  const refused = await mine.create({ defaultConnections: { DWH: { DUCKDB: 'theirs' } } });
+  requireProblem(refused, 422, 'unknown-connection');
+});
+
+test('the words of a data warehouse connection are read in any case and given back in capitals', async () => {
+  const { admin, path } = await withConnections();
+  const at = `${path}/data-platform-connections`;
+  const made = await admin.post(at, {
+    name: 'a',
+    platformConnectionType: 'dwh',
+    authProvider: 'RedShift',
+    authType: 'key-pair',
+  });
+  assert.deepEqual(made.body, {
+    name: 'a',
+    platformConnectionType: 'DWH',
+    authProvider: 'REDSHIFT',
+    authType: 'KEY_PAIR',
+  });
+  const { body } = await admin.get<Page<{ name: string }>>(at);
+  assert.deepEqual(
+    body.results.map((each) => each.name),
+    ['a', 'flakes', 'lake'],
+  );
+  for (const wrong of [
+    { platformConnectionType: 'COMPONENT_BASIC' },
+    { authProvider: 'ORACLE' },
+    { authType: 'OAUTH' },
+  ]) {
+    const body = {
+      name: 'b',
+      platformConnectionType: 'DWH',
+      authProvider: 'DUCKDB',
+      authType: 'NONE',
+      ...wrong,
+    };
+    const { detail } = requireProblem(await admin.post(at, body), 422, 'unknown-word');
+    assert.match(detail, new RegExp(`^body\\.${Object.keys(wrong)[0]} is `));
+  }
+  const listed = await admin.get<Page<unknown>>(`${path}/connections`);
+  assert.equal(listed.body.total, 0, 'the list of connections leaves them out');
+});

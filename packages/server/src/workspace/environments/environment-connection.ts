@@ -1,0 +1,61 @@
+/** What a new environment says of connections, read from its request: pure. */
+import {
+  type DefaultConnections,
+  dataPlatformWords,
+  type EnvironmentConnectionOverride,
+  type PropertyOverride,
+} from '@headgate/contract';
+import { problem } from '../../kernel/problems.ts';
+import { wordOf } from '../../kernel/words.ts';
+
+export interface DefaultConnection {
+  provider: string;
+  connectionName: string;
+  /** Where the request names it. */
+  field: string;
+}
+
+/** Throws `unknown-word`, `duplicate-connection` for two spellings of one provider. */
+export function defaultConnectionsIn(given: DefaultConnections = {}): DefaultConnection[] {
+  const { platformConnectionType: types, authProvider: providers } = dataPlatformWords;
+  const found = new Map<string, DefaultConnection>();
+  for (const [type, byProvider] of Object.entries(given)) {
+    const field = 'body.defaultConnections';
+    if (wordOf(types, type) === undefined)
+      throw problem('unknown-word', { field, found: type, allowed: types });
+    for (const [written, connectionName] of Object.entries(byProvider)) {
+      const provider = wordOf(providers, written);
+      if (provider === undefined)
+        throw problem('unknown-word', { field: `${field}.${type}`, found: written, allowed: providers });
+      if (found.has(provider)) throw problem('duplicate-connection', { field, name: provider });
+      found.set(provider, { provider, connectionName, field: `${field}.${type}.${written}` });
+    }
+  }
+  return [...found.values()];
+}
+
+/** What is stored is what the interface knows. Throws `duplicate-connection`. */
+export function connectionOverridesIn(
+  given: readonly EnvironmentConnectionOverride[] = [],
+): EnvironmentConnectionOverride[] {
+  const names = new Set<string>();
+  return given.map(({ connectionName, connectionProperties }) => {
+    if (names.has(connectionName))
+      throw problem('duplicate-connection', { field: 'body.connectionOverrides', name: connectionName });
+    names.add(connectionName);
+    const known = Object.entries(connectionProperties).map(([name, property]) => [
+      name,
+      knownProperty(property),
+    ]);
+    return {
+      connectionName,
+      connectionProperties: Object.fromEntries(known) as Record<string, PropertyOverride>,
+    };
+  });
+}
+
+function knownProperty(property: PropertyOverride): PropertyOverride {
+  if ('value' in property) return { value: property.value };
+  const { secretName, secretKey } = property;
+  return secretKey === undefined ? { secretName } : { secretName, secretKey };
+}

@@ -1,0 +1,191 @@
+/** A project is deleted with everything that it owns and everything that runs in it; its events stay. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AccountEventItem, Page } from '@headgate/contract';
+import { type Instance, instanceOf } from '../../testing/agent.ts';
+import { requireProblem } from '../../testing/client.ts';
+import { createPlace, type Place } from '../../testing/examples.ts';
+import { type OwnedTable, ownedTables, rowsOf } from '../../testing/owned-tables.ts';
+import { startTestServer } from '../../testing/server.ts';
+
+const server = await startTestServer();
+
+async function startIn({ account, agent, project }: Place, environmentName = 'dev'): Promise<string> {
+  const body = { pipelineName: 'main', environmentName, agentId: agent.agentId };
+  const answer = await account.admin.post<{ pipelineExecutionId: string }>(
+    `${project.path}/pipeline-executions`,
+    body,
+  );
+  return answer.body.pipelineExecutionId;
+}
+
+async function startedBy(
+  place: Place,
+): Promise<{ instance: Instance; held: { workId: string; epoch: number } }> {
+  await startIn(place);
+  const instance = instanceOf(place.agent);
+  const [work] = (await instance.claim()).work;
+  assert.ok(work);
+  const held = { workId: work.workId, epoch: work.epoch };
+  await instance.report(held, { type: 'started' });
+  const now = new Date().toISOString();
+  const step = {
+    stepId: server.deps.newId(),
+    pipelineRunId: work.workId,
+    name: 'Start',
+    componentType: 'start',
+  };
+  await instance.report(held, { type: 'progress', steps: [{ ...step, status: 'RUNNING', startedAt: now }] });
+  return { instance, held };
+}
+
+/** A row in every table that a project owns. Who adds such a table adds here what fills it. */
+async function furnish(place: Place): Promise<void> {
+  const { account, project } = place;
+  await account.actor('MEMBER', { projectId: project.projectId, environmentName: 'dev', role: 'OPERATOR' });
+  const connection = {
+    platformConnectionType: 'COMPONENT_BASIC',
+    authProvider: 'NONE',
+    authType: 'GENERIC_SECRET',
+  };
+  await account.admin.post(`${project.path}/connections`, { name: 'reader', ...connection });
+  const warehouse = { name: 'wh', platformConnectionType: 'dwh', authProvider: 'duckdb', authType: 'none' };
+  await account.admin.post(`${project.path}/data-platform-connections`, warehouse);
+  const environment = {
+    name: 'furnished',
+    defaultConnections: { DWH: { DUCKDB: 'wh' } },
+    connectionOverrides: [{ connectionName: 'wh', connectionProperties: { schema: { value: 'main' } } }],
+  };
+  assert.equal((await account.admin.post(`${project.path}/environments`, environment)).status, 201);
+  const connectionOverrides = { connectionProperties: { secretName: 's' } };
+  const override = {
+    environmentName: 'dev',
+    connectionName: 'reader',
+    authType: connection.authType,
+    connectionOverrides,
+  };
+  assert.equal(
+    (await account.admin.post(`${project.path}/connections/environment-overrides`, override)).status,
+    201,
+  );
+}
+
+async function countsOf(tables: readonly OwnedTable[], projectId: string): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const table of tables) counts[table.name] = await rowsOf(server.database, table, projectId);
+  return counts;
+}
+
+test('the deletion of a project leaves no row of any table with a project key, and those of another project alone', async () => {
+  const place = await createPlace(await server.account());
+  const other = { ...place, project: (await createPlace(place.account)).project };
+  for (const each of [place, other]) {
+    await furnish(each);
+    await startedBy(each);
+  }
+  const tables = await ownedTables(server.database);
+  assert.ok(tables.length >= 10, 'the tables are found');
+  const { projectId, path } = place.project;
+  const before = await countsOf(tables, projectId);
+  const empty = Object.keys(before).filter((name) => before[name] === 0);
+  assert.deepEqual(empty, [], 'each table that a project owns has a row in this test: see furnish()');
+  const others = await countsOf(tables, other.project.projectId);
+
+  assert.equal((await place.account.admin.delete(path)).status, 204);
+  const left = await countsOf(tables, projectId);
+  assert.deepEqual(
+    Object.keys(left).filter((name) => left[name] !== 0),
+    [],
+  );
+  assert.deepEqual(await countsOf(tables, other.project.projectId), others);
+  requireProblem(await place.account.admin.get(path), 404, 'project-not-found');
+});
+
+test('what runs in a deleted project ends: its holder is told, and the log says so', async () => {
+  const place = await createPlace(await server.account());
+  const { admin } = place.account;
+  const { instance, held } = await startedBy(place);
+  const queued = await startIn(place);
+  await admin.delete(place.project.path);
+
+  assert.deepEqual(await instance.heartbeat(held), [{ ...held, state: 'lost' }]);
+  assert.deepEqual((await instance.claim()).work, [], 'what waited is not given out any more');
+  const late = await instance.report(held, { type: 'completed', outcome: { status: 'SUCCESS' } });
+  assert.ok(!late.accepted && late.code === 'work-not-found');
+  const range = 'from=2020-01-01T00:00:00.000Z&to=2100-01-01T00:00:00.000Z';
+  const { body } = await admin.get<Page<AccountEventItem>>(
+    `/events?${range}&projectId=${place.project.projectId}&size=100`,
+  );
+  const names = body.results.map((event) => event.eventName);
+  assert.equal(names[0], 'project-deleted');
+  assert.ok(
+    names.includes('project-created') && names.includes('variable-created'),
+    'what was before is still there',
+  );
+  const ended = body.results.filter((event) => event.eventName === 'pipeline-execution-ended');
+  assert.deepEqual(new Set(ended.map((event) => event.eventSubjectId)), new Set([held.workId, queued]));
+  for (const { additionalInfo, actorId } of ended) {
+    assert.deepEqual(additionalInfo.after, { status: 'CANCELLED', message: 'Its project was deleted.' });
+    assert.equal(actorId, admin.actorId);
+  }
+});
+
+test('with If-Match a project is deleted only as it was read', async () => {
+  const place = await createPlace(await server.account());
+  const { admin } = place.account;
+  const { etag } = await admin.get(place.project.path);
+  await admin.patch(place.project.path, { description: 'changed since' });
+  const refused = await admin.delete(place.project.path, { headers: { 'if-match': etag } });
+  requireProblem(refused, 412, 'etag-mismatch');
+  const current = (await admin.get(place.project.path)).etag;
+  assert.equal((await admin.delete(place.project.path, { headers: { 'if-match': current } })).status, 204);
+});
+
+test('the name of a deleted project is free, and the new one has nothing of the old', async () => {
+  const account = await server.account();
+  const wanted = { name: 'Sales', warehouse: 'DUCKDB', agentDeploymentType: 'HYBRID' };
+  const make = async () =>
+    (await account.admin.post<{ projectId: string }>('/projects', wanted)).body.projectId;
+  const first = await make();
+  await account.admin.post(`/projects/${first}/variables`, {
+    name: 'city',
+    type: 'TEXT',
+    behaviour: 'SHARED',
+  });
+  await account.admin.delete(`/projects/${first}`);
+  const second = await make();
+  const { body } = await account.admin.get<Page<unknown>>(`/projects/${second}/variables`);
+  assert.deepEqual(body.results, []);
+});
+
+test('the deletion of an environment cancels what runs in it, takes what it has, and leaves the other environment alone', async () => {
+  const place = await createPlace(await server.account());
+  const { admin } = place.account;
+  const { path } = place.project;
+  await furnish(place);
+  const { instance, held } = await startedBy(place);
+  const queued = await startIn(place);
+  assert.equal((await admin.delete(`${path}/environments/dev`)).status, 204);
+
+  assert.deepEqual(await instance.heartbeat(held), [{ ...held, state: 'held', command: 'force-cancel' }]);
+  await instance.report(held, { type: 'completed', outcome: { status: 'CANCELLED' } });
+  server.clock.advance(1);
+  await server.sweep();
+  for (const id of [held.workId, queued]) {
+    const { body } = await admin.get<{ status: string }>(`${path}/pipeline-executions/${id}/status`);
+    assert.equal(body.status, 'CANCELLED', 'executions stay to be read');
+  }
+  requireProblem(await admin.get(`${path}/environments/dev`), 404, 'environment-not-found');
+  assert.equal((await admin.get(`${path}/environments/prod`)).status, 200);
+  for (const table of ['variable_override', 'connection_override', 'artifact_version']) {
+    const rows = await server.database.query(`select from ${table} where project_id = $1`, [
+      place.project.projectId,
+    ]);
+    assert.equal(rows.length, 0, table);
+  }
+  const grants = await server.database.query(
+    'select from role_grant where project_id = $1 and environment_name is not null',
+    [place.project.projectId],
+  );
+  assert.equal(grants.length, 0);
+});

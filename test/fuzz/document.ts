@@ -1,0 +1,91 @@
+/** The operations of the OpenAPI document, as a client that knows nothing else reads them. */
+import { readFileSync } from 'node:fs';
+
+export interface Schema {
+  type?: string;
+  enum?: string[];
+  format?: string;
+  pattern?: string;
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  maximum?: number;
+  minItems?: number;
+  maxItems?: number;
+  maxProperties?: number;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  additionalProperties?: boolean | Schema;
+  items?: Schema;
+  anyOf?: Schema[];
+}
+
+export interface Parameter {
+  name: string;
+  in: 'path' | 'query' | 'header';
+  required: boolean;
+  description?: string;
+  schema: Schema;
+}
+
+export interface Response {
+  description: string;
+  headers?: Record<string, object>;
+  content?: Record<string, { schema: Schema | { $ref: string } }>;
+}
+
+interface OperationObject {
+  operationId: string;
+  parameters?: Parameter[];
+  requestBody?: { content: Record<string, { schema: Schema }> };
+  responses: Record<string, Response>;
+}
+
+interface Document {
+  paths: Record<string, Record<string, OperationObject>>;
+  components: { schemas: { ProblemDetail: Schema } };
+}
+
+export interface Described {
+  id: string;
+  method: string;
+  /** Below /dpc, parameters in braces. */
+  path: string;
+  parameters: readonly Parameter[];
+  mediaType: string | undefined;
+  body: Schema | undefined;
+  responses: Record<string, Response>;
+}
+
+const document = JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8')) as Document;
+
+export const problemSchema: Schema = document.components.schemas.ProblemDetail;
+
+export const operations: readonly Described[] = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, { operationId, parameters = [], requestBody, responses }]) => {
+    const [content] = Object.entries(requestBody?.content ?? {});
+    return {
+      id: operationId,
+      method: method.toUpperCase(),
+      path,
+      parameters,
+      mediaType: content?.[0],
+      body: content?.[1].schema,
+      responses,
+    };
+  }),
+);
+
+const forms = operations.map((operation) => ({
+  operation,
+  form: new RegExp(`^/dpc${operation.path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+  parameters: operation.path.split('{').length,
+}));
+
+/** The operation that a request is for, if it is for one, HEAD for the GET of its path; a literal path comes before one with a parameter in its place. */
+export function operationAt(method: string, url: string): Described | undefined {
+  const path = url.split('?', 1)[0] ?? '';
+  const asked = method === 'HEAD' ? 'GET' : method;
+  const found = forms.filter(({ operation, form }) => operation.method === asked && form.test(path));
+  return found.toSorted((one, other) => one.parameters - other.parameters)[0]?.operation;
+}

@@ -1,0 +1,113 @@
+/** What the document promises of an answer; each breach is a sentence. */
+
+import { memberTwice } from '../../packages/server/src/kernel/json-body.ts';
+import { answerShape, requestShape } from '../../packages/server/src/testing/shape.ts';
+import { type Described, operationAt, problemSchema, type Response } from './document.ts';
+import type { Draft } from './draft.ts';
+import type { Received, Wire } from './sending.ts';
+
+export interface Judged {
+  draft: Draft;
+  wire: Wire;
+  answer: Received;
+  /** The tables that the request changed. */
+  changed: readonly string[];
+  secrets: ReadonlyMap<string, string>;
+}
+
+/** Pieces of the machine that an answer must not show. */
+const insides =
+  /\n\s+at |node:internal|node_modules|\.ts:\d|violates .{0,30}constraint|syntax error at|SQLSTATE|ECONNREFUSED/;
+/** At a path or with a method that the document does not have; a path with a piece left empty still asks who is there. */
+const elsewhere = [400, 401, 404, 405, 431];
+
+export function faultsOf(judged: Judged): string[] {
+  const { wire, answer, secrets } = judged;
+  const operation = operationAt(wire.method, wire.url);
+  const faults: string[] = [];
+  if (answer.status >= 500) faults.push(`it is ${answer.status}`);
+  const documented = operation?.responses[String(answer.status)];
+  if (operation !== undefined && documented === undefined)
+    faults.push(`${operation.id} does not document ${answer.status}`);
+  if (operation === undefined && answer.status >= 400 && !elsewhere.includes(answer.status))
+    faults.push(`${answer.status} where nothing is documented`);
+  if (answer.headers['x-request-id'] === undefined) faults.push('it has no x-request-id');
+  if (answer.status >= 400) faults.push(...faultsOfRefusal(judged, documented));
+  else if (operation !== undefined && documented !== undefined)
+    faults.push(...faultsOfSuccess(judged, documented));
+  faults.push(...faultsOfVerdict(judged, operation));
+  const shown = answer.text + JSON.stringify(answer.headers);
+  for (const [name, secret] of secrets) if (shown.includes(secret)) faults.push(`it shows ${name}`);
+  return faults;
+}
+
+function faultsOfSuccess({ wire, answer: { text, headers } }: Judged, documented: Response): string[] {
+  const faults = Object.keys(documented.headers ?? {})
+    .filter((name) => headers[name.toLowerCase()] === undefined)
+    .map((name) => `the documented header ${name} is missing`);
+  const [content] = Object.entries(documented.content ?? {});
+  if (content === undefined) return text === '' ? faults : [...faults, 'it has a body, and documents none'];
+  const [mediaType, { schema }] = content;
+  if (headers['content-type']?.split(';')[0] !== mediaType)
+    faults.push(`its type is ${headers['content-type']}`);
+  return wire.method === 'HEAD' ? faults : [...faults, ...misshapen(text, schema)];
+}
+
+function misshapen(text: string, schema: object): string[] {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    return ['its body is no JSON'];
+  }
+  const check = answerShape(schema);
+  return check(body) ? [] : [`its body breaks the schema: ${JSON.stringify(check.errors?.slice(0, 3))}`];
+}
+
+function faultsOfRefusal({ wire, answer, changed }: Judged, documented: Response | undefined): string[] {
+  const { status, headers, text } = answer;
+  const faults = changed.length === 0 ? [] : [`it is refused, and changed ${changed.join(', ')}`];
+  if (headers['content-type']?.split(';')[0] !== 'application/problem+json')
+    faults.push(`its type is ${headers['content-type']}`);
+  if (status === 401 && !headers['www-authenticate']?.startsWith('Bearer '))
+    faults.push('it lacks WWW-Authenticate');
+  if (status === 405 && headers.allow === undefined) faults.push('it lacks Allow');
+  if (wire.method === 'HEAD') return faults;
+  faults.push(...misshapen(text, problemSchema));
+  if (faults.length > 0) return faults;
+  const problem = JSON.parse(text) as Record<
+    'type' | 'title' | 'detail' | 'instance' | 'code' | 'traceId',
+    string
+  > & { status: number; violations?: string[] };
+  if (problem.status !== status) faults.push(`its member status is ${problem.status}`);
+  // Of a request whose head is too large nothing is known.
+  if (status !== 431 && problem.instance !== wire.url.split('?', 1)[0]?.slice(0, 8_192))
+    faults.push(`its instance is ${problem.instance}`);
+  if (problem.traceId !== headers['x-request-id']) faults.push('its traceId is not its x-request-id');
+  if (problem.title === '' || problem.detail === '') faults.push('it says nothing');
+  if (problem.code === 'invalid-request' && (problem.violations ?? []).length === 0)
+    faults.push('it names no violation');
+  if (documented !== undefined && !documented.description.includes(`\`${problem.code}\``))
+    faults.push(`the code ${problem.code} is not documented`);
+  if (insides.test(problem.detail)) faults.push('it shows the inside of the service');
+  return faults;
+}
+
+/** What fits the document is not refused by its schema, and what breaks it is not taken. */
+function faultsOfVerdict({ draft, wire, answer }: Judged, operation: Described | undefined): string[] {
+  if (draft.mutations.length === 0 && answer.text.includes('"code":"invalid-request"'))
+    return ['a request that fits the document is refused by its schema'];
+  const { body } = operation ?? {};
+  if (body === undefined || operation?.mediaType !== 'application/json' || answer.status >= 400) return [];
+  if (memberTwice(wire.body ?? '') !== undefined) return ['a body with a member twice is taken'];
+  try {
+    // RFC 8259 §8.1: a reader may pass over a byte order mark.
+    const given: unknown = JSON.parse((wire.body ?? '').replace(/^\ufeff/, ''));
+    const check = requestShape(body);
+    return check(given)
+      ? []
+      : [`a body that breaks the schema is taken: ${JSON.stringify(check.errors?.slice(0, 3))}`];
+  } catch {
+    return ['a body that is no JSON is taken'];
+  }
+}

@@ -1,0 +1,142 @@
+/** Values that fit a schema of the document; by the member's name often one that the world knows. */
+import fc from 'fast-check';
+import type { Parameter, Schema } from './document.ts';
+
+/**
+ * What the world of a run has, by the name of the member or parameter. `{{…}}` stands for an id of the world and is put in when the
+ * request is sent; the same with `foreign.` before it is another account's.
+ */
+const known: Record<string, readonly string[]> = {
+  projectId: ['{{project}}'],
+  environmentName: ['dev', 'prod'],
+  environmentname: ['dev', 'prod'],
+  variableName: ['city', 'count', 'table'],
+  name: ['city', 'count', 'dev', 'reader'],
+  connectionName: ['reader'],
+  connectionNames: ['reader', 'reader,none'],
+  credentialId: ['{{credential}}'],
+  agentId: ['{{agent}}'],
+  defaultAgentId: ['{{agent}}'],
+  actorId: ['{{actor}}'],
+  subjectId: ['{{project}}', 'dev'],
+  pipelineName: ['main'],
+  versionName: ['v1'],
+  versionname: ['v1'],
+  pipelineExecutionId: ['{{execution}}'],
+  paginationToken: ['{{more}}'],
+  'if-match': ['*', '"1"', '{{etag}}'],
+  role: ['Member', 'SUPER_ADMIN', 'OWNER', 'viewer', 'OPERATOR'],
+  authProvider: ['NONE', 'duckdb', 'netsuite', 'aws'],
+  platformConnectionType: ['DWH'],
+  authType: ['none', 'PASSWORD'],
+  'Idempotency-Key': ['one', 'two', 'three'],
+};
+
+/** Paths lead to what there is far more often than not; elsewhere both are of interest. */
+export function parameterValue({ name, schema, in: place, description }: Parameter): fc.Arbitrary<string> {
+  // Words that are read in any case are listed in words only.
+  const listed = description?.match(/^(.*); in any case$/)?.[1]?.split(', ');
+  if (listed !== undefined) return fc.constantFrom(...listed, ...listed.map((word) => word.toUpperCase()));
+  const fitting = (text: string) => place !== 'header' || /^(?! )[\x20-\x7e]+(?<! )$/.test(text);
+  const random = textOf(schema).filter(fitting);
+  const words = (known[name] ?? []).filter((word) => schema.enum === undefined || schema.enum.includes(word));
+  if (words.length === 0) return random;
+  // Opaque: only what an answer gave fits.
+  if (name === 'paginationToken') return fc.constantFrom(...words);
+  return fc.oneof(
+    { weight: place === 'path' ? 15 : 3, arbitrary: fc.constantFrom(...words) },
+    { weight: 1, arbitrary: random },
+  );
+}
+
+/** What an address or a header says of a value. */
+function textOf(schema: Schema): fc.Arbitrary<string> {
+  if (schema.type === 'array') return valueFor(schema.items ?? {}, '').map(String);
+  return valueFor(schema, '').map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
+}
+
+export function valueFor(schema: Schema, name: string): fc.Arbitrary<unknown> {
+  if (schema.anyOf !== undefined) return fc.oneof(...schema.anyOf.map((each) => valueFor(each, name)));
+  if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
+  switch (schema.type) {
+    case 'string':
+      return stringOf(schema, name);
+    case 'integer':
+      return integerOf(schema);
+    case 'number':
+      return fc.double({ noNaN: true, noDefaultInfinity: true });
+    case 'boolean':
+      return fc.boolean();
+    case 'null':
+      return fc.constant(null);
+    case 'array':
+      return arrayOf(schema, name);
+    case 'object':
+      return objectOf(schema);
+    default:
+      return fc.jsonValue({ maxDepth: 3 }).filter(isPlainText);
+  }
+}
+
+function integerOf({ minimum, maximum }: Schema): fc.Arbitrary<number> {
+  return fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.integer({ min: minimum ?? 0, max: Math.min(maximum ?? 50, (minimum ?? 0) + 50) }),
+    },
+    { weight: 1, arbitrary: fc.integer({ min: minimum ?? 0, max: maximum ?? 2 ** 31 - 1 }) },
+  );
+}
+
+function arrayOf({ items = {}, minItems = 0, maxItems = 5 }: Schema, name: string) {
+  return fc.array(valueFor(items, name), {
+    minLength: minItems,
+    maxLength: Math.max(minItems, Math.min(maxItems, 5)),
+  });
+}
+
+function objectOf({ properties = {}, required = [], additionalProperties, maxProperties = 5 }: Schema) {
+  const members = Object.entries(properties).map(([name, schema]) => [name, valueFor(schema, name)] as const);
+  const declared = fc.record(Object.fromEntries(members), { requiredKeys: required });
+  if (typeof additionalProperties !== 'object') return declared;
+  const keys = fc.string({ minLength: 1, maxLength: 20 }).filter(isPlainText);
+  const more = fc.dictionary(keys, valueFor(additionalProperties, ''), {
+    maxKeys: Math.min(maxProperties, 5),
+  });
+  return fc.tuple(declared, more).map(([one, other]) => ({ ...other, ...one }));
+}
+
+function stringOf(schema: Schema, name: string): fc.Arbitrary<string> {
+  const words = known[name] ?? [];
+  const random = randomString(schema);
+  if (words.length === 0) return random;
+  return fc.oneof({ weight: 2, arbitrary: fc.constantFrom(...words) }, { weight: 1, arbitrary: random });
+}
+
+function randomString({ format, pattern, minLength = 0, maxLength = 100 }: Schema): fc.Arbitrary<string> {
+  if (format === 'uuid') return fc.uuid();
+  if (format === 'date-time') {
+    const [min, max] = [new Date('0001-01-01T00:00:00.000Z'), new Date('9999-12-31T23:59:59.999Z')];
+    return fc.date({ min, max, noInvalidDate: true }).map((date) => date.toISOString());
+  }
+  const fits = (text: string) =>
+    isPlainText(text) && [...text].length >= minLength && [...text].length <= maxLength;
+  if (pattern !== undefined) {
+    const rule = new RegExp(pattern, 'u');
+    // What looks around is left to the filter.
+    const form = new RegExp(pattern.replaceAll(/\(\?<?[!=][^)]*\)/g, ''));
+    return fc
+      .stringMatching(form, { maxLength: Math.min(maxLength, 300) })
+      .filter((text) => rule.test(text) && fits(text));
+  }
+  const short = fc.string({ unit: 'grapheme', minLength, maxLength: Math.min(maxLength, 20) });
+  const longest = Math.min(maxLength, 2_000);
+  const long = fc.constantFrom('x', 'é', '€', '𝔘').map((unit) => unit.repeat(longest));
+  return fc.oneof({ weight: 9, arbitrary: short.filter(fits) }, { weight: 1, arbitrary: long.filter(fits) });
+}
+
+/** decisions.md §2: what the document says of strings in words only. */
+function isPlainText(value: unknown): boolean {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return !text.includes('\0') && !text.includes('\\u0000') && !text.includes('\\ud') && text.isWellFormed();
+}

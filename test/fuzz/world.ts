@@ -1,0 +1,100 @@
+/** Two accounts with a project each in which every operation finds something, and all the callers that requests are sent as. */
+import { type Account, createAccount } from '../../packages/server/src/testing/account.ts';
+import { createPlace, type Place } from '../../packages/server/src/testing/examples.ts';
+import type { TestServer } from '../../packages/server/src/testing/open-server.ts';
+import type { Caller, Draft } from './draft.ts';
+import type { Wire } from './sending.ts';
+
+export interface World {
+  wireOf(draft: Draft): Wire;
+  /** What no answer and no line of the log may hold, by what it is. */
+  secrets: ReadonlyMap<string, string>;
+}
+
+export async function createWorld(server: TestServer): Promise<World> {
+  const [own, foreign] = [await furnished(server), await furnished(server)];
+  const { account, project, agent } = own.place;
+  const { projectId } = project;
+  const actors = {
+    admin: account.admin,
+    contributor: await account.actor('MEMBER', { projectId, role: 'CONTRIBUTOR' }),
+    viewer: await account.actor('BILLING_ADMIN', { projectId, role: 'VIEWER' }),
+    operatorInDev: await account.actor('ADMIN', { projectId, environmentName: 'dev', role: 'OPERATOR' }),
+    withoutRole: await account.actor('DIRECTORY'),
+    foreignAdmin: foreign.place.account.admin,
+  };
+  const agentOwner = { accountId: account.accountId, actorId: agent.agentId, clientId: agent.clientId };
+  const tokens: Partial<Record<Caller, string>> = {
+    forged: 'eyJhbGciOiJub25lIn0.e30.',
+    agent: await server.deps.tokens.issue(agentOwner, 'agent'),
+  };
+  const secrets = new Map([['the secret of the agent', agent.secret.reveal()]]);
+  for (const [name, actor] of Object.entries(actors)) {
+    const token = await actor.token();
+    tokens[name as Caller] = token;
+    secrets.set(`the secret of ${name}`, actor.secret.reveal());
+    secrets.set(`the signature of the token of ${name}`, token.slice(token.lastIndexOf('.') + 1));
+  }
+  const fill = (text: string) =>
+    text.replaceAll(/\{\{(foreign\.)?(\w+)\}\}/g, (_, away: string | undefined, name: string) => {
+      const { ids } = away === undefined ? own : foreign;
+      return ids[name] ?? name;
+    });
+  return {
+    secrets,
+    wireOf({ caller, method, path, query, headers, body }) {
+      const asked = query.map(([name, value]) => `${name}=${value}`).join('&');
+      const token = tokens[caller];
+      const filled = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), fill(value)]);
+      return {
+        method,
+        url: fill(asked === '' ? path : `${path}?${asked}`),
+        headers: {
+          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+          ...Object.fromEntries(filled),
+        },
+        body: body === undefined ? undefined : fill(body),
+      };
+    },
+  };
+}
+
+interface Furnished {
+  place: Place;
+  /** By the placeholder's name. */
+  ids: Record<string, string>;
+}
+
+async function furnished(server: TestServer): Promise<Furnished> {
+  const account: Account = await createAccount(server);
+  const place = await createPlace(account);
+  const { admin } = account;
+  const { path, projectId } = place.project;
+  const connection = {
+    platformConnectionType: 'COMPONENT_BASIC',
+    authProvider: 'NONE',
+    authType: 'GENERIC_SECRET',
+  };
+  await admin.post(`${path}/connections`, { name: 'reader', ...connection });
+  await admin.post(`${path}/variables`, { name: 'count', type: 'NUMBER', behaviour: 'SHARED', value: 1 });
+  await admin.post(`${path}/variables`, { name: 'table', type: 'GRID', behaviour: 'COPIED' });
+  const { credentialId } = (
+    await admin.post<{ credentialId: string }>('/credentials', { name: 'spare', role: 'Member' })
+  ).body;
+  const start = { pipelineName: 'main', environmentName: 'dev', agentId: place.agent.agentId };
+  const executions = `${path}/pipeline-executions`;
+  await admin.post(executions, start);
+  const { pipelineExecutionId } = (await admin.post<{ pipelineExecutionId: string }>(executions, start)).body;
+  const { more = '' } = (await admin.get<{ more?: string }>('/pipeline-executions?limit=1')).body;
+  const ids = {
+    account: account.accountId,
+    actor: admin.actorId,
+    project: projectId,
+    agent: place.agent.agentId,
+    credential: credentialId,
+    execution: pipelineExecutionId,
+    more,
+    etag: (await admin.get(`${path}/variables/city`)).etag,
+  };
+  return { place, ids };
+}
