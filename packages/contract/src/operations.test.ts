@@ -108,8 +108,8 @@ test('a name of a problem is kebab-case, and its status has a phrase', () => {
 });
 
 test('every problem can be answered by something', () => {
-  // Answered outside of operations: by the router, and by an operator's command.
-  const elsewhere = ['path-not-found', 'method-not-allowed', 'account-name-taken'];
+  // Answered outside of operations: by the connection, by the router, and by an operator's command.
+  const elsewhere = ['unreadable-request', 'path-not-found', 'method-not-allowed', 'account-name-taken'];
   const answered = new Set<string>([
     ...elsewhere,
     ...operations.flatMap((operation) => problemsOf(operation)),

@@ -5,7 +5,7 @@ import type { Dependencies } from './deps.ts';
 
 export function answerUnreadable(
   deps: Pick<Dependencies, 'config' | 'newId' | 'log'>,
-  failure: Error & { code?: string },
+  failure: Error & { code?: string; rawPacket?: unknown },
   socket: Socket,
 ): void {
   if (failure.code === 'ECONNRESET' || socket.destroyed) return;
@@ -22,8 +22,10 @@ export function answerUnreadable(
     `x-request-id: ${requestId}`,
     'connection: close',
   ];
+  const { rawPacket } = failure;
+  const ofHead = Buffer.isBuffer(rawPacket) && rawPacket.toString('latin1', 0, 5) === 'HEAD ';
   // What else this connection brings has no beginning.
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  socket.end(`${head.join('\r\n')}\r\n\r\n${ofHead ? '' : body}`);
 }
 
 function inWords(code: string | undefined): Problem {
