@@ -17,29 +17,35 @@ export interface FuzzOrder {
   seed: number;
   /** Of a counterexample, as a failure prints it: only that one is sent. */
   path?: string;
+  /** After so long it ends with what it has found. */
+  milliseconds?: number;
+  /** Told from time to time how many were sent. */
+  progress?: (sent: number) => void;
 }
 
 export interface FuzzResult {
   /** The requests sent, by the status of their answers. */
   statuses: Record<number, number>;
-  operations: Set<string>;
+  asked: Set<string>;
   /** The first finding, made as small as it was possible; undefined when there is none. */
   finding: string | undefined;
 }
 
 /** A world lasts for so many requests: lists stay short, and what was deleted is there again. */
 const requestsOfAWorld = 500;
+const requestsBetweenProgress = 10_000;
 
-export async function fuzz({ requests, seed, path }: FuzzOrder): Promise<FuzzResult> {
+export async function fuzz({ requests, seed, path, milliseconds, progress }: FuzzOrder): Promise<FuzzResult> {
   const database = await createTestDatabase();
   const server = await openTestServer(database);
   const port = Number(new URL(await server.listen()).port);
   const changes = await watchChanges(database);
   const { send, close } = sender(port);
   const statuses: Record<number, number> = {};
-  const reached = new Set<string>();
+  const asked = new Set<string>();
   let world: World | undefined;
   let left = 0;
+  let sent = 0;
   let linesRead = 0;
 
   async function judge(one: Draft): Promise<void> {
@@ -52,7 +58,9 @@ export async function fuzz({ requests, seed, path }: FuzzOrder): Promise<FuzzRes
     const answer = await send(wire);
     const changed = await changes.take();
     statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
-    reached.add(one.operationId);
+    asked.add(one.operationId);
+    sent += 1;
+    if (sent % requestsBetweenProgress === 0) progress?.(sent);
     const faults = faultsOf({ draft: one, wire, answer, changed, secrets: world.secrets });
     for (; linesRead < server.logLines.length; linesRead++)
       faults.push(...leaksIn(server.logLines[linesRead] ?? '', world.secrets));
@@ -69,9 +77,10 @@ export async function fuzz({ requests, seed, path }: FuzzOrder): Promise<FuzzRes
       numRuns: requests,
       seed,
       ...(path === undefined ? {} : { path }),
+      ...(milliseconds === undefined ? {} : { interruptAfterTimeLimit: milliseconds }),
     });
     const finding = details.failed ? await wordsOf(details) : undefined;
-    return { statuses, operations: reached, finding };
+    return { statuses, asked, finding };
   } finally {
     close();
     await server.close();

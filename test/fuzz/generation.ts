@@ -6,7 +6,7 @@ import { mutate, mutation } from './mutation.ts';
 import { parameterValue, valueFor } from './valid.ts';
 
 /** Those whose success takes the world away are tried less often. */
-const rare = ['deleteProject', 'deleteEnvironment', 'deleteCredential'];
+export const rare: readonly string[] = ['deleteProject', 'deleteEnvironment', 'deleteCredential'];
 
 const caller: fc.Arbitrary<Caller> = fc.oneof(
   { weight: 20, arbitrary: fc.constant('admin' as const) },

@@ -20,13 +20,13 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 
 console.log(`${requests} requests, seed ${seed}`);
 const began = performance.now();
+const secondsGone = () => Math.round((performance.now() - began) / 1_000);
 const result = await onOwnPostgres(stopping.signal, (url) => {
   process.env.HEADGATE_TEST_DATABASE_URL = url;
-  return fuzz({ requests, seed, ...(values.path === undefined ? {} : { path: values.path }) });
+  const progress = (sent: number) => console.log(`${sent} sent, ${secondsGone()} s`);
+  return fuzz({ requests, seed, progress, ...(values.path === undefined ? {} : { path: values.path }) });
 });
 const answered = Object.entries(result.statuses).map(([status, count]) => `${status}: ${count}`);
-console.log(
-  `${answered.join(', ')}; ${result.operations.size} operations; ${Math.round((performance.now() - began) / 1_000)} s`,
-);
+console.log(`${answered.join(', ')}; ${result.asked.size} operations; ${secondsGone()} s`);
 console.log(result.finding ?? 'No finding.');
 process.exitCode = result.finding === undefined ? 0 : 1;

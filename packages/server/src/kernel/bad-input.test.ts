@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:http';
+import { connect } from 'node:net';
 import { test } from 'node:test';
 import { type Operation, operations, type ProblemDetail } from '@headgate/contract';
 import { watchChanges } from '../testing/changes.ts';
@@ -11,6 +12,7 @@ import { startTestServer } from '../testing/server.ts';
 
 const server = await startTestServer();
 const changes = await watchChanges(server.database);
+const { hostname, port } = new URL(await server.listen());
 const shown = operations.filter((operation) => operation.surface === 'dpc');
 const place = await createPlace(await server.account());
 
@@ -146,11 +148,10 @@ test('what is nowhere is 404 and what is no method of it 405, whatever is sent t
 });
 
 test('a body of 50 MB is refused without being taken in, and the server goes on', async () => {
-  const url = new URL(await server.listen());
   const token = await place.account.admin.token();
   const sent = request({
-    host: url.hostname,
-    port: url.port,
+    host: hostname,
+    port,
     method: 'POST',
     path: `/dpc/v1${place.project.path}/variables`,
     headers: {
@@ -170,6 +171,33 @@ test('a body of 50 MB is refused without being taken in, and the server goes on'
   assert.equal((JSON.parse(text) as ProblemDetail).code, 'body-too-large');
   sent.destroy();
   assert.equal((await place.account.admin.get('/projects')).status, 200);
+});
+
+test('what is no request, and a request whose head is too large, are answered as problems too', async () => {
+  const answerTo = async (sent: string) => {
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => undefined);
+    let text = '';
+    socket.setEncoding('utf8').on('data', (chunk) => {
+      text += chunk;
+    });
+    socket.write(sent);
+    await once(socket, 'close');
+    const [head = '', body = ''] = text.split('\r\n\r\n');
+    return { head, body };
+  };
+  const large = `GET /dpc/v1/projects HTTP/1.1\r\nhost: x\r\nx-long: ${'x'.repeat(20_000)}\r\n\r\n`;
+  for (const [sent, status, code] of [
+    ['no request at all\r\n\r\n', 400, 'unreadable-request'],
+    [large, 431, 'headers-too-large'],
+  ] as const) {
+    const { head, body } = await answerTo(sent);
+    const problem = JSON.parse(body) as ProblemDetail;
+    assert.match(head, new RegExp(`^HTTP/1.1 ${status} .*application/problem\\+json`, 's'));
+    assert.deepEqual([problem.status, problem.code], [status, code]);
+    assert.ok(head.includes(`x-request-id: ${problem.traceId}`));
+  }
+  assert.equal((await answerTo(large.replace('GET', 'HEAD'))).body, '');
 });
 
 /** What an example names, by what the other account calls it. */

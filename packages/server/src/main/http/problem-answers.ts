@@ -56,7 +56,7 @@ export function bodyTooLarge(limitBytes: number): Problem {
 }
 
 /** What is written for a connection whose bytes are no request that can be read; it is closed with it. */
-export function unreadableRequest(deps: Dependencies, failure: { code?: string }): string {
+export function unreadableRequest(deps: Dependencies, failure: { code?: string; rawPacket?: unknown }): string {
   const code =
     failure.code === 'HPE_HEADER_OVERFLOW'
       ? 'headers-too-large'
@@ -76,5 +76,7 @@ export function unreadableRequest(deps: Dependencies, failure: { code?: string }
     `x-request-id: ${traceId}`,
     'connection: close',
   ];
-  return `${head.join('\r\n')}\r\n\r\n${text}`;
+  const { rawPacket } = failure;
+  const ofHead = Buffer.isBuffer(rawPacket) && rawPacket.toString('latin1', 0, 5) === 'HEAD ';
+  return `${head.join('\r\n')}\r\n\r\n${ofHead ? '' : text}`;
 }
