@@ -188,7 +188,7 @@ test('what is no request, and a request whose head is too large, are answered as
   };
   const large = `GET /dpc/v1/projects HTTP/1.1\r\nhost: x\r\nx-long: ${'x'.repeat(20_000)}\r\n\r\n`;
   for (const [sent, status, code] of [
-    ['no request at all\r\n\r\n', 400, 'unreadable-request'],
+    ['no request at all\r\n\r\n', 400, 'malformed-request'],
     [large, 431, 'headers-too-large'],
   ] as const) {
     const { head, body } = await answerTo(sent);
