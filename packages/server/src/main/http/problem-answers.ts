@@ -56,7 +56,10 @@ export function bodyTooLarge(limitBytes: number): Problem {
 }
 
 /** What is written for a connection whose bytes are no request that can be read; it is closed with it. */
-export function unreadableRequest(deps: Dependencies, failure: { code?: string; rawPacket?: unknown }): string {
+export function unreadableRequest(
+  deps: Dependencies,
+  failure: { code?: string; rawPacket?: unknown },
+): string {
   const code =
     failure.code === 'HPE_HEADER_OVERFLOW'
       ? 'headers-too-large'
