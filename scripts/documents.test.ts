@@ -42,7 +42,7 @@ test('every link from one document to another leads somewhere', () => {
 test('every npm command that a document names exists', () => {
   const known: readonly string[] = Object.keys(manifest.scripts);
   const unknown = documents.flatMap((document) =>
-    [...read(document).matchAll(/\bnpm run ([a-z-]+)/g)]
+    [...read(document).matchAll(/\bnpm run (?:--\w+ )*([a-z-]+)/g)]
       .map(([, name = '']) => name)
       .filter((name) => !known.includes(name))
       .map((name) => `${document}: npm run ${name}`),

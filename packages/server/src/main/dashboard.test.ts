@@ -39,6 +39,9 @@ async function shownMetrics(): Promise<Map<string, Set<string>>> {
     for (const [, label = ''] of labels.matchAll(/(\w+)="/g)) known.add(label);
     metrics.set(name, known);
   }
+  // A counter with labels has no line before it first counts, but its type is told.
+  for (const [, name = ''] of text.matchAll(/^# TYPE (\w+) /gm))
+    metrics.set(name, metrics.get(name) ?? new Set());
   return metrics;
 }
 

@@ -40,6 +40,9 @@ const selectFunctions = `
   where p.pronamespace = current_schema()::regnamespace and p.prokind = 'f'
     and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')`;
 
+const selectWordTypes = `
+  select t.oid::regtype::text as name from pg_type t where t.typnamespace = current_schema()::regnamespace and t.typtype = 'e'`;
+
 /** Begins the transaction, and leaves an empty database of the version that is wanted. */
 export async function beginRefill(client: pg.Client, migrations: readonly AppliedMigration[]): Promise<void> {
   await client.query('begin');
@@ -50,6 +53,8 @@ export async function beginRefill(client: pg.Client, migrations: readonly Applie
     await client.query(`drop table if exists ${pg.escapeIdentifier(name)} cascade`);
   const functions = await client.query<{ name: string }>(selectFunctions);
   for (const { name } of functions.rows) await client.query(`drop function if exists ${name} cascade`);
+  const words = await client.query<{ name: string }>(selectWordTypes);
+  for (const { name } of words.rows) await client.query(`drop type ${name}`);
   await applyMigrations(client, migrations);
   const made = (await copiedTables(client)).map((table) => pg.escapeIdentifier(table.name));
   // Rows that a migration makes are among those of the backup.
