@@ -99,13 +99,20 @@ function applyTo(value: unknown, { kind, at, odd }: Edit<JsonEdit>): unknown {
     if (Array.isArray(holder)) holder.splice(Number(key), 1);
     else delete holder[key];
   } else if (kind === 'one more') addTo(holder[key], oddText[odd % oddText.length] ?? '', odd);
-  else if (kind === 'many more') holder[key] = Array.from({ length: 501 }, () => holder[key]);
-  else holder[key] = replacement(kind, odd);
+  else if (kind === 'many more') holder[key] = manyOf(holder[key]);
+  // A copy: what is changed in this request is not changed in the next.
+  else holder[key] = structuredClone(replacement(kind, odd));
   return root.holder[''];
 }
 
+/** More than any list may have, unless that would be far too much to send. */
+function manyOf(held: unknown): unknown {
+  if ((JSON.stringify(held)?.length ?? 0) > 2_000) return held;
+  return Array.from({ length: 501 }, () => structuredClone(held));
+}
+
 function addTo(held: unknown, name: string, value: unknown): void {
-  if (Array.isArray(held)) held.push(held[0] ?? value);
+  if (Array.isArray(held)) held.push(structuredClone(held[0] ?? value));
   else if (typeof held === 'object' && held !== null) {
     Object.defineProperty(held, name, { value, enumerable: true, configurable: true, writable: true });
   }
