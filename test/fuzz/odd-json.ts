@@ -60,7 +60,7 @@ const numbers: readonly number[] = [
 ];
 const lengths = [256, 257, 1_001, 1_025, 2_001, 8_193, 65_537, 200_000];
 const ids = ['project', 'agent', 'credential', 'execution', 'actor', 'account'];
-const depths = [10, 63, 64, 65, 100, 3_000];
+const depths = [10, 63, 64, 65, 100, 800];
 
 export function jsonText(
   value: unknown,
@@ -100,8 +100,7 @@ function applyTo(value: unknown, { kind, at, odd }: Edit<JsonEdit>): unknown {
     else delete holder[key];
   } else if (kind === 'one more') addTo(holder[key], oddText[odd % oddText.length] ?? '', odd);
   else if (kind === 'many more') holder[key] = manyOf(holder[key]);
-  // A copy: what is changed in this request is not changed in the next.
-  else holder[key] = structuredClone(replacement(kind, odd));
+  else holder[key] = replacement(kind, odd);
   return root.holder[''];
 }
 
@@ -121,7 +120,8 @@ function addTo(held: unknown, name: string, value: unknown): void {
 function replacement(kind: Exclude<JsonEdit, 'leave out' | 'one more' | 'many more'>, odd: number): unknown {
   switch (kind) {
     case 'other type':
-      return otherTypes[odd % otherTypes.length];
+      // A copy: what is changed in this request is not changed in the next.
+      return structuredClone(otherTypes[odd % otherTypes.length]);
     case 'odd text':
       return oddText[odd % oddText.length];
     case 'too long':
