@@ -76,9 +76,10 @@ export const operations: readonly Described[] = Object.entries(document.paths).f
   }),
 );
 
+// A piece that is left empty still leads there, and is refused by its schema.
 const forms = operations.map((operation) => ({
   operation,
-  form: new RegExp(`^/dpc${operation.path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+  form: new RegExp(`^/dpc${operation.path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]*')}$`),
   parameters: operation.path.split('{').length,
 }));
 

@@ -60,7 +60,7 @@ const numbers: readonly number[] = [
 ];
 const lengths = [256, 257, 1_001, 1_025, 2_001, 8_193, 65_537, 200_000];
 const ids = ['project', 'agent', 'credential', 'execution', 'actor', 'account'];
-const depths = [10, 63, 64, 65, 100, 3_000];
+const depths = [10, 63, 64, 65, 100, 800];
 
 export function jsonText(
   value: unknown,
@@ -99,13 +99,19 @@ function applyTo(value: unknown, { kind, at, odd }: Edit<JsonEdit>): unknown {
     if (Array.isArray(holder)) holder.splice(Number(key), 1);
     else delete holder[key];
   } else if (kind === 'one more') addTo(holder[key], oddText[odd % oddText.length] ?? '', odd);
-  else if (kind === 'many more') holder[key] = Array.from({ length: 501 }, () => holder[key]);
+  else if (kind === 'many more') holder[key] = manyOf(holder[key]);
   else holder[key] = replacement(kind, odd);
   return root.holder[''];
 }
 
+/** More than any list may have, unless that would be far too much to send. */
+function manyOf(held: unknown): unknown {
+  if ((JSON.stringify(held)?.length ?? 0) > 2_000) return held;
+  return Array.from({ length: 501 }, () => structuredClone(held));
+}
+
 function addTo(held: unknown, name: string, value: unknown): void {
-  if (Array.isArray(held)) held.push(held[0] ?? value);
+  if (Array.isArray(held)) held.push(structuredClone(held[0] ?? value));
   else if (typeof held === 'object' && held !== null) {
     Object.defineProperty(held, name, { value, enumerable: true, configurable: true, writable: true });
   }
@@ -114,7 +120,8 @@ function addTo(held: unknown, name: string, value: unknown): void {
 function replacement(kind: Exclude<JsonEdit, 'leave out' | 'one more' | 'many more'>, odd: number): unknown {
   switch (kind) {
     case 'other type':
-      return otherTypes[odd % otherTypes.length];
+      // A copy: what is changed in this request is not changed in the next.
+      return structuredClone(otherTypes[odd % otherTypes.length]);
     case 'odd text':
       return oddText[odd % oddText.length];
     case 'too long':

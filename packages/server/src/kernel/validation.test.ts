@@ -90,6 +90,17 @@ test('text of an address is read as what is asked for, a body is not', () => {
   ]);
 });
 
+test('a time is one that can be reckoned with', () => {
+  const since = (startedAfter: string) =>
+    check(listPipelineExecutions, { query: { startedAfter } }).violations;
+  for (const time of ['2016-12-31T23:59:59.000Z', '2016-12-31T23:59:59Z', '2017-01-01T01:00:00+01:00']) {
+    assert.deepEqual(since(time), [], time);
+  }
+  for (const time of ['2016-12-31T23:59:60.000Z', '2024-02-30T00:00:00Z', '2024-01-01', 'now']) {
+    assert.equal(since(time).length, 1, time);
+  }
+});
+
 test('the faults of all parts are told together', () => {
   const { violations } = check(listVariables, {
     params: { projectId: 'x' },
