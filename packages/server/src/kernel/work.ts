@@ -158,12 +158,13 @@ export function extend(
   if (workIds.length > 0) tx.send(extendLeases, [accountId, workIds, after(now, times.leaseSeconds)]);
 }
 
+// By arrays, as claimWork.
 const applyReported = statement(`
-  update work w set report_sequence = r.sequence, silent_since = null, lease_expires_at = $5,
-    state = case when r.ended then 'ended' else 'held' end::work_state,
-    ended_at = case when r.ended then $6::timestamptz end, command = case when r.ended then null else w.command end
-  from unnest($2::uuid[], $3::integer[], $4::boolean[]) as r (work_id, sequence, ended)
-  where w.account_id = $1 and w.work_id = r.work_id`);
+  update work set report_sequence = ($3::integer[])[array_position($2::uuid[], work_id)], silent_since = null, lease_expires_at = $5,
+    state = case when work_id = any ($4::uuid[]) then 'ended' else 'held' end::work_state,
+    ended_at = case when work_id = any ($4::uuid[]) then $6::timestamptz end,
+    command = case when work_id = any ($4::uuid[]) then null else command end
+  where account_id = $1 and work_id = any ($2::uuid[])`);
 
 /** What was heard of held work: by `sequences` how far, and what of it has ended; the rest is held for another lease. */
 export function noteReported(
@@ -174,9 +175,8 @@ export function noteReported(
   times: WorkTimes,
 ): void {
   const ids = [...heard.sequences.keys()];
-  const ended = ids.map((id) => String(heard.ended.has(id)));
   const lease = after(now, times.leaseSeconds);
-  tx.send(applyReported, [accountId, ids, [...heard.sequences.values()], ended, lease, now]);
+  tx.send(applyReported, [accountId, ids, [...heard.sequences.values()], [...heard.ended], lease, now]);
 }
 
 const endWork = statement(`
