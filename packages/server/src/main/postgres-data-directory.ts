@@ -19,7 +19,13 @@ import { processesIn, waitUntilNobodyIsIn } from './processes-in-directory.ts';
 export const SUPERUSER = 'headgate';
 
 const INITDB_MS = 120_000;
-const FAST_SHUTDOWN_MS = 30_000;
+/** Less than what a phase of the server's shutdown may take. */
+const FAST_SHUTDOWN_MS = 20_000;
+/**
+ * Of what an earlier start left, whose clients are gone. PostgreSQL 18 never ends by SIGINT when it comes in the middle of the restart after
+ * a backend's crash; the immediate shutdown that follows loses nothing, the next start replays the log.
+ */
+const FAST_SHUTDOWN_OF_LEFTOVER_MS = 5_000;
 const IMMEDIATE_SHUTDOWN_MS = 10_000;
 
 /**
@@ -150,7 +156,7 @@ export async function clearDataDirectory(
   // The pid alone proves nothing: after a crash it may be another program's by now.
   if (pid !== undefined && processesIn(dataDirectory).includes(pid)) {
     log.warn({ pid }, 'PostgreSQL of an earlier start still runs: ending it');
-    await shutDown(dataDirectory, pid, signal);
+    await shutDown(dataDirectory, pid, FAST_SHUTDOWN_OF_LEFTOVER_MS, signal);
   }
   if (!(await waitUntilNobodyIsIn(dataDirectory, IMMEDIATE_SHUTDOWN_MS, signal))) {
     log.warn(
@@ -171,9 +177,14 @@ export async function clearDataDirectory(
  * Ends a postmaster: fast, then immediate, then by force; each with a bound. Its exit is seen by its working directory,
  * because it need not be a child of this process.
  */
-export async function shutDown(dataDirectory: string, pid: number, signal?: AbortSignal): Promise<void> {
+export async function shutDown(
+  dataDirectory: string,
+  pid: number,
+  fastMilliseconds = FAST_SHUTDOWN_MS,
+  signal?: AbortSignal,
+): Promise<void> {
   const phases = [
-    ['SIGINT', FAST_SHUTDOWN_MS],
+    ['SIGINT', fastMilliseconds],
     ['SIGQUIT', IMMEDIATE_SHUTDOWN_MS],
     ['SIGKILL', 5000],
   ] as const;

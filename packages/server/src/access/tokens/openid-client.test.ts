@@ -47,7 +47,7 @@ for (const authentication of [ClientSecretBasic, ClientSecretPost]) {
     const { admin } = await server.account();
     const client = await discovered(admin, admin.secret.reveal(), authentication);
     const tokens = await clientCredentialsGrant(client, { scope: 'pipeline-execution' });
-    assert.equal(tokens.expiresIn(), 1_800);
+    assert.equal(tokens.expires_in, 1_800);
     assert.equal(tokens.scope, 'pipeline-execution');
     const projects = new URL('/dpc/v1/projects', url);
     const answer = await fetchProtectedResource(client, tokens.access_token, projects, 'GET');
