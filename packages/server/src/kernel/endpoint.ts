@@ -2,19 +2,11 @@
  * From an operation and a handler to a route: the life of a request, in one place.
  *
  *   bearer → validation → rights, then
- *   a read     one guarded statement (guarded-read.ts)
+ *   a read     one trip: rights and rows (guarded-read.ts)
  *   a write    one transaction: its entry (rights, idempotency), the handler's statements, its events, the stored answer, commit
  *   long       the handler opens its transactions itself, for what must not hold one: a streamed upload, a wait
  */
-import {
-  type AnswerOf,
-  type BodyOf,
-  type HeadersOf,
-  type Operation,
-  type ParamsOf,
-  permissions,
-  type QueryOf,
-} from '@headgate/contract';
+import type { AnswerOf, BodyOf, HeadersOf, Operation, ParamsOf, QueryOf } from '@headgate/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { acceptsJson } from './accept.ts';
 import type { Clock } from './clock.ts';
@@ -28,6 +20,7 @@ import {
   type Transaction,
 } from './database.ts';
 import { type AccountEvent, recordEvents } from './events.ts';
+import { type Asking, guardParameters, permissionOf, refusal } from './guard.ts';
 import type { Guarded, GuardedPage } from './guarded-read.ts';
 import {
   type IdempotencyKey,
@@ -41,7 +34,7 @@ import {
 import type { NewId } from './identifiers.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
-import { type RequiredRoles, requiredRoles, type Scope, type Standing } from './permissions.ts';
+import { requiredRoles, type Scope, type Standing } from './permissions.ts';
 import { invalidRequest, Problem, problem } from './problems.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { Sealer } from './sealed.ts';
@@ -187,62 +180,11 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
   };
 }
 
-interface Guard<Op extends Operation> {
+interface Guard<Op extends Operation> extends Asking {
   operation: Op;
   call: Call<Op>;
-  roles: RequiredRoles;
   request: FastifyRequest;
   services: Services;
-}
-
-function permissionOf(operation: Operation) {
-  if (operation.permission === undefined)
-    throw new Error(`The operation ${operation.id} declares no permission.`);
-  return operation.permission;
-}
-
-/** The first eight parameters of every guarded statement, and of the entry of a write. */
-function guardParameters<Op extends Operation>({ operation, call, roles }: Guard<Op>): Parameter[] {
-  return [
-    call.scope.accountId,
-    call.scope.actorId,
-    projectOf(call),
-    environmentOf(operation, call),
-    roles.account,
-    roles.project,
-    roles.environment,
-    call.now,
-  ];
-}
-
-function projectOf(call: object): string | null {
-  const { params } = call as { params?: { projectId?: string } };
-  return params?.projectId ?? null;
-}
-
-/** The environment that an operation names, wherever its contract names it; with none, a role in any environment lets it begin. */
-function environmentOf(operation: Operation, call: object): string | null {
-  type Naming = { environmentName?: unknown; environmentname?: unknown } | undefined;
-  const { params, body, headers } = call as { params?: Naming; body?: Naming; headers?: Naming };
-  const inBody = declares(operation.body, 'environmentName') ? body?.environmentName : undefined;
-  const named = params?.environmentName ?? headers?.environmentname ?? inBody;
-  return typeof named === 'string' && projectOf(call) !== null ? named : null;
-}
-
-function declares(schema: Operation['body'], member: string): boolean {
-  return schema !== undefined && 'properties' in schema && member in (schema.properties as object);
-}
-
-function refusal<Op extends Operation>(
-  standing: Standing,
-  { operation, call }: Guard<Op>,
-): Problem | undefined {
-  if (standing === 'permitted') return undefined;
-  if (standing === 'inactive')
-    return problem('token-invalid', { reason: 'its credential was revoked or has expired.' });
-  if (standing === 'forbidden')
-    return problem('forbidden', { may: permissions[permissionOf(operation)].may });
-  return problem('project-not-found', { projectId: projectOf(call) ?? '' });
 }
 
 function readCall<Op extends Operation>(guard: Guard<Op>): ReadCall<Op> {
