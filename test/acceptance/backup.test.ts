@@ -57,7 +57,7 @@ function contentsOf(folder: string): string[] {
     .sort();
 }
 
-describe('a backup', { timeout: 240_000 }, () => {
+describe('a backup', { timeout: 290_000 }, () => {
   let old: Installation;
   let fresh: Installation;
   let client: ApiClient;

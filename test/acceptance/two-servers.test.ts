@@ -17,7 +17,7 @@ const runs = 10;
 /** Whoever hears of no wake-up looks again after 5 s; then of ten runs hardly two are claimed within this time. */
 const promptSeconds = 1.5;
 
-describe('two servers on one database', { timeout: 240_000 }, () => {
+describe('two servers on one database', { timeout: 290_000 }, () => {
   let database: EmbeddedPostgres;
   let direct: pg.Client;
   let theirs: Installation;

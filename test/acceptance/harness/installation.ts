@@ -14,7 +14,7 @@ import { until } from './waiting.ts';
 export const checkout = fileURLToPath(new URL('../../..', import.meta.url));
 export const isRoot = process.getuid?.() === 0;
 
-const readySeconds = 30;
+const readySeconds = 60;
 /** Above the bounds that the server itself has for its shutdown. */
 const endSeconds = 60;
 
