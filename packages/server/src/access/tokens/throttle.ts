@@ -8,7 +8,7 @@ const forgottenAfterSeconds = 900;
 const keysLimit = 50_000;
 
 export interface Throttle {
-  /** Seconds until the next attempt may be made, 0 for now. */
+  /** Seconds until the next attempt may be made; 0 when it may be made at once. */
   pause(keys: readonly string[]): number;
   failed(keys: readonly string[]): void;
   succeeded(keys: readonly string[]): void;
