@@ -88,3 +88,39 @@ test('the connection of a failed transaction serves the next', async () => {
     assert.equal(await countOf('nobody'), 0);
   }
 });
+
+const backendOf = statement<{ pid: number; asked: string }>(
+  'select pg_backend_pid() as pid, $1::text as asked',
+);
+const backendOfSlow = statement<{ pid: number; asked: string }>(
+  'select pg_backend_pid() as pid, $1::text as asked, true as slow',
+  { alone: true },
+);
+
+test('reads of one moment share a trip, and one that may take long has its own', async () => {
+  const quick = ['a', 'b', 'c'].map((asked) => database.read(backendOf, [asked]));
+  const slow = database.read(backendOfSlow, ['slow']);
+  const [one, ...others] = (await Promise.all(quick)).flat();
+  assert.deepEqual(
+    others.map((row) => row.pid),
+    [one?.pid, one?.pid],
+  );
+  assert.deepEqual([one?.asked, ...others.map((row) => row.asked)], ['a', 'b', 'c']);
+  assert.notEqual((await slow)[0]?.pid, one?.pid);
+});
+
+test('a read that fails tells nobody else of the trip, and none is answered twice', async () => {
+  const answers = await Promise.allSettled([
+    database.read(backendOf, ['before']),
+    database.read(fails, [0]),
+    database.read(backendOf, ['after']),
+  ]);
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  );
+  const asked = [answers[0], answers[2]].map((answer) =>
+    answer?.status === 'fulfilled' ? answer.value.map((row) => ('asked' in row ? row.asked : '')) : [],
+  );
+  assert.deepEqual(asked, [['before'], ['after']]);
+});

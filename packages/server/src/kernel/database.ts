@@ -10,6 +10,7 @@
 import pg from 'pg';
 import { Batch, type Sent } from './batch.ts';
 import type { Problem } from './problems.ts';
+import { createSharedTrips } from './shared-trips.ts';
 import type { Parameter, Statement } from './statement.ts';
 
 export { allStatements, type Parameter, type Statement, statement } from './statement.ts';
@@ -56,7 +57,7 @@ export interface Transaction {
 
 // Of the protocol, not of the schema: they are not among allStatements().
 const [begin, commit, rollback] = ['begin', 'commit', 'rollback'].map(
-  (word): Statement<never> => ({ name: word, text: word, types: [], parameterCount: 0 }),
+  (word): Statement<never> => ({ name: word, text: word, types: [], parameterCount: 0, alone: true }),
 ) as [Statement<never>, Statement<never>, Statement<never>];
 
 class PipelinedTransaction implements Transaction {
@@ -232,9 +233,11 @@ export function openDatabase(options: DatabaseOptions): Database {
     });
   }
 
+  const ask = createSharedTrips({ travel: inOneTrip, rolledBack: isDatabaseError });
+
   async function read<Row>(query: Statement<Row>, parameters: readonly Parameter[]): Promise<Row[]> {
     const sent: Sent = { statement: query, parameters, rows: [] };
-    await inOneTrip([sent]);
+    await ask([sent]);
     return sent.rows as Row[];
   }
 
@@ -244,7 +247,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   ): Promise<[One[], Other[]]> {
     const first: Sent = { statement: one, parameters: ofOne, rows: [] };
     const second: Sent = { statement: other, parameters: ofOther, rows: [] };
-    await inOneTrip([first, second]);
+    await ask([first, second]);
     return [first.rows as One[], second.rows as Other[]];
   }
 

@@ -24,16 +24,13 @@ const typesOfRights = [2950, 2950, 2950, 25, 1009, 1009, 1009, 1184];
 export const callerSeesAll = `exists (
   select from credential caller where caller.account_id = $1 and caller.credential_id = $2 and caller.account_role = 'SUPER_ADMIN')`;
 
-/**
- * Rows in the body's order: a lateral join from one row keeps it. The rights are materialized: inlined, their rule would be evaluated
- * for every row of the body.
- */
-export function guardedRead<Row>(body: string): Statement<Guarded<Row>> {
-  return statement<Guarded<Row>>(`
-    with guard as materialized (select standing from ${rights})
+/** Rows in the body's order: a lateral join from one row keeps it. */
+export function guardedRead<Row>(body: string, options?: { alone: boolean }): Statement<Guarded<Row>> {
+  const text = `
     select guard.standing, body.*
-    from guard
-    left join lateral (select true as found, chosen.* from (${body}) chosen) body on guard.standing = 'permitted'`);
+    from ${rights} guard
+    left join lateral (select true as found, chosen.* from (${body}) chosen) body on guard.standing = 'permitted'`;
+  return statement<Guarded<Row>>(text, options);
 }
 
 /**
@@ -49,11 +46,14 @@ export interface GuardedPage<Row, Total = number> {
 export function guardedPage<Row, Total = number>(parts: {
   rows: string;
   total: string;
+  alone?: boolean;
 }): GuardedPage<Row, Total> {
+  const { alone = false } = parts;
   return {
     head: statement(
       `select standing, case when standing = 'permitted' then (${parts.total}) end as total from ${rights}`,
+      { alone },
     ),
-    rows: statement(parts.rows, typesOfRights),
+    rows: statement(parts.rows, { types: typesOfRights, alone }),
   };
 }

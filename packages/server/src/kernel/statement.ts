@@ -8,6 +8,8 @@ export interface Statement<Row> {
   readonly types: readonly number[];
   /** How many parameters it takes. */
   readonly parameterCount: number;
+  /** May take long: no other read waits for it in the same trip (shared-trips.ts). */
+  readonly alone: boolean;
   /** Never set: carries the type of a row. */
   readonly row?: Row;
 }
@@ -24,10 +26,14 @@ export type Parameter =
 const everyStatement = new Map<string, Statement<unknown>>();
 
 /** Declares a statement. Columns are named, never `*`; lists are passed as `= any($1)`. */
-export function statement<Row = never>(text: string, types: readonly number[] = []): Statement<Row> {
+export function statement<Row = never>(
+  text: string,
+  { types = [], alone = false }: Partial<Pick<Statement<Row>, 'types' | 'alone'>> = {},
+): Statement<Row> {
   const name = createHash('sha256').update(text).digest('base64url').slice(0, 16);
   const named = [...text.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number));
-  const declared: Statement<Row> = { name, text, types, parameterCount: Math.max(types.length, ...named, 0) };
+  const parameterCount = Math.max(types.length, ...named, 0);
+  const declared: Statement<Row> = { name, text, types, parameterCount, alone };
   everyStatement.set(name, declared);
   return declared;
 }

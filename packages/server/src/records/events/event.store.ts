@@ -38,6 +38,7 @@ export const eventPageByTime = guardedPage<EventRow>({
 export const eventPage = guardedPage<EventRow>({
   rows: `select ${columns} from event where ${filters} order by occurred_at desc, event_id desc limit $16 offset $17`,
   total: counted(filters),
+  alone: true,
 });
 
 export function presentEvent(row: EventRow): AccountEventItem {

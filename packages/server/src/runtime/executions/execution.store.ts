@@ -46,7 +46,8 @@ export const executionStatus = guardedRead<{ status: ExecutionStatus }>(
  * Parameters: project, environment, part of the pipeline's name in lower case, statuses, started after, started before (each or null),
  * id of the last item of the answer before or null, limit, schedule or null.
  */
-export const executionsOfAccount = guardedRead<ExecutionRow>(`
+export const executionsOfAccount = guardedRead<ExecutionRow>(
+  `
   select ${columns} from pipeline_execution
   where account_id = $1
     and (${callerSeesAll} or project_id in (
@@ -57,7 +58,9 @@ export const executionsOfAccount = guardedRead<ExecutionRow>(`
     and ($13::timestamptz is null or started_at > $13) and ($14::timestamptz is null or started_at < $14)
     and ($15::uuid is null or execution_id < $15)
     and $17::text is null
-  order by execution_id desc limit $16`);
+  order by execution_id desc limit $16`,
+  { alone: true },
+);
 
 /** Parameters: id of an execution or of a child pipeline's run, limit, offset. The total is null when there is none such in the project. */
 export const stepsOfRun = guardedPage<StepRow, number | null>({
