@@ -124,3 +124,64 @@ test('a read that fails tells nobody else of the trip, and none is answered twic
   );
   assert.deepEqual(asked, [['before'], ['after']]);
 });
+
+const makeAccount = (name: string) =>
+  database.transaction((tx) => {
+    tx.send(insertAccount, [server.deps.newId(), name]);
+  });
+const transactionsOf = statement<{ count: number }>(
+  'select count(distinct xmin::text) as count from account where name like $1',
+);
+const transactionsOfAccounts = async (name: string) =>
+  (await database.read(transactionsOf, [name]))[0]?.count;
+
+test('writes that come while one is under way share a transaction', async () => {
+  await Promise.all(['first', 'a', 'b', 'c'].map((name) => makeAccount(`shared ${name}`)));
+  assert.deepEqual([await countOf('shared %'), await transactionsOfAccounts('shared %')], [4, 2]);
+});
+
+test('a write that fails takes none of its trip with it, and the next ones go alone for a while', async () => {
+  const good = ['first', 'a', 'b'].map((name) => makeAccount(`bystander ${name}`));
+  const failing = database.transaction((tx) => {
+    tx.send(insertAccount, [server.deps.newId(), 'bystander none']);
+    tx.send(fails, [0]);
+  });
+  const all = await Promise.allSettled([...good, failing]);
+  assert.deepEqual(
+    all.map(({ status }) => status),
+    ['fulfilled', 'fulfilled', 'fulfilled', 'rejected'],
+  );
+  assert.deepEqual([await countOf('bystander %'), await transactionsOfAccounts('bystander %')], [3, 3]);
+  await Promise.all(['first', 'a', 'b'].map((name) => makeAccount(`careful ${name}`)));
+  assert.equal(await transactionsOfAccounts('careful %'), 3);
+  for (let made = 0; made < 64; made += 1) await makeAccount(`again alone ${made}`);
+  await Promise.all(['first', 'a', 'b'].map((name) => makeAccount(`trusting ${name}`)));
+  assert.equal(await transactionsOfAccounts('trusting %'), 2);
+});
+
+const lockAccount = statement('select 1 from account where name = $1 for update');
+const renameAccount = statement('update account set name = $2 where name = $1');
+
+test('a write that must wait for a lock does not hold up those of its trip', async () => {
+  await makeAccount('locked');
+  const held = Promise.withResolvers<void>();
+  const locked = Promise.withResolvers<void>();
+  const holder = database.transaction(async (tx) => {
+    await tx.query(lockAccount, ['locked']);
+    locked.resolve();
+    await held.promise;
+  });
+  await locked.promise;
+  for (let made = 0; made < 64; made += 1) await makeAccount(`trust ${made}`);
+  let renamed = false;
+  const waits = database
+    .transaction((tx) => tx.send(renameAccount, ['locked', 'unlocked']))
+    .then(() => {
+      renamed = true;
+    });
+  await Promise.all(['first', 'a', 'b'].map((name) => makeAccount(`passing ${name}`)));
+  assert.deepEqual([await countOf('passing %'), renamed], [3, false]);
+  held.resolve();
+  await Promise.all([holder, waits]);
+  assert.deepEqual([await countOf('unlocked'), renamed], [1, true]);
+});

@@ -6,177 +6,19 @@
  *   read          one statement outside a transaction, or two in one trip
  *   transaction   statements on one connection, gathered until something waits: then all go in one trip, in order; what waits for nothing
  *                 goes with the commit (docs/adr/0003). After a failure the rest of a trip does nothing and the commit is a rollback.
+ *   trip          reads of one moment share one, and so do writes that are one trip by themselves (docs/adr/0020)
  */
 import pg from 'pg';
 import { Batch, type Sent } from './batch.ts';
+import { isDatabaseError } from './database-error.ts';
 import type { Problem } from './problems.ts';
-import { createSharedTrips } from './shared-trips.ts';
+import { createSharedReads, createSharedWrites } from './shared-trips.ts';
 import type { Parameter, Statement } from './statement.ts';
+import { PipelinedTransaction, type Read, type Transaction } from './transaction.ts';
 
+export { isDatabaseError, isUnavailable } from './database-error.ts';
 export { allStatements, type Parameter, type Statement, statement } from './statement.ts';
-
-/** The error of a statement, by SQLSTATE; the names of the constraint that was broken is what a race is answered by. */
-export interface DatabaseError extends Error {
-  code: string;
-  constraint?: string;
-  detail?: string;
-}
-
-export function isDatabaseError(failure: unknown): failure is DatabaseError {
-  return failure instanceof pg.DatabaseError && typeof failure.code === 'string';
-}
-
-/** Whether a failure says that the database went away or refuses work, not that the statement was wrong. */
-export function isUnavailable(failure: unknown): boolean {
-  if (isDatabaseError(failure)) {
-    // 08 connection, 53 resources, 57P0x shutdown and crash, 55P03 a lock could not be had in time.
-    return /^(08|53|57P0)/.test(failure.code) || failure.code === '25006';
-  }
-  if (!(failure instanceof Error)) return false;
-  const code = 'code' in failure ? String(failure.code) : '';
-  return (
-    ['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN', 'ENOTFOUND'].includes(code) ||
-    /Connection terminated|connection error|timeout exceeded when trying to connect|Client was closed/i.test(
-      failure.message,
-    )
-  );
-}
-
-export type Read = <Row>(query: Statement<Row>, parameters: readonly Parameter[]) => Promise<Row[]>;
-
-export interface Transaction {
-  /** Sends a statement and waits for its rows. */
-  query: Read;
-  /** Sends a statement whose rows nobody needs; a failure of it is the commit's. */
-  send(command: Statement<unknown>, parameters: readonly Parameter[]): void;
-  /** Says what the breach of a constraint means for the caller. */
-  onConstraint(constraint: string, meaning: (breach: DatabaseError) => Problem): void;
-  /** Runs after the commit, never after a rollback: waking waiters, counting. */
-  afterCommit(effect: () => void): void;
-}
-
-// Of the protocol, not of the schema: they are not among allStatements().
-const [begin, commit, rollback] = ['begin', 'commit', 'rollback'].map(
-  (word): Statement<never> => ({ name: word, text: word, types: [], parameterCount: 0, alone: true }),
-) as [Statement<never>, Statement<never>, Statement<never>];
-
-class PipelinedTransaction implements Transaction {
-  readonly #client: pg.PoolClient;
-  #waiting: Sent[] = [];
-  #begun = false;
-  /** The trip that still takes passengers, and the last that left. */
-  #trip: Promise<void> | undefined;
-  #flying: Promise<void> | undefined;
-  #failure: unknown;
-  readonly #meanings = new Map<string, (breach: DatabaseError) => Problem>();
-  readonly effects: (() => void)[] = [];
-  /** Set when the connection cannot be used any more. */
-  broken: Error | undefined;
-
-  constructor(client: pg.PoolClient) {
-    this.#client = client;
-  }
-
-  /** May be handed on by itself, as a Read. */
-  readonly query: Read = <Row>(query: Statement<Row>, parameters: readonly Parameter[]) => {
-    const sent: Sent = { statement: query, parameters, rows: [] };
-    this.#waiting.push(sent);
-    const rows = this.#nextTrip().then(() => {
-      if (this.failed) throw this.failure();
-      return sent.rows as Row[];
-    });
-    // Whoever asked may have failed at something else and no longer wait; the transaction tells the failure in any case.
-    rows.catch(() => undefined);
-    return rows;
-  };
-
-  send(command: Statement<unknown>, parameters: readonly Parameter[]): void {
-    this.#waiting.push({ statement: command, parameters, rows: [] });
-  }
-
-  onConstraint(constraint: string, meaning: (breach: DatabaseError) => Problem): void {
-    this.#meanings.set(constraint, meaning);
-  }
-
-  afterCommit(effect: () => void): void {
-    this.effects.push(effect);
-  }
-
-  /** The first failure, in the caller's words where the breach of a constraint has a meaning. */
-  failure(): unknown {
-    const failure = this.#failure;
-    if (isDatabaseError(failure) && failure.constraint !== undefined) {
-      const meaning = this.#meanings.get(failure.constraint);
-      if (meaning !== undefined) return meaning(failure);
-    }
-    return failure;
-  }
-
-  get failed(): boolean {
-    return this.#failure !== undefined;
-  }
-
-  /** What waits goes out with the commit; when nothing went out before, it is a transaction by itself. */
-  async commit(): Promise<void> {
-    await this.#flying;
-    if (this.failed) return this.rollback();
-    if (!this.#begun) return this.#send(this.#take());
-    await this.#send([...this.#take(), { statement: commit, parameters: [], rows: [] }]);
-    if (this.failed) await this.rollback();
-  }
-
-  /** What waits is tried before: a refusal of it counts more than why the work was given up. */
-  async rollback(): Promise<void> {
-    await this.#flying;
-    const waiting = this.#take();
-    if (!this.failed && waiting.length > 0) await this.#send(this.#begun ? waiting : this.#opened(waiting));
-    if (this.#begun && this.broken === undefined) {
-      await transact(this.#client, [{ statement: rollback, parameters: [], rows: [] }]).catch((lost) => {
-        this.broken = lost;
-      });
-    }
-  }
-
-  #take(): Sent[] {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    return waiting;
-  }
-
-  #opened(waiting: Sent[]): Sent[] {
-    this.#begun = true;
-    return [{ statement: begin, parameters: [], rows: [] }, ...waiting];
-  }
-
-  /** What is asked for in one go travels together, behind what was sent before. */
-  #nextTrip(): Promise<void> {
-    if (this.#trip === undefined) {
-      this.#flying = this.#trip = Promise.resolve(this.#flying).then(async () => {
-        this.#trip = undefined;
-        if (this.failed) return;
-        const waiting = this.#take();
-        await this.#send(this.#begun ? waiting : this.#opened(waiting));
-      });
-    }
-    return this.#trip;
-  }
-
-  async #send(batch: Sent[]): Promise<void> {
-    if (batch.length === 0) return;
-    await transact(this.#client, batch).catch((failure) => {
-      this.#failure ??= failure;
-      if (!isDatabaseError(failure)) this.broken = failure;
-    });
-  }
-}
-
-function transact(client: pg.PoolClient, items: readonly Sent[]): Promise<void> {
-  return new Promise((resolve, reject) => {
-    client.query(
-      new Batch(items, (failure) => (failure === undefined ? resolve() : reject(failure))) as never,
-    );
-  });
-}
+export type { Read, Transaction } from './transaction.ts';
 
 // Counters, sizes and versions are bigint in tables, and fit a number.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
@@ -200,44 +42,27 @@ export interface Database {
 
 export interface DatabaseOptions {
   connection: pg.ClientConfig;
+  /** At most, at least 2: one takes the writes that are one trip, the others all else. */
   connections: number;
   /** How long a request waits for a free connection before it is answered 503, in milliseconds. */
   patienceMilliseconds: number;
   onConnectionError(failure: Error): void;
 }
 
+/** Who waits longer for a lock than this lets the writes of the same trip go, and waits alone. */
+const lockPatienceMilliseconds = 50;
+
 export function openDatabase(options: DatabaseOptions): Database {
-  const pool = new pg.Pool({
-    ...options.connection,
-    max: options.connections,
-    min: 1,
-    idleTimeoutMillis: 60_000,
-    connectionTimeoutMillis: options.patienceMilliseconds,
-    application_name: 'headgate',
-  } as pg.PoolConfig);
-  pool.on('error', options.onConnectionError);
-  // A connection that breaks while in use tells it to who uses it; without a listener it would end the process.
-  pool.on('connect', (client) => client.on('error', () => undefined));
-
-  function inOneTrip(items: readonly Sent[]): Promise<void> {
-    return new Promise((resolve, reject) => {
-      pool.connect((refused, client) => {
-        if (client === undefined) return reject(refused);
-        const batch = new Batch(items, (failure) => {
-          client.release(failure === undefined || isDatabaseError(failure) ? undefined : failure);
-          if (failure === undefined) resolve();
-          else reject(failure);
-        });
-        client.query(batch as never);
-      });
-    });
-  }
-
-  const ask = createSharedTrips({ travel: inOneTrip, rolledBack: isDatabaseError });
+  const pool = openPool(options, { max: options.connections - 1 });
+  // One is enough: a server makes fewer writes than one connection takes, and two groups of writes could wait for each other.
+  const writer = openPool(options, { max: 1, lock_timeout: lockPatienceMilliseconds });
+  const alone = (items: readonly Sent[]) => sendOn(pool, items);
+  const sendRead = createSharedReads(alone);
+  const sendWrite = createSharedWrites({ together: (items) => sendOn(writer, items), alone });
 
   async function read<Row>(query: Statement<Row>, parameters: readonly Parameter[]): Promise<Row[]> {
     const sent: Sent = { statement: query, parameters, rows: [] };
-    await ask([sent]);
+    await sendRead([sent]);
     return sent.rows as Row[];
   }
 
@@ -247,13 +72,12 @@ export function openDatabase(options: DatabaseOptions): Database {
   ): Promise<[One[], Other[]]> {
     const first: Sent = { statement: one, parameters: ofOne, rows: [] };
     const second: Sent = { statement: other, parameters: ofOther, rows: [] };
-    await ask([first, second]);
+    await sendRead([first, second]);
     return [first.rows as One[], second.rows as Other[]];
   }
 
   async function transaction<Result>(work: (tx: Transaction) => Promise<Result> | Result): Promise<Result> {
-    const client = await pool.connect();
-    const tx = new PipelinedTransaction(client);
+    const tx = new PipelinedTransaction(() => pool.connect(), sendWrite);
     try {
       let result: Result;
       try {
@@ -267,7 +91,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       for (const effect of tx.effects) effect();
       return result;
     } finally {
-      client.release(tx.broken);
+      tx.release();
     }
   }
 
@@ -276,8 +100,37 @@ export function openDatabase(options: DatabaseOptions): Database {
     readBoth,
     transaction,
     listen: (channel, onMessage) => listen(options, channel, onMessage),
-    close: () => pool.end(),
+    close: async () => void (await Promise.all([pool.end(), writer.end()])),
   };
+}
+
+function openPool(options: DatabaseOptions, own: Pick<pg.PoolConfig, 'max' | 'lock_timeout'>): pg.Pool {
+  const pool = new pg.Pool({
+    ...options.connection,
+    min: 1,
+    idleTimeoutMillis: 60_000,
+    connectionTimeoutMillis: options.patienceMilliseconds,
+    application_name: 'headgate',
+    ...own,
+  });
+  pool.on('error', options.onConnectionError);
+  // A connection that breaks while in use tells it to who uses it; without a listener it would end the process.
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  return pool;
+}
+
+function sendOn(pool: pg.Pool, items: readonly Sent[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    pool.connect((refused, client) => {
+      if (client === undefined) return reject(refused);
+      const batch = new Batch(items, (failure) => {
+        client.release(failure === undefined || isDatabaseError(failure) ? undefined : failure);
+        if (failure === undefined) resolve();
+        else reject(failure);
+      });
+      client.query(batch as never);
+    });
+  });
 }
 
 async function listen(options: DatabaseOptions, channel: string, onMessage: (payload: string) => void) {

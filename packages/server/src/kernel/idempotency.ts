@@ -98,13 +98,16 @@ export async function removeExpiredAnswer(
 
 export const removalBatch = 1_000;
 // By the places of the rows: joined, they could be looked for in all of the table. What another server removes, or a new request takes, is left.
-const deleteExpired = statement<{ removed: number }>(`
+const deleteExpired = statement<{ removed: number }>(
+  `
   with removed as (
     delete from idempotency_record where ctid = any (array(
       select ctid from idempotency_record where expires_at < $1 order by expires_at limit ${removalBatch} for update skip locked))
     returning 1
   )
-  select count(*)::integer as removed from removed`);
+  select count(*)::integer as removed from removed`,
+  { alone: true },
+);
 
 /** Removes records whose time is over, a batch at a time; answers how many. */
 export async function removeExpiredAnswers(read: Read, now: Date): Promise<number> {

@@ -49,12 +49,16 @@ export function oldRows(about: {
   const order = key.map((column) => `r.${column}`).join(', ');
   return {
     // One look into the index for each account: the limit keeps the planner from reading all of the table.
-    due: statement(`
+    due: statement(
+      `
       select a.account_id from account a cross join lateral (
         select true from ${table} r where r.account_id = a.account_id and ${old('$1::timestamptz')} order by ${order} limit 1) as found (yes)
-      order by a.account_id limit ${mostAccounts}`),
+      order by a.account_id limit ${mostAccounts}`,
+      { alone: true },
+    ),
     // By the places of the rows: joined, they could be looked for in all of the table while the plan is from a small one.
-    remove: statement(`
+    remove: statement(
+      `
       with gone as (
         delete from ${table} where ctid = any (array(
           select r.ctid from ${table} r
@@ -62,7 +66,9 @@ export function oldRows(about: {
           order by ${order} limit ${batchRows}))
         returning ${cursor} as cursor
       )
-      select count(*)::integer as removed, (array_agg(cursor order by cursor desc))[1]::text as cursor from gone`),
+      select count(*)::integer as removed, (array_agg(cursor order by cursor desc))[1]::text as cursor from gone`,
+      { alone: true },
+    ),
   };
 }
 

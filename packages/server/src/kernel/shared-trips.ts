@@ -1,64 +1,108 @@
 /**
- * Reads of the same moment share a trip to PostgreSQL (docs/adr/0020).
+ * What is asked of PostgreSQL at one moment by several requests shares a trip (docs/adr/0020).
  *
- * A trip costs both sides a system call each way and a waking of the other. In one turn of the event loop a busy server takes the requests
- * of many connections, and what they ask for goes out together. The statements of a trip are one transaction: when one of them fails,
- * nothing was done, and each is asked again alone, so that none is told the failure of another.
+ * Terminology
+ *   trip         statements sent together and answered together, in one transaction (batch.ts)
+ *   passenger    the statements of one request: a read, or a write that is one trip by itself
+ *
+ * A trip costs both sides a system call each way and a waking of the other, and a write its commit. When a trip that is shared fails, nothing
+ * of it was done, and each passenger goes again alone: so none is told the failure of another, and none is refused for what another did.
  */
 import type { Sent } from './batch.ts';
+import { isDatabaseError } from './database-error.ts';
 
-/** A trip of few leaves work for other connections, and no read waits for many others. */
+/** A trip of few leaves work for other connections, and nobody waits for many others. */
 const readsOfTrip = 8;
+const writesOfTrip = 16;
+/** Where one write was refused others may be, and each refusal costs the others of its trip a second one. */
+const writesAloneAfterFailure = 64;
 
-export interface SharedTripsOptions {
-  /** Sends statements in one trip on a connection of its choice. */
-  travel(items: readonly Sent[]): Promise<void>;
-  /** Whether a failure says that PostgreSQL took nothing back but told it: asking again is harmless. */
-  rolledBack(failure: unknown): boolean;
-}
+/** Sends statements; settles when they are answered, with their rows in them. */
+export type Send = (items: readonly Sent[]) => Promise<void>;
 
-interface Read {
+interface Passenger {
   items: readonly Sent[];
   resolve(): void;
   reject(failure: unknown): void;
 }
 
-/** Answers when the statements were answered; their rows lie in them. */
-export type Ask = (items: readonly Sent[]) => Promise<void>;
-
-export function createSharedTrips({ travel, rolledBack }: SharedTripsOptions): Ask {
-  let waiting: Read[] = [];
-
-  function alone({ items, resolve, reject }: Read): void {
-    for (const item of items) item.rows.length = 0;
-    travel(items).then(resolve, reject);
-  }
-
-  async function together(reads: readonly Read[]): Promise<void> {
-    try {
-      await travel(reads.flatMap((read) => read.items));
-      for (const read of reads) read.resolve();
-    } catch (failure) {
-      if (rolledBack(failure)) for (const read of reads) alone(read);
-      else for (const read of reads) read.reject(failure);
-    }
-  }
+/** Reads of the same turn of the event loop travel together. */
+export function createSharedReads(send: Send): Send {
+  let waiting: Passenger[] = [];
 
   function depart(): void {
     const leaving = waiting;
     waiting = [];
     for (let start = 0; start < leaving.length; start += readsOfTrip) {
-      const [first, ...others] = leaving.slice(start, start + readsOfTrip);
-      if (first !== undefined && others.length === 0) alone(first);
-      else if (first !== undefined) void together([first, ...others]);
+      void travel(leaving.slice(start, start + readsOfTrip), send, send);
     }
   }
 
   return (items) => {
-    if (items.some(({ statement }) => statement.alone)) return travel(items);
+    if (mayTakeLong(items)) return send(items);
     return new Promise((resolve, reject) => {
       if (waiting.length === 0) setImmediate(depart);
       waiting.push({ items, resolve, reject });
     });
   };
+}
+
+/**
+ * Writes travel together while one trip of them is under way: on an idle server each goes at once, on a busy one those that came meanwhile
+ * share the next trip and its commit.
+ *
+ * @param together sends on a connection that gives up soon when it must wait for a lock: one write that waits must not hold up the others
+ * @param alone sends on any other connection, where it may wait
+ */
+export function createSharedWrites({ together, alone }: { together: Send; alone: Send }): Send {
+  const waiting: Passenger[] = [];
+  let underWay = false;
+  let toGoAlone = 0;
+
+  async function depart(): Promise<void> {
+    underWay = true;
+    while (waiting.length > 0) {
+      const arrived = await travel(waiting.splice(0, writesOfTrip), together, alone);
+      if (!arrived) toGoAlone = writesAloneAfterFailure;
+    }
+    underWay = false;
+  }
+
+  return (items) => {
+    if (toGoAlone > 0 || mayTakeLong(items)) {
+      toGoAlone = Math.max(0, toGoAlone - 1);
+      return alone(items);
+    }
+    return new Promise((resolve, reject) => {
+      waiting.push({ items, resolve, reject });
+      if (!underWay) void depart();
+    });
+  };
+}
+
+/** One trip. When it fails, each passenger goes alone if that can tell more, and is refused if it cannot; answers false in the first case. */
+async function travel(passengers: readonly Passenger[], together: Send, alone: Send): Promise<boolean> {
+  try {
+    await together(passengers.flatMap(({ items }) => items));
+    for (const { resolve } of passengers) resolve();
+    return true;
+  } catch (failure) {
+    // Only of what PostgreSQL itself refused is it known that nothing of it was done.
+    const again = isDatabaseError(failure) && (passengers.length > 1 || failure.code === lockNotAvailable);
+    for (const { items, resolve, reject } of passengers) {
+      if (!again) reject(failure);
+      else {
+        for (const item of items) item.rows.length = 0;
+        alone(items).then(resolve, reject);
+      }
+    }
+    return !again;
+  }
+}
+
+/** The connection gave up waiting (PostgreSQL, Appendix A: lock_not_available). */
+const lockNotAvailable = '55P03';
+
+function mayTakeLong(items: readonly Sent[]): boolean {
+  return items.some(({ statement }) => statement.alone);
 }

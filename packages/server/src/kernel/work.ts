@@ -284,9 +284,12 @@ const markSilent = statement(`
 
 /** Ended work is kept for a while, so that a report that is sent again is recognised. */
 const forgetAfterSeconds = 600;
-const forgetEnded = statement(`
+const forgetEnded = statement(
+  `
   delete from work where (account_id, work_id) in (
-    select account_id, work_id from work where state = 'ended' and ended_at < $1 limit 5000)`);
+    select account_id, work_id from work where state = 'ended' and ended_at < $1 limit 5000)`,
+  { alone: true },
+);
 
 /**
  * One round over work whose time has come: leases that ran out, graces that passed, bounds. Several servers may sweep at once.

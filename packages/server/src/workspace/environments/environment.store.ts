@@ -101,6 +101,7 @@ export function updateEnvironmentRow(
 
 const deleteOne = statement(
   'delete from environment where account_id = $1 and project_id = $2 and name = $3',
+  { alone: true },
 );
 
 export function deleteEnvironmentRow(tx: Transaction, scope: Scope, projectId: string, name: string): void {

@@ -75,7 +75,7 @@ export function updateProjectRow(tx: Transaction, scope: Scope, row: ProjectRow)
 }
 
 // Everything that a project owns refers to it, directly or through what it owns, and goes by cascade.
-const deleteOne = statement('delete from project where account_id = $1 and project_id = $2');
+const deleteOne = statement('delete from project where account_id = $1 and project_id = $2', { alone: true });
 
 export function deleteProjectRow(tx: Transaction, scope: Scope, projectId: string): void {
   tx.send(deleteOne, [scope.accountId, projectId]);

@@ -1,0 +1,29 @@
+/** What may go wrong between the server and PostgreSQL. */
+import pg from 'pg';
+
+/** The error of a statement, by SQLSTATE; the names of the constraint that was broken is what a race is answered by. */
+export interface DatabaseError extends Error {
+  code: string;
+  constraint?: string;
+  detail?: string;
+}
+
+export function isDatabaseError(failure: unknown): failure is DatabaseError {
+  return failure instanceof pg.DatabaseError && typeof failure.code === 'string';
+}
+
+/** Whether a failure says that the database went away or refuses work, not that the statement was wrong. */
+export function isUnavailable(failure: unknown): boolean {
+  if (isDatabaseError(failure)) {
+    // 08 connection, 53 resources, 57P0x shutdown and crash, 55P03 a lock could not be had in time.
+    return /^(08|53|57P0)/.test(failure.code) || failure.code === '25006';
+  }
+  if (!(failure instanceof Error)) return false;
+  const code = 'code' in failure ? String(failure.code) : '';
+  return (
+    ['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN', 'ENOTFOUND'].includes(code) ||
+    /Connection terminated|connection error|timeout exceeded when trying to connect|Client was closed/i.test(
+      failure.message,
+    )
+  );
+}
