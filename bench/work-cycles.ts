@@ -3,7 +3,7 @@ import { prepareAgentScene, requireCycles } from './agent-scene.ts';
 import { startChild } from './child.ts';
 import type { CycleReply } from './cycle-process.ts';
 import { type Finding, median, spread, verdictAtLeast } from './finding.ts';
-import { processorSeconds } from './processor-time.ts';
+import { postgresSeconds, processorSeconds } from './processor-time.ts';
 import { startServer } from './server-process.ts';
 import type { Work, WorkSettings } from './work.ts';
 
@@ -43,21 +43,28 @@ async function cycles({ rounds, profileFolder }: WorkSettings, kind: Kind): Prom
     started.stop(),
   );
   const rates: number[] = [];
-  const cores: [number[], number[]] = [[], []];
+  /** Of processor time a cycle, in microseconds. */
+  const cost: { server: number[]; postgres: number[]; others: number[] } = {
+    server: [],
+    postgres: [],
+    others: [],
+  };
   // The first round warms up.
   for (let round = 0; round <= rounds; round++) {
-    const before = processorSeconds(server.pid);
+    const before = { server: processorSeconds(server.pid), postgres: postgresSeconds(server.dataDirectory) };
     const reply = (await child.ask({ ...kind, ...scene, port: server.port })) as CycleReply;
     if ('failure' in reply) throw new Error(reply.failure);
     const { seconds } = reply.result;
     if (round === 0) continue;
     rates.push(kind.works / seconds);
-    cores[0].push((processorSeconds(server.pid) - before) / seconds);
-    cores[1].push(reply.result.cores);
+    const perCycle = (taken: number) => (taken * 1e6) / kind.works;
+    cost.server.push(perCycle(processorSeconds(server.pid) - before.server));
+    cost.postgres.push(perCycle(postgresSeconds(server.dataDirectory) - before.postgres));
+    cost.others.push(perCycle(reply.result.cores * seconds));
   }
   await requireCycles(server, (rounds + 1) * kind.works);
   console.log(
-    `  ${kind.work}: the server took ${median(cores[0]).toFixed(2)} of a core, agent and starters ${median(cores[1]).toFixed(2)}`,
+    `  ${kind.work}: a cycle takes ${median(cost.server).toFixed(0)} µs of the server, ${median(cost.postgres).toFixed(0)} µs of PostgreSQL, ${median(cost.others).toFixed(0)} µs of agent and starters`,
   );
   return {
     work: kind.work,

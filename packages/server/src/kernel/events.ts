@@ -17,17 +17,18 @@ export interface EventSource {
   requestId: string | null;
 }
 
-const insertEvents = statement(`
+/** The beginning of an insert: for a statement that writes the events of what it changes by itself. */
+export const insertIntoEvent = `
   insert into event (account_id, occurred_at, event_id, name, actor_id, actor_kind, request_id,
-    project_id, subject_type, subject_id, subject_name, state_before, state_after)
+    project_id, subject_type, subject_id, subject_name, state_before, state_after)`;
+
+const insertEvents = statement(`${insertIntoEvent}
   select $1, $2, e.id, e.name, $3, $4, $5, e."projectId", e."subjectType", e."subjectId", e."subjectName", e.before, e.after
   from jsonb_to_recordset($6) as e(id uuid, name text, "projectId" uuid, "subjectType" text, "subjectId" text,
     "subjectName" text, before jsonb, after jsonb)`);
 
 // The usual case, without the way through JSON.
-const insertEvent = statement(`
-  insert into event (account_id, occurred_at, event_id, name, actor_id, actor_kind, request_id,
-    project_id, subject_type, subject_id, subject_name, state_before, state_after)
+const insertEvent = statement(`${insertIntoEvent}
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`);
 
 /** Writes the events of a transaction, in one statement. */

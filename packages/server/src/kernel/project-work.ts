@@ -23,6 +23,6 @@ export async function endWorkOfProject(
         message: 'Its project was deleted.',
       }),
     );
-    await owners[kind].ended(moment, ends);
+    owners[kind].ended(moment, ends);
   }
 }

@@ -16,6 +16,8 @@ export interface Transaction {
   query: Read;
   /** Sends a statement whose rows nobody needs; a failure of it is the commit's. */
   send(command: Statement<unknown>, parameters: readonly Parameter[]): void;
+  /** Sends a statement without waiting; its rows are in the array when the transaction has committed. */
+  collect<Row>(query: Statement<Row>, parameters: readonly Parameter[]): readonly Row[];
   /** Says what the breach of a constraint means for the caller. */
   onConstraint(constraint: string, meaning: (breach: DatabaseError) => Problem): void;
   /** Runs after the commit, never after a rollback: waking waiters, counting. */
@@ -62,6 +64,12 @@ export class PipelinedTransaction implements Transaction {
 
   send(command: Statement<unknown>, parameters: readonly Parameter[]): void {
     this.#waiting.push({ statement: command, parameters, rows: [] });
+  }
+
+  collect<Row>(query: Statement<Row>, parameters: readonly Parameter[]): readonly Row[] {
+    const sent: Sent = { statement: query, parameters, rows: [] };
+    this.#waiting.push(sent);
+    return sent.rows as Row[];
   }
 
   onConstraint(constraint: string, meaning: (breach: DatabaseError) => Problem): void {

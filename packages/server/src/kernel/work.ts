@@ -12,8 +12,15 @@
  * States: queued → held ⇄ silent → ended; held or silent → queued when it is given back. A holder with an old epoch is refused.
  */
 import type { WorkCommand, WorkKind } from '@headgate/contract';
-import { type Database, statement, type Transaction } from './database.ts';
-import type { EventSource } from './events.ts';
+import {
+  type Database,
+  isDatabaseError,
+  type Read,
+  type Statement,
+  statement,
+  type Transaction,
+} from './database.ts';
+import { type EventSource, insertIntoEvent } from './events.ts';
 import type { NewId } from './identifiers.ts';
 import { machine } from './machine.ts';
 import type { Wakes } from './wakes.ts';
@@ -67,12 +74,12 @@ export interface WorkEnd {
 
 /** What a kind of work means. All calls are about many works of one account at once. */
 export interface WorkOwner {
-  /** What the agent is told, by work id; called when work is claimed. */
-  payloads(moment: WorkMoment, works: readonly WorkRow[]): Promise<Map<string, object>>;
+  /** What the agent is told of claimed work, as SQL: a scalar subquery about a row of `claimed`, and what it needs in the `with` before it. */
+  claimed: { with: readonly string[]; payload: string };
   started(moment: WorkMoment, works: readonly WorkSubject[]): void;
-  ended(moment: WorkMoment, ends: readonly WorkEnd[]): Promise<void>;
+  ended(moment: WorkMoment, ends: readonly WorkEnd[]): void;
   /** Its agent does not answer; `came back` is the reverse. */
-  silent(moment: WorkMoment, workIds: readonly string[]): Promise<void>;
+  silent(moment: WorkMoment, workIds: readonly string[]): void;
   cameBack(moment: WorkMoment, workIds: readonly string[]): void;
   requeued(moment: WorkMoment, works: readonly WorkSubject[]): void;
 }
@@ -96,27 +103,56 @@ export function enqueueWork(tx: Transaction, work: Omit<WorkRow, 'epoch'>, now: 
   ]);
 }
 
-// The chosen ones as an array: joined, they would be looked for among all work of the account while the plan is from a small table.
-const claimWork = statement<WorkRow>(`
-  update work set state = 'held', epoch = epoch + 1, report_sequence = 0, instance_id = $4,
-    lease_expires_at = $5, run_bound = $6, silent_since = null
-  where account_id = $1 and work_id = any (array(
-    select work_id from work
-    where account_id = $1 and agent_id = $2 and state = 'queued' and command is null
-    order by created_at, work_id
-    limit $3
-    for update skip locked))
-  returning work_id, account_id, project_id, environment_name, agent_id, kind, name, epoch`);
+/** Claimed work as its agent is told of it; `payload` is what the owner of its kind says. */
+export type ClaimedWork = Pick<WorkRow, 'work_id' | 'kind' | 'epoch'> & { payload: object };
+
+/**
+ * Claims queued work, notes it and answers with what the agent is told, in one statement, so that a claim is one trip. The chosen ones are an
+ * array: joined, they would be looked for among all work of the account while the plan is from a small table.
+ */
+export function claimStatement(owners: WorkOwners): Statement<ClaimedWork> {
+  const kinds = Object.entries(owners);
+  const ofKind = (told: (owner: WorkOwner) => string) =>
+    `case kind ${kinds.map(([kind, owner]) => `when '${kind}' then ${told(owner)}`).join(' ')} end`;
+  return statement<ClaimedWork>(`
+    with claimed as (
+      update work set state = 'held', epoch = epoch + 1, report_sequence = 0, instance_id = $4,
+        lease_expires_at = $5, run_bound = $6, silent_since = null
+      where account_id = $1 and work_id = any (array(
+        select work_id from work
+        where account_id = $1 and agent_id = $2 and state = 'queued' and command is null
+        order by created_at, work_id
+        limit $3
+        for update skip locked))
+      returning work_id, account_id, project_id, environment_name, kind, name, epoch
+    ), noted as (
+      ${insertIntoEvent}
+      select account_id, $7, ($8::uuid[])[row_number() over ()], kind || '-claimed', $2, 'agent', $9, project_id, kind, work_id::text, name, null, null
+      from claimed
+    )${kinds.map(([, { claimed }]) => claimed.with.map((cte) => `, ${cte}`).join('')).join('')}
+    select work_id, kind, epoch, ${ofKind(({ claimed }) => `(${claimed.payload})`)} as payload from claimed`);
+}
+
+export interface Claiming {
+  accountId: string;
+  agentId: string;
+  instanceId: string;
+  max: number;
+  requestId: string;
+}
 
 export function claim(
   tx: Transaction,
-  by: { accountId: string; agentId: string; instanceId: string; max: number },
-  now: Date,
+  claimWork: Statement<ClaimedWork>,
+  by: Claiming,
+  { now, newId }: { now: Date; newId: NewId },
   times: WorkTimes,
-): Promise<WorkRow[]> {
+): readonly ClaimedWork[] {
   const lease = after(now, times.leaseSeconds);
   const bound = after(now, times.runLimitSeconds + times.graceSeconds);
-  return tx.query(claimWork, [by.accountId, by.agentId, by.max, by.instanceId, lease, bound]);
+  const eventIds = Array.from({ length: by.max }, newId);
+  const held = [by.accountId, by.agentId, by.max, by.instanceId, lease, bound];
+  return tx.collect(claimWork, [...held, now, eventIds, by.requestId]);
 }
 
 export interface HeldRow extends WorkSubject {
@@ -127,12 +163,50 @@ export interface HeldRow extends WorkSubject {
   command: WorkCommand | null;
 }
 
+/** SQLSTATE of a refusal: work is not as it was read. */
+const changed = 'HG412';
+
 // Locked in the order of their ids, so that two batches never wait for each other.
 const lockWork = statement<HeldRow>(`
   select work_id, project_id, kind, name, epoch, state, report_sequence, command from work
   where account_id = $1 and agent_id = $2 and work_id = any ($3::uuid[])
   order by work_id
   for update`);
+
+const selectHeld = statement<HeldRow>(`
+  select work_id, project_id, kind, name, epoch, state, report_sequence, command from work
+  where account_id = $1 and agent_id = $2 and work_id = any ($3::uuid[])`);
+
+/** What is so of the work that an agent says it holds, at this moment. */
+export function readHeld(
+  read: Read,
+  accountId: string,
+  agentId: string,
+  workIds: readonly string[],
+): Promise<HeldRow[]> {
+  return read(selectHeld, [accountId, agentId, workIds]);
+}
+
+const lockAsRead = statement(`
+  select case when count(*) filter (where is_so = was_so) < cardinality($2::uuid[]) then refuse('${changed}') end
+  from (
+    select concat_ws(' ', epoch, state, report_sequence, command) as is_so, ($3::text[])[array_position($2::uuid[], work_id)] as was_so
+    from work where account_id = $1 and work_id = any ($2::uuid[])
+    order by work_id
+    for update
+  ) held`);
+
+/** Locks work that was read before, and refuses the transaction when it is not as it was: see hasChanged. */
+export function lockAsItWas(tx: Transaction, accountId: string, rows: readonly HeldRow[]): void {
+  const states = rows.map((row) =>
+    [row.epoch, row.state, row.report_sequence, row.command ?? []].flat().join(' '),
+  );
+  tx.send(lockAsRead, [accountId, rows.map((row) => row.work_id), states]);
+}
+
+export function hasChanged(failure: unknown): boolean {
+  return isDatabaseError(failure) && failure.code === changed;
+}
 
 /** Locks what an agent says it holds, and answers what is so. */
 export function lockHeld(
@@ -246,7 +320,7 @@ const commandsForAgent = statement<{ work_id: string; epoch: number; command: Wo
   where account_id = $1 and agent_id = $2 and command is not null and state in ('held', 'silent') and instance_id = $3`);
 
 export function commandsFor(tx: Transaction, accountId: string, agentId: string, instanceId: string) {
-  return tx.query(commandsForAgent, [accountId, agentId, instanceId]);
+  return tx.collect(commandsForAgent, [accountId, agentId, instanceId]);
 }
 
 interface SweptRow extends WorkRow {
@@ -310,7 +384,7 @@ export async function sweepWork(
       const source: EventSource = { accountId, actorId: null, actorKind: 'system', requestId: null };
       const moment: WorkMoment = { tx, accountId, source, now, newId: services.newId };
       for (const [kind, works] of Map.groupBy(inAccount, (row) => row.kind)) {
-        const requeued = await sweepKind(moment, owners[kind], works, times);
+        const requeued = sweepKind(moment, owners[kind], works, times);
         tx.afterCommit(() => {
           for (const work of requeued) services.wakes.wake(work.agent_id, 'one');
         });
@@ -321,17 +395,17 @@ export async function sweepWork(
 }
 
 /** Answers the work that is queued again. */
-async function sweepKind(
+function sweepKind(
   moment: WorkMoment,
   owner: WorkOwner,
   works: readonly SweptRow[],
   times: WorkTimes,
-): Promise<readonly SweptRow[]> {
+): readonly SweptRow[] {
   const { tx, accountId, now } = moment;
   const silent = works.filter((work) => work.fate === 'silent').map((work) => work.work_id);
   if (silent.length > 0) {
     tx.send(markSilent, [accountId, silent, now, workStates.sources('silent')]);
-    await owner.silent(moment, silent);
+    owner.silent(moment, silent);
   }
   // What was claimed but never begun has done nothing: another claim may have it.
   const untouched = works.filter(
@@ -352,7 +426,7 @@ async function sweepKind(
       ends.map((end) => end.workId),
       now,
     );
-    await owner.ended(moment, ends);
+    owner.ended(moment, ends);
   }
   return untouched;
 }

@@ -25,7 +25,9 @@ export function createPresence(services: { database: Database; clock: Clock }): 
       const now = services.clock.now();
       if (now.getTime() - (written.get(agent.agentId) ?? 0) < writtenEveryMilliseconds) return;
       written.set(agent.agentId, now.getTime());
-      await services.database.read(setConnected, [agent.accountId, agent.agentId, now]);
+      await services.database.transaction((tx) =>
+        tx.send(setConnected, [agent.accountId, agent.agentId, now]),
+      );
     },
   };
 }

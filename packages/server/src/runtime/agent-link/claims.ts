@@ -2,14 +2,7 @@
 import type { ClaimRequest, ClaimResponse, Command, WorkItem } from '@headgate/contract';
 import type { Services } from '../../kernel/endpoint.ts';
 import type { Wakes } from '../../kernel/wakes.ts';
-import {
-  claim,
-  commandsFor,
-  type WorkMoment,
-  type WorkOwners,
-  type WorkRow,
-  type WorkTimes,
-} from '../../kernel/work.ts';
+import { claim, claimStatement, commandsFor, type WorkOwners, type WorkTimes } from '../../kernel/work.ts';
 import type { CallingAgent } from './agent-endpoint.ts';
 import type { Presence } from './agent-link.store.ts';
 
@@ -24,25 +17,40 @@ interface ClaimServices extends Services {
 
 export function createClaims(services: ClaimServices, presence: Presence) {
   const told = new Map<string, number>();
+  const claimWork = claimStatement(services.owners);
 
   async function look(agent: CallingAgent, request: ClaimRequest, requestId: string): Promise<ClaimResponse> {
     const { accountId, agentId } = agent;
     const { instanceId, max } = request;
-    return services.database.transaction(async (tx) => {
-      const now = services.clock.now();
-      const asked = commandsFor(tx, accountId, agentId, instanceId);
-      const works =
-        max === 0 ? [] : await claim(tx, { accountId, agentId, instanceId, max }, now, services.times);
-      const source = { accountId, actorId: agentId, actorKind: 'agent', requestId } as const;
-      const moment: WorkMoment = { tx, accountId, source, now, newId: services.newId };
-      const work = await itemsOf(services, moment, works);
-      const commands = (await asked).map(
+    const now = services.clock.now();
+    const { asked, works } = await services.database.transaction((tx) => ({
+      asked: commandsFor(tx, accountId, agentId, instanceId),
+      works:
+        max === 0
+          ? []
+          : claim(
+              tx,
+              claimWork,
+              { accountId, agentId, instanceId, max, requestId },
+              { now, newId: services.newId },
+              services.times,
+            ),
+    }));
+    // A full hand leaves more on the table: the next one may have it.
+    if (works.length === max && max > 0) services.wakes.wake(agentId, 'one');
+    const leaseExpiresAt = new Date(now.getTime() + services.times.leaseSeconds * 1_000).toISOString();
+    return {
+      work: works.map(({ work_id, epoch, kind, payload }) => ({
+        workId: work_id,
+        epoch,
+        kind,
+        leaseExpiresAt,
+        payload: payload as WorkItem['payload'],
+      })),
+      commands: asked.map(
         (row): Command => ({ workId: row.work_id, epoch: row.epoch, command: row.command }),
-      );
-      // A full hand leaves more on the table: the next one may have it.
-      if (works.length === max && max > 0) tx.afterCommit(() => services.wakes.wake(agentId, 'one'));
-      return { work, commands };
-    });
+      ),
+    };
   }
 
   /** Commands are told once a long-poll; until they are obeyed each heartbeat repeats them. */
@@ -105,22 +113,4 @@ function createWait(wakes: Wakes, key: string) {
       clearTimeout(timer);
     },
   };
-}
-
-async function itemsOf(
-  services: ClaimServices,
-  moment: WorkMoment,
-  works: readonly WorkRow[],
-): Promise<WorkItem[]> {
-  const items: WorkItem[] = [];
-  const leaseExpiresAt = new Date(moment.now.getTime() + services.times.leaseSeconds * 1_000).toISOString();
-  for (const [kind, ofKind] of Map.groupBy(works, (work) => work.kind)) {
-    const payloads = await services.owners[kind].payloads(moment, ofKind);
-    for (const work of ofKind) {
-      const payload = payloads.get(work.work_id) as WorkItem['payload'] | undefined;
-      if (payload === undefined) throw new Error(`The work ${work.work_id} has no ${kind}.`);
-      items.push({ workId: work.work_id, epoch: work.epoch, kind, leaseExpiresAt, payload });
-    }
-  }
-  return items;
 }

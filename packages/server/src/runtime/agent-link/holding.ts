@@ -1,12 +1,16 @@
 /** What an agent says of the work that it holds: heartbeats and reports, each batch in one transaction, fenced by epochs. */
 import type { HeartbeatRequest, HeartbeatResponse, Report, ReportsResponse, Step } from '@headgate/contract';
+import type { Transaction } from '../../kernel/database.ts';
 import type { Services } from '../../kernel/endpoint.ts';
 import type { Wakes } from '../../kernel/wakes.ts';
 import {
   extend,
   type HeldRow,
+  hasChanged,
+  lockAsItWas,
   lockHeld,
   noteReported,
+  readHeld,
   requeueAll,
   type WorkEnd,
   type WorkMoment,
@@ -16,7 +20,7 @@ import {
 } from '../../kernel/work.ts';
 import { writeSteps } from '../executions/index.ts';
 import type { CallingAgent } from './agent-endpoint.ts';
-import { judgeReports } from './reports.ts';
+import { type Judged, judgeReports } from './reports.ts';
 
 interface HoldingServices extends Services {
   owners: WorkOwners;
@@ -65,58 +69,77 @@ export async function renewLeases(
   });
 }
 
+/**
+ * Reports are judged by what was read before, and applied in one trip that finds it still so. Where it is not – a cancellation came between
+ * the two – they are judged again, by what is locked.
+ */
 export async function applyReports(
   services: HoldingServices,
   agent: CallingAgent,
   reports: readonly Report[],
   requestId: string,
 ): Promise<ReportsResponse['results']> {
-  return services.database.transaction(async (tx) => {
-    const now = services.clock.now();
-    const { accountId } = agent;
-    const rows = await lockHeld(tx, accountId, agent.agentId, [
-      ...new Set(reports.map((report) => report.workId)),
-    ]);
-    const { results, news, sequences } = judgeReports(reports, rows);
-    if (news.length === 0) return results;
-    const moment: WorkMoment = {
-      tx,
-      accountId,
-      source: sourceOf(agent, requestId),
-      now,
-      newId: services.newId,
-    };
-    comeBack(services.owners, moment, rows, [...sequences.keys()]);
-    const rowById = new Map(rows.map((row) => [row.work_id, row]));
-    const ends = news.flatMap((report): WorkEnd[] => {
-      if (report.type === 'completed') return [{ workId: report.workId, ...report.outcome }];
-      // What is being cancelled needs no other holder.
-      const cancelled = report.type === 'released' && rowById.get(report.workId)?.command != null;
-      return cancelled ? [{ workId: report.workId, status: 'CANCELLED' }] : [];
+  const { database } = services;
+  const { accountId, agentId } = agent;
+  const ids = [...new Set(reports.map((report) => report.workId))];
+  const judged = judgeReports(reports, await readHeld(database.read, accountId, agentId, ids));
+  if (judged.news.length === 0) return judged.results;
+  try {
+    await database.transaction((tx) => {
+      lockAsItWas(tx, accountId, judged.heard);
+      apply(services, { tx, agent, requestId }, judged);
     });
-    const ended = new Set(ends.map((end) => end.workId));
-    noteReported(tx, accountId, { sequences, ended }, now, services.times);
-    for (const [kind, ofKind] of Map.groupBy(
-      rows.filter((row) => sequences.has(row.work_id)),
-      (row) => row.kind,
-    )) {
-      await applyNews(services.owners[kind], moment, ofKind, news, ends);
-    }
-    tx.afterCommit(() => {
-      if (news.some((report) => report.type === 'released')) services.wakes.wake(agent.agentId, 'one');
+    return judged.results;
+  } catch (failure) {
+    if (!hasChanged(failure)) throw failure;
+    return database.transaction(async (tx) => {
+      const again = judgeReports(reports, await lockHeld(tx, accountId, agentId, ids));
+      if (again.news.length > 0) apply(services, { tx, agent, requestId }, again);
+      return again.results;
     });
-    return results;
+  }
+}
+
+function apply(
+  services: HoldingServices,
+  { tx, agent, requestId }: { tx: Transaction; agent: CallingAgent; requestId: string },
+  { news, sequences, heard }: Judged,
+): void {
+  const now = services.clock.now();
+  const { accountId } = agent;
+  const moment: WorkMoment = {
+    tx,
+    accountId,
+    source: sourceOf(agent, requestId),
+    now,
+    newId: services.newId,
+  };
+  comeBack(services.owners, moment, heard, [...sequences.keys()]);
+  const rowById = new Map(heard.map((row) => [row.work_id, row]));
+  const ends = news.flatMap((report): WorkEnd[] => {
+    if (report.type === 'completed') return [{ workId: report.workId, ...report.outcome }];
+    // What is being cancelled needs no other holder.
+    const cancelled = report.type === 'released' && rowById.get(report.workId)?.command != null;
+    return cancelled ? [{ workId: report.workId, status: 'CANCELLED' }] : [];
+  });
+  const ended = new Set(ends.map((end) => end.workId));
+  noteReported(tx, accountId, { sequences, ended }, now, services.times);
+  for (const [kind, ofKind] of Map.groupBy(heard, (row) => row.kind)) {
+    applyNews(services.owners[kind], moment, ofKind, news, ends);
+  }
+  tx.afterCommit(() => {
+    if (news.some((report) => report.type === 'released')) services.wakes.wake(agent.agentId, 'one');
   });
 }
 
 /** Tells the owner of some works what is new of them. */
-async function applyNews(
+function applyNews(
   owner: WorkOwner,
   moment: WorkMoment,
   works: readonly HeldRow[],
   news: readonly Report[],
   ends: readonly WorkEnd[],
-): Promise<void> {
+): void {
   const { tx, accountId, now } = moment;
   const ids = new Set(works.map((work) => work.work_id));
   const ofWorks = news.filter((report) => ids.has(report.workId));
@@ -141,7 +164,7 @@ async function applyNews(
     owner.requeued(moment, released);
   }
   const ended = ends.filter((end) => ids.has(end.workId));
-  if (ended.length > 0) await owner.ended(moment, ended);
+  if (ended.length > 0) owner.ended(moment, ended);
 }
 
 function comeBack(

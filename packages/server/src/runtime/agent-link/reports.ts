@@ -1,5 +1,5 @@
 /**
- * Applying a batch of reports: which are news, which were heard before, which come from someone who lost the work. Pure over the locked rows.
+ * Applying a batch of reports: which are news, which were heard before, which come from someone who lost the work. Pure over rows of work.
  */
 import type { Report, ReportsResponse } from '@headgate/contract';
 import type { HeldRow } from '../../kernel/work.ts';
@@ -13,6 +13,8 @@ export interface Judged {
   news: Report[];
   /** The last number of each work that has news. */
   sequences: Map<string, number>;
+  /** The works that have news, as they were. */
+  heard: HeldRow[];
 }
 
 export function judgeReports(reports: readonly Report[], held: readonly HeldRow[]): Judged {
@@ -42,5 +44,5 @@ export function judgeReports(reports: readonly Report[], held: readonly HeldRow[
       if (report.type === 'released') row.state = 'queued';
     }
   }
-  return { results, news, sequences };
+  return { results, news, sequences, heard: held.filter((row) => sequences.has(row.work_id)) };
 }

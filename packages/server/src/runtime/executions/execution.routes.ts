@@ -152,7 +152,8 @@ export function executionRoutes(
     const ended = work.state === 'queued';
     if (ended) endAll(tx, scope.accountId, [id], now);
     const status = ended ? 'CANCELLED' : execution.status === 'RUNNING' ? 'CANCELLING' : execution.status;
-    if (status !== execution.status) await moveExecutions(tx, scope.accountId, status, [{ id }], now);
+    if (status !== execution.status)
+      moveExecutions(tx, scope.accountId, { to: status, executions: [{ id }] }, now);
     if (!ended) tx.afterCommit(() => services.wakes.wake(work.agent_id, 'all'));
     return {
       body: { pipelineExecutionId: id },

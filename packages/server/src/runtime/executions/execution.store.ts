@@ -1,16 +1,19 @@
 /** The tables `pipeline_execution` and `execution_step`. */
 import type {
+  EventName,
   ExecutionStatus,
   ExecutionStep,
   PipelineExecution,
   Step,
   VariableType,
 } from '@headgate/contract';
-import { statement, type Transaction } from '../../kernel/database.ts';
+import { type Parameter, statement, type Transaction } from '../../kernel/database.ts';
+import { insertIntoEvent } from '../../kernel/events.ts';
 import { callerSeesAll, guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
 import { asUuid } from '../../kernel/identifiers.ts';
 import type { Scope } from '../../kernel/permissions.ts';
 import { problem } from '../../kernel/problems.ts';
+import type { WorkMoment } from '../../kernel/work.ts';
 import { executionStates } from './execution.ts';
 
 export interface ExecutionRow {
@@ -163,37 +166,53 @@ export async function requireExecution(tx: Transaction, scope: Scope, projectId:
   return row;
 }
 
-const selectMovable = statement<{
-  execution_id: string;
-  project_id: string;
-  pipeline_name: string;
-  status_before: ExecutionStatus;
-}>(`
-  select execution_id, project_id, pipeline_name, status as status_before from pipeline_execution
-  where account_id = $1 and execution_id = any ($2::uuid[]) and status = any ($3)`);
-const moveAll = statement(`
+const movable = 'account_id = $1 and execution_id = any ($2::uuid[]) and status = any ($6)';
+const given = (array: string) => `(${array})[array_position($2::uuid[], execution_id)]`;
+const move = `
   update pipeline_execution set status = $3, finished_at = $4, running_tag = case when $4::timestamptz is null then running_tag end,
-    message = coalesce(($5::text[])[array_position($2::uuid[], execution_id)], message)
-  where account_id = $1 and execution_id = any ($2::uuid[]) and status = any ($6)`);
+    message = coalesce(${given('$5::text[]')}, message)
+  where ${movable}`;
+const moveAll = statement(move);
+// The states before are read by the same statement, and so are those of its start.
+const moveAllWithEvents = statement(`
+  with moving as (select execution_id, project_id, pipeline_name, status from pipeline_execution where ${movable}), moved as (${move})
+  ${insertIntoEvent}
+  select $1, $7, ${given('$8::uuid[]')}, $9, $10, $11, $12, project_id, 'pipeline-execution', execution_id::text, pipeline_name,
+    jsonb_build_object('status', status), jsonb_strip_nulls(jsonb_build_object('status', $3, 'message', ${given('$5::text[]')}))
+  from moving`);
+
+export interface ExecutionMove {
+  to: ExecutionStatus;
+  executions: readonly { id: string; message?: string | undefined }[];
+}
 
 /**
- * Moves executions to a status from those that the table allows; answers which move. Their work is locked by the caller, so that what is
- * read before stays so until the update behind it.
+ * Moves executions to a status from those that the table allows; the others stay. Their work is locked by the caller, so that nobody
+ * else moves them meanwhile.
  */
-export function moveExecutions(
-  tx: Transaction,
-  accountId: string,
-  to: ExecutionStatus,
-  executions: readonly { id: string; message?: string | undefined }[],
-  now: Date,
-) {
-  const ids = executions.map((each) => each.id);
-  const messages = executions.map((each) => each.message ?? null);
+export function moveExecutions(tx: Transaction, accountId: string, moved: ExecutionMove, now: Date): void {
+  tx.send(moveAll, parametersOf(accountId, moved, now));
+}
+
+/** The same, with an event for each that moves, which tells its status before and after. */
+export function moveExecutionsWithEvents(moment: WorkMoment, moved: ExecutionMove, event: EventName): void {
+  const { tx, accountId, source, now, newId } = moment;
+  const ids = moved.executions.map(() => newId());
+  const by = [source.actorId, source.actorKind, source.requestId];
+  tx.send(moveAllWithEvents, [...parametersOf(accountId, moved, now), now, ids, event, ...by]);
+}
+
+function parametersOf(accountId: string, { to, executions }: ExecutionMove, now: Date): Parameter[] {
   const finishedAt = executionStates.ended(to) ? now : null;
-  const sources = executionStates.sources(to);
-  const moved = tx.query(selectMovable, [accountId, ids, sources]);
-  tx.send(moveAll, [accountId, ids, to, finishedAt, messages, sources]);
-  return moved;
+  const messages = executions.map((each) => each.message ?? null);
+  return [
+    accountId,
+    executions.map((each) => each.id),
+    to,
+    finishedAt,
+    messages,
+    executionStates.sources(to),
+  ];
 }
 
 const upsertSteps = statement(`

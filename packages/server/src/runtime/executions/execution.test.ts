@@ -29,8 +29,8 @@ test('from each status to each other an execution moves when the table allows it
          values ($1, $2, $3, 'dev', 'main', 'ORCHESTRATION', 'v1', '', $2, $4, 'API', '{}', '{}', now(), $5)`,
         [account.accountId, id, projectId, from, finishedAt],
       );
-      const moved = await database.transaction((tx) =>
-        moveExecutions(tx, account.accountId, to, [{ id }], server.clock.now()),
+      await database.transaction((tx) =>
+        moveExecutions(tx, account.accountId, { to, executions: [{ id }] }, server.clock.now()),
       );
       const [row] = await server.database.query<{ status: string; ended: boolean }>(
         'select status, finished_at is not null as ended from pipeline_execution where execution_id = $1',
@@ -38,8 +38,6 @@ test('from each status to each other an execution moves when the table allows it
       );
       const allowed = executionStates.allows(from, to);
       const what = `${from} → ${to}`;
-      assert.equal(moved.length, allowed ? 1 : 0, what);
-      if (allowed) assert.equal(moved[0]?.status_before, from, what);
       assert.equal(row?.status, allowed ? to : from, what);
       assert.equal(row?.ended, executionStates.ended(allowed ? to : from), what);
     }

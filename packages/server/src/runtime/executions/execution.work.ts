@@ -1,77 +1,45 @@
 /** Pipeline executions as work: what the agent is told, and what its start, silence and end mean for the execution. */
-import type {
-  EventName,
-  ExecutionStatus,
-  PipelineExecutionWork,
-  ProjectVariable,
-  VariableValue,
-} from '@headgate/contract';
-import { type Parameter, statement, type Transaction } from '../../kernel/database.ts';
+import type { EventName } from '@headgate/contract';
+import { statement } from '../../kernel/database.ts';
 import { recordEvents } from '../../kernel/events.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
-import type { WorkMoment, WorkOwner, WorkRow, WorkSubject } from '../../kernel/work.ts';
-import { closeOpenSteps, moveExecutions } from './execution.store.ts';
+import type { WorkMoment, WorkOwner, WorkSubject } from '../../kernel/work.ts';
+import { closeOpenSteps, moveExecutionsWithEvents } from './execution.store.ts';
 
-interface WorkPayloadRow {
-  execution_id: string;
-  project_id: string;
-  environment_name: string;
-  pipeline_name: string;
-  pipeline_type: 'ORCHESTRATION' | 'TRANSFORMATION';
-  version_name: string;
-  manifest_digest: string;
-  scalar_variables: PipelineExecutionWork['scalarVariables'];
-  grid_variables: PipelineExecutionWork['gridVariables'];
-}
+/** The variables of each place where something was claimed. The value that counts is the environment's override, else the project's. */
+const variablesOfPlaces = `
+  variables_of_place as (
+    select place.project_id, place.environment_name, coalesce((
+      select json_agg(json_strip_nulls(json_build_object('name', v.name, 'type', v.type, 'behaviour', v.behaviour, 'value', coalesce(o.value, v.value)))
+        order by v.name)
+      from variable v
+      left join variable_override o on o.account_id = v.account_id and o.project_id = v.project_id and o.variable_name = v.name
+        and o.environment_name = place.environment_name
+      where v.account_id = $1 and v.project_id = place.project_id
+    ), '[]') as variables
+    from (select distinct project_id, environment_name from claimed where kind = 'pipeline-execution') place
+  )`;
 
-const selectExecutions = statement<WorkPayloadRow>(`
-  select execution_id, project_id, environment_name, pipeline_name, pipeline_type, version_name, manifest_digest,
-    scalar_variables, grid_variables
-  from pipeline_execution where account_id = $1 and execution_id = any ($2::uuid[])`);
-
-type StoredVariable = Omit<ProjectVariable, 'value'> & { value: VariableValue | null };
-
-// The value that counts is the environment's override, else the project's.
-const selectVariables = statement<{
-  project_id: string;
-  environment_name: string;
-  variables: StoredVariable[];
-}>(`
-  select wanted.project_id, wanted.environment_name, coalesce((
-    select json_agg(json_build_object('name', v.name, 'type', v.type, 'behaviour', v.behaviour, 'value', coalesce(o.value, v.value)) order by v.name)
-    from variable v
-    left join variable_override o on o.account_id = v.account_id and o.project_id = v.project_id and o.variable_name = v.name
-      and o.environment_name = wanted.environment_name
-    where v.account_id = $1 and v.project_id = wanted.project_id
-  ), '[]') as variables
-  from unnest($2::uuid[], $3::text[]) as wanted (project_id, environment_name)`);
+/** A PipelineExecutionWork. */
+const payloadOf = (runLimitSeconds: number) => `
+  select json_build_object('pipelineExecutionId', e.execution_id, 'projectId', e.project_id, 'environmentName', e.environment_name,
+    'pipelineName', e.pipeline_name, 'pipelineType', e.pipeline_type, 'versionName', e.version_name, 'artifactDigest', e.manifest_digest,
+    'variables', (
+      select p.variables from variables_of_place p
+      where p.project_id = claimed.project_id and p.environment_name = claimed.environment_name),
+    'scalarVariables', e.scalar_variables, 'gridVariables', e.grid_variables, 'timeLimitSeconds', ${runLimitSeconds},
+    'warehouse', json_build_object('kind', 'duckdb'))
+  from pipeline_execution e where e.account_id = claimed.account_id and e.execution_id = claimed.work_id`;
 
 export function executionWork(services: { runLimitSeconds: number; metrics: Metrics }): WorkOwner {
-  async function payloads({ tx, accountId, ...moment }: WorkMoment, works: readonly WorkRow[]) {
-    const ids = works.map((work) => work.work_id);
-    const [rows, variables] = await Promise.all([
-      tx.query(selectExecutions, [accountId, ids]),
-      variablesOf(tx, accountId, works),
-    ]);
-    const told = rows.map((row) =>
-      payloadOf(row, variables.get(placeOf(row)) ?? [], services.runLimitSeconds),
-    );
-    note({ tx, accountId, ...moment }, 'pipeline-execution-claimed', works);
-    return new Map(told.map((payload) => [payload.pipelineExecutionId, payload]));
-  }
-
   return {
-    payloads,
+    claimed: { with: [variablesOfPlaces], payload: payloadOf(services.runLimitSeconds) },
     started(moment, works) {
       note(moment, 'pipeline-execution-started', works);
     },
-    async silent(moment, ids) {
-      const moved = await move(
-        moment,
-        'UNKNOWN',
-        ids.map((id) => ({ id })),
-      );
-      note(moment, 'pipeline-execution-silent', moved);
+    silent(moment, ids) {
+      const executions = ids.map((id) => ({ id }));
+      moveExecutionsWithEvents(moment, { to: 'UNKNOWN', executions }, 'pipeline-execution-silent');
     },
     cameBack: moveBack,
     requeued(moment, works) {
@@ -81,13 +49,12 @@ export function executionWork(services: { runLimitSeconds: number; metrics: Metr
       );
       note(moment, 'pipeline-execution-reclaimed', works);
     },
-    async ended(moment, ends) {
+    ended(moment, ends) {
       for (const [status, alike] of Map.groupBy(ends, (end) => end.status)) {
         const executions = alike.map((end) => ({ id: end.workId, message: end.message?.slice(0, 10_000) }));
-        const moved = move(moment, status, executions);
+        moveExecutionsWithEvents(moment, { to: status, executions }, 'pipeline-execution-ended');
         const ids = executions.map((each) => each.id);
         if (status !== 'SUCCESS') closeOpenSteps(moment.tx, moment.accountId, ids, status, moment.now);
-        note(moment, 'pipeline-execution-ended', await moved);
         moment.tx.afterCommit(() => {
           for (const _ of ids) services.metrics.workEnded('pipeline-execution', status);
         });
@@ -96,76 +63,11 @@ export function executionWork(services: { runLimitSeconds: number; metrics: Metr
   };
 }
 
-function payloadOf(
-  row: WorkPayloadRow,
-  variables: ProjectVariable[],
-  timeLimitSeconds: number,
-): PipelineExecutionWork {
-  return {
-    pipelineExecutionId: row.execution_id,
-    projectId: row.project_id,
-    environmentName: row.environment_name,
-    pipelineName: row.pipeline_name,
-    pipelineType: row.pipeline_type,
-    versionName: row.version_name,
-    artifactDigest: row.manifest_digest,
-    variables,
-    scalarVariables: row.scalar_variables,
-    gridVariables: row.grid_variables,
-    timeLimitSeconds,
-    warehouse: { kind: 'duckdb' },
-  };
-}
-
-const placeOf = (row: { project_id: string; environment_name: string }) =>
-  `${row.project_id} ${row.environment_name}`;
-
-async function variablesOf(tx: Transaction, accountId: string, works: readonly WorkRow[]) {
-  const places = [...new Map(works.map((work) => [placeOf(work), work])).values()];
-  const parameters: Parameter[] = [
-    accountId,
-    places.map((row) => row.project_id),
-    places.map((row) => row.environment_name),
-  ];
-  const found = await tx.query(selectVariables, parameters);
-  return new Map(
-    found.map((row) => [
-      placeOf(row),
-      row.variables.map(
-        ({ value, ...variable }): ProjectVariable => (value === null ? variable : { ...variable, value }),
-      ),
-    ]),
-  );
-}
-
-interface Noted extends WorkSubject {
-  before?: object;
-  after?: object;
-}
-
-async function move(
-  { tx, accountId, now }: WorkMoment,
-  to: ExecutionStatus,
-  executions: readonly { id: string; message?: string | undefined }[],
-): Promise<Noted[]> {
-  const moved = await moveExecutions(tx, accountId, to, executions, now);
-  const messages = new Map(executions.map((each) => [each.id, each.message]));
-  return moved.map((row) => ({
-    work_id: row.execution_id,
-    project_id: row.project_id,
-    name: row.pipeline_name,
-    before: { status: row.status_before },
-    after: { status: to, message: messages.get(row.execution_id) },
-  }));
-}
-
-function note({ tx, source, now, newId }: WorkMoment, event: EventName, about: readonly Noted[]): void {
-  const events = about.map(({ work_id, project_id, name, before, after }) => ({
+function note({ tx, source, now, newId }: WorkMoment, event: EventName, about: readonly WorkSubject[]): void {
+  const events = about.map(({ work_id, project_id, name }) => ({
     name: event,
     projectId: project_id,
     subject: { type: 'pipeline-execution', id: work_id, name },
-    ...(before === undefined ? {} : { before }),
-    ...(after === undefined ? {} : { after }),
   }));
   recordEvents(tx, source, events, now, newId);
 }
