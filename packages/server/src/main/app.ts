@@ -70,7 +70,7 @@ export function createApp(deps: Dependencies, certificate?: Certificate): Fastif
   referenceRoutes(app, deps);
   const endpoints = createEndpoints(app, deps);
   credentialRoutes(endpoints, deps);
-  eventRoutes(endpoints);
+  eventRoutes(endpoints, deps);
   projectRoutes(endpoints, { owners: deps.owners });
   environmentRoutes(endpoints, { wakes: deps.wakes, times: deps.times });
   connectionRoutes(endpoints);

@@ -126,6 +126,28 @@ test('the total is exact up to its limit and stays there beyond', async () => {
   assert.equal(await total('&subjectType=variable'), countedEventLimit);
 });
 
+test('a range that was full is believed to be so for a minute, and no other range is', async () => {
+  const account = await server.account();
+  await server.database.query(
+    `insert into event (account_id, occurred_at, event_id, name, actor_kind, subject_type, subject_id)
+     select $1, '2021-01-01'::timestamptz + make_interval(secs => n), gen_random_uuid(), 'variable-created', 'system', 'variable', n::text
+     from generate_series(1, $2::integer) n`,
+    [account.accountId, countedEventLimit],
+  );
+  const total = async (from: string, to: string) =>
+    (await list(account.admin, `from=${from}T00:00:00.000Z&to=${to}T00:00:00.000Z`)).total;
+  assert.equal(await total('2021-01-01', '2021-06-01'), countedEventLimit);
+  await server.database.query(
+    `delete from event where account_id = $1 and occurred_at < '2021-01-01T00:00:11Z'`,
+    [account.accountId],
+  );
+  assert.equal(await total('2020-01-01', '2022-01-01'), countedEventLimit, 'a wider one');
+  assert.equal(await total('2021-01-01', '2021-01-02'), countedEventLimit - 10, 'one that ends before');
+  assert.equal(await total('2021-01-02', '2021-06-01'), 0, 'one that begins later');
+  server.clock.advance(61);
+  assert.equal(await total('2020-01-01', '2022-01-01'), countedEventLimit - 10, 'a minute later');
+});
+
 test('a range that is no range is refused', async () => {
   const { admin } = await server.account();
   const at = '2024-01-01T00:00:00.000Z';

@@ -1,12 +1,15 @@
 import { listEvents } from '@headgate/contract';
+import type { Clock } from '../../kernel/clock.ts';
 import type { Endpoints } from '../../kernel/endpoint.ts';
 import { asUuid } from '../../kernel/identifiers.ts';
 import { pageBounds } from '../../kernel/paging.ts';
 import { problem } from '../../kernel/problems.ts';
 import { eventPage, eventPageByTime, presentEvent } from './event.store.ts';
+import { createFullRanges } from './event.total.ts';
 
-export function eventRoutes({ read }: Endpoints): void {
-  read(listEvents, async ({ query, page }) => {
+export function eventRoutes({ read }: Endpoints, { clock }: { clock: Clock }): void {
+  const fullRanges = createFullRanges(clock);
+  read(listEvents, async ({ query, scope, page }) => {
     const from = new Date(query.from);
     const to = new Date(query.to);
     if (from >= to) throw problem('empty-time-range');
@@ -18,9 +21,12 @@ export function eventRoutes({ read }: Endpoints): void {
       query.subjectId ?? null,
       query.subjectType ?? null,
     ];
+    const asked = { accountId: scope.accountId, filters, from, to };
+    const count = fullRanges.contains(asked) ? 'full' : 'counted';
     const { rows, total } = filters.every((filter) => filter === null)
-      ? await page(eventPageByTime, [from, to, limit, offset])
-      : await page(eventPage, [from, to, ...filters, limit, offset]);
-    return { body: { page: query.page, results: rows.map(presentEvent), size: limit, total } };
+      ? await page(eventPageByTime[count], [from, to, limit, offset])
+      : await page(eventPage[count], [from, to, ...filters, limit, offset]);
+    fullRanges.learn(asked, total);
+    return { body: { page: query.page, results: rows.map(presentEvent), size: limit, total: total.counted } };
   });
 }

@@ -1,6 +1,7 @@
 /** The table `event`, as it is read. */
 import { type AccountEventItem, countedEventLimit, type EventName } from '@headgate/contract';
 import { guardedPage } from '../../kernel/guarded-read.ts';
+import type { Counted } from './event.total.ts';
 
 interface EventRow {
   event_id: string;
@@ -25,21 +26,28 @@ const filters = `${byTime}
 
 const columns =
   'event_id, name, occurred_at, actor_id, actor_kind, request_id, project_id, subject_type, subject_id, subject_name, state_before, state_after';
-const counted = (where: string) =>
-  `select count(*)::bigint as total from (select from event where ${where} limit ${countedEventLimit}) counted`;
+/** A Counted. From the newest on, so that the earliest counted one tells where the range may begin and still be full. */
+const counted = (where: string) => `
+  select json_build_object('counted', count(*), 'since', min(occurred_at)) as total
+  from (select occurred_at from event where ${where} order by occurred_at desc, event_id desc limit ${countedEventLimit}) counted`;
+const full = `select json_build_object('counted', ${countedEventLimit}, 'since', null) as total`;
 
-/** Parameters: from, to, limit, offset. Its total is counted in the key alone: without a filter no row is looked into. */
-export const eventPageByTime = guardedPage<EventRow>({
-  rows: `select ${columns} from event where ${byTime} order by occurred_at desc, event_id desc limit $11 offset $12`,
-  total: counted(byTime),
-});
+const rowsByTime = `
+  select ${columns} from event where ${byTime} order by occurred_at desc, event_id desc limit $11 offset $12`;
+const rowsByFilter = `
+  select ${columns} from event where ${filters} order by occurred_at desc, event_id desc limit $16 offset $17`;
+
+/** Parameters: from, to, limit, offset. The total is counted in the key alone: without a filter no row is looked into. */
+export const eventPageByTime = {
+  counted: guardedPage<EventRow, Counted>({ rows: rowsByTime, total: counted(byTime) }),
+  full: guardedPage<EventRow, Counted>({ rows: rowsByTime, total: full }),
+};
 
 /** Parameters: from, to, names, project, actor, subject's id, subject's type (each or null), limit, offset. */
-export const eventPage = guardedPage<EventRow>({
-  rows: `select ${columns} from event where ${filters} order by occurred_at desc, event_id desc limit $16 offset $17`,
-  total: counted(filters),
-  alone: true,
-});
+export const eventPage = {
+  counted: guardedPage<EventRow, Counted>({ rows: rowsByFilter, total: counted(filters), alone: true }),
+  full: guardedPage<EventRow, Counted>({ rows: rowsByFilter, total: full, alone: true }),
+};
 
 export function presentEvent(row: EventRow): AccountEventItem {
   const item: AccountEventItem = {
