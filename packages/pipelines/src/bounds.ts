@@ -13,6 +13,10 @@ export const aliasLimit = 100;
 export const valueLimit = 200_000;
 /** Pipelines inside one another in one run, the root counted. */
 export const pipelineDepthLimit = 50;
+/** Characters of the prefix that names a group of shared pipelines. */
+export const sharedPrefixLimit = 100;
+/** Characters of a version's name. */
+export const versionNameLimit = 255;
 /** Iterations of one iterator. */
 export const iterationLimit = 10_000;
 /** Components of one pipeline, or iterations of one concurrent iterator, that run at the same time. */

@@ -82,6 +82,15 @@ describe('parsePipeline', () => {
     ]);
   });
 
+  it('reads notes, and passes over what is none', () => {
+    const design = {
+      notes: { b: { content: ' first ' }, a: { content: 'second' }, c: 'x', d: { content: '' } },
+    };
+    const text = JSON.stringify({ type: 'orchestration', pipeline: { components: {} }, design });
+    assert.deepEqual(read(text).notes, ['first', 'second']);
+    assert.deepEqual(read(text.replace('"notes"', '"other"')).notes, []);
+  });
+
   it('follows aliases', () => {
     const text = 'type: orchestration\npipeline:\n  components:\n    A: &a { type: start }\n    B: *a\n';
     assert.equal(read(text).components.get('B')?.type, 'start');

@@ -75,6 +75,7 @@ function readPipeline(path: string, value: Plain): Pipeline {
     name: pipelineNameOf(path),
     version: asText(root.version ?? '1.0', ['version']),
     variables: readVariables(body.variables),
+    notes: readNotes(root.design),
   };
   return type === 'orchestration'
     ? {
@@ -87,6 +88,13 @@ function readPipeline(path: string, value: Plain): Pipeline {
         type,
         components: new Map(entries.map(([name, raw]) => [name, readTransformationComponent(name, raw)])),
       };
+}
+
+/** What is beside the components does not decide whether they can run: a note of another form is passed over. */
+function readNotes(design: Plain | undefined): string[] {
+  const notes = isMap(design) && isMap(design.notes) ? Object.values(design.notes) : [];
+  const texts = notes.map((note) => (isMap(note) && typeof note.content === 'string' ? note.content : ''));
+  return texts.map((text) => text.trim()).filter((text) => text !== '');
 }
 
 function readType(path: string, root: PlainMap): PipelineType {
@@ -206,8 +214,12 @@ function nameOfPlace(path: readonly string[]): string {
   return path.length === 0 ? 'the file' : `"${path.join('.')}"`;
 }
 
+function isMap(value: Plain | undefined): value is PlainMap {
+  return typeof value === 'object' && value !== null && !isList(value);
+}
+
 function asMap(value: Plain | undefined, path: readonly string[]): PlainMap {
-  if (typeof value === 'object' && value !== null && !isList(value)) return value;
+  if (isMap(value)) return value;
   throw new FormError(
     path,
     `${nameOfPlace(path)} must be a map${value === undefined ? ', and is missing' : ''}`,

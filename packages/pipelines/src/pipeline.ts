@@ -61,6 +61,8 @@ interface PipelineFrame {
   readonly name: string;
   readonly version: string;
   readonly variables: ReadonlyMap<string, VariableDeclaration>;
+  /** The texts of the notes beside its components, in the order of the file. */
+  readonly notes: readonly string[];
 }
 
 export interface Orchestration extends PipelineFrame {

@@ -113,6 +113,24 @@ describe('validateProject', () => {
       ['error unclosed-expression A'],
     ],
     [
+      'uses of shared pipelines that no start can make sense of',
+      [
+        orch({
+          S: start('A', 'B', 'C'),
+          A: {
+            type: 'run-shared-pipeline',
+            parameters: { sharedPipelineIdPrefix: '${project}', sharedPipeline: 'p' },
+          },
+          B: { type: 'run-shared-pipeline', parameters: { sharedPipeline: 'p' } },
+          C: {
+            type: 'run-shared-pipeline',
+            parameters: { sharedPipelineIdPrefix: 'Checks', sharedPipeline: '${project}' },
+          },
+        }),
+      ],
+      ['error missing-parameter B', 'error shared-pipeline-use A'],
+    ],
+    [
       'PRIVATE variables that are set from outside',
       [
         orch({
