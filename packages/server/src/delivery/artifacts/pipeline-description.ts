@@ -1,8 +1,12 @@
 /** What the server remembers of each pipeline of a version, so that starting one needs no file. */
+import { sharedArtifactLimit } from '@headgate/contract';
 import {
+  type Pipeline,
   type PipelineSyntaxError,
   parsePipeline,
   pipelineTypeOf,
+  type SharedPipelineUse,
+  sharedPipelineUses,
   type VariableDeclaration,
 } from '@headgate/pipelines';
 
@@ -14,7 +18,13 @@ export interface PipelineDescription {
     type: VariableDeclaration['type'];
     visibility: VariableDeclaration['visibility'];
   }[];
+  /** Its notes, from the beginning; absent without any. */
+  description?: string;
+  /** The versions of shared pipelines that it uses; absent when it uses none. */
+  sharedPipelines?: SharedPipelineUse[];
 }
+
+const descriptionLimit = 1_000;
 
 export type Described = { pipeline: PipelineDescription } | { fault: string };
 
@@ -32,7 +42,29 @@ export function describePipeline(path: string, text: string): Described {
     visibility,
   }));
   const type = pipeline.type === 'orchestration' ? 'ORCHESTRATION' : 'TRANSFORMATION';
-  return { pipeline: { name: pipeline.name, type, variables } };
+  const description = descriptionOf(pipeline);
+  const sharedPipelines = sharedPipelineUses(pipeline);
+  if (sharedPipelines.length > sharedArtifactLimit) return { fault: tooManyVersions(sharedPipelines.length) };
+  return {
+    pipeline: {
+      name: pipeline.name,
+      type,
+      variables,
+      ...(description === '' ? {} : { description }),
+      ...(sharedPipelines.length === 0 ? {} : { sharedPipelines }),
+    },
+  };
+}
+
+/** As the database keeps it: what YAML can write and a text cannot hold is left out. */
+function descriptionOf({ notes }: Pipeline): string {
+  const text = notes.join('\n\n').replaceAll('\0', '').toWellFormed();
+  if (text.length <= descriptionLimit) return text;
+  return `${text.slice(0, descriptionLimit - 1).toWellFormed()}…`;
+}
+
+function tooManyVersions(count: number): string {
+  return `The pipeline uses ${count} versions of shared pipelines; an execution uses ${sharedArtifactLimit} at most.`;
 }
 
 function sentence({ line, column, message }: PipelineSyntaxError): string {

@@ -4,6 +4,7 @@ import type {
   ExecutionStatus,
   PipelineExecutionWork,
   ProjectVariable,
+  SharedArtifact,
   VariableValue,
 } from '@headgate/contract';
 import { type Parameter, statement, type Transaction } from '../../kernel/database.ts';
@@ -20,12 +21,13 @@ interface WorkPayloadRow {
   pipeline_type: 'ORCHESTRATION' | 'TRANSFORMATION';
   version_name: string;
   manifest_digest: string;
+  shared_artifacts: SharedArtifact[] | null;
   scalar_variables: PipelineExecutionWork['scalarVariables'];
   grid_variables: PipelineExecutionWork['gridVariables'];
 }
 
 const selectExecutions = statement<WorkPayloadRow>(`
-  select execution_id, project_id, environment_name, pipeline_name, pipeline_type, version_name, manifest_digest,
+  select execution_id, project_id, environment_name, pipeline_name, pipeline_type, version_name, manifest_digest, shared_artifacts,
     scalar_variables, grid_variables
   from pipeline_execution where account_id = $1 and execution_id = any ($2::uuid[])`);
 
@@ -109,6 +111,7 @@ function payloadOf(
     pipelineType: row.pipeline_type,
     versionName: row.version_name,
     artifactDigest: row.manifest_digest,
+    ...(row.shared_artifacts === null ? {} : { sharedArtifacts: row.shared_artifacts }),
     variables,
     scalarVariables: row.scalar_variables,
     gridVariables: row.grid_variables,
