@@ -1,5 +1,5 @@
 /** A pipeline file's text to a typed pipeline, or the place where it cannot be read. Unknown members are ignored, unknown types are kept. */
-import { componentLimit, componentNameLimit } from './bounds.ts';
+import { componentLimit, componentNameLimit, descriptionLimit } from './bounds.ts';
 import {
   type GridColumn,
   type OrchestrationComponent,
@@ -75,7 +75,7 @@ function readPipeline(path: string, value: Plain): Pipeline {
     name: pipelineNameOf(path),
     version: asText(root.version ?? '1.0', ['version']),
     variables: readVariables(body.variables),
-    notes: readNotes(root.design),
+    description: readDescription(root.design),
   };
   return type === 'orchestration'
     ? {
@@ -91,10 +91,13 @@ function readPipeline(path: string, value: Plain): Pipeline {
 }
 
 /** What is beside the components does not decide whether they can run: a note of another form is passed over. */
-function readNotes(design: Plain | undefined): string[] {
+function readDescription(design: Plain | undefined): string {
   const notes = isMap(design) && isMap(design.notes) ? Object.values(design.notes) : [];
   const texts = notes.map((note) => (isMap(note) && typeof note.content === 'string' ? note.content : ''));
-  return texts.map((text) => text.trim()).filter((text) => text !== '');
+  const given = texts.map((text) => text.trim()).filter((text) => text !== '');
+  // YAML can write what no database keeps as text.
+  const text = given.join('\n\n').replaceAll('\0', '').toWellFormed();
+  return text.length <= descriptionLimit ? text : `${text.slice(0, descriptionLimit - 1).toWellFormed()}…`;
 }
 
 function readType(path: string, root: PlainMap): PipelineType {

@@ -34,6 +34,13 @@ test('each group and version that a pipeline uses is told once', () => {
   ]);
 });
 
+test('of very many uses the first are looked up', () => {
+  const many = Array.from({ length: 101 }, (_, index) => [`${index} of them`, use(`Group ${index}`)]);
+  const uses = usesOf(Object.fromEntries(many));
+  assert.equal(uses.length, 100);
+  assert.equal(uses.at(-1)?.prefix, 'Group 99');
+});
+
 test('what a skipped component names, or what is no name, is not looked up', () => {
   const skipped = use('Checks', '1', { skipped: 'Yes' });
   const odd = ['', '${group}', 'x'.repeat(101), 'a\u0000b', '\ud800', ['Checks'], null];

@@ -4,7 +4,7 @@
  * - **group**: shared pipelines that are published together, named by a prefix.
  * - **use**: a group, and the version of it that is wanted; without one the latest enabled version.
  */
-import { sharedPrefixLimit, versionNameLimit } from './bounds.ts';
+import { sharedPrefixLimit, sharedUseLimit, versionNameLimit } from './bounds.ts';
 import { ParameterError } from './parameters.ts';
 import type { Pipeline, Plain, PlainMap } from './pipeline.ts';
 
@@ -31,8 +31,17 @@ export function sharedPipelineUse(parameters: PlainMap): SharedPipelineUse {
   return latest ? { prefix } : { prefix, versionName };
 }
 
-/** The uses of a pipeline, each once. What cannot be read fails when its component runs. */
+/** The uses of a pipeline, each once, up to the limit. What is left out, or cannot be read, fails when its component runs. */
 export function sharedPipelineUses(pipeline: Pipeline): SharedPipelineUse[] {
+  return allUses(pipeline).slice(0, sharedUseLimit);
+}
+
+/** How many uses the pipeline has beyond the limit. */
+export function sharedUsesBeyond(pipeline: Pipeline): number {
+  return Math.max(0, allUses(pipeline).length - sharedUseLimit);
+}
+
+function allUses(pipeline: Pipeline): SharedPipelineUse[] {
   const uses = new Map<string, SharedPipelineUse>();
   if (pipeline.type === 'transformation') return [];
   for (const { type, parameters, skipped } of pipeline.components.values()) {

@@ -1,4 +1,5 @@
 /** Pipelines that call others. */
+import { sharedUseLimit } from './bounds.ts';
 import type { Finding, Project, Report } from './finding.ts';
 import { topologicalOrder } from './graph.ts';
 import { ParameterError } from './parameters.ts';
@@ -11,7 +12,7 @@ import {
   type PlainMap,
   pipelinePath,
 } from './pipeline.ts';
-import { sharedPipelineType, sharedPipelineUse } from './shared-pipeline-use.ts';
+import { sharedPipelineType, sharedPipelineUse, sharedUsesBeyond } from './shared-pipeline-use.ts';
 import { cells, checkVariable } from './validate-variables.ts';
 
 const calls: Readonly<Record<string, { parameter: string; type: PipelineType }>> = {
@@ -59,7 +60,15 @@ export function checkCall(
 }
 
 /** Which shared pipelines there are is known when an execution starts; here only what no start could make sense of. */
-export function checkSharedCall({ name, type, parameters }: OrchestrationComponent, report: Report): void {
+export function checkSharedCalls(orchestration: Orchestration, report: Report): void {
+  for (const component of orchestration.components.values()) checkSharedCall(component, report);
+  const beyond = sharedUsesBeyond(orchestration);
+  if (beyond === 0) return;
+  const message = `the pipeline uses ${sharedUseLimit + beyond} versions of shared pipelines, and an execution uses at most ${sharedUseLimit}: split it`;
+  report({ code: 'shared-pipeline-use', message, level: 'error' });
+}
+
+function checkSharedCall({ name, type, parameters }: OrchestrationComponent, report: Report): void {
   if (type !== sharedPipelineType) return;
   // That it is missing is told of every required parameter.
   if ((parameters.sharedPipelineIdPrefix ?? '') === '') return;

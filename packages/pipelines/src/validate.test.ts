@@ -131,6 +131,24 @@ describe('validateProject', () => {
       ['error missing-parameter B', 'error shared-pipeline-use A'],
     ],
     [
+      'more versions of shared pipelines than an execution uses',
+      [
+        orch({
+          S: start(...Array.from({ length: 101 }, (_, index) => `A${index}`)),
+          ...Object.fromEntries(
+            Array.from({ length: 101 }, (_, index) => [
+              `A${index}`,
+              {
+                type: 'run-shared-pipeline',
+                parameters: { sharedPipelineIdPrefix: `Group ${index}`, sharedPipeline: 'p' },
+              },
+            ]),
+          ),
+        }),
+      ],
+      ['error shared-pipeline-use -'],
+    ],
+    [
       'PRIVATE variables that are set from outside',
       [
         orch({

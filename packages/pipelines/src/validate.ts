@@ -10,7 +10,7 @@ import {
   type PlainMap,
   pipelineTypeOf,
 } from './pipeline.ts';
-import { callCycles, checkCall, checkSharedCall } from './validate-calls.ts';
+import { callCycles, checkCall, checkSharedCalls } from './validate-calls.ts';
 import { checkTransformation } from './validate-transformation.ts';
 import { checkExpressions, checkUpdates, secondCells } from './validate-variables.ts';
 
@@ -106,8 +106,8 @@ function checkOrchestration(orchestration: Orchestration, project: Project, repo
     checkIterator(component, orchestration, report);
     checkUpdates(component, orchestration, project, report);
     checkCall(component, orchestration, project, report);
-    checkSharedCall(component, report);
   }
+  checkSharedCalls(orchestration, report);
   checkReachable(orchestration, report);
 }
 

@@ -1,6 +1,5 @@
 /** The artifacts that a run takes its pipelines from. */
-import { sharedArtifactLimit } from '@headgate/contract';
-import { type Pipeline, parsePipeline, type SharedPipelineUse } from '@headgate/pipelines';
+import { type Pipeline, parsePipeline, type SharedPipelineUse, sharedUseLimit } from '@headgate/pipelines';
 import type { ArtifactFiles, RunPorts, RunRequest } from './ports.ts';
 import type { RunArtifact } from './run-context.ts';
 
@@ -54,6 +53,6 @@ function notChosen({ prefix, versionName }: SharedPipelineUse): string {
   const wanted = versionName === undefined ? 'the latest version' : `version "${versionName}"`;
   return (
     `${wanted} of the shared pipelines "${prefix}" was not looked up when the execution started: publish the version that uses it again, ` +
-    `and let an execution use at most ${sharedArtifactLimit} versions of shared pipelines`
+    `and let an execution use at most ${sharedUseLimit} versions of shared pipelines`
   );
 }

@@ -1,7 +1,5 @@
 /** What the server remembers of each pipeline of a version, so that starting one needs no file. */
-import { sharedArtifactLimit } from '@headgate/contract';
 import {
-  type Pipeline,
   type PipelineSyntaxError,
   parsePipeline,
   pipelineTypeOf,
@@ -24,8 +22,6 @@ export interface PipelineDescription {
   sharedPipelines?: SharedPipelineUse[];
 }
 
-const descriptionLimit = 1_000;
-
 export type Described = { pipeline: PipelineDescription } | { fault: string };
 
 export function isPipelinePath(path: string): boolean {
@@ -42,29 +38,16 @@ export function describePipeline(path: string, text: string): Described {
     visibility,
   }));
   const type = pipeline.type === 'orchestration' ? 'ORCHESTRATION' : 'TRANSFORMATION';
-  const description = descriptionOf(pipeline);
   const sharedPipelines = sharedPipelineUses(pipeline);
-  if (sharedPipelines.length > sharedArtifactLimit) return { fault: tooManyVersions(sharedPipelines.length) };
   return {
     pipeline: {
       name: pipeline.name,
       type,
       variables,
-      ...(description === '' ? {} : { description }),
+      ...(pipeline.description === '' ? {} : { description: pipeline.description }),
       ...(sharedPipelines.length === 0 ? {} : { sharedPipelines }),
     },
   };
-}
-
-/** As the database keeps it: what YAML can write and a text cannot hold is left out. */
-function descriptionOf({ notes }: Pipeline): string {
-  const text = notes.join('\n\n').replaceAll('\0', '').toWellFormed();
-  if (text.length <= descriptionLimit) return text;
-  return `${text.slice(0, descriptionLimit - 1).toWellFormed()}…`;
-}
-
-function tooManyVersions(count: number): string {
-  return `The pipeline uses ${count} versions of shared pipelines; an execution uses ${sharedArtifactLimit} at most.`;
 }
 
 function sentence({ line, column, message }: PipelineSyntaxError): string {

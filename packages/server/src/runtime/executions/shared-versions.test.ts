@@ -152,16 +152,6 @@ test('an execution uses at most a hundred versions; those nearest to its pipelin
   assert.deepEqual(shown(chosen)?.slice(0, 2), ['Fan - 1', 'Last - 1']);
 });
 
-test('a pipeline that names more versions than that is told at its upload', async () => {
-  const account = await server.account();
-  const made = await account.project();
-  const many = Array.from({ length: 101 }, (_, index) => ({ prefix: `Group ${index}` }));
-  const content = pipelineUsing(...many);
-  const { ignoredResources } = (await upload(account.admin, made, [{ name: 'main.orch.yaml', content }]))
-    .body;
-  assert.match(ignoredResources[0]?.reason ?? '', /uses 101 versions of shared pipelines; .* 100 at most/);
-});
-
 test('a start that uses no shared pipelines asks nothing more', async () => {
   const tx = { query: () => assert.fail('a statement was sent') } as unknown as Transaction;
   const pipelines = [{ name: 'main', type: 'ORCHESTRATION' as const, variables: [] }];
