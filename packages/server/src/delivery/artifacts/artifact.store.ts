@@ -51,9 +51,11 @@ const insertBlobs = statement(`
   select $1, f.sha256, f.size, $3 from jsonb_to_recordset($2) as f (sha256 text, size bigint)
   order by f.sha256
   on conflict (account_id, digest) do nothing`);
+// What is remembered of the pipelines may be from an earlier release, which knew less of them.
 const insertFiles = statement(`
   insert into manifest (account_id, digest, files, pipelines, created_at) values ($1, $2, $3, $4, $5)
-  on conflict (account_id, digest) do nothing`);
+  on conflict (account_id, digest) do update set pipelines = excluded.pipelines
+  where manifest.pipelines is distinct from excluded.pipelines`);
 const insertVersion = statement(`
   insert into artifact_version (account_id, project_id, environment_name, version_name, manifest_digest, branch, commit_hash,
     provider, enabled, created_by, created_at, deployed_at)

@@ -152,6 +152,26 @@ test('an execution uses at most a hundred versions; those nearest to its pipelin
   assert.deepEqual(shown(chosen)?.slice(0, 2), ['Fan - 1', 'Last - 1']);
 });
 
+test('files that an earlier release took are read anew when they are published again', async () => {
+  const account = await server.account();
+  const agent = await account.agent();
+  const made = await account.project();
+  const main = [{ name: 'main.orch.yaml', content: pipelineUsing({ prefix: 'Checks' }) }];
+  await publishShared(account.admin, [check]);
+  await upload(account.admin, made, main);
+  const forget = `update manifest set pipelines = pipelines #- '{0,sharedPipelines}' where account_id = $1`;
+  await server.database.query(forget, [account.accountId]);
+  const told = async (versionName: string) => {
+    const body = { pipelineName: 'main', environmentName: 'dev', versionName };
+    await account.admin.post(`${made.path}/pipeline-executions`, body);
+    const [work] = (await instanceOf(agent).claim()).work;
+    return shown(work?.payload.sharedArtifacts);
+  };
+  assert.equal(await told('v1'), undefined);
+  await upload(account.admin, made, main, { versionName: 'v2' });
+  assert.deepEqual(await told('v2'), ['Checks - 1']);
+});
+
 test('a start that uses no shared pipelines asks nothing more', async () => {
   const tx = { query: () => assert.fail('a statement was sent') } as unknown as Transaction;
   const pipelines = [{ name: 'main', type: 'ORCHESTRATION' as const, variables: [] }];
