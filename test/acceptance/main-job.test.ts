@@ -1,22 +1,14 @@
 /** The main job: the example project, by the public interface alone, in two environments that differ by an override. */
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { ApiClient } from './harness/client.ts';
+import { exampleFiles, publishShared } from './harness/examples.ts';
 import { checkout, Installation } from './harness/installation.ts';
 import { type ExecutionStep, Project, steps } from './harness/project.ts';
 
-const example = join(checkout, 'examples', 'weather');
 const mainPipeline = 'Weather/Monthly report';
-
-function filesOf(folder: string): Record<string, string> {
-  const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
-    entry.isFile(),
-  );
-  const paths = entries.map((entry) => join(entry.parentPath, entry.name));
-  return Object.fromEntries(paths.map((path) => [relative(folder, path), readFileSync(path, 'utf8')]));
-}
 
 describe('the weather project', { timeout: 120_000 }, () => {
   let headgate: Installation;
@@ -26,6 +18,7 @@ describe('the weather project', { timeout: 120_000 }, () => {
     headgate = await Installation.create();
     await headgate.start('npm');
     client = headgate.client();
+    assert.equal((await publishShared(client, exampleFiles('checks'), 'Checks', '1.0.0')).status, 201);
     project = await Project.create(client, ['dev', 'prod']);
     await client.ask('POST', `${project.path}/variables`, {
       name: 'wetDayMillimetres',
@@ -61,7 +54,7 @@ describe('the weather project', { timeout: 120_000 }, () => {
         defaultValue: '',
       },
     };
-    const files = { ...filesOf(example), 'check.orch.yaml': JSON.stringify(withVariable) };
+    const files = { ...exampleFiles('weather'), 'check.orch.yaml': JSON.stringify(withVariable) };
     for (const environment of ['dev', 'prod']) {
       const { ignoredResources } = await project.publish(files, environment, '1.0.0');
       assert.deepEqual(ignoredResources, []);
@@ -111,7 +104,7 @@ describe('the weather project', { timeout: 120_000 }, () => {
       'GET',
       `${project.path}/artifacts/details?environmentName=prod&versionName=1.0.0`,
     );
-    assert.equal(details.assets.length, Object.keys(filesOf(example)).length + 1);
+    assert.equal(details.assets.length, Object.keys(exampleFiles('weather')).length + 1);
   });
 });
 
@@ -120,7 +113,10 @@ function query(sql: string) {
 }
 
 function wetDays(): Record<string, number> {
-  const [head = '', ...rows] = readFileSync(join(example, 'data', 'weather.csv'), 'utf8')
+  const [head = '', ...rows] = readFileSync(
+    join(checkout, 'examples', 'weather', 'data', 'weather.csv'),
+    'utf8',
+  )
     .trim()
     .split('\n');
   const column = head.split(',').indexOf('precipitation');

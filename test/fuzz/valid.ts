@@ -22,6 +22,8 @@ const known: Record<string, readonly string[]> = {
   pipelineName: ['main'],
   versionName: ['v1'],
   versionname: ['v1'],
+  sharedPipelineIdPrefix: ['Checks'],
+  sharedpipelineidprefix: ['Checks'],
   pipelineExecutionId: ['{{execution}}'],
   paginationToken: ['{{more}}'],
   'if-match': ['*', '"1"', '{{etag}}'],

@@ -2,6 +2,8 @@
 import { type Account, createAccount } from '../../packages/server/src/testing/account.ts';
 import { createPlace, type Place } from '../../packages/server/src/testing/examples.ts';
 import type { TestServer } from '../../packages/server/src/testing/open-server.ts';
+import { sharedPipeline } from '../../packages/server/src/testing/project.ts';
+import { publishShared } from '../../packages/server/src/testing/shared-pipelines.ts';
 import type { Caller, Draft } from './draft.ts';
 import type { Wire } from './sending.ts';
 
@@ -81,6 +83,8 @@ async function furnished(server: TestServer): Promise<Furnished> {
   const { credentialId } = (
     await admin.post<{ credentialId: string }>('/credentials', { name: 'spare', role: 'Member' })
   ).body;
+  const check = { name: 'check.orch.yaml', content: sharedPipeline };
+  await publishShared(admin, [check], { versionName: 'v1' });
   const start = { pipelineName: 'main', environmentName: 'dev', agentId: place.agent.agentId };
   const executions = `${path}/pipeline-executions`;
   await admin.post(executions, start);

@@ -1,12 +1,27 @@
 /** What the agent and the process of one run (`engine/child.ts`) say to each other over IPC. */
 import type { Step } from '@headgate/contract';
+import type { SharedPipelineUse } from '@headgate/pipelines';
 import type { RunOutcome, RunRequest } from './engine/ports.ts';
+
+/** An artifact on the disk. */
+export interface PlacedArtifact {
+  /** Absolute path of the folder of its files. */
+  folder: string;
+  /** The paths of its files inside that folder. */
+  paths: readonly string[];
+}
+
+/** A version that was chosen for a use of shared pipelines, or why there is none. */
+export type PlacedShared = { use: SharedPipelineUse } & (
+  | { versionName: string; artifact: PlacedArtifact }
+  | { fault: string }
+);
 
 export interface RunStart {
   /** The engine sets its own bounds. */
   request: Omit<RunRequest, 'bounds'>;
-  artifactFolder: string;
-  artifactPaths: readonly string[];
+  artifact: PlacedArtifact;
+  shared: readonly PlacedShared[];
   filesFolder: string;
 }
 

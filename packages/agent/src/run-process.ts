@@ -1,6 +1,6 @@
 /**
  * The agent's side of one run's process: a process group of its own, bounded memory, and no rights on the file system but reading code
- * and the artifact and using the files folder (Node's permission model). Its SQL passes through here.
+ * and the artifacts and using the files folder (Node's permission model). Its SQL passes through here.
  */
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -9,7 +9,7 @@ import type { Step } from '@headgate/contract';
 import { type Child, endingOf, startChild } from './child-process.ts';
 import type { RunOutcome, Warehouse } from './engine/ports.ts';
 import { reasonOf } from './log.ts';
-import type { FromRun, RunStart, ToRun } from './run-messages.ts';
+import type { FromRun, PlacedArtifact, PlacedShared, RunStart, ToRun } from './run-messages.ts';
 
 /** A run's process speaks every second, whatever its SQL does; silent for longer, it is caught in one long built-in of an expression. */
 const silenceMilliseconds = 15_000;
@@ -18,7 +18,8 @@ const caught =
 
 export interface RunOptions {
   request: RunStart['request'];
-  artifact: { folder: string; paths: readonly string[] };
+  artifact: PlacedArtifact;
+  shared: readonly PlacedShared[];
   filesFolder: string;
   /** The process's working directory and home. */
   workFolder: string;
@@ -98,8 +99,8 @@ function converse(child: Child, options: RunOptions): Promise<RunOutcome> {
       type: 'start',
       start: {
         request: options.request,
-        artifactFolder: options.artifact.folder,
-        artifactPaths: options.artifact.paths,
+        artifact: options.artifact,
+        shared: options.shared,
         filesFolder: options.filesFolder,
       },
     });
@@ -147,7 +148,8 @@ function deathOf(
 }
 
 function permissions(options: RunOptions): string[] {
-  const readable = [...codeFolders(), options.artifact.folder, options.filesFolder];
+  const shared = options.shared.flatMap((one) => ('artifact' in one ? [one.artifact.folder] : []));
+  const readable = [...codeFolders(), options.artifact.folder, ...new Set(shared), options.filesFolder];
   return [
     '--permission',
     ...readable.map((folder) => `--allow-fs-read=${folder}`),

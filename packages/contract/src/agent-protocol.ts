@@ -8,6 +8,8 @@
  *   claim      an instance takes work; each claim of one work has the next epoch
  *   epoch      the fencing number: a call with an older epoch than the current one is refused and changes nothing
  *   lease      the time a claim holds without a heartbeat; after it the work is the server's again
+ *   shared     shared pipelines are published by group (its prefix) and version; an execution's start chooses the version for each use of
+ *              a group, and the work names it until its end, whatever is published or disabled meanwhile (docs/adr/0019)
  *   command    what the server wants of a holder: `cancel` (end after the running step) or `force-cancel` (kill it)
  *
  * Sequence
@@ -20,6 +22,8 @@
  *   - Commands are repeated until the work ends: obeying twice is harmless.
  *   - `released` gives work back unharmed; another instance may claim it with the next epoch.
  *   - A server that cannot speak any of `protocolVersions` answers hello with 409 `protocol-version-unsupported`, naming its own.
+ *   - `sharedArtifacts` tells each use of shared pipelines that the execution may come to, those of shared pipelines themselves included, with
+ *     the digest of the chosen version, or with a `fault`: then a step that comes to the use fails with it, and nothing else does.
  *   - Unknown members are ignored on both sides.
  */
 import { type Static, Type } from 'typebox';
@@ -71,6 +75,28 @@ export const ProjectVariable = Type.Object({
 /** A variable of the project as the run sees it: with the environment's override already in place; a NUMBER that was never set has no value. */
 export type ProjectVariable = Static<typeof ProjectVariable>;
 
+const ArtifactDigest = Type.String({
+  minLength: 64,
+  maxLength: 64,
+  description: 'SHA-256 of the manifest, in hexadecimal',
+});
+
+export const sharedArtifactLimit = 100;
+
+export const SharedArtifact = Type.Object({
+  sharedPipelineIdPrefix: Name,
+  requestedVersionName: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 255, description: 'Absent: the latest enabled version' }),
+  ),
+  versionName: Type.Optional(Name),
+  artifactDigest: Type.Optional(ArtifactDigest),
+  fault: Type.Optional(
+    Type.String({ maxLength: 2_000, description: 'Why there is no version for the use, and what to do' }),
+  ),
+});
+/** What was chosen for a use of shared pipelines: `versionName` and `artifactDigest`, or a `fault`. */
+export type SharedArtifact = Static<typeof SharedArtifact>;
+
 export const PipelineExecutionWork = Type.Object({
   pipelineExecutionId: Uuid,
   projectId: Uuid,
@@ -78,11 +104,8 @@ export const PipelineExecutionWork = Type.Object({
   pipelineName: Type.String({ minLength: 1, maxLength: 1_024 }),
   pipelineType: oneOf(['ORCHESTRATION', 'TRANSFORMATION']),
   versionName: Name,
-  artifactDigest: Type.String({
-    minLength: 64,
-    maxLength: 64,
-    description: 'SHA-256 of the manifest, in hexadecimal',
-  }),
+  artifactDigest: ArtifactDigest,
+  sharedArtifacts: Type.Optional(Type.Array(SharedArtifact, { maxItems: sharedArtifactLimit })),
   variables: Type.Array(ProjectVariable, { maxItems: 10_000 }),
   scalarVariables: mapOf(Type.Union([TextValue, NumberValue]), { maxProperties: 500 }),
   gridVariables: mapOf(Type.Array(GridRow, { maxItems: 10_000 }), { maxProperties: 100 }),

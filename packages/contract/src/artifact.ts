@@ -18,7 +18,7 @@ export const ArtifactDetails = Type.Object({
 });
 export type ArtifactDetails = Static<typeof ArtifactDetails>;
 
-const IgnoredResource = Type.Object({
+export const IgnoredResource = Type.Object({
   name: Type.String({ maxLength: 1_024 }),
   reason: Type.String({ maxLength: 2_000 }),
 });

@@ -24,6 +24,8 @@ export const eventNames = [
   'connection-override-written',
   'connection-override-deleted',
   'artifact-created',
+  'shared-pipelines-created',
+  'shared-pipelines-updated',
   'agent-created',
   'agent-connected',
   'pipeline-execution-requested',

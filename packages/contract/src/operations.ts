@@ -40,6 +40,13 @@ import {
 } from './pipeline-execution.ts';
 import { createProject, deleteProject, getProject, listProjects, updateProject } from './project.ts';
 import {
+  createSharedPipelines,
+  getSharedArtifact,
+  listSharedArtifacts,
+  listSharedPipelines,
+  updateSharedArtifact,
+} from './shared-pipeline.ts';
+import {
   createVariable,
   deleteOverride,
   deleteVariable,
@@ -81,6 +88,11 @@ export const operations: readonly Operation[] = [
   createArtifact,
   listArtifacts,
   getArtifact,
+  listSharedPipelines,
+  createSharedPipelines,
+  listSharedArtifacts,
+  getSharedArtifact,
+  updateSharedArtifact,
   listAgents,
   startPipelineExecution,
   listPipelineExecutions,

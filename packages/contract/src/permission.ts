@@ -86,6 +86,12 @@ export const permissions = {
     project: [],
     environment: [],
   },
+  'agents:manage': {
+    may: 'manage agents, write secrets, shared pipelines, connector profiles',
+    account: ['SUPER_ADMIN', 'ADMIN'],
+    project: [],
+    environment: [],
+  },
 } as const satisfies Record<string, Grant>;
 
 export type Permission = keyof typeof permissions;

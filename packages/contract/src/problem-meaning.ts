@@ -25,6 +25,7 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   'credential-not-found': 'The account has no such credential.',
   'override-not-found': 'The variable has no override in the environment.',
   'artifact-not-found': 'The environment has no such version, or no enabled one.',
+  'shared-version-not-found': 'The account has no such version of shared pipelines, or no enabled one.',
   'pipeline-not-found': 'The version has no pipeline of this name.',
   'execution-not-found': 'The project has no such pipeline execution.',
   'agent-not-found': 'The account has no such agent.',
@@ -39,6 +40,7 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   'connection-name-taken': 'Another connection of the project has this name.',
   'last-super-admin': 'Nobody would be left who may manage the account.',
   'version-exists': 'The environment has this version already. Versions never change.',
+  'shared-version-exists': 'The group of shared pipelines has this version already. Versions never change.',
   'execution-tag-running': 'An execution with this tag is running in the environment.',
   'execution-ended': 'The execution had ended before.',
   'idempotency-key-in-use': 'The first request under this Idempotency-Key has not ended yet. Try again.',
@@ -69,6 +71,7 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   'unknown-pipeline-variable':
     'A value is given to a variable that neither the pipeline nor the project has.',
   'pipeline-variable-type': 'A value is given that the variable’s type does not take.',
+  'shared-version-without-pipeline': 'The form has no pipeline that can be read and shared.',
   'idempotency-key-reused': 'The Idempotency-Key was used with another request before.',
   'rate-limited': 'The account has sent too many requests. `Retry-After` says when to try again.',
   'headers-too-large': 'The address and the headers are larger than 16 KiB.',

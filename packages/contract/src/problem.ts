@@ -96,6 +96,13 @@ export const problems = {
       `The variable ${JSON.stringify(name)} has no override in the environment ${JSON.stringify(environmentName)}.`,
   ),
   'artifact-not-found': kind<{ what: string }>(404, ({ what }) => what),
+  'shared-version-not-found': kind<{ prefix: string; versionName: string | undefined }>(
+    404,
+    ({ prefix, versionName }) =>
+      versionName === undefined
+        ? `There is no enabled version of shared pipelines ${JSON.stringify(prefix)}; publish or enable one first.`
+        : `There is no version ${JSON.stringify(versionName)} of shared pipelines ${JSON.stringify(prefix)}.`,
+  ),
   'pipeline-not-found': kind<{ name: string; versionName: string }>(
     404,
     ({ name, versionName }) =>
@@ -142,6 +149,11 @@ export const problems = {
     409,
     ({ versionName, environmentName }) =>
       `The version ${JSON.stringify(versionName)} already exists in the environment ${JSON.stringify(environmentName)}; versions are immutable.`,
+  ),
+  'shared-version-exists': kind<{ prefix: string; versionName: string }>(
+    409,
+    ({ prefix, versionName }) =>
+      `The version ${JSON.stringify(versionName)} of shared pipelines ${JSON.stringify(prefix)} already exists; versions are immutable.`,
   ),
   'execution-tag-running': kind<{ tag: string; environmentName: string }>(
     409,
@@ -243,6 +255,11 @@ export const problems = {
   'pipeline-variable-type': kind<{ field: string; name: string; type: string }>(
     422,
     ({ field, name, type }) => `${field} gives a value to ${JSON.stringify(name)}, whose type is ${type}.`,
+  ),
+  'shared-version-without-pipeline': kind(
+    422,
+    () =>
+      'None of the files is a pipeline that can be read, so there is nothing to share; `violations` lists the pipelines that cannot be.',
   ),
   'idempotency-key-reused': kind(
     422,

@@ -13,6 +13,14 @@ export const aliasLimit = 100;
 export const valueLimit = 200_000;
 /** Pipelines inside one another in one run, the root counted. */
 export const pipelineDepthLimit = 50;
+/** Characters of the prefix that names a group of shared pipelines. */
+export const sharedPrefixLimit = 100;
+/** Characters of a version's name. */
+export const versionNameLimit = 255;
+/** Versions of shared pipelines that one pipeline may name: as many as one execution may use. */
+export const sharedUseLimit = 100;
+/** Characters of what is told of a pipeline by its notes. */
+export const descriptionLimit = 1_000;
 /** Iterations of one iterator. */
 export const iterationLimit = 10_000;
 /** Components of one pipeline, or iterations of one concurrent iterator, that run at the same time. */

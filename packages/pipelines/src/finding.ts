@@ -19,6 +19,7 @@ export type FindingCode =
   | 'missing-parameter'
   | 'missing-pipeline'
   | 'pipeline-calls-itself'
+  | 'shared-pipeline-use'
   | 'undeclared-variable'
   | 'private-variable'
   | 'shared-iterator-variable'

@@ -14,6 +14,7 @@ function orchestration(components: Record<string, [type: string, edges?: Edges]>
     name: 'p',
     version: '1.0',
     variables: new Map(),
+    description: '',
     components: new Map(
       Object.entries(components).map(([name, [type, edges = {}]]) => [
         name,

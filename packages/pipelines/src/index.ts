@@ -1,5 +1,5 @@
 export * from './bounds.ts';
-export type { Action, AssertionCheck } from './components/component.ts';
+export type { Action, AssertionCheck, CallArguments } from './components/component.ts';
 export {
   type ComponentType,
   findDefinition,
@@ -36,6 +36,7 @@ export {
   type VariableDeclaration,
 } from './pipeline.ts';
 export { type Evaluation, evaluateValue, type Resolved, resolveParameters } from './resolve.ts';
+export { type SharedPipelineUse, sharedPipelineUses } from './shared-pipeline-use.ts';
 export { type Dialect, SqlError, type StatementList, type TableReference } from './sql/dialect.ts';
 export { duckdb } from './sql/duckdb.ts';
 export { splitStatements } from './sql/statements.ts';

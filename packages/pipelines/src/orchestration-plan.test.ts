@@ -192,6 +192,26 @@ describe('the other components of an orchestration', () => {
     });
   });
 
+  it('run-shared-pipeline: a group, a version or the latest one, and values', async () => {
+    const shared = (more: object) =>
+      plan('run-shared-pipeline', { sharedPipelineIdPrefix: 'Checks', sharedPipeline: 'a/${t}', ...more });
+    const called = { action: 'run-shared-pipeline', pipelineName: 'a/x', scalars: [['n', 7]], grids: [] };
+    const setScalarVariables = [['n', '${n}']];
+    for (const versionName of [undefined, '', '[Latest]', '[latest]']) {
+      assert.deepEqual(await shared({ versionName, setScalarVariables }), {
+        ...called,
+        use: { prefix: 'Checks' },
+      });
+    }
+    assert.deepEqual(await shared({ versionName: '1.10', setScalarVariables }), {
+      ...called,
+      use: { prefix: 'Checks', versionName: '1.10' },
+    });
+    await assert.rejects(shared({ versionName: '${t}' }), /"versionName" cannot be an expression/);
+    await assert.rejects(shared({ sharedPipelineIdPrefix: '' }), /"sharedPipelineIdPrefix" is missing/);
+    await assert.rejects(shared({ sharedPipelineIdPrefix: 'x'.repeat(101) }), /at most 100 characters/);
+  });
+
   it('assert-table checks existence, columns and number of rows', async () => {
     const action = await plan('assert-table', {
       tableName: 't',

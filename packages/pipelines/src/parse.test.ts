@@ -82,6 +82,19 @@ describe('parsePipeline', () => {
     ]);
   });
 
+  it('is described by its notes; what is none is passed over', () => {
+    const design = {
+      notes: { b: { content: ' first ' }, a: { content: 'second' }, c: 'x', d: { content: '' } },
+    };
+    const text = JSON.stringify({ type: 'orchestration', pipeline: { components: {} }, design });
+    assert.equal(read(text).description, 'first\n\nsecond');
+    assert.equal(read(text.replace('"notes"', '"other"')).description, '');
+    const long = read(text.replace('second', 'x'.repeat(2_000))).description;
+    assert.equal(long.length, 1_000);
+    assert.ok(long.endsWith('x…'));
+    assert.equal(read(text.replace('second', '\\u0000a\\ud800')).description, 'first\n\na\ufffd');
+  });
+
   it('follows aliases', () => {
     const text = 'type: orchestration\npipeline:\n  components:\n    A: &a { type: start }\n    B: *a\n';
     assert.equal(read(text).components.get('B')?.type, 'start');

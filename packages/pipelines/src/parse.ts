@@ -1,5 +1,5 @@
 /** A pipeline file's text to a typed pipeline, or the place where it cannot be read. Unknown members are ignored, unknown types are kept. */
-import { componentLimit, componentNameLimit } from './bounds.ts';
+import { componentLimit, componentNameLimit, descriptionLimit } from './bounds.ts';
 import {
   type GridColumn,
   type OrchestrationComponent,
@@ -75,6 +75,7 @@ function readPipeline(path: string, value: Plain): Pipeline {
     name: pipelineNameOf(path),
     version: asText(root.version ?? '1.0', ['version']),
     variables: readVariables(body.variables),
+    description: readDescription(root.design),
   };
   return type === 'orchestration'
     ? {
@@ -87,6 +88,16 @@ function readPipeline(path: string, value: Plain): Pipeline {
         type,
         components: new Map(entries.map(([name, raw]) => [name, readTransformationComponent(name, raw)])),
       };
+}
+
+/** What is beside the components does not decide whether they can run: a note of another form is passed over. */
+function readDescription(design: Plain | undefined): string {
+  const notes = isMap(design) && isMap(design.notes) ? Object.values(design.notes) : [];
+  const texts = notes.map((note) => (isMap(note) && typeof note.content === 'string' ? note.content : ''));
+  const given = texts.map((text) => text.trim()).filter((text) => text !== '');
+  // YAML can write what no database keeps as text.
+  const text = given.join('\n\n').replaceAll('\0', '').toWellFormed();
+  return text.length <= descriptionLimit ? text : `${text.slice(0, descriptionLimit - 1).toWellFormed()}…`;
 }
 
 function readType(path: string, root: PlainMap): PipelineType {
@@ -206,8 +217,12 @@ function nameOfPlace(path: readonly string[]): string {
   return path.length === 0 ? 'the file' : `"${path.join('.')}"`;
 }
 
+function isMap(value: Plain | undefined): value is PlainMap {
+  return typeof value === 'object' && value !== null && !isList(value);
+}
+
 function asMap(value: Plain | undefined, path: readonly string[]): PlainMap {
-  if (typeof value === 'object' && value !== null && !isList(value)) return value;
+  if (isMap(value)) return value;
   throw new FormError(
     path,
     `${nameOfPlace(path)} must be a map${value === undefined ? ', and is missing' : ''}`,

@@ -61,6 +61,8 @@ interface PipelineFrame {
   readonly name: string;
   readonly version: string;
   readonly variables: ReadonlyMap<string, VariableDeclaration>;
+  /** The texts of the notes beside its components, from the beginning; '' without any. */
+  readonly description: string;
 }
 
 export interface Orchestration extends PipelineFrame {

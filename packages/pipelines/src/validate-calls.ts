@@ -1,6 +1,8 @@
 /** Pipelines that call others. */
+import { sharedUseLimit } from './bounds.ts';
 import type { Finding, Project, Report } from './finding.ts';
 import { topologicalOrder } from './graph.ts';
+import { ParameterError } from './parameters.ts';
 import {
   type Orchestration,
   type OrchestrationComponent,
@@ -10,6 +12,7 @@ import {
   type PlainMap,
   pipelinePath,
 } from './pipeline.ts';
+import { sharedPipelineType, sharedPipelineUse, sharedUsesBeyond } from './shared-pipeline-use.ts';
 import { cells, checkVariable } from './validate-variables.ts';
 
 const calls: Readonly<Record<string, { parameter: string; type: PipelineType }>> = {
@@ -53,6 +56,27 @@ export function checkCall(
       const message = `"${name}" is PRIVATE in ${path} and cannot be set from ${orchestration.path}: make it PUBLIC`;
       report({ component: component.name, code: 'private-variable', message, level: 'error' });
     }
+  }
+}
+
+/** Which shared pipelines there are is known when an execution starts; here only what no start could make sense of. */
+export function checkSharedCalls(orchestration: Orchestration, report: Report): void {
+  for (const component of orchestration.components.values()) checkSharedCall(component, report);
+  const beyond = sharedUsesBeyond(orchestration);
+  if (beyond === 0) return;
+  const message = `the pipeline uses ${sharedUseLimit + beyond} versions of shared pipelines, and an execution uses at most ${sharedUseLimit}: split it`;
+  report({ code: 'shared-pipeline-use', message, level: 'error' });
+}
+
+function checkSharedCall({ name, type, parameters }: OrchestrationComponent, report: Report): void {
+  if (type !== sharedPipelineType) return;
+  // That it is missing is told of every required parameter.
+  if ((parameters.sharedPipelineIdPrefix ?? '') === '') return;
+  try {
+    sharedPipelineUse(parameters);
+  } catch (error) {
+    if (!(error instanceof ParameterError)) throw error;
+    report({ component: name, code: 'shared-pipeline-use', message: error.message, level: 'error' });
   }
 }
 

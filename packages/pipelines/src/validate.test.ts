@@ -113,6 +113,42 @@ describe('validateProject', () => {
       ['error unclosed-expression A'],
     ],
     [
+      'uses of shared pipelines that no start can make sense of',
+      [
+        orch({
+          S: start('A', 'B', 'C'),
+          A: {
+            type: 'run-shared-pipeline',
+            parameters: { sharedPipelineIdPrefix: '${project}', sharedPipeline: 'p' },
+          },
+          B: { type: 'run-shared-pipeline', parameters: { sharedPipeline: 'p' } },
+          C: {
+            type: 'run-shared-pipeline',
+            parameters: { sharedPipelineIdPrefix: 'Checks', sharedPipeline: '${project}' },
+          },
+        }),
+      ],
+      ['error missing-parameter B', 'error shared-pipeline-use A'],
+    ],
+    [
+      'more versions of shared pipelines than an execution uses',
+      [
+        orch({
+          S: start(...Array.from({ length: 101 }, (_, index) => `A${index}`)),
+          ...Object.fromEntries(
+            Array.from({ length: 101 }, (_, index) => [
+              `A${index}`,
+              {
+                type: 'run-shared-pipeline',
+                parameters: { sharedPipelineIdPrefix: `Group ${index}`, sharedPipeline: 'p' },
+              },
+            ]),
+          ),
+        }),
+      ],
+      ['error shared-pipeline-use -'],
+    ],
+    [
       'PRIVATE variables that are set from outside',
       [
         orch({

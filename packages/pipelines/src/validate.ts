@@ -10,7 +10,7 @@ import {
   type PlainMap,
   pipelineTypeOf,
 } from './pipeline.ts';
-import { callCycles, checkCall } from './validate-calls.ts';
+import { callCycles, checkCall, checkSharedCalls } from './validate-calls.ts';
 import { checkTransformation } from './validate-transformation.ts';
 import { checkExpressions, checkUpdates, secondCells } from './validate-variables.ts';
 
@@ -107,6 +107,7 @@ function checkOrchestration(orchestration: Orchestration, project: Project, repo
     checkUpdates(component, orchestration, project, report);
     checkCall(component, orchestration, project, report);
   }
+  checkSharedCalls(orchestration, report);
   checkReachable(orchestration, report);
 }
 

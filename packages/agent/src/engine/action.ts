@@ -1,9 +1,16 @@
 /** Carries out a component's action over the ports. What it throws is the component's failure. */
-import { type Action, type Evaluation, evaluateValue } from '@headgate/pipelines';
+import {
+  type Action,
+  type CallArguments,
+  type Evaluation,
+  evaluateValue,
+  type PipelineType,
+  pipelineTypeOf,
+} from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from './action-context.ts';
 import { fileToRead, writeFileAtomically } from './files.ts';
 import { iterate } from './iteration.ts';
-import type { RunContext } from './run-context.ts';
+import type { RunArtifact, RunContext } from './run-context.ts';
 
 type Performers = {
   [A in Action['action']]: (
@@ -45,11 +52,22 @@ const performers: Performers = {
     return { ...success, message: lines.join('\n') };
   },
   assert: assertChecks,
-  'run-pipeline': runCalledPipeline,
+  'run-pipeline': (action, context) => {
+    const { artifact } = context.run;
+    return runCalled(action, { artifact, type: action.pipelineType, shown: action.pipelineName }, context);
+  },
+  async 'run-shared-pipeline'(action, context) {
+    const artifact = context.run.context.sharedArtifact(action.use);
+    const shown = `${action.use.prefix}/${action.pipelineName}`;
+    const called = { artifact, type: pipelineTypeOf(action.pipelineName), shown };
+    const result = await runCalled(action, called, context);
+    // Of a failure the message says where it happened; of a success, what ran is of interest.
+    return { message: artifact.title, ...result };
+  },
   iterate,
   async 'load-file'({ source, statement }, { run }) {
     const { ports, warehouse } = run.context;
-    const path = await fileToRead(ports, source);
+    const path = await fileToRead(ports, run.artifact.files, source);
     return { ...success, ...(await warehouse.execute(statement(path))) };
   },
   async 'unload-file'({ target, statement }, { run }) {
@@ -120,21 +138,16 @@ async function assertChecks(
   return counted === undefined ? success : { ...success, rowCount: counted };
 }
 
-async function runCalledPipeline(
-  action: Extract<Action, { action: 'run-pipeline' }>,
+async function runCalled(
+  { pipelineName, scalars, grids }: CallArguments & { pipelineName: string },
+  called: { artifact: RunArtifact; type: PipelineType | undefined; shown: string },
   { run, step, evaluation }: ActionContext,
 ): Promise<ActionResult> {
   const { context, chain } = run;
+  const { artifact, type, shown } = called;
   const pipelineRunId = context.ports.newId();
-  step.change({ childPipeline: { id: pipelineRunId, name: action.pipelineName } });
-  const outcome = await context.call({
-    name: action.pipelineName,
-    type: action.pipelineType,
-    pipelineRunId,
-    chain,
-    scope: evaluation.scope,
-    scalars: action.scalars,
-    grids: action.grids,
-  });
-  return { ...outcome, fromChild: true };
+  step.change({ childPipeline: { id: pipelineRunId, name: shown } });
+  const scope = evaluation.scope;
+  const call = { name: pipelineName, type, artifact, pipelineRunId, chain, scope, scalars, grids };
+  return { ...(await context.call(call)), fromChild: true };
 }

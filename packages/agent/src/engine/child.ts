@@ -1,13 +1,14 @@
 /**
  * The process of one run: entry, started by `run-process.ts`. Gives the engine its ports: SQL, steps and lines go to the agent over IPC,
- * assets are read from the sealed artifact. Ends with its run, or with the agent.
+ * files are read from the sealed artifacts. Ends with its run, or with the agent.
  */
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { SharedPipelineUse } from '@headgate/pipelines';
 import { reasonOf } from '../log.ts';
-import type { FromRun, RunStart, ToRun } from '../run-messages.ts';
-import type { RunOutcome, RunPorts, Warehouse } from './ports.ts';
+import type { FromRun, PlacedArtifact, PlacedShared, RunStart, ToRun } from '../run-messages.ts';
+import type { ArtifactFiles, RunOutcome, RunPorts, SharedVersion, Warehouse } from './ports.ts';
 import { runBounds, runPipeline } from './run.ts';
 
 interface Waiting {
@@ -38,15 +39,10 @@ const warehouse: Warehouse = {
 };
 
 function portsOf(start: RunStart): RunPorts {
-  const paths = new Set(start.artifactPaths);
-  const assetFile = (path: string) => (paths.has(path) ? join(start.artifactFolder, path) : undefined);
   return {
     warehouse,
-    assetFile,
-    async readAsset(path) {
-      const file = assetFile(path);
-      return file === undefined ? undefined : readFile(file, 'utf8');
-    },
+    artifact: filesOf(start.artifact),
+    shared: chosenVersions(start.shared),
     filesFolder: start.filesFolder,
     report: (step) => send({ type: 'step', step }),
     log: (line) => send({ type: 'line', line }),
@@ -54,6 +50,29 @@ function portsOf(start: RunStart): RunPorts {
     now: () => new Date(),
     newId: () => randomUUID(),
   };
+}
+
+function filesOf({ folder, paths }: PlacedArtifact): ArtifactFiles {
+  const known = new Set(paths);
+  const place = (path: string) => (known.has(path) ? join(folder, path) : undefined);
+  return {
+    place,
+    async read(path) {
+      const file = place(path);
+      return file === undefined ? undefined : readFile(file, 'utf8');
+    },
+  };
+}
+
+function chosenVersions(shared: readonly PlacedShared[]): RunPorts['shared'] {
+  const keyOf = ({ prefix, versionName }: SharedPipelineUse) => JSON.stringify([prefix, versionName]);
+  const chosen = new Map(
+    shared.map((one): [string, SharedVersion] => [
+      keyOf(one.use),
+      'fault' in one ? { fault: one.fault } : { versionName: one.versionName, files: filesOf(one.artifact) },
+    ]),
+  );
+  return (use) => chosen.get(keyOf(use));
 }
 
 async function run(start: RunStart): Promise<RunOutcome> {

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { Step } from '@headgate/contract';
-import type { RunOutcome, RunPorts, RunRequest, Warehouse } from './ports.ts';
+import type { SharedPipelineUse } from '@headgate/pipelines';
+import type { ArtifactFiles, RunOutcome, RunPorts, RunRequest, SharedVersion, Warehouse } from './ports.ts';
 import { runBounds, runPipeline } from './run.ts';
 
 export interface Fixture {
@@ -20,6 +21,11 @@ export interface Fixture {
   cancel(): void;
   /** The artifact: path to text. */
   publish(files: Readonly<Record<string, string>>): Promise<void>;
+  /** What the execution's start has chosen for a use of shared pipelines: files, or a fault. */
+  choose(
+    use: SharedPipelineUse,
+    chosen: { versionName: string; files: Record<string, string> } | string,
+  ): Promise<void>;
   run(pipelineName: string, request?: Partial<RunRequest>): Promise<RunOutcome>;
   rows(sql: string): Promise<unknown[][]>;
   dispose(): void;
@@ -34,6 +40,7 @@ export async function createFixture(): Promise<Fixture> {
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
   const files = new Map<string, string>();
+  const shared = new Map<string, SharedVersion>();
   const steps = new Map<string, Step>();
   const reports: Step[] = [];
   const lines: string[] = [];
@@ -41,8 +48,11 @@ export async function createFixture(): Promise<Fixture> {
   let ids = 0;
   const ports: RunPorts = {
     warehouse: warehouseOver(connection),
-    readAsset: async (path) => files.get(path),
-    assetFile: (path) => (files.has(path) ? join(artifact, path) : undefined),
+    artifact: {
+      read: async (path) => files.get(path),
+      place: (path) => (files.has(path) ? join(artifact, path) : undefined),
+    },
+    shared: ({ prefix, versionName }) => shared.get(`${prefix} ${versionName ?? 'latest'}`),
     filesFolder,
     report(step) {
       steps.set(step.stepId, step);
@@ -67,10 +77,21 @@ export async function createFixture(): Promise<Fixture> {
       cancelled = true;
     },
     async publish(published) {
-      for (const [path, text] of Object.entries(published)) {
-        files.set(path, text);
-        await mkdir(dirname(join(artifact, path)), { recursive: true });
-        await writeFile(join(artifact, path), text);
+      for (const [path, text] of Object.entries(published)) files.set(path, text);
+      await writeFiles(artifact, published);
+    },
+    async choose({ prefix, versionName = 'latest' }, chosen) {
+      const key = `${prefix} ${versionName}`;
+      if (typeof chosen === 'string') shared.set(key, { fault: chosen });
+      else {
+        const place = join(folder, 'shared', prefix, chosen.versionName);
+        await writeFiles(place, chosen.files);
+        const texts = new Map(Object.entries(chosen.files));
+        const sharedFiles: ArtifactFiles = {
+          read: async (path) => texts.get(path),
+          place: (path) => (texts.has(path) ? join(place, path) : undefined),
+        };
+        shared.set(key, { versionName: chosen.versionName, files: sharedFiles });
       }
     },
     run: (pipelineName, request = {}) => runPipeline({ ...baseRequest, pipelineName, ...request }, ports),
@@ -81,6 +102,13 @@ export async function createFixture(): Promise<Fixture> {
       rmSync(folder, { recursive: true });
     },
   };
+}
+
+async function writeFiles(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), text);
+  }
 }
 
 const baseRequest = {

@@ -4,7 +4,7 @@
  */
 import { lstat, mkdir, realpath, rename, rm } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
-import type { RunPorts } from './ports.ts';
+import type { ArtifactFiles, RunPorts } from './ports.ts';
 
 /** A path that is not allowed, or a file that is not there. */
 export class FileError extends Error {}
@@ -22,10 +22,14 @@ function segmentsOf(path: string): string[] {
   return segments;
 }
 
-/** The absolute path of a file to read: of the artifact, else of the files folder. @throws FileError */
-export async function fileToRead(ports: RunPorts, path: string): Promise<string> {
-  const asset = ports.assetFile(path);
-  if (asset !== undefined) return asset;
+/** The absolute path of a file to read: of the pipeline's artifact, else of the files folder. @throws FileError */
+export async function fileToRead(
+  ports: Pick<RunPorts, 'filesFolder'>,
+  artifact: ArtifactFiles,
+  path: string,
+): Promise<string> {
+  const published = artifact.place(path);
+  if (published !== undefined) return published;
   const folder = await realpath(ports.filesFolder);
   const found = await realpath(join(folder, ...segmentsOf(path))).catch(() => undefined);
   if (found === undefined) {

@@ -4,10 +4,12 @@
  *
  * - **run**: one execution of a root pipeline, with the child pipelines that it starts.
  * - **step**: one run of one component; reported when it starts (`RUNNING`) and again, whole, when it ends.
- * - **asset**: a file of the project's published artifact, named by its path inside it.
+ * - **artifact**: a published version whose pipelines run: the execution's own, or a version of shared pipelines. A pipeline finds the
+ *   pipelines and files that it names in its own artifact only.
  * - **files folder**: where the agent lets pipelines read and write files of their own, one for each environment.
  */
 import type { ProjectVariable, Step } from '@headgate/contract';
+import type { SharedPipelineUse } from '@headgate/pipelines';
 
 /** The database that a run pushes its SQL down to. All calls of a run are one session, in which a transaction lasts from call to call. */
 export interface Warehouse {
@@ -25,12 +27,22 @@ export interface Warehouse {
   query(sql: string, maxRows: number): Promise<{ columns: string[]; rows: unknown[][] }>;
 }
 
+/** The files of an artifact, by their paths inside it. */
+export interface ArtifactFiles {
+  /** A file as text; undefined when there is none of that path. */
+  read(path: string): Promise<string | undefined>;
+  /** The absolute path of a file on disk, for the warehouse to read; undefined when there is none. */
+  place(path: string): string | undefined;
+}
+
+/** What the start of the execution has chosen for a use of shared pipelines: a version with its files, or why there is none. */
+export type SharedVersion = { versionName: string; files: ArtifactFiles } | { fault: string };
+
 export interface RunPorts {
   warehouse: Warehouse;
-  /** A file of the artifact as text; undefined when there is none of that path. */
-  readAsset(path: string): Promise<string | undefined>;
-  /** The absolute path on disk of a file of the artifact, for the warehouse to read; undefined when there is none. */
-  assetFile(path: string): string | undefined;
+  artifact: ArtifactFiles;
+  /** Undefined for a use that the execution's start did not know of. */
+  shared(use: SharedPipelineUse): SharedVersion | undefined;
   /** Absolute path of the agent's files folder for this environment; it exists. */
   filesFolder: string;
   /** Takes a step's state; the caller batches. A step is reported again, whole, under the same `stepId` when it changes. */

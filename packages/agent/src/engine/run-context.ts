@@ -12,16 +12,29 @@ import type {
   Pipeline,
   PipelineType,
   Resolved,
+  SharedPipelineUse,
   VariableScope,
 } from '@headgate/pipelines';
-import type { RunOutcome, RunPorts, RunRequest } from './ports.ts';
+import type { ArtifactFiles, RunOutcome, RunPorts, RunRequest } from './ports.ts';
 import type { Session } from './session.ts';
+
+/** An artifact whose pipelines run. */
+export interface RunArtifact {
+  readonly versionName: string;
+  /** How messages name it. */
+  readonly title: string;
+  readonly files: ArtifactFiles;
+  /** Each is parsed once. @throws Error when it cannot be read */
+  pipeline(path: string): Promise<Pipeline | undefined>;
+}
 
 export interface PipelineCall {
   /** With or without its extension. */
   readonly name: string;
   /** Undefined: whichever of the two there is. */
   readonly type: PipelineType | undefined;
+  /** Which holds the pipeline. */
+  readonly artifact: RunArtifact;
   readonly pipelineRunId: string;
   /** Paths of the pipelines from the root to the caller. */
   readonly chain: readonly string[];
@@ -41,6 +54,8 @@ export interface RunContext {
   countStep(): void;
   halted(): RunOutcome | undefined;
   call(call: PipelineCall): Promise<RunOutcome>;
+  /** @throws Error that says what to do when there is no version for the use */
+  sharedArtifact(use: SharedPipelineUse): RunArtifact;
   /** Runs one piece of work at a time, so that a variable's new value is computed from its latest one. */
   exclusively<T>(work: () => Promise<T>): Promise<T>;
 }
@@ -49,6 +64,8 @@ export interface PipelineRun<P extends Pipeline = Pipeline> {
   readonly context: RunContext;
   readonly pipelineRunId: string;
   readonly pipeline: P;
+  /** Which holds the pipeline. */
+  readonly artifact: RunArtifact;
   /** Paths of the pipelines from the root to this one. */
   readonly chain: readonly string[];
   readonly scope: VariableScope;
@@ -71,7 +88,7 @@ export function systemVariables(run: PipelineRun, step: Step): Record<string, un
     environment: { name: request.environmentName },
     project: { id: request.projectId },
     rootPipeline: { executionId: request.pipelineExecutionId },
-    artifact: { versionName: request.versionName },
+    artifact: { versionName: run.artifact.versionName },
   };
 }
 

@@ -10,7 +10,6 @@ import {
   type Orchestration,
   type Pipeline,
   type PipelineType,
-  parsePipeline,
   pipelineDepthLimit,
   pipelinePath,
   pipelineTypeOf,
@@ -20,6 +19,7 @@ import {
   type Transformation,
   variableRowLimit,
 } from '@headgate/pipelines';
+import { ownArtifact, sharedArtifacts } from './artifact.ts';
 import { runOrchestration } from './orchestration.ts';
 import type { RunBounds, RunOutcome, RunPorts, RunRequest } from './ports.ts';
 import { messageOf, type PipelineCall, type PipelineRun, type RunContext } from './run-context.ts';
@@ -51,6 +51,7 @@ async function runRoot(request: RunRequest, ports: RunPorts): Promise<RunOutcome
   try {
     const scope = createScope(request.variables.map(projectVariable));
     return await createContext(request, ports).call({
+      artifact: ownArtifact(request, ports),
       name: request.pipelineName,
       type: pipelineTypeOf(request.pipelineName),
       pipelineRunId: request.pipelineExecutionId,
@@ -68,12 +69,6 @@ function createContext(request: RunRequest, ports: RunPorts): RunContext {
   const { bounds } = request;
   let steps = 0;
   let last: Promise<unknown> = Promise.resolve();
-  const pipelines = new Map<string, Promise<Pipeline | undefined>>();
-  const read = (path: string) => {
-    const reading = pipelines.get(path) ?? readPipeline(ports, path);
-    pipelines.set(path, reading);
-    return reading;
-  };
   const context: RunContext = {
     request,
     ports,
@@ -95,7 +90,8 @@ function createContext(request: RunRequest, ports: RunPorts): RunContext {
         message: `the run has more than ${bounds.steps} steps: does an iterator or a pipeline run too often?`,
       };
     },
-    call: (call) => callPipeline(context, call, read),
+    call: (call) => callPipeline(context, call),
+    sharedArtifact: sharedArtifacts(ports),
     exclusively(work) {
       const result = last.then(work);
       last = result.catch(() => undefined);
@@ -106,13 +102,9 @@ function createContext(request: RunRequest, ports: RunPorts): RunContext {
 }
 
 /** Starts a pipeline with variables of its own. What is wrong with the call is the outcome, not an error. */
-async function callPipeline(
-  context: RunContext,
-  call: PipelineCall,
-  read: (path: string) => Promise<Pipeline | undefined>,
-): Promise<RunOutcome> {
+async function callPipeline(context: RunContext, call: PipelineCall): Promise<RunOutcome> {
   try {
-    const pipeline = await findPipeline(context.request, call, read);
+    const pipeline = await findPipeline(call);
     const chain = [...call.chain, pipeline.path];
     const limit = context.request.bounds.pipelineDepth;
     if (chain.length > limit) {
@@ -122,8 +114,8 @@ async function callPipeline(
     }
     const scope = call.scope.call([...pipeline.variables.values()].map(declaredVariable));
     setArguments(scope, call.scalars, call.grids);
-    const { pipelineRunId } = call;
-    const run = { context, pipelineRunId, pipeline, chain, scope };
+    const { pipelineRunId, artifact } = call;
+    const run = { context, pipelineRunId, pipeline, artifact, chain, scope };
     return await (pipeline.type === 'orchestration'
       ? runOrchestration(run as PipelineRun<Orchestration>)
       : runTransformation(run as PipelineRun<Transformation>));
@@ -132,28 +124,16 @@ async function callPipeline(
   }
 }
 
-async function findPipeline(
-  request: RunRequest,
-  { name, type }: PipelineCall,
-  read: (path: string) => Promise<Pipeline | undefined>,
-): Promise<Pipeline> {
+async function findPipeline({ name, type, artifact }: PipelineCall): Promise<Pipeline> {
   const types: PipelineType[] = type === undefined ? ['orchestration', 'transformation'] : [type];
   const paths = types.map((each) => pipelinePath(name, each));
   for (const path of paths) {
-    const pipeline = await read(path);
+    const pipeline = await artifact.pipeline(path);
     if (pipeline !== undefined) return pipeline;
   }
   throw new Error(
-    `version "${request.versionName}" holds no pipeline "${name}" (looked for ${paths.join(' and ')}): publish it, or correct the name`,
+    `${artifact.title} holds no pipeline "${name}" (looked for ${paths.join(' and ')}): publish it, or correct the name`,
   );
-}
-
-async function readPipeline(ports: RunPorts, path: string): Promise<Pipeline | undefined> {
-  const text = await ports.readAsset(path);
-  if (text === undefined) return undefined;
-  const { pipeline, error } = parsePipeline(path, text);
-  if (pipeline !== undefined) return pipeline;
-  throw new Error(`${path} cannot be read: line ${error.line}, column ${error.column}: ${error.message}`);
 }
 
 /** The chain's beginning and end: a pipeline that calls itself shows itself in a few of its calls. */

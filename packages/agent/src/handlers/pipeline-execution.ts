@@ -1,4 +1,4 @@
-/** Runs one pipeline: its artifact from the cache, a connection to its warehouse, and a process of its own. */
+/** Runs one pipeline: its artifacts from the cache, a connection to its warehouse, and a process of its own. */
 import type { ArtifactCache } from '../artifact-cache.ts';
 import type { AgentConfig } from '../config.ts';
 import { type Folders, privateFolder } from '../folders.ts';
@@ -6,6 +6,7 @@ import type { Log } from '../log.ts';
 import type { Outcome } from '../outbox.ts';
 import { runInProcess } from '../run-process.ts';
 import type { WarehouseDriver, WarehouseKind } from '../warehouses/warehouse.ts';
+import { acquireArtifacts } from './acquired-artifacts.ts';
 import type { Handler, WorkContext } from './handler.ts';
 
 export interface PipelineExecutionDependencies {
@@ -51,13 +52,11 @@ async function run(
   if (!driver)
     throw new Error(`this agent knows no warehouse of the kind ${JSON.stringify(payload.warehouse.kind)}`);
   const before = AbortSignal.any([context.kill, context.cancel]);
-  const artifact = await artifacts
-    .acquire(payload.projectId, payload.artifactDigest, before)
-    .catch((error) => {
-      if (context.cancel.aborted && !context.kill.aborted) return undefined;
-      throw error;
-    });
-  if (!artifact) return { status: 'CANCELLED' };
+  const held = await acquireArtifacts(artifacts, payload, before).catch((error) => {
+    if (context.cancel.aborted && !context.kill.aborted) return undefined;
+    throw error;
+  });
+  if (!held) return { status: 'CANCELLED' };
   try {
     const filesFolder = await privateFolder(folders.files(place));
     const warehouse = await driver.connect(place);
@@ -78,7 +77,8 @@ async function run(
           scalarVariables: payload.scalarVariables,
           gridVariables: payload.gridVariables,
         },
-        artifact,
+        artifact: held.artifact,
+        shared: held.shared,
         filesFolder,
         workFolder: folders.temporary,
         memoryMegabytes: config.runMemoryMegabytes,
@@ -94,6 +94,6 @@ async function run(
       await warehouse.close();
     }
   } finally {
-    artifact.release();
+    held.release();
   }
 }

@@ -8,6 +8,7 @@
 import { ParameterError, type Parameters } from '../parameters.ts';
 import type { OrchestrationComponent, PipelineType } from '../pipeline.ts';
 import type { Resolved } from '../resolve.ts';
+import type { SharedPipelineUse } from '../shared-pipeline-use.ts';
 import type { Dialect, StatementList, TableReference } from '../sql/dialect.ts';
 import type { Scalar, VariableScope } from '../variables.ts';
 
@@ -17,6 +18,12 @@ export interface AssertionCheck {
   verify(rows: readonly (readonly unknown[])[]): string | undefined;
   /** Whether the query's only cell is a number of rows to report. */
   readonly counts: boolean;
+}
+
+/** Values for variables of a pipeline that is called. */
+export interface CallArguments {
+  readonly scalars: readonly (readonly [variable: string, value: Resolved])[];
+  readonly grids: readonly (readonly [variable: string, rows: Resolved])[];
 }
 
 export type Action =
@@ -32,13 +39,8 @@ export type Action =
   | { action: 'update-scalars'; updates: readonly (readonly [variable: string, expression: string])[] }
   | { action: 'print'; lines: readonly string[] }
   | { action: 'assert'; checks: readonly AssertionCheck[] }
-  | {
-      action: 'run-pipeline';
-      pipelineType: PipelineType;
-      pipelineName: string;
-      scalars: readonly (readonly [variable: string, value: Resolved])[];
-      grids: readonly (readonly [variable: string, rows: Resolved])[];
-    }
+  | ({ action: 'run-pipeline'; pipelineType: PipelineType; pipelineName: string } & CallArguments)
+  | ({ action: 'run-shared-pipeline'; use: SharedPipelineUse; pipelineName: string } & CallArguments)
   | {
       action: 'iterate';
       target: string;

@@ -19,6 +19,7 @@ import { rank } from './rank.ts';
 import { rename } from './rename.ts';
 import { rewriteTable } from './rewrite-table.ts';
 import { runOrchestration, runTransformation } from './run-pipeline.ts';
+import { runSharedPipeline } from './run-shared-pipeline.ts';
 import { sqlComponent } from './sql.ts';
 import { sqlScript } from './sql-script.ts';
 import { tableInput } from './table-input.ts';
@@ -35,6 +36,7 @@ export const orchestrationTypes = [
   'if',
   'run-orchestration',
   'run-transformation',
+  'run-shared-pipeline',
   'grid-iterator',
   'update-scalar',
   'query-to-scalar',
@@ -75,6 +77,7 @@ const definitions: Registry & Record<ComponentType, ComponentDefinition> = {
   if: ifComponent,
   'run-orchestration': runOrchestration,
   'run-transformation': runTransformation,
+  'run-shared-pipeline': runSharedPipeline,
   'grid-iterator': gridIterator,
   'update-scalar': updateScalar,
   'query-to-scalar': queryToScalar,

@@ -2,7 +2,7 @@
 import { cellText, ParameterError, type Parameters } from '../parameters.ts';
 import type { PipelineType } from '../pipeline.ts';
 import type { Resolved, ResolvedMap } from '../resolve.ts';
-import type { OrchestrationDefinition } from './component.ts';
+import type { CallArguments, OrchestrationDefinition } from './component.ts';
 
 function runPipelineComponent(pipelineType: PipelineType, nameParameter: string): OrchestrationDefinition {
   return {
@@ -12,11 +12,17 @@ function runPipelineComponent(pipelineType: PipelineType, nameParameter: string)
       action: 'run-pipeline',
       pipelineType,
       pipelineName: parameters.text(nameParameter),
-      scalars: parameters
-        .rows('setScalarVariables', 2)
-        .map((row) => [cellText(row, 0), row[1] ?? null] as const),
-      grids: gridArguments(parameters),
+      ...callArguments(parameters),
     }),
+  };
+}
+
+/** The values that a call gives to variables of the called pipeline. @throws ParameterError */
+export function callArguments(parameters: Parameters): CallArguments {
+  const scalars = parameters.rows('setScalarVariables', 2);
+  return {
+    scalars: scalars.map((row) => [cellText(row, 0), row[1] ?? null] as const),
+    grids: gridArguments(parameters),
   };
 }
 

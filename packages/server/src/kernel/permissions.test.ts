@@ -76,7 +76,14 @@ const rows: Record<string, Row> = {
     environment: ['OWNER', 'CONTRIBUTOR', 'OPERATOR'],
     operations: ['startPipelineExecution', 'cancelPipelineExecution'],
   },
-  'list agents': { account: ['SUPER_ADMIN', 'ADMIN', 'MEMBER', 'DIRECTORY'], operations: ['listAgents'] },
+  'list agents, read shared pipelines': {
+    account: ['SUPER_ADMIN', 'ADMIN', 'MEMBER', 'DIRECTORY'],
+    operations: ['listAgents', 'listSharedPipelines', 'listSharedArtifacts', 'getSharedArtifact'],
+  },
+  'manage shared pipelines': {
+    account: ['SUPER_ADMIN', 'ADMIN'],
+    operations: ['createSharedPipelines', 'updateSharedArtifact'],
+  },
   'credentials, events of the account': {
     account: ['SUPER_ADMIN'],
     operations: ['listCredentials', 'createCredential', 'rotateCredential', 'deleteCredential', 'listEvents'],

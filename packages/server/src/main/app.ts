@@ -9,6 +9,7 @@ import Fastify, {
 import { credentialRoutes } from '../access/credentials/index.ts';
 import { tokenRoutes } from '../access/tokens/index.ts';
 import { artifactRoutes } from '../delivery/artifacts/index.ts';
+import { sharedPipelineRoutes } from '../delivery/shared-pipelines/index.ts';
 import { createEndpoints } from '../kernel/endpoint.ts';
 import { problem, withHeaders } from '../kernel/problems.ts';
 import { eventRoutes } from '../records/events/index.ts';
@@ -77,6 +78,7 @@ export function createApp(deps: Dependencies, certificate?: Certificate): Fastif
   variableRoutes(endpoints);
   agentRoutes(endpoints);
   artifactRoutes(endpoints, { blobs: deps.blobs, limits: deps.config.upload });
+  sharedPipelineRoutes(endpoints, { blobs: deps.blobs, limits: deps.config.upload });
   executionRoutes(endpoints, { wakes: deps.wakes, times: deps.config.work });
   agentLinkRoutes(app, deps);
   return app;

@@ -5,8 +5,11 @@ import { fileURLToPath } from 'node:url';
 import type { Dependencies } from './deps.ts';
 import type { ClientCredential } from './provisioning.ts';
 
-const folder = fileURLToPath(new URL('../../../../examples/weather', import.meta.url));
-const descriptionFile = 'project.json';
+const projectFolder = fileURLToPath(new URL('../../../../examples/weather', import.meta.url));
+const sharedFolder = fileURLToPath(new URL('../../../../examples/checks', import.meta.url));
+/** What is beside the files that are published. */
+const projectFile = 'project.json';
+const sharedFile = 'shared.json';
 const giveUpMilliseconds = 120_000;
 
 interface Example {
@@ -24,6 +27,11 @@ interface Example {
   versionName: string;
 }
 
+interface Shared {
+  sharedPipelineIdPrefix: string;
+  versionName: string;
+}
+
 type Call = (
   method: string,
   path: string,
@@ -37,37 +45,14 @@ export async function publishExample(
   credential: ClientCredential,
   url: string,
 ): Promise<string | undefined> {
-  const example = JSON.parse(await readFile(join(folder, descriptionFile), 'utf8')) as Example;
+  const example = await read<Example>(projectFolder, projectFile);
   const call = await caller(deps, credential, url);
   const { results } = (await call('GET', '/projects?size=100')) as { results: { name: string }[] };
   if (results.some((project) => project.name === example.name)) return undefined;
-  const { name, description } = example;
-  const created = await call('POST', '/projects', {
-    name,
-    description,
-    warehouse: 'DUCKDB',
-    agentDeploymentType: 'HYBRID',
-  });
-  const project = `/projects/${String(created.projectId)}`;
-  for (const environment of example.environments)
-    await call('POST', `${project}/environments`, { name: environment });
-  for (const { overrides, ...variable } of example.variables) {
-    await call('POST', `${project}/variables`, variable);
-    for (const [environmentName, value] of Object.entries(overrides)) {
-      await call('POST', `${project}/variables/${variable.name}/environment-overrides`, {
-        environmentName,
-        value,
-      });
-    }
-  }
-  for (const environmentName of example.environments) {
-    await call('POST', `${project}/artifacts`, await form(), {
-      environmentName,
-      versionName: example.versionName,
-    });
-  }
+  await publishShared(call);
+  const project = await publishProject(call, example);
   const [environmentName] = example.environments;
-  const { pipelineName } = example;
+  const { name, pipelineName } = example;
   const { pipelineExecutionId } = await call('POST', `${project}/pipeline-executions`, {
     pipelineName,
     environmentName,
@@ -76,6 +61,50 @@ export async function publishExample(
     call('GET', `${project}/pipeline-executions/${String(pipelineExecutionId)}/status`),
   );
   return `The example project ${JSON.stringify(name)} is published; its pipeline ran once in ${environmentName}: ${status}.`;
+}
+
+/** The shared pipelines that the project uses, unless they are there. */
+async function publishShared(call: Call): Promise<void> {
+  const { sharedPipelineIdPrefix, versionName } = await read<Shared>(sharedFolder, sharedFile);
+  const query = `enabledOnly=false&size=100&sharedPipelineIdPrefix=${encodeURIComponent(sharedPipelineIdPrefix)}`;
+  const { results } = (await call('GET', `/shared-pipelines/artifacts?${query}`)) as {
+    results: { versionName: string }[];
+  };
+  if (results.some((version) => version.versionName === versionName)) return;
+  const files = await form(sharedFolder, sharedFile);
+  await call('POST', '/shared-pipelines/artifacts', files, { sharedPipelineIdPrefix, versionName });
+}
+
+/** Answers the project's path. */
+async function publishProject(call: Call, example: Example): Promise<string> {
+  const { name, description, environments, variables, versionName } = example;
+  const created = await call('POST', '/projects', {
+    name,
+    description,
+    warehouse: 'DUCKDB',
+    agentDeploymentType: 'HYBRID',
+  });
+  const project = `/projects/${String(created.projectId)}`;
+  for (const environment of environments)
+    await call('POST', `${project}/environments`, { name: environment });
+  for (const { overrides, ...variable } of variables) {
+    await call('POST', `${project}/variables`, variable);
+    for (const [environmentName, value] of Object.entries(overrides)) {
+      await call('POST', `${project}/variables/${variable.name}/environment-overrides`, {
+        environmentName,
+        value,
+      });
+    }
+  }
+  for (const environmentName of environments) {
+    const files = await form(projectFolder, projectFile);
+    await call('POST', `${project}/artifacts`, files, { environmentName, versionName });
+  }
+  return project;
+}
+
+async function read<Description>(folder: string, file: string): Promise<Description> {
+  return JSON.parse(await readFile(join(folder, file), 'utf8')) as Description;
 }
 
 async function caller(
@@ -107,7 +136,7 @@ async function caller(
   };
 }
 
-async function form(): Promise<FormData> {
+async function form(folder: string, descriptionFile: string): Promise<FormData> {
   const files = new FormData();
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   for (const entry of entries) {

@@ -11,6 +11,7 @@ import {
   multipart,
   multipartBoundary,
   type Part,
+  sharedPipeline,
   smallPipeline,
   type TestProject,
   upload,
@@ -248,6 +249,51 @@ const ofDelivery: Examples = {
   getArtifact: ({ project }) => ({ path: `${project.path}/artifacts/details?environmentName=dev` }),
 };
 
+const checks = { name: 'Table is filled.orch.yaml', content: sharedPipeline };
+
+async function publishChecks({ account, named }: Place) {
+  const headers = {
+    'content-type': `multipart/form-data; boundary=${multipartBoundary}`,
+    sharedPipelineIdPrefix: named('Checks'),
+    versionName: '1.0.0',
+  };
+  await account.admin.post('/shared-pipelines/artifacts', multipart([checks]), { headers });
+  return headers;
+}
+
+const ofSharedPipelines: Examples = {
+  async listSharedPipelines(place) {
+    await publishChecks(place);
+    return { path: '/shared-pipelines' };
+  },
+  createSharedPipelines: ({ named }) => ({
+    path: '/shared-pipelines/artifacts',
+    body: multipart([checks]),
+    parts: [checks],
+    headers: {
+      'content-type': `multipart/form-data; boundary=${multipartBoundary}`,
+      sharedPipelineIdPrefix: 'Checks',
+      versionName: named('1.1.0'),
+      branch: 'main',
+    },
+  }),
+  async listSharedArtifacts(place) {
+    const { sharedPipelineIdPrefix } = await publishChecks(place);
+    return { path: `/shared-pipelines/artifacts?sharedPipelineIdPrefix=${sharedPipelineIdPrefix}` };
+  },
+  async getSharedArtifact(place) {
+    const { sharedPipelineIdPrefix } = await publishChecks(place);
+    return { path: `/shared-pipelines/artifacts/details?sharedPipelineIdPrefix=${sharedPipelineIdPrefix}` };
+  },
+  async updateSharedArtifact(place) {
+    const { sharedPipelineIdPrefix, versionName } = await publishChecks(place);
+    return {
+      path: '/shared-pipelines/artifacts',
+      body: { enabled: false, sharedPipelineIdPrefix, versionName },
+    };
+  },
+};
+
 const ofExecutions: Examples = {
   startPipelineExecution: ({ project, agent }) => ({
     path: `${project.path}/pipeline-executions`,
@@ -278,6 +324,7 @@ export const examples: Examples = {
   ...ofConnections,
   ...ofAccount,
   ...ofDelivery,
+  ...ofSharedPipelines,
   ...ofExecutions,
 };
 

@@ -59,6 +59,35 @@ export function upload(
   return client.post<Uploaded>(`${project.path}/artifacts`, body, { headers: all });
 }
 
+/** One to share: its note describes it. */
+export const sharedPipeline = `type: "orchestration"
+version: "1.0"
+pipeline:
+  components:
+    Start:
+      type: "start"
+      transitions:
+        unconditional:
+        - "Count"
+    Count:
+      type: "query-to-scalar"
+      parameters:
+        mode: "Advanced"
+        query: "SELECT count(*) AS n FROM \${tableName}"
+        scalarVariableMapping:
+        - ["rows", "n"]
+  variables:
+    tableName:
+      metadata: { type: "TEXT", description: "", scope: "COPIED", visibility: "PUBLIC" }
+      defaultValue: ""
+    rows:
+      metadata: { type: "NUMBER", description: "", scope: "COPIED", visibility: "PRIVATE" }
+      defaultValue: "0"
+design:
+  notes:
+    "1": { content: "Counts the rows of a table." }
+`;
+
 /** The smallest pipeline, with a public TEXT, NUMBER and GRID variable and a private one. */
 export const smallPipeline = `type: "orchestration"
 version: "1.0"

@@ -1,7 +1,7 @@
-import { isUtf8 } from 'node:buffer';
 import { createArtifact, getArtifact, listArtifacts } from '@headgate/contract';
 import { one } from '../../kernel/database.ts';
 import type { Endpoints } from '../../kernel/endpoint.ts';
+import { headerText } from '../../kernel/header-text.ts';
 import { pageBounds } from '../../kernel/paging.ts';
 import { problem } from '../../kernel/problems.ts';
 import { environmentByName } from '../../workspace/environments/index.ts';
@@ -29,8 +29,8 @@ export function artifactRoutes(
     const version = {
       projectId: params.projectId,
       environmentName: name,
-      versionName: utf8(headers.versionname),
-      branch: headers.branch === undefined ? null : utf8(headers.branch),
+      versionName: headerText(headers.versionname),
+      branch: headers.branch === undefined ? null : headerText(headers.branch),
       commitHash: headers.commithash ?? null,
     };
     const content = JSON.stringify([version, upload.digest, upload.ignored]);
@@ -61,10 +61,4 @@ export function artifactRoutes(
     if (!isVersion(row)) throw noVersion(name, query.versionName);
     return { body: { assets: row.paths ?? [], details: presentVersion(row) } };
   });
-}
-
-/** A header's text: HTTP carries bytes, which Node reads as Latin-1 and clients mean as UTF-8. */
-function utf8(header: string): string {
-  const bytes = Buffer.from(header, 'latin1');
-  return isUtf8(bytes) ? bytes.toString('utf8') : header;
 }

@@ -51,9 +51,11 @@ const insertBlobs = statement(`
   select $1, f.sha256, f.size, $3 from jsonb_to_recordset($2) as f (sha256 text, size bigint)
   order by f.sha256
   on conflict (account_id, digest) do nothing`);
-const insertManifest = statement(`
+// What is remembered of the pipelines may be from an earlier release, which knew less of them.
+const insertFiles = statement(`
   insert into manifest (account_id, digest, files, pipelines, created_at) values ($1, $2, $3, $4, $5)
-  on conflict (account_id, digest) do nothing`);
+  on conflict (account_id, digest) do update set pipelines = excluded.pipelines
+  where manifest.pipelines is distinct from excluded.pipelines`);
 const insertVersion = statement(`
   insert into artifact_version (account_id, project_id, environment_name, version_name, manifest_digest, branch, commit_hash,
     provider, enabled, created_by, created_at, deployed_at)
@@ -65,6 +67,13 @@ export interface NewVersion {
   versionName: string;
   branch: string | null;
   commitHash: string | null;
+}
+
+/** Notes the files of an upload, which a version names by the upload's digest. */
+export function insertManifest(tx: Transaction, scope: Scope, upload: Upload, now: Date): void {
+  const files = JSON.stringify(upload.files);
+  tx.send(insertBlobs, [scope.accountId, files, now]);
+  tx.send(insertFiles, [scope.accountId, upload.digest, files, JSON.stringify(upload.pipelines), now]);
 }
 
 /** Makes the whole version visible with the commit. */
@@ -82,9 +91,7 @@ export function insertArtifact(
   tx.onConstraint('artifact_version_in_environment', () =>
     problem('environment-not-found', { name: environmentName }),
   );
-  const files = JSON.stringify(upload.files);
-  tx.send(insertBlobs, [scope.accountId, files, now]);
-  tx.send(insertManifest, [scope.accountId, upload.digest, files, JSON.stringify(upload.pipelines), now]);
+  insertManifest(tx, scope, upload, now);
   const { branch, commitHash } = version;
   const values = [
     scope.accountId,

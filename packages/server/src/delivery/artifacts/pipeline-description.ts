@@ -3,6 +3,8 @@ import {
   type PipelineSyntaxError,
   parsePipeline,
   pipelineTypeOf,
+  type SharedPipelineUse,
+  sharedPipelineUses,
   type VariableDeclaration,
 } from '@headgate/pipelines';
 
@@ -14,6 +16,10 @@ export interface PipelineDescription {
     type: VariableDeclaration['type'];
     visibility: VariableDeclaration['visibility'];
   }[];
+  /** Its notes, from the beginning; absent without any. */
+  description?: string;
+  /** The versions of shared pipelines that it uses; absent when it uses none. */
+  sharedPipelines?: SharedPipelineUse[];
 }
 
 export type Described = { pipeline: PipelineDescription } | { fault: string };
@@ -32,7 +38,16 @@ export function describePipeline(path: string, text: string): Described {
     visibility,
   }));
   const type = pipeline.type === 'orchestration' ? 'ORCHESTRATION' : 'TRANSFORMATION';
-  return { pipeline: { name: pipeline.name, type, variables } };
+  const sharedPipelines = sharedPipelineUses(pipeline);
+  return {
+    pipeline: {
+      name: pipeline.name,
+      type,
+      variables,
+      ...(pipeline.description === '' ? {} : { description: pipeline.description }),
+      ...(sharedPipelines.length === 0 ? {} : { sharedPipelines }),
+    },
+  };
 }
 
 function sentence({ line, column, message }: PipelineSyntaxError): string {

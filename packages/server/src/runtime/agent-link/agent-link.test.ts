@@ -121,6 +121,7 @@ test('work tells all that the run needs, with the overrides of its environment i
     ],
     scalarVariables: { city: 'Bergen', limit: 3 },
     gridVariables: { table: [['x']] },
+    sharedArtifacts: [],
     timeLimitSeconds: 3_000,
     warehouse: { kind: 'duckdb' },
   });

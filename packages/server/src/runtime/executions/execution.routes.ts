@@ -7,6 +7,7 @@ import {
   startPipelineExecution,
 } from '@headgate/contract';
 import { runnableVersion } from '../../delivery/artifacts/index.ts';
+import { chooseVersions } from '../../delivery/shared-pipelines/index.ts';
 import { one } from '../../kernel/database.ts';
 import type { Endpoints } from '../../kernel/endpoint.ts';
 import { asUuid, isUuid, timeOfId } from '../../kernel/identifiers.ts';
@@ -50,6 +51,8 @@ export function executionRoutes(
     ]);
     const pipeline = findPipeline(version.pipelines, body.pipelineName, version.version_name);
     requireVariables(body.scalarVariables, body.gridVariables, pipeline, types);
+    const first = [pipeline, ...version.pipelines.filter((each) => each !== pipeline)];
+    const sharedArtifacts = await chooseVersions(tx, scope, first);
     const agentId = named?.agentId ?? environment.default_agent_id ?? only?.agentId;
     if (agentId === undefined) throw problem('environment-without-agent', { name: environmentName });
     const executionId = newId();
@@ -63,6 +66,7 @@ export function executionRoutes(
       manifestDigest: version.manifest_digest,
       agentId,
       executionTag,
+      ...(sharedArtifacts.length === 0 ? {} : { sharedArtifacts }),
     };
     insertExecution(tx, scope, { ...execution, scalarVariables, gridVariables }, timeOfId(executionId));
     const work = {

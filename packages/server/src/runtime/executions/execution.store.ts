@@ -4,6 +4,7 @@ import type {
   ExecutionStatus,
   ExecutionStep,
   PipelineExecution,
+  SharedArtifact,
   Step,
   VariableType,
 } from '@headgate/contract';
@@ -98,9 +99,9 @@ interface StepRow {
 
 const insertOne = statement(`
   insert into pipeline_execution (account_id, execution_id, project_id, environment_name, pipeline_name, pipeline_type,
-    version_name, manifest_digest, agent_id, status, trigger, execution_tag, running_tag, scalar_variables, grid_variables, user_name, started_at)
+    version_name, manifest_digest, agent_id, status, trigger, execution_tag, running_tag, scalar_variables, grid_variables, user_name, started_at, shared_artifacts)
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'RUNNING', $10, $11, $11, $12, $13,
-    (select name from credential where account_id = $1 and credential_id = $14), $15)`);
+    (select name from credential where account_id = $1 and credential_id = $14), $15, $16)`);
 
 export interface NewExecution {
   executionId: string;
@@ -114,6 +115,8 @@ export interface NewExecution {
   executionTag: string | undefined;
   scalarVariables: object;
   gridVariables: object;
+  /** What was chosen for its uses of shared pipelines. */
+  sharedArtifacts?: readonly SharedArtifact[];
 }
 
 export function insertExecution(tx: Transaction, scope: Scope, made: NewExecution, now: Date): void {
@@ -137,6 +140,7 @@ export function insertExecution(tx: Transaction, scope: Scope, made: NewExecutio
     JSON.stringify(made.gridVariables),
     scope.actorId,
     now,
+    made.sharedArtifacts === undefined ? null : JSON.stringify(made.sharedArtifacts),
   ]);
 }
 

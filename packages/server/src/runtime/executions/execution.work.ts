@@ -27,7 +27,7 @@ const payloadOf = (runLimitSeconds: number) => `
     'variables', (
       select p.variables from variables_of_place p
       where p.project_id = claimed.project_id and p.environment_name = claimed.environment_name),
-    'scalarVariables', e.scalar_variables, 'gridVariables', e.grid_variables, 'timeLimitSeconds', ${runLimitSeconds},
+    'sharedArtifacts', coalesce(e.shared_artifacts, '[]'), 'scalarVariables', e.scalar_variables, 'gridVariables', e.grid_variables, 'timeLimitSeconds', ${runLimitSeconds},
     'warehouse', json_build_object('kind', 'duckdb'))
   from pipeline_execution e where e.account_id = claimed.account_id and e.execution_id = claimed.work_id`;
 

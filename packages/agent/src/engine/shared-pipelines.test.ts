@@ -1,0 +1,146 @@
+/** Shared pipelines in a run: what they see, and what becomes of a use for which nothing was chosen. */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, test } from 'node:test';
+import { createFixture, type Fixture } from './engine-fixture.ts';
+import { orchestration, print, start, text, transformation } from './pipeline-fixture.ts';
+
+let fixture: Fixture;
+beforeEach(async () => {
+  fixture = await createFixture();
+});
+afterEach(() => fixture.dispose());
+
+const step = (name: string) => [...fixture.steps.values()].find((each) => each.name === name);
+const call = (sharedPipeline: string, more: object = {}) => ({
+  type: 'run-shared-pipeline',
+  parameters: { sharedPipelineIdPrefix: 'Checks', sharedPipeline, ...more },
+});
+const calls = (type: string, parameters: object, ...success: string[]) => ({
+  type,
+  parameters,
+  transitions: { success },
+});
+/** The project's main pipeline is one call. */
+const publishCall = (sharedPipeline: string, more: object = {}) =>
+  fixture.publish({
+    'main.orch.yaml': orchestration({ S: start('Call'), Call: call(sharedPipeline, more) }),
+  });
+
+test('a shared pipeline finds its own files and pipelines, where the project has others of the same names', async () => {
+  const load = { source: 'data.csv', fileType: 'CSV', header: 'Yes', targetTable: 'loaded' };
+  await publishCall('inner/load.orch.yaml');
+  await fixture.publish({ 'data.csv': 'n\n1\n', 'inner/copy.tran.yaml': 'not this one' });
+  await fixture.choose(
+    { prefix: 'Checks' },
+    {
+      versionName: '2.0',
+      files: {
+        'data.csv': 'n\n41\n42\n',
+        'inner/load.orch.yaml': orchestration({
+          S: start('Load'),
+          Load: calls('file-load', load, 'Copy'),
+          Copy: calls('run-transformation', { transformationJob: 'inner/copy' }),
+        }),
+        'inner/copy.tran.yaml': transformation({
+          In: { type: 'table-input', parameters: { targetTable: 'loaded', columnNames: ['n'] } },
+          Out: { type: 'rewrite-table', sources: ['In'], parameters: { targetTable: 'copied' } },
+        }),
+      },
+    },
+  );
+  assert.deepEqual(await fixture.run('main'), { status: 'SUCCESS' });
+  assert.deepEqual(await fixture.rows('select n from copied order by n'), [[41], [42]]);
+  const called = step('Call');
+  assert.equal(called?.message, 'version "2.0" of the shared pipelines "Checks"');
+  assert.equal(called?.childPipeline?.name, 'Checks/inner/load.orch.yaml');
+  assert.equal(step('Load')?.pipelineRunId, called?.childPipeline?.id);
+});
+
+test('it gets values for its public variables, reads those of the project, and knows its own version', async () => {
+  const variables = { name: text('nobody'), secret: text('mine', 'COPIED', 'PRIVATE') };
+  await fixture.choose(
+    { prefix: 'Checks', versionName: '1' },
+    {
+      versionName: '1',
+      files: {
+        'greet.orch.yaml': orchestration(
+          {
+            S: start('Print'),
+            Print: {
+              type: 'print-variables',
+              parameters: {
+                variablesToPrint: [['name'], ['place']],
+                prefixText: '${sysvar.artifact.versionName}, ${sysvar.thisPipeline.fullName}: ',
+                includeVariableName: 'No',
+              },
+            },
+          },
+          variables,
+        ),
+      },
+    },
+  );
+  const place = { name: 'place', type: 'TEXT', behaviour: 'SHARED', value: 'Oslo' } as const;
+  await publishCall('greet', { versionName: '1', setScalarVariables: [['name', 'Ada']] });
+  assert.equal((await fixture.run('main', { variables: [place] })).status, 'SUCCESS');
+  assert.equal(step('Print')?.message, '1, greet: Ada\n1, greet: Oslo');
+
+  await publishCall('greet', { versionName: '1', setScalarVariables: [['secret', 'x']] });
+  const refused = await fixture.run('main');
+  assert.equal(refused.status, 'FAILED');
+  assert.match(refused.message ?? '', /the variable "secret" is PRIVATE/);
+});
+
+test('shared pipelines use shared pipelines; one that calls itself without an end is ended', async () => {
+  await publishCall('outer');
+  await fixture.choose(
+    { prefix: 'Checks' },
+    {
+      versionName: '1',
+      files: {
+        'outer.orch.yaml': orchestration({
+          S: start('Other'),
+          Other: {
+            type: 'run-shared-pipeline',
+            parameters: { sharedPipelineIdPrefix: 'Loads', sharedPipeline: 'load', versionName: '7' },
+          },
+        }),
+        'again.orch.yaml': orchestration({ S: start('Again'), Again: call('again') }),
+      },
+    },
+  );
+  await fixture.choose(
+    { prefix: 'Loads', versionName: '7' },
+    { versionName: '7', files: { 'load.orch.yaml': orchestration({ S: start('Print'), Print: print() }) } },
+  );
+  assert.deepEqual(await fixture.run('main'), { status: 'SUCCESS' });
+  assert.equal(step('Print')?.status, 'SUCCESS');
+
+  await publishCall('again');
+  const { status, message } = await fixture.run('main');
+  assert.equal(status, 'FAILED');
+  assert.match(message ?? '', /more than 50 deep .*Checks\/again\.orch\.yaml/);
+});
+
+test('a use for which nothing was chosen fails its step with what to do; one that is not reached harms nobody', async () => {
+  await fixture.choose({ prefix: 'Checks' }, 'the group is disabled: enable it');
+  await publishCall('p');
+  const own = 'main.orch.yaml: "Call" failed: ';
+  assert.equal((await fixture.run('main')).message, `${own}the group is disabled: enable it`);
+  await publishCall('p', { versionName: '9' });
+  const { message } = await fixture.run('main');
+  assert.match(
+    message ?? '',
+    /version "9" of the shared pipelines "Checks" was not looked up when .* publish/,
+  );
+  await fixture.choose({ prefix: 'Checks', versionName: '9' }, { versionName: '9', files: {} });
+  assert.match(
+    (await fixture.run('main')).message ?? '',
+    /^version "9" of the shared pipelines "Checks" holds no pipeline "p"/,
+  );
+  await fixture.publish({
+    'main.orch.yaml': orchestration({ S: start(), Call: call('p', { versionName: 'never' }) }),
+  });
+  assert.deepEqual(await fixture.run('main'), { status: 'SUCCESS' });
+});

@@ -1,0 +1,61 @@
+/** The artifacts of one execution from the cache: its own version, and the versions of shared pipelines that its start has chosen. */
+import type { PipelineExecutionWork, SharedArtifact } from '@headgate/contract';
+import type { ArtifactCache, HeldArtifact } from '../artifact-cache.ts';
+import { reasonOf } from '../log.ts';
+import type { PlacedArtifact, PlacedShared } from '../run-messages.ts';
+
+export interface AcquiredArtifacts {
+  artifact: PlacedArtifact;
+  shared: PlacedShared[];
+  release(): void;
+}
+
+/**
+ * All lie in the project's own folder, where its SQL may read them. A shared one that cannot be had fails the steps that use it, which may
+ * never run; without its own artifact there is no run.
+ */
+export async function acquireArtifacts(
+  cache: Pick<ArtifactCache, 'acquire'>,
+  work: PipelineExecutionWork,
+  signal: AbortSignal,
+): Promise<AcquiredArtifacts> {
+  const held: HeldArtifact[] = [];
+  const release = () => {
+    for (const each of held) each.release();
+  };
+  async function acquire(digest: string): Promise<PlacedArtifact> {
+    const artifact = await cache.acquire(work.projectId, digest, signal);
+    held.push(artifact);
+    const { folder, paths } = artifact;
+    return { folder, paths };
+  }
+  try {
+    const artifact = await acquire(work.artifactDigest);
+    const shared: PlacedShared[] = [];
+    for (const told of work.sharedArtifacts ?? []) shared.push(await placed(told, acquire, signal));
+    return { artifact, shared, release };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+async function placed(
+  told: SharedArtifact,
+  acquire: (digest: string) => Promise<PlacedArtifact>,
+  signal: AbortSignal,
+): Promise<PlacedShared> {
+  const { sharedPipelineIdPrefix: prefix, requestedVersionName, versionName = '', artifactDigest } = told;
+  const use = {
+    prefix,
+    ...(requestedVersionName === undefined ? {} : { versionName: requestedVersionName }),
+  };
+  if (artifactDigest === undefined) return { use, fault: told.fault ?? 'there is no such version' };
+  try {
+    return { use, versionName, artifact: await acquire(artifactDigest) };
+  } catch (error) {
+    signal.throwIfAborted();
+    const which = `version "${versionName}" of the shared pipelines "${prefix}"`;
+    return { use, fault: `${which} could not be fetched: ${reasonOf(error)}` };
+  }
+}

@@ -1,0 +1,52 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parsePipeline } from './parse.ts';
+import { sharedPipelineUses } from './shared-pipeline-use.ts';
+
+const use = (sharedPipelineIdPrefix: unknown, versionName?: unknown, more: object = {}) => ({
+  type: 'run-shared-pipeline',
+  parameters: { sharedPipelineIdPrefix, sharedPipeline: 'p', versionName },
+  ...more,
+});
+
+function usesOf(components: Record<string, object>) {
+  const { pipeline } = parsePipeline(
+    'p.orch.yaml',
+    JSON.stringify({ type: 'orchestration', pipeline: { components } }),
+  );
+  assert.ok(pipeline);
+  return sharedPipelineUses(pipeline);
+}
+
+test('each group and version that a pipeline uses is told once', () => {
+  const uses = usesOf({
+    a: use('Checks'),
+    b: use('Checks', '[Latest]'),
+    c: use(' Checks ', '1.0'),
+    d: use('Loads', '1.0'),
+    e: { type: 'start' },
+  });
+  assert.deepEqual(uses, [
+    { prefix: 'Checks' },
+    { prefix: 'Checks', versionName: '1.0' },
+    { prefix: 'Loads', versionName: '1.0' },
+  ]);
+});
+
+test('of very many uses the first are looked up', () => {
+  const many = Array.from({ length: 101 }, (_, index) => [`${index} of them`, use(`Group ${index}`)]);
+  const uses = usesOf(Object.fromEntries(many));
+  assert.equal(uses.length, 100);
+  assert.equal(uses.at(-1)?.prefix, 'Group 99');
+});
+
+test('what a skipped component names, or what is no name, is not looked up', () => {
+  const skipped = use('Checks', '1', { skipped: 'Yes' });
+  const odd = ['', '${group}', 'x'.repeat(101), 'a\u0000b', '\ud800', ['Checks'], null];
+  assert.deepEqual(
+    usesOf({ skipped, ...Object.fromEntries(odd.map((prefix, at) => [`${at}`, use(prefix)])) }),
+    [],
+  );
+  assert.deepEqual(usesOf({ a: use('Checks', '${version}'), b: use('Checks', 'x'.repeat(256)) }), []);
+});

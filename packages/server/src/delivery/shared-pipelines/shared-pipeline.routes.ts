@@ -1,0 +1,115 @@
+import {
+  createSharedPipelines,
+  getSharedArtifact,
+  listSharedArtifacts,
+  listSharedPipelines,
+  type SharedPipelineGroup,
+  updateSharedArtifact,
+} from '@headgate/contract';
+import { one } from '../../kernel/database.ts';
+import type { Endpoints } from '../../kernel/endpoint.ts';
+import { headerText } from '../../kernel/header-text.ts';
+import { pageBounds } from '../../kernel/paging.ts';
+import { problem } from '../../kernel/problems.ts';
+import { type BlobStore, readUpload, type UploadLimits } from '../artifacts/index.ts';
+import {
+  enableVersion,
+  type GroupRow,
+  groupPage,
+  insertVersion,
+  latestVersion,
+  namedVersion,
+  rightsOnly,
+  versionPage,
+  versionPageOfGroup,
+} from './shared-pipeline.store.ts';
+import { presentPipeline, presentVersion, requirePipelines } from './shared-pipeline.ts';
+
+export function sharedPipelineRoutes(
+  { read, write, long }: Endpoints,
+  store: { blobs: BlobStore; limits: UploadLimits },
+): void {
+  long(createSharedPipelines, async ({ rows, write: commit, request, headers, scope, now }) => {
+    await rows(rightsOnly, []);
+    const upload = await readUpload(request.raw, store.limits, (digest, bytes) =>
+      store.blobs.keep(scope.accountId, digest, bytes),
+    );
+    const version = {
+      prefix: headerText(headers.sharedpipelineidprefix),
+      versionName: headerText(headers.versionname),
+      branch: headers.branch === undefined ? null : headerText(headers.branch),
+      commitHash: headers.commithash ?? null,
+    };
+    const content = JSON.stringify([version, upload.digest, upload.ignored]);
+    return commit(content, (tx) => {
+      requirePipelines(upload);
+      insertVersion(tx, scope, version, upload, now);
+      const { digest, files, pipelines, ignored } = upload;
+      const counts = {
+        files: files.length,
+        pipelines: pipelines.length,
+        ignoredResources: ignored.length,
+      };
+      const after = { ...version, enabled: true, digest, ...counts };
+      return {
+        body: { ignoredResources: ignored, versionName: version.versionName },
+        events: [{ name: 'shared-pipelines-created', subject: subjectOf(version), after }],
+      };
+    });
+  });
+
+  read(listSharedArtifacts, async ({ query, page }) => {
+    const { limit, offset } = pageBounds(query);
+    const { sharedPipelineIdPrefix: prefix, enabledOnly } = query;
+    const { rows, total } = await (prefix === undefined
+      ? page(versionPage, [enabledOnly, limit, offset])
+      : page(versionPageOfGroup, [enabledOnly, prefix, limit, offset]));
+    return { body: { page: query.page, results: rows.map(presentVersion), size: limit, total } };
+  });
+
+  read(getSharedArtifact, async ({ query, rows }) => {
+    const { sharedPipelineIdPrefix: prefix, versionName } = query;
+    const found = await (versionName === undefined
+      ? rows(latestVersion, [prefix])
+      : rows(namedVersion, [prefix, versionName]));
+    const row = one(found, () => problem('shared-version-not-found', { prefix, versionName }));
+    const sharedPipelines = row.pipelines.map((pipeline) => presentPipeline(prefix, pipeline));
+    return { body: { artifactDetails: presentVersion(row), sharedPipelines } };
+  });
+
+  read(listSharedPipelines, async ({ query, page }) => {
+    const { limit, offset } = pageBounds(query);
+    const { rows, total } = await page(groupPage, [limit, offset]);
+    return { body: { page: query.page, results: rows.map(presentGroup), size: limit, total } };
+  });
+
+  write(updateSharedArtifact, async ({ tx, scope, body }) => {
+    const { sharedPipelineIdPrefix: prefix, versionName, enabled } = body;
+    const before = await enableVersion(tx, scope, { prefix, versionName }, enabled);
+    return {
+      body: { enabled, versionName },
+      events: [
+        {
+          name: 'shared-pipelines-updated',
+          subject: subjectOf({ prefix, versionName }),
+          before: { versionName, enabled: before },
+          after: { versionName, enabled },
+        },
+      ],
+    };
+  });
+}
+
+/** Events are found by the group. */
+function subjectOf({ prefix, versionName }: { prefix: string; versionName: string }) {
+  return { type: 'shared-pipelines', id: prefix, name: `${prefix} ${versionName}` };
+}
+
+function presentGroup({ prefix, version_name, pipeline_count, pipelines }: GroupRow): SharedPipelineGroup {
+  return {
+    sharedPipelineIdPrefix: prefix,
+    ...(version_name === null ? {} : { latestVersionName: version_name }),
+    sharedPipelineCount: pipeline_count ?? 0,
+    sharedPipelines: (pipelines ?? []).map((pipeline) => presentPipeline(prefix, pipeline)),
+  };
+}

@@ -1,0 +1,229 @@
+/** E13, E14 and what is beside them: publishing, listing, reading, enabling and disabling versions of shared pipelines. */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type {
+  AccountEventItem,
+  Page,
+  SharedArtifactDetails,
+  SharedPipeline,
+  SharedPipelineGroup,
+} from '@headgate/contract';
+import { requireProblem } from '../../testing/client.ts';
+import { sharedPipeline, smallPipeline } from '../../testing/project.ts';
+import { startTestServer } from '../../testing/server.ts';
+import { publishShared } from '../../testing/shared-pipelines.ts';
+
+const server = await startTestServer();
+type Details = { artifactDetails: SharedArtifactDetails; sharedPipelines: SharedPipeline[] };
+
+const artifacts = '/shared-pipelines/artifacts';
+const check = { name: 'check.orch.yaml', content: sharedPipeline };
+
+async function account() {
+  const { admin, ...made } = await server.account();
+  /** Each version is newer than the one before. */
+  const publish = (versionName: string, headers: Record<string, string> = {}, parts = [check]) => {
+    server.clock.advance(1);
+    return publishShared(admin, parts, { versionName, ...headers });
+  };
+  const enable = (versionName: string, enabled: boolean, sharedPipelineIdPrefix = 'Checks') =>
+    admin.patch<{ enabled: boolean; versionName: string }>(artifacts, {
+      enabled,
+      sharedPipelineIdPrefix,
+      versionName,
+    });
+  const details = (query = '') =>
+    admin.get<Details>(`${artifacts}/details?sharedPipelineIdPrefix=Checks${query}`);
+  const versions = async (query = '') => {
+    const { body } = await admin.get<Page<SharedArtifactDetails>>(`${artifacts}?${query}`);
+    return body.results.map((each) => `${each.sharedPipelineIdPrefix} ${each.versionName}`);
+  };
+  const groups = async (query = '') =>
+    (await admin.get<Page<SharedPipelineGroup>>(`/shared-pipelines?${query}`)).body;
+  return { ...made, admin, publish, enable, details, versions, groups };
+}
+
+test('a version is published and read back with its pipelines, described by their notes', async () => {
+  const { publish, details } = await account();
+  const bare = { name: 'folder/Load it.orch.yaml', content: smallPipeline };
+  const broken = { name: 'broken.orch.yaml', content: '[' };
+  const readme = { name: 'readme.md', content: 'x' };
+  const answer = await publish('1.0', { branch: 'main', commitHash: 'abc' }, [bare, check, broken, readme]);
+  assert.equal(answer.status, 201);
+  assert.equal(answer.body.versionName, '1.0');
+  assert.deepEqual(
+    answer.body.ignoredResources.map(({ name }) => name),
+    ['broken.orch.yaml'],
+  );
+  assert.deepEqual((await details('&versionName=1.0')).body, {
+    artifactDetails: {
+      branch: 'main',
+      commitHash: 'abc',
+      createdAt: server.clock.now().toISOString(),
+      enabled: true,
+      provider: 'headgate',
+      sharedPipelineIdPrefix: 'Checks',
+      versionName: '1.0',
+    },
+    sharedPipelines: [
+      {
+        description: 'Counts the rows of a table.',
+        sharedPipelineId: 'Checks/check',
+        sourcePipeline: 'check.orch.yaml',
+      },
+      {
+        description: '',
+        sharedPipelineId: 'Checks/folder/Load it',
+        sourcePipeline: 'folder/Load it.orch.yaml',
+      },
+    ],
+  });
+});
+
+test('a version is immutable; another group, and another account, may have it too', async () => {
+  const { publish } = await account();
+  assert.equal((await publish('1')).status, 201);
+  requireProblem(await publish('1'), 409, 'shared-version-exists');
+  assert.equal((await publish('1', { sharedPipelineIdPrefix: 'Loads' })).status, 201);
+  assert.equal((await (await account()).publish('1')).status, 201);
+});
+
+test('names that could not be used are refused', async () => {
+  const { publish } = await account();
+  for (const sharedPipelineIdPrefix of ['a/b', 'a\\b', '${a}', 'x'.repeat(101)]) {
+    requireProblem(await publish('1', { sharedPipelineIdPrefix }), 400, 'invalid-request');
+  }
+  for (const versionName of ['[Latest]', '[latest]', 'x'.repeat(256)]) {
+    requireProblem(await publish(versionName), 400, 'invalid-request');
+  }
+  const umlaut = Buffer.from('Größen').toString('latin1');
+  assert.equal((await publish('1', { sharedPipelineIdPrefix: umlaut })).status, 201);
+});
+
+test('a form without a pipeline that can be read is refused, and says why', async () => {
+  const { publish, versions } = await account();
+  const broken = { name: 'broken.orch.yaml', content: 'type: orchestration\npipeline: [' };
+  const answer = await publish('1', {}, [broken, { name: 'readme.md', content: 'x' }]);
+  const { violations } = requireProblem(answer, 422, 'shared-version-without-pipeline');
+  assert.equal(violations?.length, 1);
+  assert.match(violations?.[0] ?? '', /^part "broken\.orch\.yaml": .*line 2/);
+  assert.deepEqual(await versions('enabledOnly=false'), []);
+});
+
+test('versions are listed newest first: the enabled ones, all, or those of a group', async () => {
+  const { publish, enable, versions, admin } = await account();
+  await publish('1');
+  await publish('2');
+  await publish('1', { sharedPipelineIdPrefix: 'Loads' });
+  await enable('2', false);
+  assert.deepEqual(await versions(), ['Loads 1', 'Checks 1']);
+  assert.deepEqual(await versions('enabledOnly=false'), ['Loads 1', 'Checks 2', 'Checks 1']);
+  assert.deepEqual(await versions('enabledOnly=false&sharedPipelineIdPrefix=Checks'), [
+    'Checks 2',
+    'Checks 1',
+  ]);
+  assert.deepEqual(await versions('sharedPipelineIdPrefix=Nothing'), []);
+  assert.deepEqual(await versions('enabledOnly=false&size=1&page=1'), ['Checks 2']);
+  const { total } = (await admin.get<Page<unknown>>(`${artifacts}?enabledOnly=false&size=1`)).body;
+  assert.equal(total, 3);
+});
+
+test('without a version the newest enabled one is read; there may be none', async () => {
+  const { publish, enable, details } = await account();
+  requireProblem(await details(), 404, 'shared-version-not-found');
+  await publish('2');
+  await publish('1');
+  const latest = async () => (await details()).body.artifactDetails.versionName;
+  assert.equal(await latest(), '1', 'newest by time');
+  assert.deepEqual((await enable('1', false)).body, { enabled: false, versionName: '1' });
+  assert.equal(await latest(), '2');
+  assert.equal((await details('&versionName=1')).body.artifactDetails.enabled, false);
+  await enable('2', false);
+  requireProblem(await details(), 404, 'shared-version-not-found');
+  await enable('1', true);
+  assert.equal(await latest(), '1');
+  requireProblem(await details('&versionName=3'), 404, 'shared-version-not-found');
+  requireProblem(await enable('3', true), 404, 'shared-version-not-found');
+  requireProblem(await enable('1', true, 'Loads'), 404, 'shared-version-not-found');
+});
+
+test('groups are listed by prefix with the pipelines of their latest version', async () => {
+  const { publish, enable, groups } = await account();
+  await publish('1', { sharedPipelineIdPrefix: 'Zeros' });
+  await publish('1');
+  await publish('2', {}, [check, { name: 'other.orch.yaml', content: smallPipeline }]);
+  await publish('1', { sharedPipelineIdPrefix: 'Loads' });
+  await enable('1', false, 'Loads');
+  const { results, total } = await groups();
+  assert.equal(total, 3);
+  assert.deepEqual(
+    results.map((group) => [
+      group.sharedPipelineIdPrefix,
+      group.latestVersionName,
+      group.sharedPipelineCount,
+      ...group.sharedPipelines.map((each) => each.sharedPipelineId),
+    ]),
+    [
+      ['Checks', '2', 2, 'Checks/check', 'Checks/other'],
+      ['Loads', undefined, 0],
+      ['Zeros', '1', 1, 'Zeros/check'],
+    ],
+  );
+  assert.deepEqual(
+    (await groups('page=2&size=1')).results.map((group) => group.sharedPipelineIdPrefix),
+    ['Zeros'],
+  );
+});
+
+test('of a large group the list shows the first hundred by name, and how many there are', async () => {
+  const { publish, groups, details } = await account();
+  const parts = Array.from({ length: 103 }, (_, index) => ({
+    name: `${String(index).padStart(3, '0')}.orch.yaml`,
+    content: sharedPipeline,
+  }));
+  await publish('1', {}, parts.toReversed());
+  const [group] = (await groups()).results;
+  assert.equal(group?.sharedPipelineCount, 103);
+  assert.equal(group?.sharedPipelines.length, 100);
+  assert.equal(group?.sharedPipelines.at(-1)?.sharedPipelineId, 'Checks/099');
+  assert.equal((await details()).body.sharedPipelines.length, 103);
+});
+
+test('who published, enabled and disabled a version is found by its group', async () => {
+  const { publish, enable, admin } = await account();
+  await publish('1');
+  await enable('1', false);
+  const from = new Date(server.clock.now().getTime() - 86_400_000).toISOString();
+  const to = new Date(server.clock.now().getTime() + 86_400_000).toISOString();
+  const { results } = (
+    await admin.get<Page<AccountEventItem>>(`/events?from=${from}&to=${to}&subjectId=Checks`)
+  ).body;
+  assert.deepEqual(
+    results.map(({ eventName, eventType, eventSubjectName }) => [eventName, eventType, eventSubjectName]),
+    [
+      ['shared-pipelines-updated', 'UPDATE', 'Checks 1'],
+      ['shared-pipelines-created', 'CREATE', 'Checks 1'],
+    ],
+  );
+  assert.deepEqual(results[0]?.additionalInfo.before, { versionName: '1', enabled: true });
+  assert.deepEqual(results[0]?.additionalInfo.after, { versionName: '1', enabled: false });
+});
+
+test('a publication sent again under its key is one, and answers the same', async () => {
+  const { admin, versions } = await account();
+  const send = () => publishShared(admin, [check], { 'idempotency-key': 'one' });
+  const first = await send();
+  const again = await send();
+  assert.equal(first.status, 201);
+  assert.deepEqual([again.status, again.body], [201, first.body]);
+  assert.deepEqual(await versions(), ['Checks 1']);
+});
+
+test('of 6 publications of one version at once one is there', async () => {
+  const { admin, versions } = await account();
+  const parts = [check];
+  const answers = await Promise.all(Array.from({ length: 6 }, () => publishShared(admin, parts)));
+  assert.deepEqual(answers.map(({ status }) => status).toSorted(), [201, 409, 409, 409, 409, 409]);
+  assert.deepEqual(await versions(), ['Checks 1']);
+});

@@ -1,0 +1,52 @@
+/** How shared pipelines are named and shown. */
+import type { IgnoredResource, SharedArtifactDetails, SharedPipeline } from '@headgate/contract';
+import { pipelinePath } from '@headgate/pipelines';
+import { problem, withViolations } from '../../kernel/problems.ts';
+import { isPipelinePath, type PipelineDescription, type Upload } from '../artifacts/index.ts';
+
+export interface VersionRow {
+  prefix: string;
+  version_name: string;
+  branch: string | null;
+  commit_hash: string | null;
+  provider: string;
+  enabled: boolean;
+  created_at: Date;
+}
+
+export type ListedPipeline = Pick<PipelineDescription, 'name' | 'type' | 'description'>;
+
+const toldFaultLimit = 100;
+
+/** Throws `shared-version-without-pipeline`, which tells why the pipelines of the form are none. */
+export function requirePipelines({ pipelines, ignored }: Upload): void {
+  if (pipelines.length > 0) return;
+  const unread = ignored.filter(({ name }: IgnoredResource) => isPipelinePath(name)).slice(0, toldFaultLimit);
+  const violations = unread.map(({ name, reason }) => ({
+    field: `part ${JSON.stringify(name)}`,
+    pointer: '',
+    detail: reason,
+  }));
+  throw withViolations(problem('shared-version-without-pipeline'), violations);
+}
+
+export function presentVersion(row: VersionRow): SharedArtifactDetails {
+  const details: SharedArtifactDetails = {
+    createdAt: row.created_at.toISOString(),
+    enabled: row.enabled,
+    provider: row.provider,
+    sharedPipelineIdPrefix: row.prefix,
+    versionName: row.version_name,
+  };
+  if (row.branch !== null) details.branch = row.branch;
+  if (row.commit_hash !== null) details.commitHash = row.commit_hash;
+  return details;
+}
+
+export function presentPipeline(prefix: string, { name, type, description }: ListedPipeline): SharedPipeline {
+  return {
+    description: description ?? '',
+    sharedPipelineId: `${prefix}/${name}`,
+    sourcePipeline: pipelinePath(name, type === 'ORCHESTRATION' ? 'orchestration' : 'transformation'),
+  };
+}

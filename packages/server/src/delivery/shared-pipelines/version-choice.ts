@@ -1,0 +1,87 @@
+/**
+ * Which versions of shared pipelines an execution runs: chosen once, when it starts, for every use that it may come to
+ * (docs/adr/0019). What cannot be chosen is told as a fault, for the step that names it may never run.
+ */
+import { type SharedArtifact, sharedArtifactLimit } from '@headgate/contract';
+import { statement, type Transaction } from '../../kernel/database.ts';
+import type { Scope } from '../../kernel/permissions.ts';
+import type { PipelineDescription } from '../artifacts/index.ts';
+
+interface ChosenRow {
+  prefix: string;
+  requested: string | null;
+  version_name: string | null;
+  manifest_digest: string | null;
+  enabled: boolean | null;
+  known: true | null;
+}
+
+const candidate = (prefix: string, requested: string) => `
+  left join lateral (
+    (select version_name, manifest_digest, enabled from shared_pipeline_version
+     where ${requested} is null and account_id = $1 and prefix = ${prefix} and enabled
+     order by created_at desc, version_name desc limit 1)
+    union all
+    select version_name, manifest_digest, enabled from shared_pipeline_version
+    where account_id = $1 and prefix = ${prefix} and version_name = ${requested}
+    limit 1
+  ) v on true`;
+
+// A use that was met before is not followed again, so that groups may use each other; no more is looked up than is taken. What belongs to a
+// use is asked by scalar queries, as they are answered by the keys: joined, all manifests and versions of the account could be gathered first.
+// Uses come from arrays, of which few elements are expected: for as many as of a set of JSON, memory is laid out first that costs 20 ms.
+const chooseAll = statement<ChosenRow>(`
+  with recursive used as (
+    select wanted.prefix, wanted.requested, v.version_name, v.manifest_digest, v.enabled
+    from unnest($2::text[], $3::text[]) as wanted (prefix, requested) ${candidate('wanted.prefix', 'wanted.requested')}
+    union
+    select use ->> 'prefix', use ->> 'versionName', v.version_name, v.manifest_digest, v.enabled
+    from used u
+    cross join lateral unnest(array(
+      select jsonb_path_query(pipelines, '$[*].sharedPipelines[*]') from manifest
+      where account_id = $1 and digest = u.manifest_digest)) as named (use)
+    ${candidate("named.use ->> 'prefix'", "named.use ->> 'versionName'")}
+    where u.enabled
+  )
+  select u.prefix, u.requested, u.version_name, u.manifest_digest, u.enabled,
+    (select true from shared_pipeline_version where account_id = $1 and prefix = u.prefix limit 1) as known
+  from used u limit ${sharedArtifactLimit}`);
+
+/** For all pipelines of a version, the one that starts first. Asks nothing when they use no shared pipelines. */
+export async function chooseVersions(
+  tx: Transaction,
+  scope: Scope,
+  pipelines: readonly PipelineDescription[],
+): Promise<SharedArtifact[]> {
+  const uses = pipelines.flatMap((pipeline) => pipeline.sharedPipelines ?? []);
+  if (uses.length === 0) return [];
+  const wanted = new Map(uses.map((use) => [JSON.stringify([use.prefix, use.versionName]), use]));
+  const asked = [...wanted.values()].slice(0, sharedArtifactLimit);
+  const prefixes = asked.map((use) => use.prefix);
+  const versionNames = asked.map((use) => use.versionName ?? null);
+  const rows = await tx.query(chooseAll, [scope.accountId, prefixes, versionNames]);
+  return rows.map(told);
+}
+
+function told(row: ChosenRow): SharedArtifact {
+  const { prefix, requested, version_name: versionName, manifest_digest: artifactDigest } = row;
+  return {
+    sharedPipelineIdPrefix: prefix,
+    ...(requested === null ? {} : { requestedVersionName: requested }),
+    ...(versionName !== null && artifactDigest !== null && row.enabled === true
+      ? { versionName, artifactDigest }
+      : { fault: faultOf(row) }),
+  };
+}
+
+function faultOf({ prefix, requested, version_name, known }: ChosenRow): string {
+  const group = `the shared pipelines ${JSON.stringify(prefix)}`;
+  if (known === null)
+    return `when the execution started, the account had no shared pipelines ${JSON.stringify(prefix)}: publish them, or correct "sharedPipelineIdPrefix", and start again`;
+  if (requested === null)
+    return `when the execution started, ${group} had no enabled version: enable or publish one, and start again`;
+  const version = `version ${JSON.stringify(requested)} of ${group}`;
+  if (version_name === null)
+    return `when the execution started, there was no ${version}: publish it, or correct "versionName", and start again`;
+  return `when the execution started, ${version} was disabled: enable it, or name another version, and start again`;
+}

@@ -1,0 +1,179 @@
+/** The versions of shared pipelines that an execution runs: chosen when it starts, and the same to its end. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type SharedArtifact, sharedArtifactLimit } from '@headgate/contract';
+import { chooseVersions } from '../../delivery/shared-pipelines/index.ts';
+import type { Transaction } from '../../kernel/database.ts';
+import { instanceOf } from '../../testing/agent.ts';
+import { type Part, smallPipeline, upload } from '../../testing/project.ts';
+import { startTestServer } from '../../testing/server.ts';
+import { pipelineUsing, publishShared } from '../../testing/shared-pipelines.ts';
+
+const server = await startTestServer();
+const check: Part = { name: 'check.orch.yaml', content: smallPipeline };
+
+async function project(main: string) {
+  const account = await server.account();
+  const { admin } = account;
+  const agent = await account.agent();
+  const instance = instanceOf(agent);
+  const made = await account.project();
+  await upload(admin, made, [{ name: 'main.orch.yaml', content: main }]);
+  return {
+    admin,
+    instance,
+    publish(prefix: string, versionName: string, content: string = smallPipeline) {
+      server.clock.advance(1);
+      return publishShared(admin, [{ ...check, content }], { sharedPipelineIdPrefix: prefix, versionName });
+    },
+    enable: (sharedPipelineIdPrefix: string, versionName: string, enabled: boolean) =>
+      admin.patch('/shared-pipelines/artifacts', { sharedPipelineIdPrefix, versionName, enabled }),
+    async start() {
+      const body = { pipelineName: 'main', environmentName: 'dev' };
+      const answer = await admin.post<{ pipelineExecutionId: string }>(
+        `${made.path}/pipeline-executions`,
+        body,
+      );
+      assert.equal(answer.status, 201, answer.text);
+      return answer.body.pipelineExecutionId;
+    },
+    /** What the agent is told of each use. */
+    async claimed(workId: string): Promise<SharedArtifact[] | undefined> {
+      const { work } = await instance.claim();
+      const found = work.find((each) => each.workId === workId);
+      assert.ok(found, 'the work is there to claim');
+      return found.payload.sharedArtifacts;
+    },
+  };
+}
+
+const shown = (chosen: readonly SharedArtifact[] | undefined) =>
+  chosen?.map((one) => `${one.sharedPipelineIdPrefix} ${one.requestedVersionName ?? '-'} ${one.versionName}`);
+
+test('the latest enabled version is chosen, or the one that is named', async () => {
+  const { publish, enable, start, claimed } = await project(
+    pipelineUsing({ prefix: 'Checks' }, { prefix: 'Checks', versionName: '1' }, { prefix: 'Loads' }),
+  );
+  await publish('Checks', '1');
+  await publish('Checks', '2', pipelineUsing());
+  await publish('Checks', '3');
+  await enable('Checks', '3', false);
+  await publish('Loads', '7');
+  const chosen = await claimed(await start());
+  assert.deepEqual(shown(chosen)?.toSorted(), ['Checks - 2', 'Checks 1 1', 'Loads - 7']);
+  const [latest, one] = ['2', '1'].map((name) => chosen?.find((each) => each.versionName === name));
+  assert.notEqual(latest?.artifactDigest, one?.artifactDigest);
+  assert.ok(chosen?.every((each) => each.fault === undefined));
+});
+
+test('the agent may fetch what was chosen', async () => {
+  const account = await server.account();
+  const agent = await account.agent();
+  const made = await account.project();
+  await publishShared(account.admin, [check, { name: 'rules.csv', content: 'a,b' }]);
+  await upload(account.admin, made, [
+    { name: 'main.orch.yaml', content: pipelineUsing({ prefix: 'Checks' }) },
+  ]);
+  const body = { pipelineName: 'main', environmentName: 'dev' };
+  await account.admin.post(`${made.path}/pipeline-executions`, body);
+  const [work] = (await instanceOf(agent).claim()).work;
+  const digest = work?.payload.sharedArtifacts?.[0]?.artifactDigest;
+  const manifest = await agent.client.get<{ files: { path: string; sha256: string }[] }>(
+    `/artifacts/${digest}`,
+  );
+  assert.deepEqual(
+    manifest.body.files.map(({ path }) => path),
+    ['check.orch.yaml', 'rules.csv'],
+  );
+  assert.equal((await agent.client.get(`/blobs/${manifest.body.files[1]?.sha256}`)).text, 'a,b');
+});
+
+test('an execution keeps its versions whatever is published, disabled or reclaimed meanwhile', async () => {
+  const { publish, enable, start, claimed, instance } = await project(pipelineUsing({ prefix: 'Checks' }));
+  await publish('Checks', '1');
+  const id = await start();
+  await publish('Checks', '2');
+  await enable('Checks', '1', false);
+  const { work } = await instance.claim();
+  const [held] = work;
+  assert.ok(held);
+  assert.deepEqual(shown(held.payload.sharedArtifacts), ['Checks - 1']);
+  await instance.report(held, { type: 'released', reason: 'the agent ends' });
+  assert.deepEqual(shown(await claimed(id)), ['Checks - 1']);
+  assert.deepEqual(shown(await claimed(await start())), ['Checks - 2']);
+});
+
+test('shared pipelines that use shared pipelines are followed, also in a circle', async () => {
+  const { publish, start, claimed } = await project(pipelineUsing({ prefix: 'Checks' }));
+  await publish('Checks', '1', pipelineUsing({ prefix: 'Loads', versionName: '2' }, { prefix: 'Checks' }));
+  await publish('Loads', '2', pipelineUsing({ prefix: 'Checks' }, { prefix: 'Nothing' }));
+  await publish('Unused', '1');
+  const chosen = await claimed(await start());
+  assert.deepEqual(shown(chosen)?.toSorted(), ['Checks - 1', 'Loads 2 2', 'Nothing - undefined']);
+});
+
+test('what cannot be chosen refuses no start; the agent is told why', async () => {
+  const { publish, enable, start, claimed } = await project(
+    pipelineUsing(
+      { prefix: 'Nothing' },
+      { prefix: 'Checks' },
+      { prefix: 'Checks', versionName: '1' },
+      { prefix: 'Checks', versionName: '9' },
+    ),
+  );
+  await publish('Checks', '1');
+  await enable('Checks', '1', false);
+  const chosen = await claimed(await start());
+  const faults = new Map(
+    chosen?.map((one) => [`${one.sharedPipelineIdPrefix} ${one.requestedVersionName}`, one.fault ?? '']),
+  );
+  assert.match(faults.get('Nothing undefined') ?? '', /had no shared pipelines "Nothing": publish them/);
+  assert.match(faults.get('Checks undefined') ?? '', /"Checks" had no enabled version: enable or publish/);
+  assert.match(faults.get('Checks 1') ?? '', /version "1" of .* "Checks" was disabled: enable it/);
+  assert.match(faults.get('Checks 9') ?? '', /there was no version "9" of .*: publish it/);
+  assert.ok(chosen?.every((one) => one.artifactDigest === undefined));
+});
+
+test('groups of another account are not there', async () => {
+  const stranger = await project(smallPipeline);
+  await stranger.publish('Checks', '1');
+  const { start, claimed } = await project(pipelineUsing({ prefix: 'Checks' }));
+  const [chosen] = (await claimed(await start())) ?? [];
+  assert.match(chosen?.fault ?? '', /had no shared pipelines "Checks"/);
+});
+
+test('an execution uses at most a hundred versions; those nearest to its pipelines are chosen', async () => {
+  const { publish, start, claimed } = await project(pipelineUsing({ prefix: 'Fan' }, { prefix: 'Last' }));
+  const many = Array.from({ length: 100 }, (_, index) => ({ prefix: `Group ${index}` }));
+  await publish('Fan', '1', pipelineUsing(...many));
+  await publish('Last', '1');
+  const chosen = await claimed(await start());
+  assert.equal(chosen?.length, sharedArtifactLimit);
+  assert.deepEqual(shown(chosen)?.slice(0, 2), ['Fan - 1', 'Last - 1']);
+});
+
+test('files that an earlier release took are read anew when they are published again', async () => {
+  const account = await server.account();
+  const agent = await account.agent();
+  const made = await account.project();
+  const main = [{ name: 'main.orch.yaml', content: pipelineUsing({ prefix: 'Checks' }) }];
+  await publishShared(account.admin, [check]);
+  await upload(account.admin, made, main);
+  const forget = `update manifest set pipelines = pipelines #- '{0,sharedPipelines}' where account_id = $1`;
+  await server.database.query(forget, [account.accountId]);
+  const told = async (versionName: string) => {
+    const body = { pipelineName: 'main', environmentName: 'dev', versionName };
+    await account.admin.post(`${made.path}/pipeline-executions`, body);
+    const [work] = (await instanceOf(agent).claim()).work;
+    return shown(work?.payload.sharedArtifacts);
+  };
+  assert.deepEqual(await told('v1'), []);
+  await upload(account.admin, made, main, { versionName: 'v2' });
+  assert.deepEqual(await told('v2'), ['Checks - 1']);
+});
+
+test('a start that uses no shared pipelines asks nothing more', async () => {
+  const tx = { query: () => assert.fail('a statement was sent') } as unknown as Transaction;
+  const pipelines = [{ name: 'main', type: 'ORCHESTRATION' as const, variables: [] }];
+  assert.deepEqual(await chooseVersions(tx, { accountId: '', actorId: '' }, pipelines), []);
+});

@@ -1,0 +1,33 @@
+/** Versions of shared pipelines of a test, published through the interface. */
+import type { Answer, Client } from './client.ts';
+import { multipart, multipartBoundary, type Part, type Uploaded } from './project.ts';
+
+export function publishShared(
+  client: Client,
+  parts: readonly Part[],
+  headers: Record<string, string> = {},
+): Promise<Answer<Uploaded>> {
+  return client.post<Uploaded>('/shared-pipelines/artifacts', multipart(parts), {
+    headers: {
+      'content-type': `multipart/form-data; boundary=${multipartBoundary}`,
+      sharedPipelineIdPrefix: 'Checks',
+      versionName: '1',
+      ...headers,
+    },
+  });
+}
+
+/** A pipeline that uses a shared one of each group: the latest version, or the one that is named. */
+export function pipelineUsing(...uses: readonly { prefix: string; versionName?: string }[]): string {
+  const components = Object.fromEntries(
+    uses.map(({ prefix, versionName }, index) => [
+      `Use ${index}`,
+      {
+        type: 'run-shared-pipeline',
+        parameters: { sharedPipelineIdPrefix: prefix, sharedPipeline: 'check', versionName },
+      },
+    ]),
+  );
+  const start = { type: 'start', transitions: { unconditional: Object.keys(components) } };
+  return JSON.stringify({ type: 'orchestration', pipeline: { components: { Start: start, ...components } } });
+}
