@@ -33,6 +33,8 @@ interface Connection {
   describe(message: { type: 'P'; name: string }): void;
   execute(config: { portal: string }): void;
   sync(): void;
+  on(event: 'readyForQuery' | 'end', listener: () => void): void;
+  off(event: 'readyForQuery' | 'end', listener: () => void): void;
 }
 
 export interface Sent {
@@ -124,8 +126,16 @@ export class Batch {
     this.handleCommandComplete();
   }
 
-  handleError(failure: Error): void {
-    this.#settle(failure);
+  /** A failure is told before its transaction is undone: whoever hears of it and asks again must not meet its locks. */
+  handleError(failure: Error, connection: Connection): void {
+    if (!(failure instanceof pg.DatabaseError)) return this.#settle(failure);
+    const undone = () => {
+      connection.off('readyForQuery', undone);
+      connection.off('end', undone);
+      this.#settle(failure);
+    };
+    connection.on('readyForQuery', undone);
+    connection.on('end', undone);
   }
 
   handleReadyForQuery(): void {

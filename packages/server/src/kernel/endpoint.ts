@@ -76,6 +76,8 @@ export interface ReadCall<Op extends Operation> extends Call<Op> {
 
 export interface WriteCall<Op extends Operation> extends Call<Op> {
   tx: Transaction;
+  /** Reads what the write is judged by before its transaction begins, which then is one trip; the transaction refuses what is `changed`. */
+  rows: ReadCall<Op>['rows'];
 }
 
 export interface LongCall<Op extends Operation> extends ReadCall<Op> {
@@ -121,6 +123,9 @@ const enterWrite = statement(`
     when exists (select from idempotency_record where account_id = $1 and key_digest = $9 and expires_at > $8) then refuse('HG200')
   end as refused
   from rights($1, $2, $3, $4, $5, $6, $7, $8)`);
+
+/** SQLSTATE of a refusal: what a write was judged by is not as it was read. */
+export const changed = 'HG412';
 
 const jsonType = 'application/json; charset=utf-8';
 const surfacePrefix: Record<Surface, string> = { dpc: '/dpc', agent: '' };
@@ -171,7 +176,9 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
     },
     write(operation, handler) {
       route(operation, (guard) =>
-        write(guard, keyOf(guard, contentOf(guard.request)), (tx) => handler({ ...guard.call, tx })),
+        write(guard, keyOf(guard, contentOf(guard.request)), (tx) =>
+          handler({ ...guard.call, tx, rows: readCall(guard).rows }),
+        ),
       );
     },
     long(operation, handler) {
@@ -295,6 +302,7 @@ function inWordsOfTheCaller<Op extends Operation>(failure: unknown, guard: Guard
       return problem('concurrent-change');
     case '40001':
     case '40P01':
+    case changed:
       return problem('concurrent-change');
     case '23503':
       // The project was deleted between the check of the rights and the write.

@@ -79,7 +79,7 @@ export function createApp(deps: Dependencies, certificate?: Certificate): Fastif
   agentRoutes(endpoints);
   artifactRoutes(endpoints, { blobs: deps.blobs, limits: deps.config.upload });
   sharedPipelineRoutes(endpoints, { blobs: deps.blobs, limits: deps.config.upload });
-  executionRoutes(endpoints, { wakes: deps.wakes, times: deps.config.work });
+  executionRoutes(endpoints, { ...deps, times: deps.config.work });
   agentLinkRoutes(app, deps);
   return app;
 }

@@ -4,7 +4,6 @@ import { type Read, statement, type Transaction } from '../../kernel/database.ts
 import { guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
 import type { Scope } from '../../kernel/permissions.ts';
 import { problem } from '../../kernel/problems.ts';
-import type { PipelineDescription } from './pipeline-description.ts';
 import type { ManifestFile, Upload } from './upload.ts';
 
 interface VersionRow {
@@ -105,37 +104,12 @@ export function insertArtifact(
   tx.send(insertVersion, [...values, scope.actorId, now]);
 }
 
-export interface RunnableVersion {
-  version_name: string;
-  enabled: boolean;
-  manifest_digest: string;
-  pipelines: PipelineDescription[];
-}
-
-const selectRunnable = statement<RunnableVersion>(`
-  select v.version_name, v.enabled, v.manifest_digest, m.pipelines
-  from artifact_version v join manifest m on m.account_id = v.account_id and m.digest = v.manifest_digest
-  where v.account_id = $1 and v.project_id = $2 and v.environment_name = $3
-    and case when $4::text is null then v.enabled else v.version_name = $4 end
-  order by v.deployed_at desc, v.version_name desc limit 1`);
-
-/** The version that a run takes: the named one, else the newest enabled one. Throws `artifact-not-found` and `artifact-disabled`. */
-export async function runnableVersion(
-  tx: Transaction,
-  scope: Scope,
-  about: { projectId: string; environmentName: string; versionName: string | undefined },
-): Promise<RunnableVersion> {
-  const { projectId, environmentName, versionName } = about;
-  const [row] = await tx.query(selectRunnable, [
-    scope.accountId,
-    projectId,
-    environmentName,
-    versionName ?? null,
-  ]);
-  if (row === undefined) throw noVersion(environmentName, versionName);
-  if (!row.enabled) throw problem('artifact-disabled', { versionName: row.version_name, environmentName });
-  return row;
-}
+/** Of a guarded read: the named version, or the newest enabled one where the name is null. The arguments are parameters. */
+export const chosenVersion = (by: { environment: string; version: string }) => `
+  select version_name, enabled, manifest_digest from artifact_version
+  where account_id = $1 and project_id = $3 and environment_name = ${by.environment}
+    and case when ${by.version}::text is null then enabled else version_name = ${by.version} end
+  order by deployed_at desc, version_name desc limit 1`;
 
 export function noVersion(environmentName: string, versionName: string | undefined) {
   const environment = JSON.stringify(environmentName);

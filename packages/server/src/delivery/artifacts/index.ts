@@ -1,5 +1,5 @@
 export { artifactRoutes } from './artifact.routes.ts';
-export { insertManifest, manifestFiles, runnableVersion } from './artifact.store.ts';
+export { chosenVersion, insertManifest, manifestFiles, noVersion } from './artifact.store.ts';
 export { type BlobStore, folderBlobStore } from './blob-store.ts';
 export { isPipelinePath, type PipelineDescription } from './pipeline-description.ts';
 export { readUpload, type Upload, type UploadLimits } from './upload.ts';

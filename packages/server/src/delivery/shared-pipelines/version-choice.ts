@@ -3,7 +3,7 @@
  * (docs/adr/0019). What cannot be chosen is told as a fault, for the step that names it may never run.
  */
 import { type SharedArtifact, sharedArtifactLimit } from '@headgate/contract';
-import { statement, type Transaction } from '../../kernel/database.ts';
+import { type Read, statement } from '../../kernel/database.ts';
 import type { Scope } from '../../kernel/permissions.ts';
 import type { PipelineDescription } from '../artifacts/index.ts';
 
@@ -49,7 +49,7 @@ const chooseAll = statement<ChosenRow>(`
 
 /** For all pipelines of a version, the one that starts first. Asks nothing when they use no shared pipelines. */
 export async function chooseVersions(
-  tx: Transaction,
+  read: Read,
   scope: Scope,
   pipelines: readonly PipelineDescription[],
 ): Promise<SharedArtifact[]> {
@@ -59,7 +59,7 @@ export async function chooseVersions(
   const asked = [...wanted.values()].slice(0, sharedArtifactLimit);
   const prefixes = asked.map((use) => use.prefix);
   const versionNames = asked.map((use) => use.versionName ?? null);
-  const rows = await tx.query(chooseAll, [scope.accountId, prefixes, versionNames]);
+  const rows = await read(chooseAll, [scope.accountId, prefixes, versionNames]);
   return rows.map(told);
 }
 

@@ -6,9 +6,8 @@ import {
   listPipelineExecutions,
   startPipelineExecution,
 } from '@headgate/contract';
-import { runnableVersion } from '../../delivery/artifacts/index.ts';
 import { chooseVersions } from '../../delivery/shared-pipelines/index.ts';
-import { one } from '../../kernel/database.ts';
+import { type Database, one } from '../../kernel/database.ts';
 import type { Endpoints } from '../../kernel/endpoint.ts';
 import { asUuid, isUuid, timeOfId } from '../../kernel/identifiers.ts';
 import { entityTag } from '../../kernel/if-match.ts';
@@ -16,8 +15,8 @@ import { pageBounds, pagingToken, readPagingToken } from '../../kernel/paging.ts
 import { invalidRequest, problem } from '../../kernel/problems.ts';
 import type { Wakes } from '../../kernel/wakes.ts';
 import { commandTo, endAll, enqueueWork, type WorkTimes } from '../../kernel/work.ts';
-import { onlyAgent, requireAgent } from '../../workspace/agents/index.ts';
-import { requireEnvironment, requireIn } from '../../workspace/environments/index.ts';
+import { requireIn } from '../../workspace/environments/index.ts';
+import { requireStart, startParameters, whatStartNeeds } from './execution.start.ts';
 import {
   executionById,
   executionStatus,
@@ -28,33 +27,21 @@ import {
   presentStep,
   requireExecution,
   stepsOfRun,
-  typesOfProjectVariables,
 } from './execution.store.ts';
-import { findPipeline, requireVariables } from './execution.ts';
 
 export function executionRoutes(
   { read, write }: Endpoints,
-  services: { wakes: Wakes; times: WorkTimes },
+  services: { database: Database; wakes: Wakes; times: WorkTimes },
 ): void {
-  write(startPipelineExecution, async ({ tx, scope, params, body, now, newId }) => {
+  write(startPipelineExecution, async ({ tx, rows, scope, params, body, now, newId }) => {
     const { projectId } = params;
-    const { environmentName, versionName, executionTag } = body;
+    const { environmentName, executionTag } = body;
     const scalarVariables = body.scalarVariables ?? {};
     const gridVariables = body.gridVariables ?? {};
-    const names = [...Object.keys(scalarVariables), ...Object.keys(gridVariables)];
-    const [environment, version, types, named, only] = await Promise.all([
-      requireEnvironment(tx, scope, projectId, environmentName),
-      runnableVersion(tx, scope, { projectId, environmentName, versionName }),
-      typesOfProjectVariables(tx, scope, projectId, names),
-      body.agentId === undefined ? undefined : requireAgent(tx, scope, body.agentId),
-      onlyAgent(tx, scope),
-    ]);
-    const pipeline = findPipeline(version.pipelines, body.pipelineName, version.version_name);
-    requireVariables(body.scalarVariables, body.gridVariables, pipeline, types);
+    const [found] = await rows(whatStartNeeds, startParameters(body));
+    const { version, pipeline, agentId } = requireStart(found, body);
     const first = [pipeline, ...version.pipelines.filter((each) => each !== pipeline)];
-    const sharedArtifacts = await chooseVersions(tx, scope, first);
-    const agentId = named?.agentId ?? environment.default_agent_id ?? only?.agentId;
-    if (agentId === undefined) throw problem('environment-without-agent', { name: environmentName });
+    const sharedArtifacts = await chooseVersions(services.database.read, scope, first);
     const executionId = newId();
     const execution = {
       executionId,
@@ -62,8 +49,8 @@ export function executionRoutes(
       environmentName,
       pipelineName: pipeline.name,
       pipelineType: pipeline.type,
-      versionName: version.version_name,
-      manifestDigest: version.manifest_digest,
+      versionName: version.name,
+      manifestDigest: version.manifestDigest,
       agentId,
       executionTag,
       ...(sharedArtifacts.length === 0 ? {} : { sharedArtifacts }),

@@ -6,9 +6,9 @@ import type {
   PipelineExecution,
   SharedArtifact,
   Step,
-  VariableType,
 } from '@headgate/contract';
 import { type Parameter, statement, type Transaction } from '../../kernel/database.ts';
+import { changed } from '../../kernel/endpoint.ts';
 import { insertIntoEvent } from '../../kernel/events.ts';
 import { callerSeesAll, guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
 import { asUuid } from '../../kernel/identifiers.ts';
@@ -119,11 +119,13 @@ export interface NewExecution {
   sharedArtifacts?: readonly SharedArtifact[];
 }
 
+/** Refuses the transaction when its version was disabled, or its environment deleted, since they were read. */
 export function insertExecution(tx: Transaction, scope: Scope, made: NewExecution, now: Date): void {
   const { executionTag, environmentName } = made;
   tx.onConstraint('pipeline_execution_tag_running', () =>
     problem('execution-tag-running', { tag: executionTag ?? '', environmentName }),
   );
+  tx.send(refuseIfChanged, [scope.accountId, made.projectId, environmentName, made.versionName]);
   tx.send(insertOne, [
     scope.accountId,
     made.executionId,
@@ -144,20 +146,11 @@ export function insertExecution(tx: Transaction, scope: Scope, made: NewExecutio
   ]);
 }
 
-const projectVariableTypes = statement<{ name: string; type: VariableType }>(
-  'select name, type from variable where account_id = $1 and project_id = $2 and name = any ($3)',
-);
-
-export async function typesOfProjectVariables(
-  tx: Transaction,
-  scope: Scope,
-  projectId: string,
-  names: readonly string[],
-) {
-  const rows =
-    names.length === 0 ? [] : await tx.query(projectVariableTypes, [scope.accountId, projectId, names]);
-  return new Map(rows.map((row) => [row.name, row.type]));
-}
+const refuseIfChanged = statement(`
+  select case when not exists (
+    select from artifact_version
+    where account_id = $1 and project_id = $2 and environment_name = $3 and version_name = $4 and enabled
+  ) then refuse('${changed}') end`);
 
 const selectOne = statement<Pick<ExecutionRow, 'status' | 'environment_name' | 'pipeline_name'>>(`
   select status, environment_name, pipeline_name from pipeline_execution

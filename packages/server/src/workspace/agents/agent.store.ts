@@ -63,17 +63,6 @@ export async function requireAgent(tx: Transaction, scope: Scope, agentId: strin
   return { agentId: row.agent_id, name: row.name };
 }
 
-const selectTwo = statement<{ agent_id: string; name: string }>(
-  'select agent_id, name from agent where account_id = $1 order by agent_id limit 2',
-);
-
-/** The only agent of the account, or undefined when it has none or several. */
-export async function onlyAgent(tx: Transaction, scope: Scope): Promise<KnownAgent | undefined> {
-  const rows = await tx.query(selectTwo, [scope.accountId]);
-  const [row] = rows;
-  return row === undefined || rows.length > 1 ? undefined : { agentId: row.agent_id, name: row.name };
-}
-
 const selectByName = statement<{ agent_id: string; client_id: string }>(
   'select agent_id, client_id from agent where account_id = $1 and name = $2',
 );

@@ -1,2 +1,2 @@
 export { agentRoutes } from './agent.routes.ts';
-export { onlyAgent, registerLocalAgent, requireAgent } from './agent.store.ts';
+export { registerLocalAgent, requireAgent } from './agent.store.ts';

@@ -1,0 +1,123 @@
+/** What a start of a pipeline is judged by, read in one statement, and the rules. */
+import type { BodyOf, startPipelineExecution, VariableType } from '@headgate/contract';
+import { chosenVersion, noVersion, type PipelineDescription } from '../../delivery/artifacts/index.ts';
+import type { Parameter } from '../../kernel/database.ts';
+import { guardedRead } from '../../kernel/guarded-read.ts';
+import { asUuid } from '../../kernel/identifiers.ts';
+import { problem } from '../../kernel/problems.ts';
+
+type StartRequest = BodyOf<typeof startPipelineExecution>;
+
+interface StartRow {
+  default_agent_id: string | null;
+  /** The agent that the request names, or the only one of the account where one is needed. */
+  named_agent_id: string | null;
+  only_agent_id: string | null;
+  /** Null when the environment has no such version. */
+  version_name: string | null;
+  enabled: boolean | null;
+  manifest_digest: string | null;
+  pipelines: PipelineDescription[] | null;
+  variable_types: Record<string, VariableType>;
+}
+
+/**
+ * All that a start is judged by. Parameters: environment, version or null for the newest enabled one, names of given variables, agent or null.
+ * No row without the environment.
+ */
+export const whatStartNeeds = guardedRead<StartRow>(`
+  select e.default_agent_id, v.version_name, v.enabled, v.manifest_digest, m.pipelines,
+    (select coalesce(json_object_agg(name, type), '{}') from variable
+      where account_id = $1 and project_id = $3 and name = any ($11::text[])) as variable_types,
+    (select agent_id from agent where account_id = $1 and agent_id = $12::uuid) as named_agent_id,
+    case when $12 is null and e.default_agent_id is null then (
+      select case when count(*) = 1 then min(agent_id::text) end from (select agent_id from agent where account_id = $1 limit 2) two
+    ) end as only_agent_id
+  from environment e
+  left join lateral (${chosenVersion({ environment: '$9', version: '$10' })}) v on true
+  left join manifest m on m.account_id = $1 and m.digest = v.manifest_digest
+  where e.account_id = $1 and e.project_id = $3 and e.name = $9`);
+
+export function startParameters(body: StartRequest): Parameter[] {
+  const names = [...Object.keys(body.scalarVariables ?? {}), ...Object.keys(body.gridVariables ?? {})];
+  const agentId = body.agentId === undefined ? null : asUuid(body.agentId);
+  return [body.environmentName, body.versionName ?? null, names, agentId];
+}
+
+export interface Start {
+  version: { name: string; manifestDigest: string; pipelines: readonly PipelineDescription[] };
+  pipeline: PipelineDescription;
+  agentId: string;
+}
+
+/**
+ * Throws `environment-not-found`, `artifact-not-found`, `artifact-disabled`, `unknown-agent`, `pipeline-not-found`, `unknown-pipeline-variable`,
+ * `pipeline-variable-type` and `environment-without-agent`.
+ */
+export function requireStart(found: StartRow | undefined, body: StartRequest): Start {
+  const { environmentName } = body;
+  if (found === undefined) throw problem('environment-not-found', { name: environmentName });
+  const { version_name: name, manifest_digest: manifestDigest, pipelines } = found;
+  if (name === null || manifestDigest === null || pipelines === null)
+    throw noVersion(environmentName, body.versionName);
+  if (found.enabled !== true) throw problem('artifact-disabled', { versionName: name, environmentName });
+  if (body.agentId !== undefined && found.named_agent_id === null)
+    throw problem('unknown-agent', { id: body.agentId });
+  const pipeline = findPipeline(pipelines, body.pipelineName, name);
+  const types = new Map(Object.entries(found.variable_types));
+  requireVariables(body.scalarVariables, body.gridVariables, pipeline, types);
+  const agentId = found.named_agent_id ?? found.default_agent_id ?? found.only_agent_id;
+  if (agentId === null) throw problem('environment-without-agent', { name: environmentName });
+  return { version: { name, manifestDigest, pipelines }, pipeline, agentId };
+}
+
+/** A pipeline's name is read with or without its extension. Throws `pipeline-not-found`. */
+function findPipeline(
+  pipelines: readonly PipelineDescription[],
+  named: string,
+  versionName: string,
+): PipelineDescription {
+  const name = named.replace(/^\//, '').replace(/\.(orch|tran)\.yaml$/, '');
+  const wanted = named.endsWith('.tran.yaml')
+    ? 'TRANSFORMATION'
+    : named.endsWith('.orch.yaml')
+      ? 'ORCHESTRATION'
+      : undefined;
+  const found = pipelines.filter(
+    (each) => each.name === name && (wanted === undefined || each.type === wanted),
+  );
+  const pipeline = found.find((each) => each.type === 'ORCHESTRATION') ?? found[0];
+  if (pipeline === undefined) throw problem('pipeline-not-found', { name: named, versionName });
+  return pipeline;
+}
+
+type Given = Readonly<Record<string, unknown>> | undefined;
+type KnownVariables = ReadonlyMap<string, VariableType>;
+
+/** Values may be given to the public variables of the pipeline and to the project's. Throws `unknown-pipeline-variable` and `pipeline-variable-type`. */
+function requireVariables(
+  scalars: Given,
+  grids: Given,
+  pipeline: PipelineDescription,
+  project: KnownVariables,
+): void {
+  const typeOf = (name: string): VariableType | undefined => {
+    const declared = pipeline.variables.find((variable) => variable.name === name);
+    if (declared !== undefined) return declared.visibility === 'PUBLIC' ? declared.type : undefined;
+    return project.get(name);
+  };
+  function require(field: string, name: string, fits: (type: VariableType) => boolean): void {
+    const type = typeOf(name);
+    if (type === undefined) throw problem('unknown-pipeline-variable', { field, name });
+    if (!fits(type)) throw problem('pipeline-variable-type', { field, name, type });
+  }
+  for (const [name, value] of Object.entries(scalars ?? {})) {
+    const isNumber =
+      typeof value === 'number' ||
+      (typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value)));
+    require('body.scalarVariables', name, (type) => type === 'TEXT' || (type === 'NUMBER' && isNumber));
+  }
+  for (const name of Object.keys(grids ?? {})) {
+    require('body.gridVariables', name, (type) => type === 'GRID');
+  }
+}
