@@ -128,7 +128,10 @@ export class Batch {
 
   /** A failure is told before its transaction is undone: whoever hears of it and asks again must not meet its locks. */
   handleError(failure: Error, connection: Connection): void {
-    if (!(failure instanceof pg.DatabaseError)) return this.#settle(failure);
+    if (!(failure instanceof pg.DatabaseError)) {
+      this.#settle(failure);
+      return;
+    }
     const undone = () => {
       connection.off('readyForQuery', undone);
       connection.off('end', undone);
