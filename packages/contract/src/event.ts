@@ -24,6 +24,8 @@ export const eventNames = [
   'connection-override-written',
   'connection-override-deleted',
   'artifact-created',
+  'artifact-promoted',
+  'artifact-updated',
   'agent-created',
   'agent-connected',
   'pipeline-execution-requested',

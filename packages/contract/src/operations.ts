@@ -9,7 +9,15 @@ import {
   agentHello,
   agentReport,
 } from './agent-protocol.ts';
-import { createArtifact, getArtifact, listArtifacts } from './artifact.ts';
+import {
+  compareArtifacts,
+  createArtifact,
+  enableArtifact,
+  getArtifact,
+  getAsset,
+  listArtifacts,
+  promoteArtifact,
+} from './artifact.ts';
 import {
   createConnection,
   createDataPlatformConnection,
@@ -81,6 +89,10 @@ export const operations: readonly Operation[] = [
   createArtifact,
   listArtifacts,
   getArtifact,
+  enableArtifact,
+  promoteArtifact,
+  compareArtifacts,
+  getAsset,
   listAgents,
   startPipelineExecution,
   listPipelineExecutions,

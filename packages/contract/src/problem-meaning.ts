@@ -25,6 +25,7 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   'credential-not-found': 'The account has no such credential.',
   'override-not-found': 'The variable has no override in the environment.',
   'artifact-not-found': 'The environment has no such version, or no enabled one.',
+  'asset-not-found': 'The version has no file at this path.',
   'pipeline-not-found': 'The version has no pipeline of this name.',
   'execution-not-found': 'The project has no such pipeline execution.',
   'agent-not-found': 'The account has no such agent.',
@@ -69,6 +70,7 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   'unknown-pipeline-variable':
     'A value is given to a variable that neither the pipeline nor the project has.',
   'pipeline-variable-type': 'A value is given that the variable’s type does not take.',
+  'promotion-to-itself': 'A version is promoted to the environment that it is in.',
   'idempotency-key-reused': 'The Idempotency-Key was used with another request before.',
   'rate-limited': 'The account has sent too many requests. `Retry-After` says when to try again.',
   'headers-too-large': 'The address and the headers are larger than 16 KiB.',

@@ -96,6 +96,11 @@ export const problems = {
       `The variable ${JSON.stringify(name)} has no override in the environment ${JSON.stringify(environmentName)}.`,
   ),
   'artifact-not-found': kind<{ what: string }>(404, ({ what }) => what),
+  'asset-not-found': kind<{ path: string; versionName: string }>(
+    404,
+    ({ path, versionName }) =>
+      `The version ${JSON.stringify(versionName)} has no file ${JSON.stringify(path)}; a file's path is written exactly as it was uploaded.`,
+  ),
   'pipeline-not-found': kind<{ name: string; versionName: string }>(
     404,
     ({ name, versionName }) =>
@@ -243,6 +248,11 @@ export const problems = {
   'pipeline-variable-type': kind<{ field: string; name: string; type: string }>(
     422,
     ({ field, name, type }) => `${field} gives a value to ${JSON.stringify(name)}, whose type is ${type}.`,
+  ),
+  'promotion-to-itself': kind<{ name: string }>(
+    422,
+    ({ name }) =>
+      `The source and the target are both the environment ${JSON.stringify(name)}: name another target.`,
   ),
   'idempotency-key-reused': kind(
     422,

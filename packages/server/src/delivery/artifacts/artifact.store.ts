@@ -1,4 +1,5 @@
-/** The tables `blob`, `manifest` and `artifact_version`. */
+/** The tables `blob`, `manifest`, `artifact_version` and `artifact_counter`. */
+import { createHash } from 'node:crypto';
 import type { ArtifactDetails } from '@headgate/contract';
 import { type Read, statement, type Transaction } from '../../kernel/database.ts';
 import { guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
@@ -7,29 +8,48 @@ import { problem } from '../../kernel/problems.ts';
 import type { PipelineDescription } from './pipeline-description.ts';
 import type { ManifestFile, Upload } from './upload.ts';
 
-interface VersionRow {
+export interface VersionRow {
   version_name: string;
+  manifest_digest: string;
   branch: string | null;
   commit_hash: string | null;
   provider: string;
   enabled: boolean;
   created_at: Date;
   deployed_at: Date;
+  promoted_from: string | null;
+  promoted_by: string | null;
 }
 
-const columns = 'version_name, branch, commit_hash, provider, enabled, created_at, deployed_at';
+export const versionColumns =
+  'version_name, manifest_digest, branch, commit_hash, provider, enabled, created_at, deployed_at, promoted_from, promoted_by';
 const inEnvironment = 'account_id = $1 and project_id = $3 and environment_name = $9';
 const environmentExists = `exists (select from environment e where e.account_id = $1 and e.project_id = $3 and e.name = $9)`;
+const newestFirst = 'order by deployed_at desc, version_name desc';
+
+// Two branches, of which the parameter closes one: so each has its index, and what is disabled costs nothing.
+const pageOf = (condition: string) =>
+  `(select ${versionColumns} from artifact_version where ${inEnvironment} and ${condition} ${newestFirst} limit $11 offset $12)`;
 
 /** Parameters: environment, enabled only, limit, offset. Without the environment there is a page, whose total is null. */
 export const versionPage = guardedPage<VersionRow, number | null>({
-  rows: `
-    select ${columns} from artifact_version where ${inEnvironment} and (not $10::boolean or enabled)
-    order by deployed_at desc, version_name desc limit $11 offset $12`,
+  rows: `${pageOf('enabled and $10::boolean')} union all ${pageOf('not $10::boolean')} ${newestFirst}`,
   total: `
     select case when ${environmentExists} then (
-      select count(*) from artifact_version where ${inEnvironment} and (not $10::boolean or enabled))::bigint end as total`,
+      select coalesce(sum(case when $10::boolean then enabled_versions else versions end), 0)::bigint
+      from artifact_counter where ${inEnvironment}) end as total`,
 });
+
+/** The named version of an environment, or the newest enabled one when its parameter is null. */
+function chosenVersion(
+  columns: string,
+  { project, environment, version }: Record<'project' | 'environment' | 'version', string>,
+): string {
+  const from = `select ${columns} from artifact_version
+    where account_id = $1 and project_id = ${project} and environment_name = ${environment}`;
+  return `(${from} and enabled and ${version}::text is null ${newestFirst} limit 1) union all (${from} and version_name = ${version})`;
+}
+const chosenOfRead = { project: '$3', environment: '$9', version: '$10' };
 
 /** Parameters: environment, version or null for the newest enabled one. One row when the environment exists, with or without a version. */
 export const versionWithPaths = guardedRead<Partial<VersionRow> & { paths: string[] | null }>(`
@@ -39,11 +59,16 @@ export const versionWithPaths = guardedRead<Partial<VersionRow> & { paths: strin
     where m.account_id = $1 and m.digest = v.manifest_digest
   ) as paths
   from environment e
-  left join lateral (
-    select ${columns}, manifest_digest from artifact_version
-    where ${inEnvironment} and case when $10::text is null then enabled else version_name = $10 end
-    order by deployed_at desc, version_name desc limit 1
-  ) v on true
+  left join lateral (${chosenVersion(versionColumns, chosenOfRead)}) v on true
+  where e.account_id = $1 and e.project_id = $3 and e.name = $9`);
+
+/** The same parameters, and a path. Without a digest the version has no such file. */
+export const fileOfVersion = guardedRead<{ version_name: string | null; sha256: string | null }>(`
+  select v.version_name,
+    jsonb_path_query_first(m.files, '$[*] ? (@.path == $path)', jsonb_build_object('path', $11::text)) ->> 'sha256' as sha256
+  from environment e
+  left join lateral (${chosenVersion('version_name, manifest_digest', chosenOfRead)}) v on true
+  left join manifest m on m.account_id = $1 and m.digest = v.manifest_digest
   where e.account_id = $1 and e.project_id = $3 and e.name = $9`);
 
 const insertBlobs = statement(`
@@ -54,7 +79,15 @@ const insertBlobs = statement(`
 const insertManifest = statement(`
   insert into manifest (account_id, digest, files, pipelines, created_at) values ($1, $2, $3, $4, $5)
   on conflict (account_id, digest) do nothing`);
+
+/** One enabled version more (docs/adr/0008), to stand in a `with` of the statement that makes it; $1 account, $2 project, $3 environment. */
+export const countNewVersion = `
+  insert into artifact_counter as c (account_id, project_id, environment_name, versions, enabled_versions) values ($1, $2, $3, 1, 1)
+  on conflict (account_id, project_id, environment_name)
+    do update set versions = c.versions + 1, enabled_versions = c.enabled_versions + 1`;
+
 const insertVersion = statement(`
+  with counted as (${countNewVersion})
   insert into artifact_version (account_id, project_id, environment_name, version_name, manifest_digest, branch, commit_hash,
     provider, enabled, created_by, created_at, deployed_at)
   values ($1, $2, $3, $4, $5, $6, $7, 'headgate', true, $8, $9, $9)`);
@@ -76,12 +109,7 @@ export function insertArtifact(
   now: Date,
 ): void {
   const { projectId, environmentName, versionName } = version;
-  tx.onConstraint('artifact_version_exists', () =>
-    problem('version-exists', { versionName, environmentName }),
-  );
-  tx.onConstraint('artifact_version_in_environment', () =>
-    problem('environment-not-found', { name: environmentName }),
-  );
+  answerRaces(tx, environmentName, versionName);
   const files = JSON.stringify(upload.files);
   tx.send(insertBlobs, [scope.accountId, files, now]);
   tx.send(insertManifest, [scope.accountId, upload.digest, files, JSON.stringify(upload.pipelines), now]);
@@ -98,6 +126,16 @@ export function insertArtifact(
   tx.send(insertVersion, [...values, scope.actorId, now]);
 }
 
+/** What the breach of a constraint by a new version means. */
+export function answerRaces(tx: Transaction, environmentName: string, versionName: string): void {
+  tx.onConstraint('artifact_version_exists', () =>
+    problem('version-exists', { versionName, environmentName }),
+  );
+  for (const constraint of ['artifact_version_in_environment', 'artifact_counter_in_environment']) {
+    tx.onConstraint(constraint, () => problem('environment-not-found', { name: environmentName }));
+  }
+}
+
 export interface RunnableVersion {
   version_name: string;
   enabled: boolean;
@@ -107,10 +145,8 @@ export interface RunnableVersion {
 
 const selectRunnable = statement<RunnableVersion>(`
   select v.version_name, v.enabled, v.manifest_digest, m.pipelines
-  from artifact_version v join manifest m on m.account_id = v.account_id and m.digest = v.manifest_digest
-  where v.account_id = $1 and v.project_id = $2 and v.environment_name = $3
-    and case when $4::text is null then v.enabled else v.version_name = $4 end
-  order by v.deployed_at desc, v.version_name desc limit 1`);
+  from (${chosenVersion('version_name, enabled, manifest_digest', { project: '$2', environment: '$3', version: '$4' })}) v
+  join manifest m on m.account_id = $1 and m.digest = v.manifest_digest`);
 
 /** The version that a run takes: the named one, else the newest enabled one. Throws `artifact-not-found` and `artifact-disabled`. */
 export async function runnableVersion(
@@ -162,7 +198,21 @@ export function presentVersion(row: VersionRow): ArtifactDetails {
   };
   if (row.branch !== null) details.branch = row.branch;
   if (row.commit_hash !== null) details.commitHash = row.commit_hash;
+  if (row.promoted_from !== null && row.promoted_by !== null) {
+    const promotedAt = row.deployed_at.toISOString();
+    details.promotedFrom = {
+      environmentName: row.promoted_from,
+      promotedAt,
+      promotedBy: row.promoted_by,
+    };
+  }
   return details;
+}
+
+/** Of the version in its environment: its files by their digest, and what else is shown of it. */
+export function versionTag(row: VersionRow): string {
+  const state = JSON.stringify([presentVersion(row), row.manifest_digest]);
+  return `"${createHash('sha256').update(state).digest('base64url').slice(0, 16)}"`;
 }
 
 export function isVersion(row: Partial<VersionRow>): row is VersionRow {
