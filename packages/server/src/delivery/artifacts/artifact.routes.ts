@@ -5,6 +5,7 @@ import type { Endpoints } from '../../kernel/endpoint.ts';
 import { pageBounds } from '../../kernel/paging.ts';
 import { problem } from '../../kernel/problems.ts';
 import { environmentByName } from '../../workspace/environments/index.ts';
+import { variablesAmong } from '../../workspace/variables/index.ts';
 import {
   fileOfVersion,
   insertArtifact,
@@ -17,6 +18,8 @@ import {
 } from './artifact.store.ts';
 import type { BlobStore } from './blob-store.ts';
 import { comparisonOfVersions } from './comparison.store.ts';
+import { createPipelineChecks } from './pipeline-checks.ts';
+import { createPipelineReader } from './pipeline-reader.ts';
 import { readUpload, type UploadLimits } from './upload.ts';
 import { versionStateRoutes } from './version-state.routes.ts';
 
@@ -31,32 +34,39 @@ export function artifactRoutes(
 }
 
 function uploadRoute({ long }: Endpoints, store: { blobs: BlobStore; limits: UploadLimits }): void {
+  const readPipeline = createPipelineReader();
   long(createArtifact, async ({ rows, write, request, params, headers, scope, now }) => {
     const name = headers.environmentname;
     one(await rows(environmentByName, [name]), () => problem('environment-not-found', { name }));
-    const upload = await readUpload(request.raw, store.limits, (digest, bytes) =>
-      store.blobs.keep(scope.accountId, digest, bytes),
+    const checks = createPipelineChecks(readPipeline);
+    const keep = (digest: string, bytes: Buffer) => store.blobs.keep(scope.accountId, digest, bytes);
+    const upload = await readUpload(request.raw, store.limits, keep, checks);
+    const variables = await rows(variablesAmong, [checks.askedFor()]);
+    const found = checks.warnings(
+      upload.files.map((file) => file.path),
+      variables.map((variable) => variable.name),
     );
     const version = {
       projectId: params.projectId,
       environmentName: name,
       versionName: utf8(headers.versionname),
       branch: headers.branch === undefined ? null : utf8(headers.branch),
-      commitHash: headers.commithash ?? null,
+      commitHash: headers.commithash === undefined ? null : utf8(headers.commithash),
     };
     const content = JSON.stringify([version, upload.digest, upload.ignored]);
     return write(content, (tx) => {
       insertArtifact(tx, scope, version, upload, now);
       const { digest, files, ignored } = upload;
-      const after = { ...version, digest, files: files.length, ignoredResources: ignored.length };
+      const after = {
+        ...version,
+        digest,
+        files: files.length,
+        ignoredResources: ignored.length,
+        warnings: found.warningsTotal,
+      };
       const subject = { type: 'artifact', id: version.versionName, name: version.versionName };
       return {
-        body: {
-          ignoredResources: ignored,
-          versionName: version.versionName,
-          warnings: [],
-          warningsTotal: 0,
-        },
+        body: { ignoredResources: ignored, versionName: version.versionName, ...found },
         events: [{ name: 'artifact-created', projectId: version.projectId, subject, after }],
       };
     });

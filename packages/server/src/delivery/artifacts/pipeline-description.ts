@@ -1,40 +1,20 @@
 /** What the server remembers of each pipeline of a version, so that starting one needs no file. */
-import {
-  type PipelineSyntaxError,
-  parsePipeline,
-  pipelineTypeOf,
-  type VariableDeclaration,
-} from '@headgate/pipelines';
+import { type PipelineOutline, pipelineTypeOf } from '@headgate/pipelines';
 
 export interface PipelineDescription {
   name: string;
   type: 'ORCHESTRATION' | 'TRANSFORMATION';
-  variables: {
-    name: string;
-    type: VariableDeclaration['type'];
-    visibility: VariableDeclaration['visibility'];
-  }[];
+  variables: PipelineOutline['variables'];
 }
 
-export type Described = { pipeline: PipelineDescription } | { fault: string };
+export type Described =
+  | { pipeline: PipelineDescription; fault?: undefined }
+  | { pipeline?: undefined; fault: string };
 
 export function isPipelinePath(path: string): boolean {
   return pipelineTypeOf(path) !== undefined;
 }
 
-/** Parses a pipeline file; one that cannot be read is answered by its fault, with line and column. */
-export function describePipeline(path: string, text: string): Described {
-  const { pipeline, error } = parsePipeline(path, text);
-  if (error !== undefined) return { fault: sentence(error) };
-  const variables = [...pipeline.variables.values()].map(({ name, type, visibility }) => ({
-    name,
-    type,
-    visibility,
-  }));
-  const type = pipeline.type === 'orchestration' ? 'ORCHESTRATION' : 'TRANSFORMATION';
-  return { pipeline: { name: pipeline.name, type, variables } };
-}
-
-function sentence({ line, column, message }: PipelineSyntaxError): string {
-  return `The pipeline cannot be read: line ${line}, column ${column}: ${message}`.slice(0, 2_000);
+export function describePipeline({ name, type, variables }: PipelineOutline): PipelineDescription {
+  return { name, type: type === 'orchestration' ? 'ORCHESTRATION' : 'TRANSFORMATION', variables };
 }
