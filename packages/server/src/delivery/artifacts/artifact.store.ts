@@ -27,9 +27,13 @@ const inEnvironment = 'account_id = $1 and project_id = $3 and environment_name 
 const environmentExists = `exists (select from environment e where e.account_id = $1 and e.project_id = $3 and e.name = $9)`;
 const newestFirst = 'order by deployed_at desc, version_name desc';
 
-// Two branches, of which the parameter closes one: so each has its index, and what is disabled costs nothing.
-const pageOf = (condition: string) =>
-  `(select ${versionColumns} from artifact_version where ${inEnvironment} and ${condition} ${newestFirst} limit $11 offset $12)`;
+// Two branches, of which the parameter closes one: so each has its index, and what is disabled costs nothing. Where the page begins is
+// found in the index alone; only its rows are fetched.
+const pageOf = (condition: string) => {
+  const versions = `from artifact_version where ${inEnvironment} and ${condition}`;
+  return `(select ${versionColumns} ${versions} and (deployed_at, version_name) <= (
+    select deployed_at, version_name ${versions} ${newestFirst} limit 1 offset $12) ${newestFirst} limit $11)`;
+};
 
 /** Parameters: environment, enabled only, limit, offset. Without the environment there is a page, whose total is null. */
 export const versionPage = guardedPage<VersionRow, number | null>({
