@@ -2,6 +2,7 @@
 // relation to a peer of the same run where there is one, and prints it beside its limit. A missed limit is no failure.
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { artifactComparison } from './artifact-comparison.ts';
 import { artifactList } from './artifact-list.ts';
 import { claimLatency } from './claim-latency.ts';
 import { eventsByTime } from './events-by-time.ts';
@@ -27,6 +28,7 @@ const works: Record<string, Work> = {
   deletion: projectDeletion,
   events: eventsByTime,
   'artifact-list': artifactList,
+  'artifact-comparison': artifactComparison,
 };
 
 const { values, positionals } = parseArgs({
