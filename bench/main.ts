@@ -2,6 +2,8 @@
 // relation to a peer of the same run where there is one, and prints it beside its limit. A missed limit is no failure.
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { artifactComparison } from './artifact-comparison.ts';
+import { artifactList } from './artifact-list.ts';
 import { claimLatency } from './claim-latency.ts';
 import { eventsByTime } from './events-by-time.ts';
 import { type Finding, table } from './finding.ts';
@@ -25,6 +27,8 @@ const works: Record<string, Work> = {
   permission: permissionCheck,
   deletion: projectDeletion,
   events: eventsByTime,
+  'artifact-list': artifactList,
+  'artifact-comparison': artifactComparison,
 };
 
 const { values, positionals } = parseArgs({

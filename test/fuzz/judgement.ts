@@ -50,7 +50,9 @@ function faultsOfSuccess({ wire, answer: { text, headers } }: Judged, documented
   const [mediaType, { schema }] = content;
   if (headers['content-type']?.split(';')[0] !== mediaType)
     faults.push(`its type is ${headers['content-type']}`);
-  return wire.method === 'HEAD' ? faults : [...faults, ...misshapen(text, schema)];
+  return wire.method === 'HEAD' || mediaType !== 'application/json'
+    ? faults
+    : [...faults, ...misshapen(text, schema)];
 }
 
 function misshapen(text: string, schema: object): string[] {

@@ -10,9 +10,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { ArtifactCache } from './artifact-cache.ts';
-import { createControlPlane } from './control-plane.ts';
+import { type ControlPlane, createControlPlane } from './control-plane.ts';
 import { agentFolders, type Folders, removeTree } from './folders.ts';
 import { createLog } from './log.ts';
 import { FakeServer, testCredential } from './testing/fake-server.ts';
@@ -20,17 +21,19 @@ import { FakeServer, testCredential } from './testing/fake-server.ts';
 const projectId = '11111111-1111-4111-8111-111111111111';
 const never = new AbortController().signal;
 
-describe('the artifact cache', { timeout: 30_000 }, () => {
+describe('the artifact cache', { timeout: 120_000 }, () => {
   let server: FakeServer;
   let folders: Folders;
 
-  const open = (limitBytes = 1_000) =>
-    ArtifactCache.open({
-      folders,
-      limitBytes,
-      source: createControlPlane({ serverUrl: server.url, ...testCredential }),
-      log: createLog({ level: 'error' }),
-    });
+  /** The server, or one that answers other bytes for each file. */
+  function createSource(bytes?: () => Iterable<Buffer>): Pick<ControlPlane, 'artifact' | 'blob'> {
+    const source = createControlPlane({ serverUrl: server.url, ...testCredential });
+    return bytes === undefined
+      ? source
+      : { artifact: source.artifact, blob: async () => Readable.from(bytes()) };
+  }
+  const open = (limitBytes = 1_000, source = createSource()) =>
+    ArtifactCache.open({ folders, limitBytes, source, log: createLog({ level: 'error' }) });
 
   beforeEach(async () => {
     server = await new FakeServer().start();
@@ -87,6 +90,40 @@ describe('the artifact cache', { timeout: 30_000 }, () => {
     assert.equal(existsSync(join(folders.projectArtifacts(projectId), digest)), false);
   });
 
+  it('refuses a file that has more bytes than were published, or fewer', async () => {
+    const cache = await open();
+    const more = server.publish({ a: 'published' });
+    const fewer = server.publish({ b: 'published too' });
+    const longer = createSource(() => [Buffer.from('publishe'), Buffer.from('d and more')]);
+    await assert.rejects((await open(1_000, longer)).acquire(projectId, more, never), /more than 9 bytes/);
+    server.shorten(fewer, 'b');
+    await assert.rejects(
+      cache.acquire(projectId, fewer, never),
+      /b: the transfer ended after 12 of 13 bytes/,
+    );
+    assert.deepEqual(readdirSync(folders.incoming), []);
+    for (const digest of [more, fewer])
+      assert.equal(existsSync(join(folders.projectArtifacts(projectId), digest)), false);
+  });
+
+  it('refuses another list of files than the one that it asked for', async () => {
+    const digest = server.publish({ a: 'a' });
+    const other = server.publish({ a: 'b' });
+    const source = { ...createSource(), artifact: () => createSource().artifact(other, never) };
+    await assert.rejects(
+      (await open(1_000, source)).acquire(projectId, digest, never),
+      /answered another artifact/,
+    );
+  });
+
+  it('fetches a file again whose transfer was cut', async () => {
+    const digest = server.publish({ 'large.csv': 'x'.repeat(500), small: 'y' });
+    server.breakOff(digest, 'large.csv', 2);
+    const held = await (await open()).acquire(projectId, digest, never);
+    assert.equal(readFileSync(join(held.folder, 'large.csv'), 'utf8'), 'x'.repeat(500));
+    assert.deepEqual(readdirSync(held.folder).toSorted(), ['large.csv', 'small']);
+  });
+
   for (const path of ['../outside', '/absolute', 'a/../../b', 'a//b', 'a\\b', 'a\u0000b', './a']) {
     it(`refuses the path ${JSON.stringify(path)}`, async () => {
       const cache = await open();
@@ -101,8 +138,73 @@ describe('the artifact cache', { timeout: 30_000 }, () => {
     const cache = await open(1_200);
     await cache.acquire(projectId, used, never);
     for (const digest of [old, fresh, next]) (await cache.acquire(projectId, digest, never)).release();
-    const kept = digests.map((digest) => existsSync(join(folders.projectArtifacts(projectId), digest)));
-    assert.deepEqual(kept, [true, false, true, true]);
+    assert.deepEqual(kept(digests), [true, false, true, true]);
+  });
+
+  const kept = (digests: readonly string[]) =>
+    digests.map((digest) => existsSync(join(folders.projectArtifacts(projectId), digest)));
+  async function until(condition: () => boolean): Promise<void> {
+    const late = performance.now() + 20_000;
+    while (!condition()) {
+      assert.ok(performance.now() < late, 'it did not come about');
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+
+  it('keeps its bound also for versions that are fetched at one time', async () => {
+    const digests = ['a', 'b', 'c', 'd'].map((name) => server.publish({ [name]: name.repeat(400) }));
+    const cache = await open(900);
+    const held = await Promise.all(digests.map((digest) => cache.acquire(projectId, digest, never)));
+    assert.deepEqual(kept(digests), [true, true, true, true], 'what is in use stays, above the bound too');
+    for (const each of held) each.release();
+    await until(() => kept(digests).filter(Boolean).length === 2);
+  });
+
+  it('does not evict a version that has just come, before who waits for it holds it', async () => {
+    const digests = Array.from({ length: 12 }, (_, index) =>
+      server.publish({ a: `${index}`.padEnd(400, 'x') }),
+    );
+    const cache = await open(400);
+    const read = async (digest: string, index: number) => {
+      const held = await cache.acquire(projectId, digest, never);
+      // Others come and go meanwhile.
+      await new Promise((resolve) => setTimeout(resolve, index % 3));
+      const text = readFileSync(join(held.folder, 'a'), 'utf8');
+      held.release();
+      return text;
+    };
+    const twice = [...digests, ...digests];
+    const texts = await Promise.all(twice.map(read));
+    assert.deepEqual(
+      texts,
+      twice.map((_, index) => `${index % 12}`.padEnd(400, 'x')),
+    );
+    await until(() => kept(digests).filter(Boolean).length <= 1);
+  });
+
+  it('makes room for a version before it comes', async () => {
+    const [first, second] = ['a', 'b'].map((name) => server.publish({ [name]: name.repeat(400) })) as [
+      string,
+      string,
+    ];
+    const cache = await open(500);
+    (await cache.acquire(projectId, first, never)).release();
+    const held = Promise.withResolvers<void>();
+    server.holdBlobs = held.promise;
+    const coming = cache.acquire(projectId, second, never);
+    await until(() => !kept([first])[0]);
+    held.resolve();
+    await coming;
+    assert.deepEqual(kept([first, second]), [false, true]);
+  });
+
+  it('keeps its bound over a restart with a smaller one', async () => {
+    const digests = ['a', 'b', 'c'].map((name) => server.publish({ [name]: name.repeat(400) }));
+    const cache = await open(1_200);
+    for (const digest of digests) (await cache.acquire(projectId, digest, never)).release();
+    await open(800);
+    assert.deepEqual(kept(digests), [false, true, true]);
+    assert.equal(readdirSync(folders.projectVerified(projectId)).length, 2);
   });
 
   it('refuses a version that is larger than the cache, and says which setting helps', async () => {

@@ -5,22 +5,16 @@
  * project's folder must be open for a moment, and what a statement might put there then must not be taken for a version.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { Readable, Transform } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { join } from 'node:path';
 import { type ArtifactManifest, canonicalManifest } from '@headgate/contract';
-import { retrying } from './backoff.ts';
-import { type ControlPlane, mayPass } from './control-plane.ts';
+import { checkPath, fetchFiles, patient } from './artifact-files.ts';
+import type { ControlPlane } from './control-plane.ts';
 import { type Folders, privateFolder, removeTree } from './folders.ts';
 import { type Log, reasonOf } from './log.ts';
 
-const parallelFetches = 4;
-const attemptsPerFile = 6;
-const segmentLimitBytes = 255;
-
-type ManifestFile = ArtifactManifest['files'][number];
+/** Files of all versions that are kept: small ones cost a file system more than their bytes. */
+const fileLimit = 200_000;
 
 export interface HeldArtifact {
   /** Absolute path of the folder of its files. */
@@ -31,11 +25,16 @@ export interface HeldArtifact {
   release(): void;
 }
 
+interface Size {
+  bytes: number;
+  files: number;
+}
+
 interface Entry {
   projectId: string;
   digest: string;
   manifest: ArtifactManifest;
-  bytes: number;
+  size: Size;
   lastUsed: number;
   users: number;
 }
@@ -51,8 +50,11 @@ export class ArtifactCache {
   readonly #options: ArtifactCacheOptions;
   readonly #entries = new Map<string, Entry>();
   readonly #fetching = new Map<string, { entry: Promise<Entry>; signal: AbortSignal }>();
+  /** Of versions on their way: room is made for them before they are there. */
+  readonly #expected = new Set<Size>();
   /** Changes to a project's folder happen in turn, for each opens and seals it. */
   #turn: Promise<unknown> = Promise.resolve();
+  #evicting: Promise<void> = Promise.resolve();
 
   private constructor(options: ArtifactCacheOptions) {
     this.#options = options;
@@ -69,6 +71,7 @@ export class ArtifactCache {
         await cache.#takeOver(projectId, name.replace(/\.json$/, ''));
       }
     }
+    await cache.#evict();
     return cache;
   }
 
@@ -84,6 +87,11 @@ export class ArtifactCache {
       let fetching = this.#fetching.get(key);
       if (!fetching) {
         const fetched = this.#fetch(projectId, digest, signal).finally(() => this.#fetching.delete(key));
+        // After all who wait for it have gone on.
+        fetched.then(
+          (done) => setImmediate(() => this.#letGo(done)),
+          () => undefined,
+        );
         fetching = { entry: fetched, signal };
         this.#fetching.set(key, fetching);
       }
@@ -109,7 +117,7 @@ export class ArtifactCache {
       folder: join(this.#place(entry), 'files'),
       paths: entry.manifest.files.map((file) => file.path),
       release: () => {
-        if (held) entry.users -= 1;
+        if (held) this.#letGo(entry);
         held = false;
       },
     };
@@ -124,73 +132,26 @@ export class ArtifactCache {
     if (found !== digest) {
       throw new Error(`the server answered another artifact (${found}) than the one asked for (${digest})`);
     }
-    const bytes = manifest.files.reduce((sum, file) => sum + file.size, 0);
-    if (bytes > limitBytes) {
+    const size = sizeOf(manifest);
+    if (size.bytes > limitBytes) {
       throw new Error(
-        `the artifact’s files have ${bytes} bytes and the agent’s cache ${limitBytes}: raise HEADGATE_AGENT_ARTIFACT_CACHE_MB`,
+        `the artifact’s files have ${size.bytes} bytes and the agent’s cache ${limitBytes}: raise HEADGATE_AGENT_ARTIFACT_CACHE_MB`,
       );
     }
     for (const file of manifest.files) checkPath(file.path);
-    await this.#evict(limitBytes - bytes);
     const incoming = join(folders.incoming, randomUUID());
+    this.#expected.add(size);
     try {
-      await this.#fetchFiles(join(incoming, 'files'), manifest.files, signal);
-      const entry: Entry = { projectId, digest, manifest, bytes, lastUsed: Date.now(), users: 0 };
+      await this.#evict();
+      await fetchFiles(source, join(incoming, 'files'), manifest.files, signal);
+      // In use by its fetch: nobody evicts it before those who wait for it hold it.
+      const entry: Entry = { projectId, digest, manifest, size, lastUsed: Date.now(), users: 1 };
       await this.#install(entry, incoming);
-      log.info('artifact fetched', { projectId, digest, files: manifest.files.length, bytes });
+      log.info('artifact fetched', { projectId, digest, ...size });
       return entry;
     } finally {
+      this.#expected.delete(size);
       await removeTree(incoming);
-    }
-  }
-
-  async #fetchFiles(folder: string, files: readonly ManifestFile[], signal: AbortSignal): Promise<void> {
-    await mkdir(folder, { recursive: true });
-    const waiting = files.values();
-    const failed = new AbortController();
-    const either = AbortSignal.any([signal, failed.signal]);
-    const worker = async () => {
-      try {
-        for (const file of waiting) {
-          const target = join(folder, file.path);
-          await mkdir(dirname(target), { recursive: true });
-          await patient(() => this.#fetchFile(target, file, either), either);
-        }
-      } catch (error) {
-        failed.abort(error);
-        throw error;
-      }
-    };
-    const workers = Array.from({ length: parallelFetches }, worker);
-    await Promise.allSettled(workers);
-    await Promise.all(workers);
-    await seal(folder);
-  }
-
-  async #fetchFile(target: string, file: ManifestFile, signal: AbortSignal): Promise<void> {
-    const hash = createHash('sha256');
-    let size = 0;
-    const check = new Transform({
-      transform(chunk: Buffer, _encoding, done) {
-        size += chunk.length;
-        hash.update(chunk);
-        done(size > file.size ? new DamagedFile(file, `more than ${file.size} bytes`) : null, chunk);
-      },
-    });
-    const bytes = Readable.from(await this.#options.source.blob(file.sha256, signal));
-    try {
-      // `wx`: two paths that the file system takes for one must not overwrite each other.
-      await pipeline(bytes, check, createWriteStream(target, { flags: 'wx', mode: 0o444 }), { signal });
-      if (size !== file.size)
-        throw new Error(`${file.path}: the transfer ended after ${size} of ${file.size} bytes`);
-      const found = hash.digest('hex');
-      if (found !== file.sha256) throw new DamagedFile(file, `SHA-256 ${found}`);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'EEXIST') {
-        throw new DamagedFile(file, 'a name that another file of the artifact has on this file system');
-      }
-      await rm(target, { force: true });
-      throw error;
     }
   }
 
@@ -218,28 +179,43 @@ export class ArtifactCache {
       const manifest = JSON.parse(await readFile(marker, 'utf8')) as ArtifactManifest;
       if (manifest.digest !== digest) throw new Error('the manifest is of another version');
       await stat(join(this.#place(entry), 'files'));
-      const bytes = manifest.files.reduce((sum, file) => sum + file.size, 0);
       const lastUsed = (await stat(marker)).mtimeMs;
-      this.#entries.set(`${projectId}/${digest}`, { ...entry, manifest, bytes, lastUsed, users: 0 });
+      const size = sizeOf(manifest);
+      this.#entries.set(`${projectId}/${digest}`, { ...entry, manifest, size, lastUsed, users: 0 });
     } catch (error) {
       this.#options.log.warn('an artifact is not used again', { projectId, digest, reason: reasonOf(error) });
       await rm(marker, { force: true });
     }
   }
 
-  /** Removes what was longest unused until at most `limit` bytes are kept. What is in use stays, even above the limit. */
-  async #evict(limit: number): Promise<void> {
-    let kept = 0;
-    for (const entry of this.#entries.values()) kept += entry.bytes;
-    const unused = [...this.#entries.values()].filter((entry) => entry.users === 0);
-    unused.sort((a, b) => a.lastUsed - b.lastUsed);
-    for (const entry of unused) {
-      if (kept <= limit) return;
-      if (entry.users > 0) continue;
-      this.#entries.delete(`${entry.projectId}/${entry.digest}`);
-      kept -= entry.bytes;
-      await this.#remove(entry);
-    }
+  /** One user less. What was kept above the limit because it was in use goes now. */
+  #letGo(entry: Entry): void {
+    entry.users -= 1;
+    if (entry.users > 0) return;
+    this.#evict().catch((error) => {
+      this.#options.log.warn('the artifact cache could not be emptied', { reason: reasonOf(error) });
+    });
+  }
+
+  /** Removes what was longest unused until what is kept and expected is within the limits. What is in use stays, even above them. */
+  #evict(): Promise<void> {
+    const mine = this.#evicting.then(async () => {
+      for (let entry = this.#toEvict(); entry !== undefined; entry = this.#toEvict()) {
+        this.#entries.delete(`${entry.projectId}/${entry.digest}`);
+        await this.#remove(entry);
+      }
+    });
+    this.#evicting = mine.catch(() => undefined);
+    return mine;
+  }
+
+  #toEvict(): Entry | undefined {
+    const entries = [...this.#entries.values()];
+    const sizes = [...entries.map((entry) => entry.size), ...this.#expected];
+    const total = (of: keyof Size) => sizes.reduce((sum, size) => sum + size[of], 0);
+    if (total('bytes') <= this.#options.limitBytes && total('files') <= fileLimit) return undefined;
+    const unused = entries.filter((entry) => entry.users === 0);
+    return unused.toSorted((one, other) => one.lastUsed - other.lastUsed)[0];
   }
 
   async #remove(entry: Entry): Promise<void> {
@@ -271,40 +247,6 @@ export class ArtifactCache {
   }
 }
 
-/** What arrived is not what the manifest says; asking again does not help. */
-class DamagedFile extends Error {
-  constructor(file: ManifestFile, found: string) {
-    super(
-      `the artifact’s file ${JSON.stringify(file.path)} is not what was published: it has ${found}, ` +
-        `and its manifest says ${file.size} bytes with SHA-256 ${file.sha256}; publish the version again`,
-    );
-  }
-}
-
-function patient<T>(attempt: () => Promise<T>, signal: AbortSignal): Promise<T> {
-  const again = (error: unknown) => !(error instanceof DamagedFile) && mayPass(error);
-  return retrying(attempt, { limit: attemptsPerFile, signal, again });
-}
-
-/** The server checks paths at upload; here a bad one would leave the folder, so it is checked again. */
-function checkPath(path: string): void {
-  const segments = path.split('/');
-  const bad = segments.some((segment) => segment === '' || segment === '.' || segment === '..');
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
-  if (bad || /[\\\u0000-\u001f\u007f]/.test(path)) {
-    throw new Error(`the artifact’s path ${JSON.stringify(path)} does not stay inside the artifact`);
-  }
-  const long = segments.find((segment) => Buffer.byteLength(segment) > segmentLimitBytes);
-  if (long) {
-    throw new Error(
-      `the artifact’s path ${JSON.stringify(path)} has a name of over ${segmentLimitBytes} bytes`,
-    );
-  }
-}
-
-async function seal(folder: string): Promise<void> {
-  for (const entry of await readdir(folder, { withFileTypes: true })) {
-    if (entry.isDirectory()) await seal(join(folder, entry.name));
-  }
-  await chmod(folder, 0o555);
+function sizeOf({ files }: ArtifactManifest): Size {
+  return { bytes: files.reduce((sum, file) => sum + file.size, 0), files: files.length };
 }

@@ -26,6 +26,8 @@ export const eventNames = [
   'artifact-created',
   'shared-pipelines-created',
   'shared-pipelines-updated',
+  'artifact-promoted',
+  'artifact-updated',
   'agent-created',
   'agent-connected',
   'pipeline-execution-requested',

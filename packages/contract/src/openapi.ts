@@ -70,7 +70,11 @@ function operationObject(operation: Operation, example: PublishedExample | undef
     ...permissionNote(operation),
     parameters: parameters(operation, example?.request),
     ...requestBody(operation, example?.request),
-    responses: { [operation.success.status]: success(operation, example?.answer), ...refusals(operation) },
+    responses: {
+      [operation.success.status]: success(operation, example?.answer),
+      ...notModified(operation),
+      ...refusals(operation),
+    },
   };
 }
 
@@ -166,7 +170,7 @@ function requestBody(operation: Operation, sent: Sent): object {
 }
 
 function success(
-  { success: { status, body, headers = [] } }: Operation,
+  { success: { status, body, headers = [], mediaType } }: Operation,
   answer: PublishedExample['answer'] | undefined,
 ): object {
   const listed = headers.map((name) => [
@@ -176,10 +180,17 @@ function success(
   return {
     description: successTitles[status],
     headers: { ...Object.fromEntries(listed), ...headersOf(commonHeaders) },
+    ...(mediaType === undefined ? {} : { content: { [mediaType]: { schema: { type: 'string' } } } }),
     ...(body === undefined
       ? {}
       : { content: { [json]: { schema: plain(body), ...exampleOf(answer?.body) } } }),
   };
+}
+
+function notModified({ success: { conditional } }: Operation): Record<string, object> {
+  if (conditional === undefined) return {};
+  const headers = { ETag: { schema: { type: 'string' } }, ...headersOf(commonHeaders) };
+  return { 304: { description: 'Not Modified: `If-None-Match` names the state that it has', headers } };
 }
 
 function refusals(operation: Operation): Record<string, object> {

@@ -34,7 +34,9 @@ export interface Operation {
     /** Response headers beside the common ones. */
     headers?: readonly ('ETag' | 'Location')[];
     /** Of the body; default `application/json`. */
-    mediaType?: 'application/octet-stream';
+    mediaType?: 'application/octet-stream' | 'text/plain';
+    /** `If-None-Match` (RFC 9110 §13.1.2) is honoured: 304 when the caller has this state already. */
+    conditional?: true;
   };
   /** The answer shows a secret once; kept under an Idempotency-Key, it is sealed. */
   answerHoldsSecret?: boolean;

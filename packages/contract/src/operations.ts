@@ -9,7 +9,15 @@ import {
   agentHello,
   agentReport,
 } from './agent-protocol.ts';
-import { createArtifact, getArtifact, listArtifacts } from './artifact.ts';
+import {
+  compareArtifacts,
+  createArtifact,
+  enableArtifact,
+  getArtifact,
+  getAsset,
+  listArtifacts,
+  promoteArtifact,
+} from './artifact.ts';
 import {
   createConnection,
   createDataPlatformConnection,
@@ -93,6 +101,10 @@ export const operations: readonly Operation[] = [
   listSharedArtifacts,
   getSharedArtifact,
   updateSharedArtifact,
+  enableArtifact,
+  promoteArtifact,
+  compareArtifacts,
+  getAsset,
   listAgents,
   startPipelineExecution,
   listPipelineExecutions,

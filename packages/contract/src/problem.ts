@@ -103,6 +103,11 @@ export const problems = {
         ? `There is no enabled version of shared pipelines ${JSON.stringify(prefix)}; publish or enable one first.`
         : `There is no version ${JSON.stringify(versionName)} of shared pipelines ${JSON.stringify(prefix)}.`,
   ),
+  'asset-not-found': kind<{ path: string; versionName: string }>(
+    404,
+    ({ path, versionName }) =>
+      `The version ${JSON.stringify(versionName)} has no file ${JSON.stringify(path)}; a file's path is written exactly as it was uploaded.`,
+  ),
   'pipeline-not-found': kind<{ name: string; versionName: string }>(
     404,
     ({ name, versionName }) =>
@@ -260,6 +265,11 @@ export const problems = {
     422,
     () =>
       'None of the files is a pipeline that can be read, so there is nothing to share; `violations` lists the pipelines that cannot be.',
+  ),
+  'promotion-to-itself': kind<{ name: string }>(
+    422,
+    ({ name }) =>
+      `The source and the target are both the environment ${JSON.stringify(name)}: name another target.`,
   ),
   'idempotency-key-reused': kind(
     422,

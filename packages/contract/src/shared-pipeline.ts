@@ -1,6 +1,6 @@
 /** Shared pipelines: groups of pipelines that every project of the account may run. interface.md E13–E14, decisions.md, Artifacts. */
 import { type Static, Type } from 'typebox';
-import { assetNameLimitBytes, IgnoredResource } from './artifact.ts';
+import { assetNameLimitBytes, UploadResult } from './artifact.ts';
 import { operation } from './operation.ts';
 import { DateTime, Name, pageOf, pageQuery, VersionName } from './primitives.ts';
 
@@ -82,10 +82,7 @@ export const createSharedPipelines = operation({
   mediaType: 'multipart/form-data',
   success: {
     status: 201,
-    body: Type.Object({
-      ignoredResources: Type.Array(IgnoredResource, { maxItems: 10_000 }),
-      versionName: VersionName,
-    }),
+    body: UploadResult,
   },
   problems: [
     'shared-version-exists',

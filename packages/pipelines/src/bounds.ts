@@ -5,6 +5,18 @@ export const fileBytesLimit = 1_048_576;
 export const componentLimit = 2_000;
 /** Characters of a component's name, and of its type. */
 export const componentNameLimit = 255;
+/** Variables that one pipeline declares. */
+export const variableLimit = 1_000;
+/** Milliseconds that reading one file may take. */
+export const fileMillisecondsLimit = 10_000;
+/** Findings, and references to other files, that are kept of one pipeline when a project is checked; the rest is counted. */
+export const noteLimit = 5_000;
+/** Characters of a finding's message. */
+export const findingMessageLimit = 1_000;
+/** Characters of a name or path that is looked up in other files. */
+export const referenceLimit = 1_024;
+/** Circles of calls that are told of one project. */
+export const callCycleLimit = 20;
 /** Maps and lists inside one another in one file. */
 export const nestingLimit = 50;
 /** Anchors, and uses of them, in one file. */

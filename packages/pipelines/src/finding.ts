@@ -1,5 +1,4 @@
-/** What validation reports, and what its parts look things up in. */
-import type { Pipeline } from './pipeline.ts';
+/** What validation reports of one file, and what it leaves to be asked of the others. */
 
 export type FindingCode =
   | 'syntax-error'
@@ -23,7 +22,9 @@ export type FindingCode =
   | 'undeclared-variable'
   | 'private-variable'
   | 'shared-iterator-variable'
-  | 'unclosed-expression';
+  | 'unclosed-expression'
+  | 'missing-file'
+  | 'more-findings';
 
 export interface Finding {
   path: string;
@@ -36,7 +37,14 @@ export interface Finding {
 
 export type Report = (finding: Omit<Finding, 'path'>) => void;
 
-export interface Project {
-  pipelines: ReadonlyMap<string, Pipeline>;
-  variables: ReadonlySet<string>;
+/** What only the other files of the project can answer. */
+export type Question =
+  | { asks: 'variable'; component: string; name: string }
+  | { asks: 'file'; component: string; path: string }
+  | { asks: 'call'; component: string; path: string; sets: readonly string[] };
+
+/** Takes what the checks of one file have to say, in the order in which it is to be told. */
+export interface Notes {
+  report: Report;
+  ask(question: Question): void;
 }

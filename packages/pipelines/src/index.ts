@@ -18,7 +18,9 @@ export {
 } from './expressions.ts';
 export type { Finding, FindingCode } from './finding.ts';
 export { type ComponentEnd, createWalk, topologicalOrder, type Walk, type WalkOutcome } from './graph.ts';
+export { linkProject, variablesAskedFor } from './link.ts';
 export { planComponent } from './orchestration-plan.ts';
+export { type OutlineResult, outlineFile, type PipelineOutline, sizeOf } from './outline.ts';
 export { ParameterError } from './parameters.ts';
 export { type ParseResult, type PipelineSyntaxError, parsePipeline } from './parse.ts';
 export {
@@ -42,7 +44,7 @@ export { duckdb } from './sql/duckdb.ts';
 export { splitStatements } from './sql/statements.ts';
 export { TemplateError } from './template.ts';
 export { type PlannedOutput, planTransformation, type TransformationPlan } from './transformation-plan.ts';
-export { type ProjectFile, validateProject } from './validate.ts';
+export { type ProjectFile, validateProject } from './validate-project.ts';
 export {
   createScope,
   declaredVariable,

@@ -155,6 +155,14 @@ describe('hostile files are refused quickly', () => {
       `type: orchestration\npipeline:\n  components:\n${Array.from({ length: 2_001 }, (_, n) => `    c${n}: {type: and}`).join('\n')}`,
       /2001 components, more than 2000/,
     ],
+    'many variables': [
+      `type: orchestration\npipeline:\n  components: {}\n  variables:\n${Array.from({ length: 1_001 }, (_, n) => `    v${n}: {metadata: {type: TEXT}}`).join('\n')}`,
+      /1001 variables, more than 1000/,
+    ],
+    'a variable with a long name': [
+      `type: orchestration\npipeline:\n  components: {}\n  variables:\n    ${'v'.repeat(1_000)}: {metadata: {type: TEXT}}`,
+      /a variable's name must have 1 to 255 characters/,
+    ],
   };
   for (const [what, [text, message]] of Object.entries(bombs)) {
     it(what, { timeout: 20_000 }, () => assert.match(errorOf(text).message, message));

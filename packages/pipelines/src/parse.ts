@@ -1,5 +1,5 @@
 /** A pipeline file's text to a typed pipeline, or the place where it cannot be read. Unknown members are ignored, unknown types are kept. */
-import { componentLimit, componentNameLimit, descriptionLimit } from './bounds.ts';
+import { componentLimit, componentNameLimit, descriptionLimit, variableLimit } from './bounds.ts';
 import {
   type GridColumn,
   type OrchestrationComponent,
@@ -176,12 +176,20 @@ function readTransformationComponent(name: string, raw: Plain): TransformationCo
 }
 
 function readVariables(raw: Plain | undefined): Map<string, VariableDeclaration> {
-  const variables = asMap(raw ?? {}, ['pipeline', 'variables']);
-  return new Map(Object.entries(variables).map(([name, value]) => [name, readVariable(name, value)]));
+  const path = ['pipeline', 'variables'];
+  const variables = Object.entries(asMap(raw ?? {}, path));
+  if (variables.length > variableLimit) {
+    throw new FormError(
+      path,
+      `the pipeline declares ${variables.length} variables, more than ${variableLimit}: keep values in a grid`,
+    );
+  }
+  return new Map(variables.map(([name, value]) => [name, readVariable(name, value)]));
 }
 
 function readVariable(name: string, raw: Plain): VariableDeclaration {
   const path = ['pipeline', 'variables', name];
+  checkLength(name, path, "a variable's name");
   const variable = asMap(raw, path);
   const metadata = asMap(variable.metadata, [...path, 'metadata']);
   const choice = <T extends string>(member: string, choices: readonly T[], otherwise?: T): T => {

@@ -1,19 +1,18 @@
 /** Pipelines that call others. */
-import { sharedUseLimit } from './bounds.ts';
-import type { Finding, Project, Report } from './finding.ts';
+import { callCycleLimit, sharedUseLimit } from './bounds.ts';
+import type { Finding, Notes, Report } from './finding.ts';
 import { topologicalOrder } from './graph.ts';
 import { ParameterError } from './parameters.ts';
 import {
   type Orchestration,
   type OrchestrationComponent,
-  type Pipeline,
   type PipelineType,
   type Plain,
   type PlainMap,
   pipelinePath,
 } from './pipeline.ts';
 import { sharedPipelineType, sharedPipelineUse, sharedUsesBeyond } from './shared-pipeline-use.ts';
-import { cells, checkVariable } from './validate-variables.ts';
+import { cells } from './validate-variables.ts';
 
 const calls: Readonly<Record<string, { parameter: string; type: PipelineType }>> = {
   'run-orchestration': { parameter: 'orchestrationJob', type: 'orchestration' },
@@ -28,20 +27,10 @@ function calledPath(component: OrchestrationComponent): string | undefined {
   return pipelinePath(name, call.type);
 }
 
-export function checkCall(
-  component: OrchestrationComponent,
-  orchestration: Orchestration,
-  project: Project,
-  report: Report,
-): void {
+/** Whether the called pipeline is there, and has the variables that are set, is asked of the project. */
+export function checkCall(component: OrchestrationComponent, notes: Notes): void {
   const path = calledPath(component);
   if (path === undefined) return;
-  const called = project.pipelines.get(path);
-  if (called === undefined) {
-    const message = `the pipeline ${path} is not in the project, or cannot be read: add it, or correct the name`;
-    report({ component: component.name, code: 'missing-pipeline', message, level: 'error' });
-    return;
-  }
   const grids = component.parameters.setGridVariables;
   const gridNames = Array.isArray(grids)
     ? grids.flatMap((each: Plain) => {
@@ -49,14 +38,8 @@ export function checkCall(
         return typeof variable === 'string' ? [variable] : [];
       })
     : [];
-  for (const name of [...cells(component.parameters.setScalarVariables, 0), ...gridNames]) {
-    const declared = called.variables.get(name);
-    if (declared === undefined) checkVariable(component.name, name, called, project, report);
-    else if (declared.visibility === 'PRIVATE') {
-      const message = `"${name}" is PRIVATE in ${path} and cannot be set from ${orchestration.path}: make it PUBLIC`;
-      report({ component: component.name, code: 'private-variable', message, level: 'error' });
-    }
-  }
+  const sets = [...cells(component.parameters.setScalarVariables, 0), ...gridNames];
+  notes.ask({ asks: 'call', component: component.name, path, sets });
 }
 
 /** Which shared pipelines there are is known when an execution starts; here only what no start could make sense of. */
@@ -80,20 +63,23 @@ function checkSharedCall({ name, type, parameters }: OrchestrationComponent, rep
   }
 }
 
-/** A pipeline that calls itself, over others or not, is bounded when it runs; a condition may end it, so this is a warning. */
-export function callCycles(pipelines: ReadonlyMap<string, Pipeline>): Finding[] {
-  const callees = new Map<string, { sources: string[] }>();
-  for (const { path, type, components } of pipelines.values()) {
-    const called = type === 'orchestration' ? [...components.values()].map(calledPath) : [];
-    callees.set(path, { sources: called.filter((each) => each !== undefined) });
-  }
+/**
+ * A pipeline that calls itself, over others or not, is bounded when it runs; a condition may end it, so this is a warning.
+ *
+ * @param callees by the path of each pipeline, the paths of those that it calls
+ */
+export function callCycles(callees: Map<string, { sources: readonly string[] }>): Finding[] {
   const findings: Finding[] = [];
   for (;;) {
     const { cycle } = topologicalOrder(callees);
     if (cycle === undefined) return findings;
     const [path = '', next = ''] = cycle;
-    const message = `the pipeline calls itself: ${cycle.join(' → ')}; make sure that a condition ends it`;
+    const more = findings.length === callCycleLimit;
+    const message = more
+      ? `there are more than ${callCycleLimit} circles of pipelines that call themselves: break those that are told first`
+      : `the pipeline calls itself: ${cycle.join(' → ')}; make sure that a condition ends it`;
     findings.push({ path, code: 'pipeline-calls-itself', message, level: 'warning' });
+    if (more) return findings;
     // The call is reported: without it the next cycle, if any, is found.
     callees.set(path, { sources: (callees.get(path)?.sources ?? []).filter((each) => each !== next) });
   }

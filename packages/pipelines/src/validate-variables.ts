@@ -1,19 +1,12 @@
 /** Variables that pipelines use but nobody declares, as far as that can be decided without running them. */
-import type { Project, Report } from './finding.ts';
-import type { Orchestration, OrchestrationComponent, Pipeline, Plain } from './pipeline.ts';
+import type { Notes } from './finding.ts';
+import type { OrchestrationComponent, Pipeline, Plain } from './pipeline.ts';
 import { splitTemplate, TemplateError } from './template.ts';
 
-/** Only expressions that are a single name are decided; what the project declares may not be known here. */
-export function checkExpressions(
-  component: string,
-  value: Plain,
-  pipeline: Pipeline,
-  project: Project,
-  report: Report,
-): void {
+/** Only expressions that are a single name are decided. */
+export function checkExpressions(component: string, value: Plain, pipeline: Pipeline, notes: Notes): void {
   if (typeof value === 'object' && value !== null) {
-    for (const inner of Object.values(value))
-      checkExpressions(component, inner as Plain, pipeline, project, report);
+    for (const inner of Object.values(value)) checkExpressions(component, inner as Plain, pipeline, notes);
     return;
   }
   if (typeof value !== 'string' || !value.includes('${')) return;
@@ -21,24 +14,17 @@ export function checkExpressions(
     for (const segment of splitTemplate(value)) {
       const name =
         'expression' in segment ? /^\s*([A-Za-z_$][\w$]*)\s*$/.exec(segment.expression)?.[1] : undefined;
-      if (name !== undefined) checkVariable(component, name, pipeline, project, report);
+      if (name !== undefined) checkVariable(component, name, pipeline, notes);
     }
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
-    report({ component, code: 'unclosed-expression', message: error.message, level: 'error' });
+    notes.report({ component, code: 'unclosed-expression', message: error.message, level: 'error' });
   }
 }
 
-export function checkVariable(
-  component: string,
-  name: string,
-  pipeline: Pipeline,
-  project: Project,
-  report: Report,
-): void {
-  if (pipeline.variables.has(name) || project.variables.has(name) || name === 'sysvar') return;
-  const message = `the pipeline declares no variable "${name}": declare it here or in the project`;
-  report({ component, code: 'undeclared-variable', message, level: 'warning' });
+function checkVariable(component: string, name: string, pipeline: Pipeline, notes: Notes): void {
+  if (pipeline.variables.has(name) || name.includes('${')) return;
+  notes.ask({ asks: 'variable', component, name });
 }
 
 export function cells(rows: Plain | undefined, index: number): string[] {
@@ -49,16 +35,32 @@ export function cells(rows: Plain | undefined, index: number): string[] {
 }
 export const secondCells = (rows: Plain | undefined) => cells(rows, 1);
 
-export function checkUpdates(
+/** The variables that a component names beside its expressions: those that it changes, and those that it reads. */
+function namedVariables({ parameters, type, updateScalarVariables }: OrchestrationComponent): string[] {
+  const updated = updateScalarVariables.map(([variable]) => variable);
+  switch (type) {
+    case 'update-scalar':
+      return [...updated, ...cells(parameters.scalarsToUpdate, 0)];
+    case 'query-to-scalar':
+      return [...updated, ...cells(parameters.scalarVariableMapping, 0)];
+    case 'print-variables':
+      return [...updated, ...cells(parameters.variablesToPrint, 0)];
+    case 'if':
+      return parameters.mode === 'Advanced' ? updated : [...updated, ...cells(parameters.condition, 0)];
+    case 'grid-iterator': {
+      const { gridVariable } = parameters;
+      const grid = typeof gridVariable === 'string' && gridVariable !== '' ? [gridVariable] : [];
+      return [...updated, ...grid, ...secondCells(parameters.gridIteratorVariableMapping)];
+    }
+    default:
+      return updated;
+  }
+}
+
+export function checkNamedVariables(
   component: OrchestrationComponent,
-  orchestration: Orchestration,
-  project: Project,
-  report: Report,
+  pipeline: Pipeline,
+  notes: Notes,
 ): void {
-  const { parameters, type, name } = component;
-  const updated = component.updateScalarVariables.map(([variable]) => variable);
-  if (type === 'update-scalar') updated.push(...cells(parameters.scalarsToUpdate, 0));
-  if (type === 'query-to-scalar') updated.push(...cells(parameters.scalarVariableMapping, 0));
-  if (type === 'grid-iterator') updated.push(...secondCells(parameters.gridIteratorVariableMapping));
-  for (const variable of updated) checkVariable(name, variable, orchestration, project, report);
+  for (const variable of namedVariables(component)) checkVariable(component.name, variable, pipeline, notes);
 }

@@ -1,56 +1,20 @@
-/** What can be said about a project's pipelines before any of them runs. */
+/** What can be said about a pipeline before it runs, as far as its own file tells; the rest it asks (link.ts answers). */
 import type { ComponentDefinition } from './components/component.ts';
 import { findDefinition, unknownTypeMessage } from './components/registry.ts';
-import type { Finding, Project, Report } from './finding.ts';
-import { parsePipeline } from './parse.ts';
-import {
-  type Orchestration,
-  type OrchestrationComponent,
-  type Pipeline,
-  type PlainMap,
-  pipelineTypeOf,
-} from './pipeline.ts';
-import { callCycles, checkCall, checkSharedCalls } from './validate-calls.ts';
+import type { Notes, Report } from './finding.ts';
+import type { Orchestration, OrchestrationComponent, Pipeline, PlainMap } from './pipeline.ts';
+import { checkCall, checkSharedCalls } from './validate-calls.ts';
 import { checkTransformation } from './validate-transformation.ts';
-import { checkExpressions, checkUpdates, secondCells } from './validate-variables.ts';
+import { checkExpressions, checkNamedVariables, secondCells } from './validate-variables.ts';
 
-export interface ProjectFile {
-  path: string;
-  text: string;
+export function checkPipeline(pipeline: Pipeline, notes: Notes): void {
+  checkComponents(pipeline, notes);
+  if (pipeline.type === 'orchestration') checkOrchestration(pipeline, notes);
+  else checkTransformation(pipeline, notes.report);
 }
 
-/**
- * Checks all pipelines of a project together. Files that are no pipelines are passed over.
- *
- * @param projectVariables names of the project's variables, when they are known
- */
-export function validateProject(
-  files: Iterable<ProjectFile>,
-  projectVariables: readonly string[] = [],
-): Finding[] {
-  const findings: Finding[] = [];
-  const pipelines = new Map<string, Pipeline>();
-  for (const { path, text } of files) {
-    if (pipelineTypeOf(path) === undefined) continue;
-    const { pipeline, error } = parsePipeline(path, text);
-    if (pipeline !== undefined) pipelines.set(path, pipeline);
-    else {
-      const message = `line ${error.line}, column ${error.column}: ${error.message}`;
-      findings.push({ path, code: 'syntax-error', message, level: 'error' });
-    }
-  }
-  const project = { pipelines, variables: new Set(projectVariables) };
-  for (const pipeline of pipelines.values()) {
-    const report: Report = (finding) => findings.push({ path: pipeline.path, ...finding });
-    checkComponents(pipeline, project, report);
-    if (pipeline.type === 'orchestration') checkOrchestration(pipeline, project, report);
-    else checkTransformation(pipeline, report);
-  }
-  findings.push(...callCycles(pipelines));
-  return findings;
-}
-
-function checkComponents(pipeline: Pipeline, project: Project, report: Report): void {
+function checkComponents(pipeline: Pipeline, notes: Notes): void {
+  const { report } = notes;
   for (const component of pipeline.components.values()) {
     const { name, type, parameters } = component;
     const definition = findDefinition(type);
@@ -66,7 +30,8 @@ function checkComponents(pipeline: Pipeline, project: Project, report: Report): 
       continue;
     }
     checkParameters(name, definition, parameters, report);
-    checkExpressions(name, parameters, pipeline, project, report);
+    checkExpressions(name, parameters, pipeline, notes);
+    checkFiles(name, definition, parameters, notes);
   }
 }
 
@@ -84,7 +49,23 @@ function checkParameters(
   }
 }
 
-function checkOrchestration(orchestration: Orchestration, project: Project, report: Report): void {
+/** Names that are known before the run; an expression is not. */
+function checkFiles(
+  component: string,
+  definition: ComponentDefinition,
+  parameters: PlainMap,
+  notes: Notes,
+): void {
+  const naming = definition.kind === 'orchestration' ? (definition.files ?? []) : [];
+  for (const parameter of naming) {
+    const path = parameters[parameter];
+    if (typeof path === 'string' && path !== '' && !path.includes('${'))
+      notes.ask({ asks: 'file', component, path });
+  }
+}
+
+function checkOrchestration(orchestration: Orchestration, notes: Notes): void {
+  const { report } = notes;
   const starts = [...orchestration.components.values()].filter(({ type }) => type === 'start');
   if (starts.length === 0) {
     report({
@@ -104,8 +85,8 @@ function checkOrchestration(orchestration: Orchestration, project: Project, repo
   for (const component of orchestration.components.values()) {
     checkTransitions(component, orchestration, report);
     checkIterator(component, orchestration, report);
-    checkUpdates(component, orchestration, project, report);
-    checkCall(component, orchestration, project, report);
+    checkNamedVariables(component, orchestration, notes);
+    checkCall(component, notes);
   }
   checkSharedCalls(orchestration, report);
   checkReachable(orchestration, report);

@@ -50,6 +50,10 @@ export class FakeServer {
   tokenSeconds = 1_800;
   /** Answers of this call are lost after they took effect, so many times. */
   readonly loseAnswers = new Map<string, number>();
+  /** Answers of blobs break off after half of their bytes, so many times: by their path in the interface. */
+  readonly #breakOff = new Map<string, number>();
+  /** Answers of blobs wait until this is kept. */
+  holdBlobs: Promise<unknown> = Promise.resolve();
   readonly #manifests = new Map<string, ArtifactManifest>();
   readonly #blobs = new Map<string, Buffer>();
   readonly #tokens = new Map<string, number>();
@@ -109,6 +113,18 @@ export class FakeServer {
   damage(digest: string, path: string): void {
     const file = this.#manifests.get(digest)?.files.find((entry) => entry.path === path);
     if (file) this.#blobs.set(file.sha256, Buffer.alloc(file.size, '#'));
+  }
+
+  /** Answers less than a file has, as if it ended there. */
+  shorten(digest: string, path: string): void {
+    const file = this.#manifests.get(digest)?.files.find((entry) => entry.path === path);
+    if (file) this.#blobs.set(file.sha256, Buffer.from(this.#blobs.get(file.sha256)?.subarray(1) ?? []));
+  }
+
+  /** The connection breaks in the middle of a file, so many times. */
+  breakOff(digest: string, path: string, times: number): void {
+    const file = this.#manifests.get(digest)?.files.find((entry) => entry.path === path);
+    if (file) this.#breakOff.set(`/agent/v1/blobs/${file.sha256}`, times);
   }
 
   enqueue(work: Partial<PipelineExecutionWork> & { artifactDigest: string }): string {
@@ -194,13 +210,25 @@ export class FakeServer {
       this.loseAnswers.set(path, lost - 1);
       response.destroy();
     } else if (Buffer.isBuffer(answer)) {
-      response.end(answer);
+      await this.holdBlobs;
+      this.#sendBlob(path, answer, response);
     } else {
       response
         .writeHead(answer.status, { 'content-type': 'application/json' })
         .end(JSON.stringify(answer.body));
     }
     this.#events.emit('change');
+  }
+
+  #sendBlob(path: string, bytes: Buffer, response: ServerResponse): void {
+    const breaks = this.#breakOff.get(path) ?? 0;
+    if (breaks === 0) {
+      response.end(bytes);
+      return;
+    }
+    this.#breakOff.set(path, breaks - 1);
+    response.writeHead(200, { 'content-length': bytes.length });
+    response.write(bytes.subarray(0, bytes.length / 2), () => response.destroy());
   }
 
   async #answer(path: string, text: string, request: IncomingMessage): Promise<Answer | Buffer> {

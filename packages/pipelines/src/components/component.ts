@@ -65,6 +65,8 @@ export interface OrchestrationDefinition {
   readonly required: readonly string[];
   /** Parameters that hold expressions and are left as written. */
   readonly raw?: readonly string[];
+  /** Parameters that name a file of the artifact. */
+  readonly files?: readonly string[];
   /** @throws ParameterError, SqlError, VariableError */
   plan(context: OrchestrationContext): Action;
 }

@@ -6,6 +6,7 @@ import { readFileFormat } from './file-format.ts';
 export const fileLoad: OrchestrationDefinition = {
   kind: 'orchestration',
   required: ['source', 'fileType', 'targetTable'],
+  files: ['source'],
   plan({ parameters, dialect }) {
     const format = readFileFormat(parameters);
     const table = dialect.table(tableReference(parameters, 'targetTable'));

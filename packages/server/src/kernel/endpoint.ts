@@ -4,6 +4,7 @@
  *   bearer → validation → rights, then
  *   a read     one trip: rights and rows (guarded-read.ts)
  *   a write    one transaction: its entry (rights, idempotency), the handler's statements, its events, the stored answer, commit
+ *   a file     a read whose answer is a stored file, as it came
  *   long       the handler opens its transactions itself, for what must not hold one: a streamed upload, a wait
  */
 import type { AnswerOf, BodyOf, HeadersOf, Operation, ParamsOf, QueryOf } from '@headgate/contract';
@@ -20,6 +21,7 @@ import {
   type Transaction,
 } from './database.ts';
 import { type AccountEvent, recordEvents } from './events.ts';
+import { type FileAnswer, sendFile } from './file-answer.ts';
 import { type Asking, guardParameters, permissionOf, refusal } from './guard.ts';
 import type { Guarded, GuardedPage } from './guarded-read.ts';
 import {
@@ -106,6 +108,7 @@ export interface Endpoints {
     handler: (call: WriteCall<Op>) => Promise<Outcome<Op>> | Outcome<Op>,
   ): void;
   long<Op extends Operation>(operation: Op, handler: (call: LongCall<Op>) => Promise<Answered>): void;
+  file<Op extends Operation>(operation: Op, handler: (call: ReadCall<Op>) => Promise<FileAnswer>): void;
 }
 
 /**
@@ -138,7 +141,7 @@ export function routePath(operation: Operation): string {
 export function createEndpoints(app: FastifyInstance, services: Services): Endpoints {
   function route<Op extends Operation>(
     operation: Op,
-    serve: (guard: Guard<Op>) => Promise<StoredAnswer>,
+    serve: (guard: Guard<Op>, reply: FastifyReply) => Promise<FastifyReply>,
   ): void {
     const check = requestCheck(operation);
     const roles = requiredRoles(permissionOf(operation));
@@ -149,7 +152,9 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
       handler: async (request, reply) => {
         const owner = await services.tokens.verify(bearer(request), operation.surface);
         reply.headers(services.rateLimit.count(owner.accountId));
-        if (!acceptsJson(request.headers.accept)) throw problem('not-acceptable');
+        // A file has the one type that it has.
+        if (operation.success.mediaType === undefined && !acceptsJson(request.headers.accept))
+          throw problem('not-acceptable');
         const parts = {
           params: request.params,
           query: request.query,
@@ -164,25 +169,33 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
           newId: services.newId,
           requestId: request.id,
         } as unknown as Call<Op>;
-        const answer = await serve({ operation, call, roles, request, services });
-        return send(reply, answer);
+        return serve({ operation, call, roles, request, services }, reply);
       },
     });
   }
 
   return {
     read(operation, handler) {
-      route(operation, async (guard) => rendered(operation, await handler(readCall(guard)), {}));
-    },
-    write(operation, handler) {
-      route(operation, (guard) =>
-        write(guard, keyOf(guard, contentOf(guard.request)), (tx) =>
-          handler({ ...guard.call, tx, rows: readCall(guard).rows }),
-        ),
+      route(operation, async (guard, reply) =>
+        send(reply, rendered(operation, await handler(readCall(guard)), {})),
       );
     },
+    write(operation, handler) {
+      route(operation, async (guard, reply) => {
+        const key = keyOf(guard, contentOf(guard.request));
+        return send(
+          reply,
+          await write(guard, key, (tx) => handler({ ...guard.call, tx, rows: readCall(guard).rows })),
+        );
+      });
+    },
     long(operation, handler) {
-      route(operation, (guard) => handler(longCall(guard)));
+      route(operation, async (guard, reply) => send(reply, await handler(longCall(guard))));
+    },
+    file(operation, handler) {
+      route(operation, async (guard, reply) =>
+        sendFile(guard.request, reply, await handler(readCall(guard))),
+      );
     },
   };
 }

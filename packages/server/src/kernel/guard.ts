@@ -36,11 +36,18 @@ function projectOf(call: object): string | null {
   return params?.projectId ?? null;
 }
 
-/** The environment that an operation names, wherever its contract names it; with none, a role in any environment lets it begin. */
+/**
+ * The environment that an operation names, wherever its contract names it; of two, the one that is written to. With none, a role in any
+ * environment lets it begin.
+ */
 function environmentOf(operation: Operation, call: object): string | null {
-  type Naming = { environmentName?: unknown; environmentname?: unknown } | undefined;
+  type Naming =
+    | { environmentName?: unknown; environmentname?: unknown; targetEnvironmentName?: unknown }
+    | undefined;
   const { params, body, headers } = call as { params?: Naming; body?: Naming; headers?: Naming };
-  const inBody = declares(operation.body, 'environmentName') ? body?.environmentName : undefined;
+  const inBody = (['environmentName', 'targetEnvironmentName'] as const)
+    .filter((member) => declares(operation.body, member))
+    .map((member) => body?.[member])[0];
   const named = params?.environmentName ?? headers?.environmentname ?? inBody;
   return typeof named === 'string' && projectOf(call) !== null ? named : null;
 }

@@ -38,7 +38,7 @@ const rows: Record<string, Row> = {
     operations: [
       ...['getProject', 'listEnvironments', 'getEnvironment', 'listVariables', 'getVariable', 'getOverrides'],
       ...['listConnections', 'listConnectionOverrides', 'listDataPlatformConnections'],
-      ...['listArtifacts', 'getArtifact'],
+      ...['listArtifacts', 'getArtifact', 'compareArtifacts', 'getAsset'],
       ...['getPipelineExecution', 'getPipelineExecutionStatus', 'listPipelineExecutionSteps'],
     ],
   },
@@ -61,13 +61,13 @@ const rows: Record<string, Row> = {
       ...['createConnection', 'updateConnection', 'deleteConnection', 'createDataPlatformConnection'],
     ],
   },
-  'write and delete overrides in an environment; upload artifacts there': {
+  'write and delete overrides in an environment; upload, promote, enable artifacts there': {
     account: ['SUPER_ADMIN'],
     project: ['OWNER', 'CONTRIBUTOR'],
     environment: ['OWNER', 'CONTRIBUTOR'],
     operations: [
       ...['writeOverrides', 'deleteOverride', 'writeConnectionOverride', 'deleteConnectionOverrides'],
-      'createArtifact',
+      ...['createArtifact', 'promoteArtifact', 'enableArtifact'],
     ],
   },
   'start and stop executions in an environment': {
@@ -162,6 +162,8 @@ function requireStanding(
   if (standing === 'unknown') requireProblem(answer, 404, 'project-not-found');
 }
 
+const isInDevOnly = (standing: Standing) => standing.in === 'dev';
+
 test('the table of the code says of every operation what the table of this test says', () => {
   for (const operation of shown) {
     const { account, project = [], environment = [] } = rowOf(operation);
@@ -205,6 +207,9 @@ for (const role of accountRoles) {
             ['FORBIDDEN'],
             what,
           );
+        } else if (operation.id === 'promoteArtifact' && isInDevOnly(standing) && role !== 'SUPER_ADMIN') {
+          // The right is there, in the target; but the source, prod, cannot be read.
+          requireStanding(answer, 'forbidden', what);
         } else requireStanding(answer, expected(operation, role, standing), what);
       }
     }

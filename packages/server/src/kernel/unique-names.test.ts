@@ -32,6 +32,12 @@ const claims: Record<string, (place: Place, name: string, turn: number) => Promi
       : account.admin.post(`${project.path}/data-platform-connections`, warehouse(name)),
   createArtifact: ({ account, project }, versionName) =>
     upload(account.admin, project, [{ name: 'main.orch.yaml', content: smallPipeline }], { versionName }),
+  async promoteArtifact({ account, project }, versionName) {
+    // Of those at once one makes it, and the others know by their 409 that it is there.
+    await upload(account.admin, project, [], { versionName, environmentName: 'prod' });
+    const environments = { sourceEnvironmentName: 'prod', targetEnvironmentName: 'dev' };
+    return account.admin.post(`${project.path}/artifacts/promotions`, { versionName, ...environments });
+  },
   startPipelineExecution: ({ account, project, agent }, executionTag) =>
     account.admin.post(`${project.path}/pipeline-executions`, {
       pipelineName: 'main',

@@ -8,7 +8,7 @@ import Fastify, {
 } from 'fastify';
 import { credentialRoutes } from '../access/credentials/index.ts';
 import { tokenRoutes } from '../access/tokens/index.ts';
-import { artifactRoutes } from '../delivery/artifacts/index.ts';
+import { artifactRoutes, createPipelineReader } from '../delivery/artifacts/index.ts';
 import { sharedPipelineRoutes } from '../delivery/shared-pipelines/index.ts';
 import { createEndpoints } from '../kernel/endpoint.ts';
 import { problem, withHeaders } from '../kernel/problems.ts';
@@ -77,8 +77,9 @@ export function createApp(deps: Dependencies, certificate?: Certificate): Fastif
   connectionRoutes(endpoints);
   variableRoutes(endpoints);
   agentRoutes(endpoints);
-  artifactRoutes(endpoints, { blobs: deps.blobs, limits: deps.config.upload });
-  sharedPipelineRoutes(endpoints, { blobs: deps.blobs, limits: deps.config.upload });
+  const uploads = { blobs: deps.blobs, limits: deps.config.upload, readPipeline: createPipelineReader() };
+  artifactRoutes(endpoints, uploads);
+  sharedPipelineRoutes(endpoints, uploads);
   executionRoutes(endpoints, { ...deps, times: deps.config.work });
   agentLinkRoutes(app, deps);
   return app;

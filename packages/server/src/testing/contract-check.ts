@@ -50,12 +50,17 @@ export function requireContract(received: Received): void {
 function requireSuccess({ method, status, headers, text, url }: Received, operation: Operation): void {
   const { success } = operation;
   const what = `${method} ${url}`;
+  if (success.conditional && status === 304) {
+    assert.ok(headers.etag && text === '', `${what} is not modified: it has its ETag and no body`);
+    return;
+  }
   assert.equal(status, success.status, `${what} documents ${success.status}, answered ${status}: ${text}`);
   for (const name of success.headers ?? []) {
     assert.ok(headers[name.toLowerCase()], `${what} documents the header ${name}`);
   }
   if (success.body === undefined || method === 'HEAD') {
     if (success.mediaType === undefined) assert.equal(text, '', `${what} has no body`);
+    else assert.equal(headers['content-type']?.split(';')[0], success.mediaType, what);
     return;
   }
   assert.match(headers['content-type'] ?? '', /^application\/json\b/, what);

@@ -1,51 +1,81 @@
-import { createArtifact, getArtifact, listArtifacts } from '@headgate/contract';
+import { compareArtifacts, createArtifact, getArtifact, getAsset, listArtifacts } from '@headgate/contract';
 import { one } from '../../kernel/database.ts';
 import type { Endpoints } from '../../kernel/endpoint.ts';
 import { headerText } from '../../kernel/header-text.ts';
 import { pageBounds } from '../../kernel/paging.ts';
 import { problem } from '../../kernel/problems.ts';
 import { environmentByName } from '../../workspace/environments/index.ts';
+import { variablesAmong } from '../../workspace/variables/index.ts';
 import {
+  fileOfVersion,
   insertArtifact,
   isVersion,
   noVersion,
   presentVersion,
   versionPage,
+  versionTag,
   versionWithPaths,
 } from './artifact.store.ts';
 import type { BlobStore } from './blob-store.ts';
+import { comparisonOfVersions } from './comparison.store.ts';
+import { createPipelineChecks } from './pipeline-checks.ts';
+import type { PipelineReader } from './pipeline-reader.ts';
 import { readUpload, type UploadLimits } from './upload.ts';
+import { versionStateRoutes } from './version-state.routes.ts';
 
-export function artifactRoutes(
-  { read, long }: Endpoints,
-  store: { blobs: BlobStore; limits: UploadLimits },
-): void {
+export interface UploadServices {
+  blobs: BlobStore;
+  limits: UploadLimits;
+  readPipeline: PipelineReader;
+}
+
+export function artifactRoutes(endpoints: Endpoints, store: UploadServices): void {
+  uploadRoute(endpoints, store);
+  readingRoutes(endpoints);
+  versionStateRoutes(endpoints);
+  assetRoute(endpoints, store.blobs);
+}
+
+function uploadRoute({ long }: Endpoints, store: UploadServices): void {
   long(createArtifact, async ({ rows, write, request, params, headers, scope, now }) => {
     const name = headers.environmentname;
     one(await rows(environmentByName, [name]), () => problem('environment-not-found', { name }));
-    const upload = await readUpload(request.raw, store.limits, (digest, bytes) =>
-      store.blobs.keep(scope.accountId, digest, bytes),
+    const checks = createPipelineChecks(store.readPipeline);
+    const keep = (digest: string, bytes: Buffer) => store.blobs.keep(scope.accountId, digest, bytes);
+    const upload = await readUpload(request.raw, store.limits, keep, checks);
+    const variables = await rows(variablesAmong, [checks.askedFor()]);
+    const found = checks.warnings(
+      upload.files.map((file) => file.path),
+      variables.map((variable) => variable.name),
     );
     const version = {
       projectId: params.projectId,
       environmentName: name,
       versionName: headerText(headers.versionname),
       branch: headers.branch === undefined ? null : headerText(headers.branch),
-      commitHash: headers.commithash ?? null,
+      commitHash: headers.commithash === undefined ? null : headerText(headers.commithash),
     };
     const content = JSON.stringify([version, upload.digest, upload.ignored]);
     return write(content, (tx) => {
       insertArtifact(tx, scope, version, upload, now);
       const { digest, files, ignored } = upload;
-      const after = { ...version, digest, files: files.length, ignoredResources: ignored.length };
+      const after = {
+        ...version,
+        digest,
+        files: files.length,
+        ignoredResources: ignored.length,
+        warnings: found.warningsTotal,
+      };
       const subject = { type: 'artifact', id: version.versionName, name: version.versionName };
       return {
-        body: { ignoredResources: ignored, versionName: version.versionName },
+        body: { ignoredResources: ignored, versionName: version.versionName, ...found },
         events: [{ name: 'artifact-created', projectId: version.projectId, subject, after }],
       };
     });
   });
+}
 
+function readingRoutes({ read }: Endpoints): void {
   read(listArtifacts, async ({ query, page }) => {
     const { limit, offset } = pageBounds(query);
     const name = query.environmentName;
@@ -59,6 +89,48 @@ export function artifactRoutes(
     const found = await rows(versionWithPaths, [name, query.versionName ?? null]);
     const row = one(found, () => problem('environment-not-found', { name }));
     if (!isVersion(row)) throw noVersion(name, query.versionName);
-    return { body: { assets: row.paths ?? [], details: presentVersion(row) } };
+    return { body: { assets: row.paths ?? [], details: presentVersion(row) }, etag: versionTag(row) };
+  });
+
+  read(compareArtifacts, async ({ query, rows }) => {
+    const { environmentName, versionName, againstEnvironmentName, againstVersionName } = query;
+    const names = [environmentName, versionName, againstEnvironmentName, againstVersionName];
+    const row = one(await rows(comparisonOfVersions, names), () =>
+      problem('environment-not-found', { name: environmentName }),
+    );
+    const digest = digestOf(row.environment_name, row.digest, environmentName, versionName);
+    const { against_environment_name: against } = row;
+    const againstDigest = digestOf(against, row.against_digest, againstEnvironmentName, againstVersionName);
+    const { added, removed, changed } = row;
+    const difference = { added: added ?? [], removed: removed ?? [], changed: changed ?? [] };
+    return { body: { ...difference, digest, againstDigest } };
+  });
+}
+
+/** Throws `environment-not-found`, `artifact-not-found` for what a comparison has not found. */
+function digestOf(found: string | null, digest: string | null, name: string, versionName: string): string {
+  if (found === null) throw problem('environment-not-found', { name });
+  if (digest === null) throw noVersion(name, versionName);
+  return digest;
+}
+
+function assetRoute({ file }: Endpoints, blobs: BlobStore): void {
+  file(getAsset, async ({ query, rows, scope }) => {
+    const { environmentName: name, path } = query;
+    const found = await rows(fileOfVersion, [name, query.versionName ?? null, path]);
+    const row = one(found, () => problem('environment-not-found', { name }));
+    if (row.version_name === null) throw noVersion(name, query.versionName);
+    const { version_name: versionName, sha256 } = row;
+    if (sha256 === null) throw problem('asset-not-found', { path, versionName });
+    return {
+      sha256,
+      path,
+      async open() {
+        const blob = await blobs.read(scope.accountId, sha256);
+        if (blob === undefined)
+          throw new Error(`The stored file ${sha256} of ${scope.accountId} is missing.`);
+        return blob;
+      },
+    };
   });
 }

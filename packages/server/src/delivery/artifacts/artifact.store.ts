@@ -1,4 +1,5 @@
-/** The tables `blob`, `manifest` and `artifact_version`. */
+/** The tables `blob`, `manifest`, `artifact_version` and `artifact_counter`. */
+import { createHash } from 'node:crypto';
 import type { ArtifactDetails } from '@headgate/contract';
 import { type Read, statement, type Transaction } from '../../kernel/database.ts';
 import { guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
@@ -6,29 +7,47 @@ import type { Scope } from '../../kernel/permissions.ts';
 import { problem } from '../../kernel/problems.ts';
 import type { ManifestFile, Upload } from './upload.ts';
 
-interface VersionRow {
+export interface VersionRow {
   version_name: string;
+  manifest_digest: string;
   branch: string | null;
   commit_hash: string | null;
   provider: string;
   enabled: boolean;
   created_at: Date;
   deployed_at: Date;
+  promoted_from: string | null;
+  promoted_by: string | null;
 }
 
-const columns = 'version_name, branch, commit_hash, provider, enabled, created_at, deployed_at';
+export const versionColumns =
+  'version_name, manifest_digest, branch, commit_hash, provider, enabled, created_at, deployed_at, promoted_from, promoted_by';
 const inEnvironment = 'account_id = $1 and project_id = $3 and environment_name = $9';
 const environmentExists = `exists (select from environment e where e.account_id = $1 and e.project_id = $3 and e.name = $9)`;
+const newestFirst = 'order by deployed_at desc, version_name desc';
+
+// Two branches, of which the parameter closes one: so each has its index, and what is disabled costs nothing. Where the page begins is
+// found in the index alone; only its rows are fetched.
+const pageOf = (condition: string) => {
+  const versions = `from artifact_version where ${inEnvironment} and ${condition}`;
+  return `(select ${versionColumns} ${versions} and (deployed_at, version_name) <= (
+    select deployed_at, version_name ${versions} ${newestFirst} limit 1 offset $12) ${newestFirst} limit $11)`;
+};
 
 /** Parameters: environment, enabled only, limit, offset. Without the environment there is a page, whose total is null. */
 export const versionPage = guardedPage<VersionRow, number | null>({
-  rows: `
-    select ${columns} from artifact_version where ${inEnvironment} and (not $10::boolean or enabled)
-    order by deployed_at desc, version_name desc limit $11 offset $12`,
+  rows: `${pageOf('enabled and $10::boolean')} union all ${pageOf('not $10::boolean')} ${newestFirst}`,
   total: `
     select case when ${environmentExists} then (
-      select count(*) from artifact_version where ${inEnvironment} and (not $10::boolean or enabled))::bigint end as total`,
+      select coalesce(sum(case when $10::boolean then enabled_versions else versions end), 0)::bigint
+      from artifact_counter where ${inEnvironment}) end as total`,
 });
+
+/** Part of a guarded read whose own parameters begin with an environment and a version: the named one, or the newest enabled one for null. */
+export function chosenVersion(columns: string): string {
+  const from = `select ${columns} from artifact_version where ${inEnvironment}`;
+  return `(${from} and enabled and $10::text is null ${newestFirst} limit 1) union all (${from} and version_name = $10)`;
+}
 
 /** Parameters: environment, version or null for the newest enabled one. One row when the environment exists, with or without a version. */
 export const versionWithPaths = guardedRead<Partial<VersionRow> & { paths: string[] | null }>(`
@@ -38,11 +57,16 @@ export const versionWithPaths = guardedRead<Partial<VersionRow> & { paths: strin
     where m.account_id = $1 and m.digest = v.manifest_digest
   ) as paths
   from environment e
-  left join lateral (
-    select ${columns}, manifest_digest from artifact_version
-    where ${inEnvironment} and case when $10::text is null then enabled else version_name = $10 end
-    order by deployed_at desc, version_name desc limit 1
-  ) v on true
+  left join lateral (${chosenVersion(versionColumns)}) v on true
+  where e.account_id = $1 and e.project_id = $3 and e.name = $9`);
+
+/** The same parameters, and a path. Without a digest the version has no such file. */
+export const fileOfVersion = guardedRead<{ version_name: string | null; sha256: string | null }>(`
+  select v.version_name,
+    jsonb_path_query_first(m.files, '$[*] ? (@.path == $path)', jsonb_build_object('path', $11::text)) ->> 'sha256' as sha256
+  from environment e
+  left join lateral (${chosenVersion('version_name, manifest_digest')}) v on true
+  left join manifest m on m.account_id = $1 and m.digest = v.manifest_digest
   where e.account_id = $1 and e.project_id = $3 and e.name = $9`);
 
 const insertBlobs = statement(`
@@ -55,7 +79,15 @@ const insertFiles = statement(`
   insert into manifest (account_id, digest, files, pipelines, created_at) values ($1, $2, $3, $4, $5)
   on conflict (account_id, digest) do update set pipelines = excluded.pipelines
   where manifest.pipelines is distinct from excluded.pipelines`);
+
+/** One enabled version more (docs/adr/0008), to stand in a `with` of the statement that makes it; $1 account, $2 project, $3 environment. */
+export const countNewVersion = `
+  insert into artifact_counter as c (account_id, project_id, environment_name, versions, enabled_versions) values ($1, $2, $3, 1, 1)
+  on conflict (account_id, project_id, environment_name)
+    do update set versions = c.versions + 1, enabled_versions = c.enabled_versions + 1`;
+
 const insertVersion = statement(`
+  with counted as (${countNewVersion})
   insert into artifact_version (account_id, project_id, environment_name, version_name, manifest_digest, branch, commit_hash,
     provider, enabled, created_by, created_at, deployed_at)
   values ($1, $2, $3, $4, $5, $6, $7, 'headgate', true, $8, $9, $9)`);
@@ -84,12 +116,7 @@ export function insertArtifact(
   now: Date,
 ): void {
   const { projectId, environmentName, versionName } = version;
-  tx.onConstraint('artifact_version_exists', () =>
-    problem('version-exists', { versionName, environmentName }),
-  );
-  tx.onConstraint('artifact_version_in_environment', () =>
-    problem('environment-not-found', { name: environmentName }),
-  );
+  answerRaces(tx, environmentName, versionName);
   insertManifest(tx, scope, upload, now);
   const { branch, commitHash } = version;
   const values = [
@@ -104,12 +131,15 @@ export function insertArtifact(
   tx.send(insertVersion, [...values, scope.actorId, now]);
 }
 
-/** Of a guarded read: the named version, or the newest enabled one where the name is null. The arguments are parameters. */
-export const chosenVersion = (by: { environment: string; version: string }) => `
-  select version_name, enabled, manifest_digest from artifact_version
-  where account_id = $1 and project_id = $3 and environment_name = ${by.environment}
-    and case when ${by.version}::text is null then enabled else version_name = ${by.version} end
-  order by deployed_at desc, version_name desc limit 1`;
+/** What the breach of a constraint by a new version means. */
+export function answerRaces(tx: Transaction, environmentName: string, versionName: string): void {
+  tx.onConstraint('artifact_version_exists', () =>
+    problem('version-exists', { versionName, environmentName }),
+  );
+  for (const constraint of ['artifact_version_in_environment', 'artifact_counter_in_environment']) {
+    tx.onConstraint(constraint, () => problem('environment-not-found', { name: environmentName }));
+  }
+}
 
 export function noVersion(environmentName: string, versionName: string | undefined) {
   const environment = JSON.stringify(environmentName);
@@ -143,7 +173,21 @@ export function presentVersion(row: VersionRow): ArtifactDetails {
   };
   if (row.branch !== null) details.branch = row.branch;
   if (row.commit_hash !== null) details.commitHash = row.commit_hash;
+  if (row.promoted_from !== null && row.promoted_by !== null) {
+    const promotedAt = row.deployed_at.toISOString();
+    details.promotedFrom = {
+      environmentName: row.promoted_from,
+      promotedAt,
+      promotedBy: row.promoted_by,
+    };
+  }
   return details;
+}
+
+/** Of the version in its environment: its files by their digest, and what else is shown of it. */
+export function versionTag(row: VersionRow): string {
+  const state = JSON.stringify([presentVersion(row), row.manifest_digest]);
+  return `"${createHash('sha256').update(state).digest('base64url').slice(0, 16)}"`;
 }
 
 export function isVersion(row: Partial<VersionRow>): row is VersionRow {

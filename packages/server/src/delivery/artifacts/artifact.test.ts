@@ -27,7 +27,12 @@ test('a version is uploaded and read back with the paths of its files', async ()
   const parts = [text('b/readme.md', '# Größe'), text('main.orch.yaml', smallPipeline), text('a.csv')];
   const answer = await upload(admin, made, parts, { commitHash: 'abc', branch: 'main' });
   assert.equal(answer.status, 201);
-  assert.deepEqual(answer.body, { ignoredResources: [], versionName: 'v1' });
+  assert.deepEqual(answer.body, {
+    ignoredResources: [],
+    versionName: 'v1',
+    warnings: [],
+    warningsTotal: 0,
+  });
   const { body } = await details('&versionName=v1');
   assert.deepEqual(body.assets, ['a.csv', 'b/readme.md', 'main.orch.yaml']);
   const now = server.clock.now().toISOString();
@@ -246,16 +251,13 @@ test('a form of another type is 415', async () => {
 });
 
 test('versions are listed newest first; disabled ones when asked for', async () => {
-  const { account, admin, project: made, artifacts } = await project();
+  const { admin, project: made, artifacts } = await project();
   for (const versionName of ['v1', 'v2', 'v3']) {
     server.clock.advance(1);
     await upload(admin, made, [text('a')], { versionName });
   }
   await upload(admin, made, [text('a')], { versionName: 'p', environmentName: 'prod' });
-  await server.database.query(
-    `update artifact_version set enabled = false where account_id = $1 and version_name = 'v2'`,
-    [account.accountId],
-  );
+  await admin.patch(artifacts, { environmentName: 'dev', versionName: 'v2', enabled: false });
   const list = async (query: string) => {
     const { results, ...rest } = (
       await admin.get<Page<ArtifactDetails>>(`${artifacts}?environmentName=dev${query}`)
@@ -275,17 +277,14 @@ test('versions are listed newest first; disabled ones when asked for', async () 
 });
 
 test('details without a version are those of the newest enabled one', async () => {
-  const { account, admin, project: made, artifacts, details } = await project();
+  const { admin, project: made, artifacts, details } = await project();
   requireProblem(await details(), 404, 'artifact-not-found');
   for (const versionName of ['v1', 'v2']) {
     server.clock.advance(1);
     await upload(admin, made, [text(versionName)], { versionName });
   }
   assert.deepEqual((await details()).body.assets, ['v2']);
-  await server.database.query(
-    `update artifact_version set enabled = false where account_id = $1 and version_name = 'v2'`,
-    [account.accountId],
-  );
+  await admin.patch(artifacts, { environmentName: 'dev', versionName: 'v2', enabled: false });
   assert.deepEqual((await details()).body.assets, ['v1']);
   assert.equal((await details('&versionName=v2')).body.details.enabled, false);
   requireProblem(await details('&versionName=v9'), 404, 'artifact-not-found');

@@ -14,7 +14,8 @@ import {
 import { decodedContent } from '../../kernel/content-encoding.ts';
 import { problem } from '../../kernel/problems.ts';
 import { assetNameFault, sameNameKey } from './asset-name.ts';
-import { describePipeline, isPipelinePath, type PipelineDescription } from './pipeline-description.ts';
+import type { PipelineChecks } from './pipeline-checks.ts';
+import { isPipelinePath, type PipelineDescription } from './pipeline-description.ts';
 
 export interface UploadLimits {
   parts: number;
@@ -43,13 +44,14 @@ export async function readUpload(
   request: IncomingMessage,
   limits: UploadLimits,
   keep: KeepBlob,
+  checks: PipelineChecks,
 ): Promise<Upload> {
-  const collected = createCollection(keep);
+  const collected = createCollection(keep, checks);
   await eachPart(request, limits, (name, bytes) => collected.add(name, bytes));
   return collected.finish();
 }
 
-function createCollection(keep: KeepBlob) {
+function createCollection(keep: KeepBlob, checks: PipelineChecks) {
   const files: ManifestFile[] = [];
   const pipelines: PipelineDescription[] = [];
   const ignored: IgnoredResource[] = [];
@@ -67,12 +69,12 @@ function createCollection(keep: KeepBlob) {
         return;
       }
       if (isPipelinePath(name)) {
-        const described = describePipeline(name, text);
-        if ('fault' in described) {
-          ignored.push({ name, reason: described.fault });
+        const { pipeline, fault } = await checks.take(name, text);
+        if (pipeline === undefined) {
+          ignored.push({ name, reason: fault });
           return;
         }
-        pipelines.push(described.pipeline);
+        pipelines.push(pipeline);
       }
       const sha256 = createHash('sha256').update(bytes).digest('hex');
       await keep(sha256, bytes);

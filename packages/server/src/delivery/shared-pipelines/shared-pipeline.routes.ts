@@ -11,7 +11,7 @@ import type { Endpoints } from '../../kernel/endpoint.ts';
 import { headerText } from '../../kernel/header-text.ts';
 import { pageBounds } from '../../kernel/paging.ts';
 import { problem } from '../../kernel/problems.ts';
-import { type BlobStore, readUpload, type UploadLimits } from '../artifacts/index.ts';
+import { createPipelineChecks, readUpload, type UploadServices } from '../artifacts/index.ts';
 import {
   enableVersion,
   type GroupRow,
@@ -25,20 +25,20 @@ import {
 } from './shared-pipeline.store.ts';
 import { presentPipeline, presentVersion, requirePipelines } from './shared-pipeline.ts';
 
-export function sharedPipelineRoutes(
-  { read, write, long }: Endpoints,
-  store: { blobs: BlobStore; limits: UploadLimits },
-): void {
+export function sharedPipelineRoutes({ read, write, long }: Endpoints, store: UploadServices): void {
   long(createSharedPipelines, async ({ rows, write: commit, request, headers, scope, now }) => {
     await rows(rightsOnly, []);
-    const upload = await readUpload(request.raw, store.limits, (digest, bytes) =>
-      store.blobs.keep(scope.accountId, digest, bytes),
-    );
+    const checks = createPipelineChecks(store.readPipeline);
+    const keep = (digest: string, bytes: Buffer) => store.blobs.keep(scope.accountId, digest, bytes);
+    const upload = await readUpload(request.raw, store.limits, keep, checks);
+    // The variables of the projects that will use it are not known yet.
+    const paths = upload.files.map((file) => file.path);
+    const found = checks.warnings(paths, checks.askedFor());
     const version = {
       prefix: headerText(headers.sharedpipelineidprefix),
       versionName: headerText(headers.versionname),
       branch: headers.branch === undefined ? null : headerText(headers.branch),
-      commitHash: headers.commithash ?? null,
+      commitHash: headers.commithash === undefined ? null : headerText(headers.commithash),
     };
     const content = JSON.stringify([version, upload.digest, upload.ignored]);
     return commit(content, (tx) => {
@@ -49,10 +49,11 @@ export function sharedPipelineRoutes(
         files: files.length,
         pipelines: pipelines.length,
         ignoredResources: ignored.length,
+        warnings: found.warningsTotal,
       };
       const after = { ...version, enabled: true, digest, ...counts };
       return {
-        body: { ignoredResources: ignored, versionName: version.versionName },
+        body: { ignoredResources: ignored, versionName: version.versionName, ...found },
         events: [{ name: 'shared-pipelines-created', subject: subjectOf(version), after }],
       };
     });

@@ -103,11 +103,11 @@ ${shapeView(body as Schema)}`;
 }
 
 function answerView({ success }: Operation): Markup {
-  const { status, body, headers = [] } = success;
+  const { status, body, headers = [], mediaType } = success;
   const names = headers.map((name, index) => html`${index === 0 ? '' : ', '}<code>${name}</code>`);
   return html`<h4>Answer <span class="status">${status} ${successTitles[status]}</span></h4>
 ${headers.length === 0 ? undefined : html`<p>With the ${headers.length === 1 ? 'header' : 'headers'} ${names}.</p>`}
-${body === undefined ? html`<p>Without a body.</p>` : (shapeView(body as Schema) ?? html`<p>${typeOf(body as Schema)}</p>`)}`;
+${body === undefined ? html`<p>${mediaType === undefined ? 'Without a body.' : `Its body is ${mediaType}.`}</p>` : (shapeView(body as Schema) ?? html`<p>${typeOf(body as Schema)}</p>`)}`;
 }
 
 function problemsView(operation: Operation): Markup {

@@ -34,7 +34,7 @@ export const whatStartNeeds = guardedRead<StartRow>(`
       select case when count(*) = 1 then min(agent_id::text) end from (select agent_id from agent where account_id = $1 limit 2) two
     ) end as only_agent_id
   from environment e
-  left join lateral (${chosenVersion({ environment: '$9', version: '$10' })}) v on true
+  left join lateral (${chosenVersion('version_name, enabled, manifest_digest')}) v on true
   left join manifest m on m.account_id = $1 and m.digest = v.manifest_digest
   where e.account_id = $1 and e.project_id = $3 and e.name = $9`);
 

@@ -1,1 +1,2 @@
 export { variableRoutes } from './variable.routes.ts';
+export { variablesAmong } from './variable.store.ts';

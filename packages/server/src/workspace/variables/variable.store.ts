@@ -37,6 +37,11 @@ export const variablePage = guardedPage<VariableRow>({
   total: countedTotal('variable'),
 });
 
+/** Parameters: names, of which the project may have some. */
+export const variablesAmong = guardedRead<{ name: string }>(
+  'select name from variable where account_id = $1 and project_id = $3 and name = any ($9::text[])',
+);
+
 /** Parameters: name. */
 export const variableByName = guardedRead<VariableRow>(
   `select ${columns} from variable where account_id = $1 and project_id = $3 and name = $9`,

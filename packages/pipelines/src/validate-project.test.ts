@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { validateProject } from './validate.ts';
+import { validateProject } from './validate-project.ts';
 
 type Components = Record<string, object>;
 const file = (path: string, components: Components, variables: object = {}) => ({
@@ -108,6 +108,59 @@ describe('validateProject', () => {
       ['warning undeclared-variable A'],
     ],
     [
+      'variables that nobody declares, named by what reads and changes them',
+      [
+        orch(
+          {
+            S: start('If', 'Iterate', 'Print', 'Query', 'Update'),
+            If: { type: 'if', parameters: { mode: 'Simple', condition: [['a', 'Is', 'Equal to', '1']] } },
+            Advanced: { type: 'if', parameters: { mode: 'Advanced', condition: [['unused']] } },
+            Iterate: {
+              type: 'grid-iterator',
+              iterationTarget: 'Advanced',
+              parameters: { gridVariable: 'b', gridIteratorVariableMapping: [['column', 'known']] },
+            },
+            Print: {
+              type: 'print-variables',
+              parameters: { variablesToPrint: [['c'], ['${d}'], ['known']] },
+            },
+            Query: {
+              type: 'query-to-scalar',
+              parameters: { mode: 'Advanced', query: 'q', scalarVariableMapping: [['e', 'column']] },
+              postProcessing: { updateScalarVariables: [['f', '1']] },
+            },
+            Update: { type: 'update-scalar', parameters: { scalarsToUpdate: [['g', '1']] } },
+          },
+          { known: variable('COPIED') },
+        ),
+      ],
+      [
+        'warning undeclared-variable Print',
+        'warning undeclared-variable If',
+        'warning undeclared-variable Iterate',
+        'warning undeclared-variable Print',
+        'warning undeclared-variable Query',
+        'warning undeclared-variable Query',
+        'warning undeclared-variable Update',
+      ],
+    ],
+    [
+      'files that are not there, as far as their names are known',
+      [
+        orch({
+          S: start('A', 'B', 'C'),
+          A: {
+            type: 'file-load',
+            parameters: { source: 'data/gone.csv', fileType: 'CSV', targetTable: 't' },
+          },
+          B: { type: 'file-load', parameters: { source: 'data/in.csv', fileType: 'CSV', targetTable: 't' } },
+          C: { type: 'file-load', parameters: { source: '${project}', fileType: 'CSV', targetTable: 't' } },
+        }),
+        { path: 'data/in.csv', text: 'a' },
+      ],
+      ['warning missing-file A'],
+    ],
+    [
       'expressions without an end',
       [orch({ S: start('A'), A: { type: 'sql-script', parameters: { sqlScript: '${x' } } })],
       ['error unclosed-expression A'],
@@ -177,7 +230,7 @@ describe('validateProject', () => {
               },
             },
           },
-          { s: variable('SHARED') },
+          { s: variable('SHARED'), g: variable('SHARED') },
         ),
       ],
       ['error missing-iteration-target A', 'warning shared-iterator-variable A'],

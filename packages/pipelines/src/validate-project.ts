@@ -1,0 +1,37 @@
+/** All pipelines of a project checked together, when all of its files are at hand. */
+import type { Finding } from './finding.ts';
+import { linkProject } from './link.ts';
+import { outlineFile, type PipelineOutline } from './outline.ts';
+import { pipelineTypeOf } from './pipeline.ts';
+
+export interface ProjectFile {
+  path: string;
+  text: string;
+}
+
+/**
+ * Files that are no pipelines are only known to be there.
+ *
+ * @param projectVariables names of the project's variables, when they are known
+ */
+export function validateProject(
+  files: Iterable<ProjectFile>,
+  projectVariables: readonly string[] = [],
+): Finding[] {
+  const findings: Finding[] = [];
+  const outlines: PipelineOutline[] = [];
+  const paths = new Set<string>();
+  for (const { path, text } of files) {
+    paths.add(path);
+    if (pipelineTypeOf(path) === undefined) continue;
+    const { outline, error } = outlineFile(path, text);
+    if (outline !== undefined) outlines.push(outline);
+    else {
+      const message = `line ${error.line}, column ${error.column}: ${error.message}`;
+      findings.push({ path, code: 'syntax-error', message, level: 'error' });
+    }
+  }
+  const known = { variables: new Set(projectVariables), files: paths };
+  linkProject(outlines, known, (finding) => findings.push(finding));
+  return findings;
+}

@@ -1,0 +1,213 @@
+/** The checks of pipelines at upload (decisions.md E10): what can be read is stored, and what is wrong with it is told. */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type UploadWarning, uploadWarningLimit } from '@headgate/contract';
+import { multipart, upload } from '../../testing/project.ts';
+import { startTestServer } from '../../testing/server.ts';
+import { createPipelineChecks } from './pipeline-checks.ts';
+import { createPipelineReader } from './pipeline-reader.ts';
+
+const server = await startTestServer();
+type Checked = { warnings: UploadWarning[]; warningsTotal: number };
+
+const orchestration = (components: object, variables: object = {}) =>
+  JSON.stringify({ type: 'orchestration', pipeline: { components, variables } });
+const start = (...success: string[]) => ({ type: 'start', transitions: { success } });
+const script = (sqlScript: string) => ({ type: 'sql-script', parameters: { sqlScript } });
+const call = (orchestrationJob: string) => ({ type: 'run-orchestration', parameters: { orchestrationJob } });
+const load = (source: string) => ({
+  type: 'file-load',
+  parameters: { source, fileType: 'CSV', targetTable: 't' },
+});
+
+async function uploadTo(files: Record<string, string>, variables: string[] = []) {
+  const { admin, project: make } = await server.account();
+  const project = await make();
+  for (const name of variables)
+    await admin.post(`${project.path}/variables`, { name, type: 'TEXT', behaviour: 'SHARED' });
+  const parts = Object.entries(files).map(([name, content]) => ({ name, content }));
+  const answer = await upload(admin, project, parts);
+  const { warnings, warningsTotal } = answer.body as unknown as Checked;
+  const told = warnings.map(({ path, component, code, level }) => `${level} ${path} ${component} ${code}`);
+  return { admin, project, parts, answer, warnings, warningsTotal, told };
+}
+
+test('a sound project is stored without a warning', async () => {
+  const { warnings, warningsTotal } = await uploadTo(
+    {
+      'main.orch.yaml': orchestration({
+        S: start('Load', 'Call'),
+        Load: load('in.csv'),
+        Call: call('sub/b'),
+      }),
+      'sub/b.orch.yaml': orchestration(
+        { S: start('A'), A: script('select ${city}, ${own}') },
+        {
+          own: { metadata: { type: 'TEXT' } },
+        },
+      ),
+      'in.csv': 'a\n1\n',
+    },
+    ['city'],
+  );
+  assert.deepEqual([warnings, warningsTotal], [[], 0]);
+});
+
+test('component types that no agent knows, and what leads nowhere, are told: errors first, then by path', async () => {
+  const { admin, project, answer, told, warningsTotal } = await uploadTo(
+    {
+      'z.orch.yaml': orchestration({ S: start('Odd', 'Gone'), Odd: { type: 'vendor-load' } }),
+      'a.orch.yaml': orchestration({
+        S: start('Call', 'Load', 'Script'),
+        Call: call('nowhere'),
+        Load: load('gone.csv'),
+        Script: script('select ${city}, ${nobody}'),
+      }),
+    },
+    ['city'],
+  );
+  assert.equal(answer.status, 201);
+  assert.deepEqual(told, [
+    'error a.orch.yaml Call missing-pipeline',
+    'error z.orch.yaml S dangling-transition',
+    'warning a.orch.yaml Load missing-file',
+    'warning a.orch.yaml Script undeclared-variable',
+    'warning z.orch.yaml Odd unknown-component-type',
+  ]);
+  assert.equal(warningsTotal, 5);
+  const details = await admin.get<{ assets: string[] }>(
+    `${project.path}/artifacts/details?environmentName=dev`,
+  );
+  assert.deepEqual(details.body.assets, ['a.orch.yaml', 'z.orch.yaml'], 'they are stored all the same');
+});
+
+test('a pipeline that cannot be read is ignored, and missing for those that call it', async () => {
+  const { answer, told } = await uploadTo({
+    'a.orch.yaml': orchestration({ S: start('Call'), Call: call('b') }),
+    'b.orch.yaml': 'type: orchestration\npipeline: [\n',
+  });
+  assert.deepEqual(
+    answer.body.ignoredResources.map(({ name }) => name),
+    ['b.orch.yaml'],
+  );
+  assert.deepEqual(told, ['error a.orch.yaml Call missing-pipeline']);
+});
+
+test('the variables of another project do not count', async () => {
+  const files = { 'a.orch.yaml': orchestration({ S: start('A'), A: script('${city}') }) };
+  assert.equal((await uploadTo(files, ['city'])).warningsTotal, 0);
+  assert.deepEqual((await uploadTo(files)).told, ['warning a.orch.yaml A undeclared-variable']);
+});
+
+test('of very many warnings some are given, errors before all, and their number is told', async () => {
+  const odd = Object.fromEntries(
+    Array.from({ length: 1_200 }, (_, index) => [`c${index}`, { type: 'vendor' }]),
+  );
+  const { warnings, warningsTotal } = await uploadTo({
+    'a.orch.yaml': orchestration({ S: start(...Object.keys(odd)), ...odd }),
+    'b.orch.yaml': orchestration({ S: start('Gone') }),
+  });
+  assert.equal(warningsTotal, 1_201);
+  assert.equal(warnings.length, uploadWarningLimit);
+  assert.equal(warnings[0]?.code, 'dangling-transition');
+});
+
+test('the same upload under the same key is answered with the same warnings', async () => {
+  const { admin, project, parts, answer } = await uploadTo({
+    'a.orch.yaml': orchestration({ S: start('Gone') }),
+  });
+  const headers = { versionName: 'v2', 'idempotency-key': 'once' };
+  const [first, again] = [
+    await upload(admin, project, multipart(parts), headers),
+    await upload(admin, project, multipart(parts), headers),
+  ];
+  assert.equal(again.headers['idempotency-replayed'], 'true');
+  assert.deepEqual(again.body, first.body);
+  assert.deepEqual({ ...again.body, versionName: 'v1' }, answer.body);
+});
+
+/** Too large to be read in the thread of the requests. */
+const large = (components: object) => `${orchestration(components)}\n#${'x'.repeat(100_000)}\n`;
+
+test('a large file is read as a small one is, beside other requests', async () => {
+  const components = { S: start('Odd'), Odd: { type: 'vendor' } };
+  const small = await uploadTo({ 'a.orch.yaml': orchestration(components) });
+  const { told, answer } = await uploadTo({
+    'a.orch.yaml': large(components),
+    'b.orch.yaml': `${orchestration({})}\n${' '.repeat(100_000)}- x`,
+  });
+  assert.deepEqual(told, small.told);
+  assert.match(answer.body.ignoredResources[0]?.reason ?? '', /cannot be read: line 2, column \d+: ./);
+});
+
+test('several uploads with large files wait for each other’s files, not for each other', async () => {
+  const read = createPipelineReader();
+  const orders = Array.from({ length: 6 }, (_, index) => ({
+    path: `p${index}.orch.yaml`,
+    text: large({ S: start(`gone${index}`) }),
+    most: 10,
+  }));
+  const results = await Promise.all(orders.map(read));
+  assert.deepEqual(
+    results.map(({ outline }) => outline?.path),
+    orders.map(({ path }) => path),
+  );
+});
+
+test('a file that takes too long to read is given up, and the next is read again', async () => {
+  const slow = createPipelineReader({ milliseconds: 1 });
+  const order = { path: 'a.orch.yaml', text: large({}), most: 10 };
+  for (let attempt = 0; attempt < 2; attempt += 1)
+    assert.match((await slow(order)).fault ?? '', /takes longer than 0.001 s: split it/);
+  assert.equal((await createPipelineReader()(order)).outline?.name, 'a');
+});
+
+test('what the pipelines of one upload may declare is bounded', async () => {
+  const variables = Array.from({ length: 1_000 }, (_, index) => ({
+    name: `v${index}`,
+    type: 'TEXT' as const,
+    visibility: 'PUBLIC' as const,
+  }));
+  const checks = createPipelineChecks(async ({ path }) => ({
+    outline: {
+      path,
+      name: path,
+      type: 'orchestration',
+      variables,
+      notes: [],
+      description: '',
+      sharedPipelines: [],
+      beyond: 0,
+    },
+  }));
+  for (let index = 0; index < 200; index += 1) await checks.take(`p${index}`, '');
+  await assert.rejects(checks.take('one more', ''), /declare 200000 variables at most/);
+});
+
+test('the notes of one upload are bounded, and what is beyond is told', async () => {
+  const rooms: number[] = [];
+  const note = { asks: 'variable' as const, component: 'c', name: 'nobody' };
+  const checks = createPipelineChecks(async ({ path, most }) => {
+    rooms.push(most);
+    const notes = Array.from({ length: Math.min(most, 90_000) }, () => note);
+    const beyond = 90_000 - notes.length;
+    return {
+      outline: {
+        path,
+        name: path,
+        type: 'orchestration',
+        variables: [],
+        description: '',
+        sharedPipelines: [],
+        notes,
+        beyond,
+      },
+    };
+  });
+  for (const path of ['a', 'b', 'c']) await checks.take(path, '');
+  assert.deepEqual(rooms, [200_000, 110_000, 20_000]);
+  assert.deepEqual(checks.askedFor(), ['nobody']);
+  const { warningsTotal } = checks.warnings([], []);
+  assert.equal(warningsTotal, 200_001);
+});

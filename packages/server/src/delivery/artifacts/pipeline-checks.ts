@@ -1,0 +1,60 @@
+/** The checks of an upload's pipelines: each file as it arrives, and all together at the end. Memory is bounded, whatever the upload holds. */
+import { type UploadWarning, uploadWarningLimit } from '@headgate/contract';
+import { linkProject, type PipelineOutline, sizeOf, variablesAskedFor } from '@headgate/pipelines';
+import { problem } from '../../kernel/problems.ts';
+import { type Described, describePipeline } from './pipeline-description.ts';
+import type { PipelineReader } from './pipeline-reader.ts';
+
+/** Variables that the pipelines of one version declare. */
+const declaredVariableLimit = 200_000;
+/** Findings and open questions that are kept of one upload. */
+const noteLimit = 200_000;
+
+export interface Warnings {
+  /** Errors first; then by path, and in the order of the file. */
+  warnings: UploadWarning[];
+  warningsTotal: number;
+}
+
+export interface PipelineChecks {
+  /** Reads a pipeline file; one that cannot be read is answered by its fault, with line and column. Throws `body-too-large`. */
+  take(path: string, text: string): Promise<Described>;
+  /** Names of variables that the project may have; `warnings` is told which it has. */
+  askedFor(): string[];
+  /** What all files together come to. `paths`: of all files that are stored. */
+  warnings(paths: Iterable<string>, projectVariables: Iterable<string>): Warnings;
+}
+
+export function createPipelineChecks(read: PipelineReader): PipelineChecks {
+  const outlines: PipelineOutline[] = [];
+  let declared = 0;
+  let room = noteLimit;
+  return {
+    async take(path, text) {
+      const { outline, fault } = await read({ path, text, most: room });
+      if (outline === undefined) return { fault };
+      declared += outline.variables.length;
+      if (declared > declaredVariableLimit) {
+        const limit = `the pipelines of a version declare ${declaredVariableLimit} variables at most`;
+        throw problem('body-too-large', { limit });
+      }
+      for (const note of outline.notes) room -= sizeOf(note);
+      outlines.push(outline);
+      return { pipeline: describePipeline(outline) };
+    },
+    askedFor: () => [...variablesAskedFor(outlines)],
+    warnings(paths, projectVariables) {
+      outlines.sort((one, other) => (one.path < other.path ? -1 : 1));
+      const known = { variables: new Set(projectVariables), files: new Set(paths) };
+      const kept = { error: [] as UploadWarning[], warning: [] as UploadWarning[] };
+      let warningsTotal = 0;
+      linkProject(outlines, known, (finding) => {
+        warningsTotal += 1;
+        const alike = kept[finding.level];
+        if (alike.length < uploadWarningLimit) alike.push(finding);
+      });
+      const warnings = [...kept.error, ...kept.warning].slice(0, uploadWarningLimit);
+      return { warnings, warningsTotal };
+    },
+  };
+}

@@ -1,0 +1,83 @@
+/**
+ * Reads pipeline files of uploads: a small one at once, a large one in a thread, bounded in time and memory, so that no file holds up other
+ * requests (docs/adr/0018). The thread is started when it is needed and ends when nobody has needed it for a while.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { fileMillisecondsLimit } from '@headgate/pipelines';
+import { type ReadingOrder, type ReadPipeline, readPipeline } from './pipeline-reading.ts';
+
+export type PipelineReader = (order: ReadingOrder) => Promise<ReadPipeline>;
+
+/** Characters of what is read at once, in some milliseconds. */
+const smallLength = 16_384;
+const threadMegabytes = 256;
+const idleMilliseconds = 10_000;
+
+export function createPipelineReader(limits = { milliseconds: fileMillisecondsLimit }): PipelineReader {
+  let thread: Worker | undefined;
+  let idle: NodeJS.Timeout | undefined;
+  let turn: Promise<unknown> = Promise.resolve();
+
+  function end(): void {
+    const ending = thread;
+    thread = undefined;
+    void ending?.terminate();
+  }
+
+  function inThread(order: ReadingOrder): Promise<ReadPipeline> {
+    clearTimeout(idle);
+    thread ??= startThread();
+    const asked = thread;
+    return new Promise<ReadPipeline>((resolve, reject) => {
+      function settle(): void {
+        clearTimeout(late);
+        asked.off('message', answered).off('error', failed);
+        asked.unref();
+      }
+      function answered(read: ReadPipeline): void {
+        settle();
+        idle = setTimeout(end, idleMilliseconds).unref();
+        resolve(read);
+      }
+      function failed(failure: NodeJS.ErrnoException): void {
+        settle();
+        end();
+        if (failure.code !== 'ERR_WORKER_OUT_OF_MEMORY') reject(failure);
+        else resolve({ fault: tooHard(`takes more than ${threadMegabytes} MB of memory`) });
+      }
+      const late = setTimeout(() => {
+        settle();
+        end();
+        resolve({ fault: tooHard(`takes longer than ${limits.milliseconds / 1_000} s`) });
+      }, limits.milliseconds);
+      asked.on('message', answered).on('error', failed);
+      asked.ref();
+      asked.postMessage(order);
+    });
+  }
+
+  return async (order) => {
+    if (order.text.length <= smallLength) {
+      // What is kept must not hold on to the text that it was cut out of.
+      const read = structuredClone(readPipeline(order));
+      await nextTurn();
+      return read;
+    }
+    const mine = turn.then(() => inThread(order));
+    turn = mine.catch(() => undefined);
+    return mine;
+  };
+}
+
+function startThread(): Worker {
+  const limits = { maxOldGenerationSizeMb: threadMegabytes, maxYoungGenerationSizeMb: 16 };
+  const thread = new Worker(new URL('./pipeline-reader.thread.ts', import.meta.url), {
+    resourceLimits: limits,
+  });
+  // While nothing is asked of it, its end is of no interest; without a listener it would end the process.
+  return thread.on('error', () => undefined);
+}
+
+const tooHard = (why: string) =>
+  `The pipeline cannot be read: reading it ${why}: split it into several pipelines`;

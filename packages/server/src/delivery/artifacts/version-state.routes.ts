@@ -1,0 +1,70 @@
+/** Promotion, enabling and disabling: what happens to versions after their upload. */
+import { enableArtifact, permissions, promoteArtifact } from '@headgate/contract';
+import type { Endpoints } from '../../kernel/endpoint.ts';
+import { requireMatch } from '../../kernel/if-match.ts';
+import { problem } from '../../kernel/problems.ts';
+import { type EnvironmentsWhere, environmentsWhere } from '../../workspace/environments/index.ts';
+import { presentVersion, type VersionRow, versionTag } from './artifact.store.ts';
+import {
+  holdVersion,
+  insertPromotedVersion,
+  lockVersion,
+  setEnabled,
+  type VersionPlace,
+} from './version-state.store.ts';
+
+export function versionStateRoutes({ write }: Endpoints): void {
+  write(enableArtifact, async ({ tx, scope, params, headers, body }) => {
+    const { environmentName, versionName, enabled } = body;
+    const place = { projectId: params.projectId, environmentName, versionName };
+    const stored = await lockVersion(tx, scope, place);
+    requireMatch(headers['if-match'], versionTag(stored));
+    setEnabled(tx, scope, place, { from: stored.enabled, to: enabled });
+    const row = { ...stored, enabled };
+    const states = { before: state(place, stored), after: state(place, row) };
+    return {
+      body: { environmentName, versionName, enabled },
+      etag: versionTag(row),
+      events: [{ name: 'artifact-updated', projectId: params.projectId, subject: subject(place), ...states }],
+    };
+  });
+
+  write(promoteArtifact, async ({ tx, scope, params, body, now }) => {
+    const { versionName, sourceEnvironmentName: from, targetEnvironmentName: to } = body;
+    const { projectId } = params;
+    if (from === to) throw problem('promotion-to-itself', { name: to });
+    const [readable, deliverable] = await Promise.all([
+      environmentsWhere(tx, scope, projectId, 'project:read', now),
+      environmentsWhere(tx, scope, projectId, 'environment:deliver', now),
+    ]);
+    requireReadable(from, readable, deliverable);
+    const source = await holdVersion(tx, scope, { projectId, environmentName: from, versionName });
+    if (!source.enabled) throw problem('artifact-disabled', { versionName, environmentName: from });
+    const place = { projectId, environmentName: to, versionName };
+    insertPromotedVersion(tx, scope, place, from, now);
+    const promotion = { promoted_from: from, promoted_by: scope.actorId, deployed_at: now };
+    const after = state(place, { ...source, ...promotion });
+    return {
+      body: { environmentName: to, versionName },
+      events: [{ name: 'artifact-promoted', projectId, subject: subject(place), after }],
+    };
+  });
+}
+
+/** To take a version out of an environment one must be able to read the project, or to deliver there. Throws `forbidden`. */
+function requireReadable(
+  environmentName: string,
+  { all, permitted }: EnvironmentsWhere,
+  deliverable: EnvironmentsWhere,
+): void {
+  if (permitted.has(environmentName) || deliverable.permitted.has(environmentName)) return;
+  // Who may read all that is there is told that this one is not.
+  if (permitted.size === all.size) throw problem('environment-not-found', { name: environmentName });
+  throw problem('forbidden', { may: permissions['project:read'].may });
+}
+
+const subject = ({ versionName }: VersionPlace) => ({ type: 'artifact', id: versionName, name: versionName });
+
+function state({ environmentName }: VersionPlace, row: VersionRow): object {
+  return { environmentName, ...presentVersion(row), digest: row.manifest_digest };
+}

@@ -1,0 +1,237 @@
+/** Versions after their upload: promoted, enabled and disabled. decisions.md §5 Artifacts. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AccountEventItem, ArtifactDetails, Page } from '@headgate/contract';
+import { requireProblem } from '../../testing/client.ts';
+import { smallPipeline, upload } from '../../testing/project.ts';
+import { startTestServer } from '../../testing/server.ts';
+
+const server = await startTestServer();
+type Details = { assets: string[]; details: ArtifactDetails };
+
+async function delivered() {
+  const account = await server.account();
+  const { admin } = account;
+  const project = await account.project();
+  const artifacts = `${project.path}/artifacts`;
+  const parts = [{ name: 'main.orch.yaml', content: smallPipeline }];
+  await upload(admin, project, parts, { branch: 'main', commitHash: 'abc' });
+  server.clock.advance(60);
+  const details = (environmentName: string, versionName = 'v1') =>
+    admin.get<Details>(`${artifacts}/details?environmentName=${environmentName}&versionName=${versionName}`);
+  const promotion = { versionName: 'v1', sourceEnvironmentName: 'dev', targetEnvironmentName: 'prod' };
+  const promote = (change: Partial<typeof promotion> = {}, by = admin, headers = {}) =>
+    by.post(`${artifacts}/promotions`, { ...promotion, ...change }, { headers });
+  const enable = (enabled: boolean, change: object = {}, headers = {}) =>
+    admin.patch(artifacts, { environmentName: 'dev', versionName: 'v1', enabled, ...change }, { headers });
+  const totals = async (environmentName: string) => {
+    const total = async (enabledOnly: boolean) => {
+      const query = `environmentName=${environmentName}&enabledOnly=${enabledOnly}`;
+      return (await admin.get<Page<ArtifactDetails>>(`${artifacts}?${query}`)).body.total;
+    };
+    return { all: await total(false), enabled: await total(true) };
+  };
+  const events = async (name: string) => {
+    const range = 'from=2020-01-01T00:00:00.000Z&to=2100-01-01T00:00:00.000Z';
+    return (await admin.get<Page<AccountEventItem>>(`/events?${range}&eventName=${name}`)).body.results;
+  };
+  return { account, admin, project, artifacts, details, promote, enable, totals, events };
+}
+
+test('a promotion copies a version: the same files under the same name, with where it came from', async () => {
+  const { admin, artifacts, details, promote } = await delivered();
+  const answer = await promote();
+  assert.equal(answer.status, 201);
+  assert.deepEqual(answer.body, { environmentName: 'prod', versionName: 'v1' });
+  const [source, target] = [(await details('dev')).body, (await details('prod')).body];
+  const now = server.clock.now().toISOString();
+  assert.deepEqual(target.assets, source.assets);
+  assert.deepEqual(target.details, {
+    ...source.details,
+    deployedAt: now,
+    promotedFrom: { environmentName: 'dev', promotedAt: now, promotedBy: admin.actorId },
+  });
+  assert.notEqual(source.details.createdAt, now);
+  assert.ok(!('promotedFrom' in source.details));
+  const sides = 'environmentName=prod&versionName=v1&againstEnvironmentName=dev&againstVersionName=v1';
+  const compared = await admin.get<Record<string, unknown>>(`${artifacts}/compare?${sides}`);
+  const { digest, againstDigest, ...difference } = compared.body;
+  assert.equal(digest, againstDigest);
+  assert.deepEqual(difference, { added: [], removed: [], changed: [] });
+});
+
+test('what is promoted on tells the environment before it, and still does when that is gone', async () => {
+  const { admin, project, details, promote } = await delivered();
+  await admin.post(`${project.path}/environments`, { name: 'uat' });
+  await promote({ targetEnvironmentName: 'uat' });
+  await promote({ sourceEnvironmentName: 'uat' });
+  await admin.delete(`${project.path}/environments/uat`);
+  const { promotedFrom, createdAt } = (await details('prod')).body.details;
+  assert.equal(promotedFrom?.environmentName, 'uat');
+  assert.equal(createdAt, (await details('dev')).body.details.createdAt);
+});
+
+test('a promotion is told by its event: who, when, from where, of which files', async () => {
+  const { admin, promote, events } = await delivered();
+  await promote();
+  const [event] = await events('artifact-promoted');
+  assert.deepEqual(
+    [event?.actorId, event?.eventTimestamp, event?.eventSubjectName],
+    [admin.actorId, server.clock.now().toISOString(), 'v1'],
+  );
+  const after = event?.additionalInfo.after as Record<string, unknown>;
+  assert.equal(after.environmentName, 'prod');
+  assert.match(String(after.digest), /^[0-9a-f]{64}$/);
+  assert.equal((after.promotedFrom as Record<string, unknown>).environmentName, 'dev');
+});
+
+test('what cannot be promoted is refused by its reason', async () => {
+  const { promote, enable, totals } = await delivered();
+  requireProblem(await promote({ versionName: 'v2' }), 404, 'artifact-not-found');
+  requireProblem(await promote({ sourceEnvironmentName: 'uat' }), 404, 'environment-not-found');
+  requireProblem(await promote({ targetEnvironmentName: 'uat' }), 404, 'environment-not-found');
+  requireProblem(await promote({ targetEnvironmentName: 'dev' }), 422, 'promotion-to-itself');
+  await enable(false);
+  requireProblem(await promote(), 410, 'artifact-disabled');
+  await enable(true);
+  assert.equal((await promote()).status, 201);
+  const { detail } = requireProblem(await promote(), 409, 'version-exists');
+  assert.match(detail, /"v1" already exists in the environment "prod"/);
+  assert.deepEqual(await totals('prod'), { all: 1, enabled: 1 });
+});
+
+test('two promotions at one time make one version', async () => {
+  const { promote, totals, events } = await delivered();
+  const answers = await Promise.all(Array.from({ length: 6 }, () => promote()));
+  assert.deepEqual(answers.map(({ status }) => status).toSorted(), [201, 409, 409, 409, 409, 409]);
+  assert.deepEqual(await totals('prod'), { all: 1, enabled: 1 });
+  assert.equal((await events('artifact-promoted')).length, 1);
+});
+
+test('a promotion is answered again under its key', async () => {
+  const { promote, totals } = await delivered();
+  const key = { 'idempotency-key': 'promote v1' };
+  const [first, again] = [await promote({}, undefined, key), await promote({}, undefined, key)];
+  assert.deepEqual([first.status, again.status, again.text], [201, 201, first.text]);
+  assert.equal(again.headers['idempotency-replayed'], 'true');
+  assert.deepEqual(await totals('prod'), { all: 1, enabled: 1 });
+});
+
+test('the right counts in the target, and the source must be readable', async () => {
+  const { account, project, promote } = await delivered();
+  const { projectId } = project;
+  const inProject = (role: 'VIEWER' | 'CONTRIBUTOR') => ({ projectId, role });
+  const inEnvironment = (environmentName: string, role: 'CONTRIBUTOR' | 'OPERATOR') => ({
+    projectId,
+    environmentName,
+    role,
+  });
+  const by = async (...grants: Parameters<typeof account.actor>[1][]) =>
+    promote({}, await account.actor('MEMBER', ...grants));
+  requireProblem(await by(), 404, 'project-not-found');
+  requireProblem(await by(inProject('VIEWER')), 403, 'forbidden');
+  requireProblem(await by(inProject('VIEWER'), inEnvironment('dev', 'CONTRIBUTOR')), 403, 'forbidden');
+  const { detail } = requireProblem(await by(inEnvironment('prod', 'CONTRIBUTOR')), 403, 'forbidden');
+  assert.match(detail, /read a project/);
+  const operator = [inEnvironment('dev', 'OPERATOR'), inEnvironment('prod', 'CONTRIBUTOR')];
+  requireProblem(await by(...operator), 403, 'forbidden');
+  assert.equal((await by(inProject('VIEWER'), inEnvironment('prod', 'CONTRIBUTOR'))).status, 201);
+  const both = [inEnvironment('dev', 'CONTRIBUTOR'), inEnvironment('prod', 'CONTRIBUTOR')];
+  requireProblem(await by(...both), 409, 'version-exists');
+  requireProblem(await by(inProject('CONTRIBUTOR')), 409, 'version-exists');
+});
+
+test('a version is disabled and enabled again, each told by its event', async () => {
+  const { enable, details, totals, events } = await delivered();
+  const answer = await enable(false);
+  assert.deepEqual(
+    [answer.status, answer.body],
+    [200, { environmentName: 'dev', versionName: 'v1', enabled: false }],
+  );
+  assert.equal((await details('dev')).body.details.enabled, false);
+  assert.deepEqual(await totals('dev'), { all: 1, enabled: 0 });
+  assert.equal((await enable(false)).status, 200, 'once more changes nothing');
+  assert.deepEqual(await totals('dev'), { all: 1, enabled: 0 });
+  await enable(true);
+  assert.deepEqual(await totals('dev'), { all: 1, enabled: 1 });
+  const states = (await events('artifact-updated')).map(({ additionalInfo: { before, after } }) =>
+    [before, after].map((state) => (state as { enabled: boolean }).enabled),
+  );
+  assert.deepEqual(new Set(states.map(String)), new Set(['false,true', 'false,false', 'true,false']));
+  requireProblem(await enable(true, { versionName: 'v2' }), 404, 'artifact-not-found');
+  requireProblem(await enable(true, { environmentName: 'uat' }), 404, 'environment-not-found');
+});
+
+test('with If-Match a version is changed only in the state that was read', async () => {
+  const { enable, details } = await delivered();
+  const { etag } = await details('dev');
+  assert.equal((await details('dev')).etag, etag, 'the tag of a state is always the same');
+  const disabled = await enable(false, {}, { 'if-match': etag });
+  assert.equal(disabled.status, 200);
+  assert.equal(disabled.etag, (await details('dev')).etag);
+  assert.notEqual(disabled.etag, etag);
+  requireProblem(await enable(false, {}, { 'if-match': etag }), 412, 'etag-mismatch');
+});
+
+test('changes at one time leave the state of the last one, and a total that fits it', async () => {
+  const { enable, details, totals } = await delivered();
+  const answers = await Promise.all(Array.from({ length: 8 }, (_, index) => enable(index % 2 === 0)));
+  for (const answer of answers) assert.equal(answer.status, 200, answer.text);
+  const { enabled } = (await details('dev')).body.details;
+  assert.deepEqual(await totals('dev'), { all: 1, enabled: enabled ? 1 : 0 });
+});
+
+test('an execution that runs keeps its version when that is disabled, and nothing new starts with it', async () => {
+  const { account, admin, project, enable } = await delivered();
+  const agent = await account.agent();
+  const executions = `${project.path}/pipeline-executions`;
+  const wanted = { pipelineName: 'main', environmentName: 'dev', agentId: agent.agentId };
+  const started = await admin.post<{ pipelineExecutionId: string }>(executions, wanted);
+  await enable(false);
+  requireProblem(await admin.post(executions, { ...wanted, versionName: 'v1' }), 410, 'artifact-disabled');
+  requireProblem(await admin.post(executions, wanted), 404, 'artifact-not-found');
+
+  const instanceId = '01890000-0000-7000-8000-000000000001';
+  const claim = await agent.client.post<{
+    work: { workId: string; epoch: number; payload: { artifactDigest: string } }[];
+  }>('/claims', { instanceId, max: 1, waitSeconds: 0 });
+  const [work] = claim.body.work;
+  assert.ok(work);
+  const { files } = (
+    await agent.client.get<{ files: { path: string; sha256: string }[] }>(
+      `/artifacts/${work.payload.artifactDigest}`,
+    )
+  ).body;
+  assert.equal((await agent.client.get(`/blobs/${files[0]?.sha256}`)).text, smallPipeline);
+  const about = { workId: work.workId, epoch: work.epoch };
+  await agent.client.post('/reports', {
+    instanceId,
+    reports: [
+      { ...about, sequence: 1, type: 'started' },
+      { ...about, sequence: 2, type: 'completed', outcome: { status: 'SUCCESS' } },
+    ],
+  });
+  const status = await admin.get<{ status: string }>(
+    `${executions}/${started.body.pipelineExecutionId}/status`,
+  );
+  assert.equal(status.body.status, 'SUCCESS');
+});
+
+test('the totals after many changes are those of the rows', async () => {
+  const { admin, project, enable, promote, totals } = await delivered();
+  for (let index = 2; index < 12; index++) {
+    const versionName = `v${index}`;
+    await upload(admin, project, [{ name: 'a', content: versionName }], { versionName });
+    if (index % 2 === 0) await promote({ versionName });
+    if (index % 3 === 0) await enable(false, { versionName });
+    if (index % 4 === 0) await enable(false, { versionName, environmentName: 'prod' });
+  }
+  const [dev, prod] = [await totals('dev'), await totals('prod')];
+  assert.deepEqual(
+    [dev, prod],
+    [
+      { all: 11, enabled: 8 },
+      { all: 5, enabled: 3 },
+    ],
+  );
+});

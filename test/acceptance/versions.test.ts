@@ -1,0 +1,50 @@
+/** Versions as a team uses them: promoted from environment to environment, and withdrawn while they run. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { Installation } from './harness/installation.ts';
+import { Project, steps } from './harness/project.ts';
+
+/** Seconds on any machine, and not minutes. */
+const slowSql = 'select count(*) from range(30000) a, range(50000) b';
+
+describe('a version', { timeout: 120_000 }, () => {
+  let headgate: Installation;
+  let project: Project;
+  before(async () => {
+    headgate = await Installation.create();
+    await headgate.start('node');
+    project = await Project.create(headgate.client(), ['dev', 'prod']);
+    await project.publish({
+      'load.orch.yaml': steps(
+        ['Script', 'sql-script', { sqlScript: slowSql }],
+        ['Load', 'file-load', { source: 'towns.csv', fileType: 'CSV', targetTable: 'towns' }],
+      ),
+      'towns.csv': 'name\nUlm\n',
+    });
+  });
+  after(() => headgate.remove());
+
+  const artifacts = () => `${project.path}/artifacts`;
+  const enable = (enabled: boolean) =>
+    headgate.client().ask('PATCH', artifacts(), { environmentName: 'dev', versionName: '1', enabled });
+
+  it('runs in the environment to which it was promoted', async () => {
+    const promotion = { versionName: '1', sourceEnvironmentName: 'dev', targetEnvironmentName: 'prod' };
+    await headgate.client().ask('POST', `${artifacts()}/promotions`, promotion);
+    const run = await project.ended(await project.start('load', 'prod'), 60);
+    assert.equal(run.status, 'SUCCESS', run.message);
+  });
+
+  it('that is disabled while an execution uses it stays with that execution', async () => {
+    const id = await project.start('load');
+    await project.stepRunning(id, 'Script');
+    await enable(false);
+    const run = await project.ended(id, 60);
+    assert.equal(run.status, 'SUCCESS', run.message);
+    const loaded = (await project.steps(id)).find((step) => step.name === 'Load');
+    assert.equal(loaded?.result.rowCount, 1);
+    await assert.rejects(project.start('load'), /artifact-not-found|has no enabled artifact version/);
+    await enable(true);
+    await project.start('load');
+  });
+});
