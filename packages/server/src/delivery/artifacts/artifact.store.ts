@@ -51,13 +51,20 @@ const insertBlobs = statement(`
   select $1, f.sha256, f.size, $3 from jsonb_to_recordset($2) as f (sha256 text, size bigint)
   order by f.sha256
   on conflict (account_id, digest) do nothing`);
-const insertManifest = statement(`
+const insertFiles = statement(`
   insert into manifest (account_id, digest, files, pipelines, created_at) values ($1, $2, $3, $4, $5)
   on conflict (account_id, digest) do nothing`);
 const insertVersion = statement(`
   insert into artifact_version (account_id, project_id, environment_name, version_name, manifest_digest, branch, commit_hash,
     provider, enabled, created_by, created_at, deployed_at)
   values ($1, $2, $3, $4, $5, $6, $7, 'headgate', true, $8, $9, $9)`);
+
+/** Keeps what an upload holds: its blobs, and the manifest that its digest names. What refers to the manifest comes after it in the transaction. */
+export function insertManifest(tx: Transaction, { accountId }: Scope, upload: Upload, now: Date): void {
+  const files = JSON.stringify(upload.files);
+  tx.send(insertBlobs, [accountId, files, now]);
+  tx.send(insertFiles, [accountId, upload.digest, files, JSON.stringify(upload.pipelines), now]);
+}
 
 export interface NewVersion {
   projectId: string;
@@ -82,9 +89,7 @@ export function insertArtifact(
   tx.onConstraint('artifact_version_in_environment', () =>
     problem('environment-not-found', { name: environmentName }),
   );
-  const files = JSON.stringify(upload.files);
-  tx.send(insertBlobs, [scope.accountId, files, now]);
-  tx.send(insertManifest, [scope.accountId, upload.digest, files, JSON.stringify(upload.pipelines), now]);
+  insertManifest(tx, scope, upload, now);
   const { branch, commitHash } = version;
   const values = [
     scope.accountId,
