@@ -10,6 +10,7 @@ import { permissionCheck } from './permission-check.ts';
 import { projectDeletion } from './project-deletion.ts';
 import { readyTime } from './ready-time.ts';
 import { residentMemory } from './resident-memory.ts';
+import { uploads } from './upload.ts';
 import { pageOfVariables, writeVariable } from './variables.ts';
 import type { Work } from './work.ts';
 import { workCycles } from './work-cycles.ts';
@@ -25,6 +26,7 @@ const works: Record<string, Work> = {
   permission: permissionCheck,
   deletion: projectDeletion,
   events: eventsByTime,
+  upload: uploads,
 };
 
 const { values, positionals } = parseArgs({

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type pg from 'pg';
 import manifest from '../../package.json' with { type: 'json' };
-import { type BlobStore, folderBlobStore } from '../delivery/artifacts/index.ts';
+import { type Blobs, createBlobs, type ObjectStore, openObjectStore } from '../delivery/blobs/index.ts';
 import { type Clock, systemClock } from '../kernel/clock.ts';
 import { type Database, openDatabase } from '../kernel/database.ts';
 import type { Services } from '../kernel/endpoint.ts';
@@ -24,7 +24,8 @@ export interface Dependencies extends Services {
   wakes: Wakes;
   owners: WorkOwners;
   times: WorkTimes;
-  blobs: BlobStore;
+  objects: ObjectStore;
+  blobs: Blobs;
   version: string;
   stopping: AbortSignal;
   close(): Promise<void>;
@@ -53,8 +54,8 @@ export function openDatabaseOf(config: Config, connection: pg.ClientConfig, log:
   });
 }
 
-export function openBlobs(config: Config): BlobStore {
-  return folderBlobStore(join(config.dataDirectory, 'blobs'));
+export function openObjects(config: Config): Promise<ObjectStore> {
+  return openObjectStore({ kind: 'folder', folder: join(config.dataDirectory, 'blobs') });
 }
 
 /** Where the master key is kept when HEADGATE_MASTER_KEY does not give it. */
@@ -70,13 +71,16 @@ export async function createDependencies(config: Config, given: Given): Promise<
   const metrics = createMetrics();
   const wakes = await openWakes(database, log);
   metrics.claimsWaiting(wakes.waiting);
+  const newId = uuidsByTime(clock);
+  const objects = await openObjects(config);
+  const blobs = createBlobs({ read: database.read, objects, clock, newId, log });
   const { region, publicUrl, signingKeyDays: rotationDays } = config;
   const signingKeys = await openSigningKeys({ database, sealer, clock, log, rotationDays });
   return {
     config,
     database,
     clock,
-    newId: uuidsByTime(clock),
+    newId,
     sealer,
     signingKeys,
     tokens: createTokens({ keys: signingKeys, clock, region, publicUrl }),
@@ -88,11 +92,14 @@ export async function createDependencies(config: Config, given: Given): Promise<
       'pipeline-execution': executionWork({ runLimitSeconds: config.work.runLimitSeconds, metrics }),
     },
     times: config.work,
-    blobs: openBlobs(config),
+    objects,
+    blobs,
     version: manifest.version,
     stopping: given.stopping,
     async close() {
       await wakes.close();
+      await blobs.settled();
+      objects.close();
       await database.close();
     },
   };

@@ -5,6 +5,7 @@ import type { Endpoints } from '../../kernel/endpoint.ts';
 import { pageBounds } from '../../kernel/paging.ts';
 import { problem } from '../../kernel/problems.ts';
 import { environmentByName } from '../../workspace/environments/index.ts';
+import type { Blobs } from '../blobs/index.ts';
 import {
   insertArtifact,
   isVersion,
@@ -13,36 +14,35 @@ import {
   versionPage,
   versionWithPaths,
 } from './artifact.store.ts';
-import type { BlobStore } from './blob-store.ts';
 import { readUpload, type UploadLimits } from './upload.ts';
 
 export function artifactRoutes(
   { read, long }: Endpoints,
-  store: { blobs: BlobStore; limits: UploadLimits },
+  store: { blobs: Blobs; limits: UploadLimits },
 ): void {
   long(createArtifact, async ({ rows, write, request, params, headers, scope, now }) => {
     const name = headers.environmentname;
     one(await rows(environmentByName, [name]), () => problem('environment-not-found', { name }));
-    const upload = await readUpload(request.raw, store.limits, (digest, bytes) =>
-      store.blobs.keep(scope.accountId, digest, bytes),
-    );
-    const version = {
-      projectId: params.projectId,
-      environmentName: name,
-      versionName: utf8(headers.versionname),
-      branch: headers.branch === undefined ? null : utf8(headers.branch),
-      commitHash: headers.commithash ?? null,
-    };
-    const content = JSON.stringify([version, upload.digest, upload.ignored]);
-    return write(content, (tx) => {
-      insertArtifact(tx, scope, version, upload, now);
-      const { digest, files, ignored } = upload;
-      const after = { ...version, digest, files: files.length, ignoredResources: ignored.length };
-      const subject = { type: 'artifact', id: version.versionName, name: version.versionName };
-      return {
-        body: { ignoredResources: ignored, versionName: version.versionName },
-        events: [{ name: 'artifact-created', projectId: version.projectId, subject, after }],
+    return store.blobs.writing(scope.accountId, async (writer) => {
+      const upload = await readUpload(request.raw, store.limits, writer);
+      const version = {
+        projectId: params.projectId,
+        environmentName: name,
+        versionName: utf8(headers.versionname),
+        branch: headers.branch === undefined ? null : utf8(headers.branch),
+        commitHash: headers.commithash ?? null,
       };
+      const content = JSON.stringify([version, upload.digest, upload.ignored]);
+      return write(content, (tx) => {
+        insertArtifact(tx, scope, version, upload, now);
+        const { digest, files, ignored } = upload;
+        const after = { ...version, digest, files: files.length, ignoredResources: ignored.length };
+        const subject = { type: 'artifact', id: version.versionName, name: version.versionName };
+        return {
+          body: { ignoredResources: ignored, versionName: version.versionName },
+          events: [{ name: 'artifact-created', projectId: version.projectId, subject, after }],
+        };
+      });
     });
   });
 

@@ -1,9 +1,10 @@
-/** The tables `blob`, `manifest` and `artifact_version`. */
+/** The tables `manifest` and `artifact_version`. */
 import type { ArtifactDetails } from '@headgate/contract';
 import { type Read, statement, type Transaction } from '../../kernel/database.ts';
 import { guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
 import type { Scope } from '../../kernel/permissions.ts';
 import { problem } from '../../kernel/problems.ts';
+import { takeBlobs } from '../blobs/index.ts';
 import type { PipelineDescription } from './pipeline-description.ts';
 import type { ManifestFile, Upload } from './upload.ts';
 
@@ -46,24 +47,24 @@ export const versionWithPaths = guardedRead<Partial<VersionRow> & { paths: strin
   ) v on true
   where e.account_id = $1 and e.project_id = $3 and e.name = $9`);
 
-const insertBlobs = statement(`
-  insert into blob (account_id, digest, size, created_at)
-  select $1, f.sha256, f.size, $3 from jsonb_to_recordset($2) as f (sha256 text, size bigint)
-  order by f.sha256
-  on conflict (account_id, digest) do nothing`);
 const insertFiles = statement(`
-  insert into manifest (account_id, digest, files, pipelines, created_at) values ($1, $2, $3, $4, $5)
+  insert into manifest (account_id, digest, files, digests, pipelines, created_at)
+  values ($1, $2, $3, array(select decode(file, 'hex') from unnest($4::text[]) as file), $5, $6)
   on conflict (account_id, digest) do nothing`);
 const insertVersion = statement(`
   insert into artifact_version (account_id, project_id, environment_name, version_name, manifest_digest, branch, commit_hash,
     provider, enabled, created_by, created_at, deployed_at)
   values ($1, $2, $3, $4, $5, $6, $7, 'headgate', true, $8, $9, $9)`);
 
-/** Keeps what an upload holds: its blobs, and the manifest that its digest names. What refers to the manifest comes after it in the transaction. */
+/**
+ * Keeps what an upload holds: its blobs, and the manifest that its digest names. The first thing in its transaction; what refers to the manifest
+ * comes after it.
+ */
 export function insertManifest(tx: Transaction, { accountId }: Scope, upload: Upload, now: Date): void {
-  const files = JSON.stringify(upload.files);
-  tx.send(insertBlobs, [accountId, files, now]);
-  tx.send(insertFiles, [accountId, upload.digest, files, JSON.stringify(upload.pipelines), now]);
+  takeBlobs(tx, accountId, upload.blobs, now);
+  const { digest, files, pipelines, blobs } = upload;
+  const values = [JSON.stringify(files), blobs.digests, JSON.stringify(pipelines), now] as const;
+  tx.send(insertFiles, [accountId, digest, ...values]);
 }
 
 export interface NewVersion {

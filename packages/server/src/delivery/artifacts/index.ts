@@ -1,5 +1,4 @@
 export { artifactRoutes } from './artifact.routes.ts';
 export { insertManifest, manifestFiles, runnableVersion } from './artifact.store.ts';
-export { type BlobStore, folderBlobStore } from './blob-store.ts';
 export type { PipelineDescription } from './pipeline-description.ts';
 export type { UploadLimits } from './upload.ts';

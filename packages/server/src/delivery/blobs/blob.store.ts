@@ -1,0 +1,141 @@
+/** The tables `blob` and `blob_object`, as an upload and a reader see them. */
+import { type Read, statement, type Transaction } from '../../kernel/database.ts';
+import { type Problem, problem } from '../../kernel/problems.ts';
+import type { PlacedBlob } from './pack.ts';
+
+export interface BlobPlace {
+  size: number;
+  object_key: string;
+  object_offset: number;
+}
+
+const selectPlace = statement<BlobPlace>(
+  'select size, object_key, object_offset from blob where account_id = $1 and digest = $2',
+);
+
+export async function placeOf(read: Read, accountId: string, digest: string): Promise<BlobPlace | undefined> {
+  const [place] = await read(selectPlace, [accountId, digest]);
+  return place;
+}
+
+const selectKnown = statement<{ digest: string; condemned: boolean }>(`
+  select digest, condemned_at is not null as condemned from blob where account_id = $1 and digest = any($2)`);
+// The grace begins anew: for as long as an upload may last, the blob stays. What is gone by now, or no longer condemned, is not answered.
+const keepCondemned = statement<{ digest: string }>(`
+  update blob set condemned_at = $3 where account_id = $1 and digest = any($2) and condemned_at is not null returning digest`);
+
+/** Which of these the account has, and will have for the grace from now on. */
+export async function knownBlobs(
+  read: Read,
+  accountId: string,
+  digests: readonly string[],
+  now: Date,
+): Promise<Set<string>> {
+  const rows = await read(selectKnown, [accountId, digests]);
+  const known = new Set(rows.filter((row) => !row.condemned).map((row) => row.digest));
+  const condemned = rows.filter((row) => row.condemned).map((row) => row.digest);
+  if (condemned.length === 0) return known;
+  for (const { digest } of await read(keepCondemned, [accountId, condemned, now])) known.add(digest);
+  return known;
+}
+
+const insertPending = statement(`
+  insert into blob_object (account_id, object_key, state, size, live_bytes, since) values ($1, $2, 'pending', 0, 0, $3)`);
+
+/** Before its bytes are put, so that they are found whatever happens. */
+export async function announceObject(read: Read, accountId: string, key: string, now: Date): Promise<void> {
+  await read(insertPending, [accountId, key, now]);
+}
+
+const doomPending = statement<{ object_key: string }>(`
+  update blob_object set state = 'doomed', since = $3
+  where account_id = $1 and object_key = any($2) and state = 'pending' returning object_key`);
+const deleteDoomed = statement(
+  "delete from blob_object where account_id = $1 and object_key = $2 and state = 'doomed'",
+);
+
+/** Those of the objects that nobody has taken are nobody's from now on. A commit under way is waited for, and decides. */
+export async function doomUntaken(
+  read: Read,
+  accountId: string,
+  keys: readonly string[],
+  now: Date,
+): Promise<string[]> {
+  const rows = await read(doomPending, [accountId, keys, now]);
+  return rows.map((row) => row.object_key);
+}
+
+/** After its bytes are removed. */
+export async function forgetObject(read: Read, accountId: string, key: string): Promise<void> {
+  await read(deleteDoomed, [accountId, key]);
+}
+
+// Whoever removes blobs or manifests holds this lock alone, whoever refers to them holds it with others: what is found there stays there.
+const lockName = (account: string) => `hashtextextended('headgate blobs ' || ${account}::text, 0)`;
+const shareBlobs = statement(`select pg_advisory_xact_lock_shared(${lockName('$1')})`);
+const holdBlobs = statement(`select pg_advisory_xact_lock(${lockName('$1')})`);
+
+export function holdBlobsAlone(tx: Transaction, accountId: string): void {
+  tx.send(holdBlobs, [accountId]);
+}
+
+// In the order of their digests, so that two uploads of the same files do not wait for each other. A blob that another upload has brought
+// meanwhile keeps its place, and the bytes here belong to nothing.
+const placeBlobs = statement(`
+  with placed as (
+    insert into blob (account_id, digest, size, object_key, object_offset, created_at)
+    select $1, b.digest, b.size, coalesce(($6::text[])[b.object], ''), b.at, $8
+    from unnest($2::text[], $3::bigint[], $4::integer[], $5::bigint[]) as b (digest, size, object, at)
+    order by b.digest
+    on conflict (account_id, digest) do nothing
+    returning object_key, size
+  ), taken as (
+    update blob_object o set state = 'live', since = $8, size = g.size,
+      live_bytes = coalesce((select sum(p.size) from placed p where p.object_key = g.object_key), 0)
+    from unnest($6::text[], $7::bigint[]) as g (object_key, size)
+    where o.account_id = $1 and o.object_key = g.object_key and o.state = 'pending'
+    returning true
+  )
+  select breach('blob_object_pending') where (select count(*) from taken) < cardinality($6::text[])`);
+
+const requireBlobs = statement(`
+  select breach('blob_there')
+  where (select count(*) from blob where account_id = $1 and digest = any($2)) < cardinality($2::text[])`);
+
+/** What an upload brought: blobs in objects that are put, and those that were there before. */
+export interface KeptBlobs {
+  /** Of all files, each once. */
+  digests: readonly string[];
+  /** Those that are new. */
+  placed: readonly PlacedBlob[];
+  objects: readonly { key: string; size: number }[];
+  /** Told after the commit of the transaction that took them. */
+  taken(): void;
+}
+
+/**
+ * Makes blobs the account's. The first thing in its transaction: no lock is waited for before this one. What refers to the blobs comes after it,
+ * in the same transaction, and cannot refer to one that is gone.
+ */
+export function takeBlobs(tx: Transaction, accountId: string, kept: KeptBlobs, now: Date): void {
+  // Removed meanwhile, because the upload lasted longer than such things are kept: then nothing of it is, and it is sent again.
+  const gone = (): Problem => problem('concurrent-change');
+  tx.onConstraint('blob_object_pending', gone);
+  tx.onConstraint('blob_there', gone);
+  tx.send(shareBlobs, [accountId]);
+  if (kept.placed.length > 0) tx.send(placeBlobs, [accountId, ...columnsOf(kept), now]);
+  tx.send(requireBlobs, [accountId, kept.digests]);
+  tx.afterCommit(() => kept.taken());
+}
+
+function columnsOf({ placed, objects }: KeptBlobs) {
+  const ordinals = new Map(objects.map(({ key }, index) => [key, index + 1]));
+  return [
+    placed.map((blob) => blob.digest),
+    placed.map((blob) => blob.size),
+    placed.map((blob) => ordinals.get(blob.key) ?? null),
+    placed.map((blob) => blob.offset),
+    objects.map((object) => object.key),
+    objects.map((object) => object.size),
+  ] as const;
+}
