@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type pg from 'pg';
 import manifest from '../../package.json' with { type: 'json' };
-import { type Blobs, createBlobs, type ObjectStore, openObjectStore } from '../delivery/blobs/index.ts';
+import { type Blobs, createBlobs, type ObjectStore } from '../delivery/blobs/index.ts';
 import { type Clock, systemClock } from '../kernel/clock.ts';
 import { type Database, openDatabase } from '../kernel/database.ts';
 import type { Services } from '../kernel/endpoint.ts';
@@ -17,6 +17,7 @@ import { openWakes, type Wakes } from '../kernel/wakes.ts';
 import type { WorkOwners, WorkTimes } from '../kernel/work.ts';
 import { executionWork } from '../runtime/executions/index.ts';
 import type { Config } from './config.ts';
+import { openObjects } from './objects.ts';
 
 export interface Dependencies extends Services {
   config: Config;
@@ -52,10 +53,6 @@ export function openDatabaseOf(config: Config, connection: pg.ClientConfig, log:
     patienceMilliseconds,
     onConnectionError: (failure) => log.warn({ err: failure }, 'a connection to the database was lost'),
   });
-}
-
-export function openObjects(config: Config): Promise<ObjectStore> {
-  return openObjectStore({ kind: 'folder', folder: join(config.dataDirectory, 'blobs') });
 }
 
 /** Where the master key is kept when HEADGATE_MASTER_KEY does not give it. */

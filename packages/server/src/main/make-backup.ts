@@ -7,7 +7,8 @@ import { createSealer, findMasterKey, type Sealer } from '../kernel/sealed.ts';
 import { makeBackup } from './backup/backup.ts';
 import { onOneConnection } from './backup/connection.ts';
 import type { Config } from './config.ts';
-import { masterKeyFile, openObjects } from './deps.ts';
+import { masterKeyFile } from './deps.ts';
+import { openObjects } from './objects.ts';
 import { loadConfigOrExit, onDatabase, runToEnd } from './operator-command.ts';
 
 const stopping = new AbortController();

@@ -6,9 +6,10 @@ import { createSealer, findMasterKey } from '../kernel/sealed.ts';
 import { onOneConnection } from './backup/connection.ts';
 import { restoreBackup, type VerifiedBackup, verifyBackup } from './backup/restore.ts';
 import type { Config } from './config.ts';
-import { masterKeyFile, openObjects } from './deps.ts';
+import { masterKeyFile } from './deps.ts';
 import { explainDatabase, placesOf, startDatabase } from './installation.ts';
 import { takeInstanceLock } from './instance-lock.ts';
+import { openObjects } from './objects.ts';
 import { loadConfigOrExit, runToEnd } from './operator-command.ts';
 
 const config = loadConfigOrExit();

@@ -4,7 +4,7 @@ import { type Read, statement, type Transaction } from '../../kernel/database.ts
 import { guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
 import type { Scope } from '../../kernel/permissions.ts';
 import { problem } from '../../kernel/problems.ts';
-import { takeBlobs } from '../blobs/index.ts';
+import { type ManifestUse, takeBlobs } from '../blobs/index.ts';
 import type { PipelineDescription } from './pipeline-description.ts';
 import type { ManifestFile, Upload } from './upload.ts';
 
@@ -50,7 +50,7 @@ export const versionWithPaths = guardedRead<Partial<VersionRow> & { paths: strin
 const insertFiles = statement(`
   insert into manifest (account_id, digest, files, digests, pipelines, created_at)
   values ($1, $2, $3, array(select decode(file, 'hex') from unnest($4::text[]) as file), $5, $6)
-  on conflict (account_id, digest) do nothing`);
+  on conflict (account_id, digest) do update set condemned_at = null where manifest.condemned_at is not null`);
 const insertVersion = statement(`
   insert into artifact_version (account_id, project_id, environment_name, version_name, manifest_digest, branch, commit_hash,
     provider, enabled, created_by, created_at, deployed_at)
@@ -103,6 +103,10 @@ export function insertArtifact(
   ];
   tx.send(insertVersion, [...values, scope.actorId, now]);
 }
+
+/** A version is there. */
+export const versionsUse: ManifestUse =
+  'exists (select from artifact_version v where v.account_id = $1 and v.manifest_digest = m.digest)';
 
 export interface RunnableVersion {
   version_name: string;

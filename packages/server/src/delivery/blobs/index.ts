@@ -1,5 +1,7 @@
 export { type KeptBlobs, takeBlobs } from './blob.store.ts';
 export type { BlobWriter } from './blob-writer.ts';
 export { type Blobs, createBlobs } from './blobs.ts';
+export type { ManifestUse } from './collection.store.ts';
+export { type Collector, createCollector } from './collector.ts';
 export { keyOfSingleBlob, type ObjectStore, type ObjectStoreSettings } from './object-store.ts';
 export { openObjectStore } from './object-stores.ts';

@@ -6,6 +6,7 @@
  *   key     letters, digits and hyphens, with at most one slash
  */
 import type { Readable } from 'node:stream';
+import type { Secret } from '../../kernel/sealed.ts';
 
 export interface ObjectStore {
   /** When the promise resolves the object is whole and outlives a crash; before, nobody reads it. Putting the same again does no harm. */
@@ -43,7 +44,7 @@ export type ObjectStoreSettings =
       endpoint: string | undefined;
       pathStyle: boolean;
       /** Undefined: what the SDK finds in its surroundings. */
-      credentials: { accessKeyId: string; secretAccessKey: string } | undefined;
+      credentials: { accessKeyId: string; secretAccessKey: Secret } | undefined;
       /** Shorter in tests. */
       patience?: S3Patience;
     };

@@ -90,7 +90,14 @@ export function s3ObjectStore(settings: Settings): ObjectStore {
   };
 }
 
-function clientOf({ region, endpoint, pathStyle, credentials }: Settings, patience: S3Patience): S3Client {
+function clientOf(
+  { region, endpoint, pathStyle, credentials: given }: Settings,
+  patience: S3Patience,
+): S3Client {
+  const credentials = given && {
+    accessKeyId: given.accessKeyId,
+    secretAccessKey: given.secretAccessKey.reveal(),
+  };
   return new S3Client({
     ...(region === undefined ? {} : { region }),
     ...(endpoint === undefined ? {} : { endpoint }),
