@@ -62,6 +62,7 @@ export function masterKeyFile(config: Config): string {
 
 export async function createDependencies(config: Config, given: Given): Promise<Dependencies> {
   const { log } = given;
+  const objects = await openObjects(config);
   const clock = given.clock ?? systemClock;
   const database = openDatabaseOf(config, given.connection, log);
   const sealer = createSealer(loadMasterKey(config.masterKey, masterKeyFile(config)));
@@ -69,7 +70,6 @@ export async function createDependencies(config: Config, given: Given): Promise<
   const wakes = await openWakes(database, log);
   metrics.claimsWaiting(wakes.waiting);
   const newId = uuidsByTime(clock);
-  const objects = await openObjects(config);
   const blobs = createBlobs({ read: database.read, objects, clock, newId, log });
   const { region, publicUrl, signingKeyDays: rotationDays } = config;
   const signingKeys = await openSigningKeys({ database, sealer, clock, log, rotationDays });

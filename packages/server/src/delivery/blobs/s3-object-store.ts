@@ -18,6 +18,8 @@ type Settings = Extract<ObjectStoreSettings, { kind: 's3' }>;
 /** A store that is slow or away is told within about a minute. */
 const usualPatience: S3Patience = { silentMilliseconds: 10_000, wholeMilliseconds: 60_000, attempts: 3 };
 const connectMilliseconds = 5_000;
+/** What compatible stores that know no regions are signed for. */
+const usualRegion = 'us-east-1';
 /** Some of the compatible stores answer neither with one code nor with the other. */
 const fullCodes = ['XMinioStorageFull', 'QuotaExceeded', 'InsufficientStorage'];
 
@@ -99,8 +101,8 @@ function clientOf(
     secretAccessKey: given.secretAccessKey.reveal(),
   };
   return new S3Client({
+    ...(endpoint === undefined ? {} : { endpoint, region: usualRegion }),
     ...(region === undefined ? {} : { region }),
-    ...(endpoint === undefined ? {} : { endpoint }),
     ...(credentials === undefined ? {} : { credentials }),
     forcePathStyle: pathStyle,
     maxAttempts: patience.attempts,
