@@ -199,15 +199,22 @@ function boundaryOf(request: IncomingMessage): string {
 
 /**
  * The name in a part's Content-Disposition (RFC 7578 §4.2), exactly as it was sent; only `\"` and `\\` are unescaped, so that
- * any other backslash is seen and refused.
+ * any other backslash is seen and refused. What stands in the value of another parameter is no name.
  */
 function nameOf(disposition: string | undefined): string {
   if (disposition === undefined || !/^form-data\s*(;|$)/i.test(disposition)) {
     throw problem('invalid-upload', { reason: 'a part has no `Content-Disposition: form-data` header.' });
   }
-  const match = /;\s*name=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/i.exec(disposition);
-  return match?.[1]?.replaceAll(/\\(["\\])/g, '$1') ?? match?.[2] ?? '';
+  for (const [, parameter = '', quoted, plain] of disposition
+    .slice('form-data'.length)
+    .matchAll(dispositionParameter)) {
+    if (parameter.toLowerCase() === 'name') return quoted?.replaceAll(/\\(["\\])/g, '$1') ?? plain ?? '';
+  }
+  return '';
 }
+
+/** One after another from the beginning: RFC 6266 §4.1. */
+const dispositionParameter = /\s*;\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))/gy;
 
 function inWords(failure: unknown, limits: UploadLimits, partsRead: number): unknown {
   if (failure instanceof MaxFileSizeExceededError)
@@ -218,10 +225,13 @@ function inWords(failure: unknown, limits: UploadLimits, partsRead: number): unk
     return tooLarge(`an upload has ${limits.parts} parts at most`);
   if (failure instanceof MultipartParseError)
     return problem('invalid-upload', { reason: `${failure.message}.` });
-  // The connection ended before the form did.
-  if (failure instanceof Error && 'code' in failure && failure.code === 'ECONNRESET') {
-    return problem('invalid-upload', { reason: 'the client went away.' });
+  const code = failure instanceof Error && 'code' in failure ? failure.code : undefined;
+  if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') {
+    const reason = `the headers of the part number ${partsRead + 1} are not UTF-8.`;
+    return problem('invalid-upload', { reason });
   }
+  // The connection ended before the form did.
+  if (code === 'ECONNRESET') return problem('invalid-upload', { reason: 'the client went away.' });
   return failure;
 }
 

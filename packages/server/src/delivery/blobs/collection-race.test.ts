@@ -13,7 +13,7 @@ import { blobCollector } from '../../main/sweeper.ts';
 import type { Account } from '../../testing/account.ts';
 import { type Part, type TestProject, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
-import { insertManifest, type readUpload } from '../artifacts/index.ts';
+import { insertManifest, type Upload } from '../artifacts/index.ts';
 
 const server = await startTestServer();
 const { deps, clock, database } = server;
@@ -136,7 +136,6 @@ test(`uploads, deletions and the collector at once (RACE_SEED=${seed})`, { timeo
   });
   await Promise.all([collecting, deletions]);
 
-
   assert.ok((outcomes[201] ?? 0) > uploaders, JSON.stringify(outcomes));
   await requireWhole(account);
   // One more, so that something is left whatever was deleted last.
@@ -150,10 +149,7 @@ test(`uploads, deletions and the collector at once (RACE_SEED=${seed})`, { timeo
 });
 
 /** A part of an upload that was read, whose transaction comes later. */
-async function readParts(
-  account: Account,
-  then: (upload: Awaited<ReturnType<typeof readUpload>>) => Promise<void>,
-) {
+async function readParts(account: Account, then: (upload: Upload) => Promise<void>) {
   await deps.blobs.writing(account.accountId, async (writer) => {
     await writer.keep([
       { digest: createHash('sha256').update('shared').digest('hex'), bytes: Buffer.from('shared') },
@@ -164,7 +160,7 @@ async function readParts(
   });
 }
 
-const insert = (account: Account, read: Awaited<ReturnType<typeof readUpload>>) =>
+const insert = (account: Account, read: Upload) =>
   deps.database.transaction((tx) =>
     insertManifest(tx, { accountId: account.accountId, actorId: account.accountId }, read, clock.now()),
   );
