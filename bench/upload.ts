@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Child, startChild } from './child.ts';
 import { type Finding, median, spread, verdictAtMost } from './finding.ts';
+import { postgresSeconds, processorSeconds } from './processor-time.ts';
 import { residentMebibytes } from './resident-memory.ts';
 import { type MeasuredServer, startServer } from './server-process.ts';
 import type { UploadOrder, UploadReply } from './upload-client-process.ts';
@@ -25,7 +26,7 @@ export const uploads: Work = async ({ rounds, profileFolder }) => {
   const client = ending.adopt(await own('./upload-client-process.ts'), (child) => child.stop());
   const send = sender(client, await projectOf(server), server.token);
   const memory = await memoryOfLargeUpload(server, send);
-  const times = await timesOfSmallFiles({ server: server.port, sink: Number(sink.first) }, send, rounds);
+  const times = await timesOfSmallFiles(server, Number(sink.first), send, rounds);
   return [
     against('an upload of 2,000 new files of 4 KB, against a bare socket sink', times.fresh, mostForNew),
     against('the same with one file changed, against the sink', times.changed, mostForOneChanged),
@@ -70,16 +71,23 @@ async function projectOf({ call }: MeasuredServer): Promise<string> {
 }
 
 /** Sink, new, changed, in turn, so that what else the machine does falls on all of them. */
-async function timesOfSmallFiles(ports: { server: number; sink: number }, send: Send, rounds: number) {
+async function timesOfSmallFiles(
+  server: MeasuredServer,
+  sinkPort: number,
+  send: Send,
+  rounds: number,
+): Promise<{ fresh: number[]; changed: number[] }> {
   const bare: number[] = [];
   const fresh: number[] = [];
   const changed: number[] = [];
+  let before = processorTimes(server);
   for (let round = -warmUps; round < rounds; round++) {
     const content = `round ${round}`;
+    if (round === 0) before = processorTimes(server);
     const times = [
-      await send(ports.sink, { content }),
-      await send(ports.server, { content }),
-      await send(ports.server, { content, changed: `changed in ${round}` }),
+      await send(sinkPort, { content }),
+      await send(server.port, { content }),
+      await send(server.port, { content, changed: `changed in ${round}` }),
     ] as const;
     if (round < 0) continue;
     bare.push(times[0]);
@@ -89,8 +97,17 @@ async function timesOfSmallFiles(ports: { server: number; sink: number }, send: 
   console.log(
     `  the sink: ${spread(bare, 1)} ms; new files: ${spread(fresh, 1)} ms; one changed: ${spread(changed, 1)} ms`,
   );
+  const after = processorTimes(server);
+  const each = (part: 'own' | 'postgres') => (((after[part] - before[part]) * 1_000) / rounds / 2).toFixed(0);
+  console.log(
+    `  an upload takes ${each('own')} ms of the server's processor time and ${each('postgres')} ms of PostgreSQL's`,
+  );
   const usual = median(bare);
   return { fresh: fresh.map((time) => time / usual), changed: changed.map((time) => time / usual) };
+}
+
+function processorTimes({ pid, dataDirectory }: MeasuredServer) {
+  return { own: processorSeconds(pid), postgres: postgresSeconds(dataDirectory) };
 }
 
 /** How much the resident memory grows, in MiB. */

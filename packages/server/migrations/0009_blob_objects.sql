@@ -30,7 +30,9 @@ create index blob_object_leaving on blob_object (account_id, since) where state 
 -- Serves: the packs that are to be written anew, or removed.
 create index blob_object_sparse on blob_object (account_id, object_key) where state = 'live' and live_bytes * 2 < size;
 
--- Where a blob lies; one without bytes has no object, and the key ''. No foreign key: its check would cost an upload as much as the row.
+-- Where a blob lies; one without bytes has no object, and the key ''. No foreign keys: their checks cost an upload as much as the rows, and
+-- accounts are never deleted (docs/adr/0017).
+alter table blob drop constraint blob_of_account;
 alter table blob
   add column object_key text collate "C",
   add column object_offset bigint not null default 0,
@@ -48,7 +50,14 @@ alter table manifest
   add column digests bytea[],
   add column condemned_at timestamptz;
 update manifest set digests = array(select distinct decode(file ->> 'sha256', 'hex') from jsonb_array_elements(files) as file);
-alter table manifest alter column digests set not null;
+alter table manifest
+  alter column digests set not null,
+  -- Digests do not compress; trying to costs more than writing them.
+  alter column digests set storage external,
+  alter column files set storage external;
+
+-- How often blobs of an account were removed: an upload in whose time that has not changed has lost none of those that it found.
+alter table account add column blob_removals bigint not null default 0;
 
 -- Serves: whether any manifest holds a blob.
 create index manifest_by_digest on manifest using gin (digests);

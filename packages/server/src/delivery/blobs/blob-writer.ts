@@ -3,7 +3,14 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Read } from '../../kernel/database.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import type { Log } from '../../kernel/log.ts';
-import { announceObject, doomUntaken, forgetObject, type KeptBlobs, knownBlobs } from './blob.store.ts';
+import {
+  announceObject,
+  doomUntaken,
+  forgetObject,
+  type KeptBlobs,
+  knownBlobs,
+  removalsSoFar,
+} from './blob.store.ts';
 import type { ObjectStore } from './object-store.ts';
 import { createPack, fullPackBytes, type Pack, type PlacedBlob } from './pack.ts';
 
@@ -42,6 +49,7 @@ export function openWriter(services: BlobServices, accountId: string): OpenWrite
   /** One pack is put while the next one fills. */
   let putting: Promise<void> = Promise.resolve();
   let taken = false;
+  let removalsBefore: number | undefined;
 
   function open(): Pack {
     const key = newId();
@@ -89,6 +97,7 @@ export function openWriter(services: BlobServices, accountId: string): OpenWrite
       for (const digest of [...fresh.keys()]) if (seen.has(digest)) fresh.delete(digest);
       for (const digest of fresh.keys()) seen.add(digest);
       if (fresh.size === 0) return;
+      removalsBefore ??= await removalsSoFar(read, accountId);
       const known = await knownBlobs(read, accountId, [...fresh.keys()], clock.now());
       for (const file of fresh.values()) if (!known.has(file.digest)) await add(file);
     },
@@ -98,6 +107,7 @@ export function openWriter(services: BlobServices, accountId: string): OpenWrite
       await putting;
       return {
         digests: [...seen],
+        removalsBefore: removalsBefore ?? 0,
         placed,
         objects: announced.map(({ key, size }) => ({ key, size })),
         taken: () => {

@@ -39,6 +39,16 @@ export async function knownBlobs(
   return known;
 }
 
+const selectRemovals = statement<{ removals: number }>(
+  'select blob_removals as removals from account where account_id = $1',
+);
+
+/** How often blobs of the account were removed so far. An upload asks before it looks for any. */
+export async function removalsSoFar(read: Read, accountId: string): Promise<number> {
+  const [row] = await read(selectRemovals, [accountId]);
+  return row?.removals ?? 0;
+}
+
 const insertPending = statement(`
   insert into blob_object (account_id, object_key, state, size, live_bytes, since) values ($1, $2, 'pending', 0, 0, $3)`);
 
@@ -98,14 +108,18 @@ const placeBlobs = statement(`
   )
   select breach('blob_object_pending') where (select count(*) from taken) < cardinality($6::text[])`);
 
+// They are counted only when any were removed meanwhile: thousands of looks into the index.
 const requireBlobs = statement(`
   select breach('blob_there')
-  where (select count(*) from blob where account_id = $1 and digest = any($2)) < cardinality($2::text[])`);
+  where (select blob_removals from account where account_id = $1) <> $3
+    and (select count(*) from blob where account_id = $1 and digest = any($2)) < cardinality($2::text[])`);
 
 /** What an upload brought: blobs in objects that are put, and those that were there before. */
 export interface KeptBlobs {
   /** Of all files, each once. */
   digests: readonly string[];
+  /** Before the first of them was looked for. */
+  removalsBefore: number;
   /** Those that are new. */
   placed: readonly PlacedBlob[];
   objects: readonly { key: string; size: number }[];
@@ -124,7 +138,7 @@ export function takeBlobs(tx: Transaction, accountId: string, kept: KeptBlobs, n
   tx.onConstraint('blob_there', gone);
   tx.send(shareBlobs, [accountId]);
   if (kept.placed.length > 0) tx.send(placeBlobs, [accountId, ...columnsOf(kept), now]);
-  tx.send(requireBlobs, [accountId, kept.digests]);
+  tx.send(requireBlobs, [accountId, kept.digests, kept.removalsBefore]);
   tx.afterCommit(() => kept.taken());
 }
 

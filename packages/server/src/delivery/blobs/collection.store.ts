@@ -82,6 +82,7 @@ const removeDueBlobs = statement<{ looked: number; removed: number }>(`
     where o.account_id = $1 and o.object_key = g.object_key
   )
   select (select count(*) from due)::integer as looked, (select count(*) from gone)::integer as removed`);
+const countRemoval = statement('update account set blob_removals = blob_removals + 1 where account_id = $1');
 
 /** In a transaction of its own: no upload refers to them meanwhile. */
 export async function removeCondemnedBlobs(
@@ -91,7 +92,9 @@ export async function removeCondemnedBlobs(
 ): Promise<{ looked: number; removed: number }> {
   holdBlobsAlone(tx, accountId);
   const [row] = await tx.query(removeDueBlobs, [accountId, before]);
-  return row ?? { looked: 0, removed: 0 };
+  const { looked, removed } = row ?? { looked: 0, removed: 0 };
+  if (removed > 0) tx.send(countRemoval, [accountId]);
+  return { looked, removed };
 }
 
 // Objects

@@ -1,7 +1,7 @@
 /** Blobs one after another, gathered in memory until they are put as one object. */
 
-/** A pack that has as much takes no further blob: what is lost with one failed request, and rewritten for the sake of half of it, is bounded. */
-export const fullPackBytes = 8 * 1_048_576;
+/** A pack that has as much takes no further blob, and is put while the next one fills. */
+export const fullPackBytes = 4 * 1_048_576;
 const slabBytes = 1_048_576;
 
 export interface PlacedBlob {
