@@ -4,7 +4,7 @@ import { type Read, statement, type Transaction } from '../../kernel/database.ts
 import { guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
 import type { Scope } from '../../kernel/permissions.ts';
 import { problem } from '../../kernel/problems.ts';
-import { type ManifestUse, takeBlobs } from '../blobs/index.ts';
+import { type ManifestUse, requireListed, takeBlobs } from '../blobs/index.ts';
 import type { PipelineDescription } from './pipeline-description.ts';
 import type { ManifestFile, Upload } from './upload.ts';
 
@@ -65,6 +65,7 @@ export function insertManifest(tx: Transaction, { accountId }: Scope, upload: Up
   const { digest, files, pipelines, blobs } = upload;
   const values = [JSON.stringify(files), blobs.digests, JSON.stringify(pipelines), now] as const;
   tx.send(insertFiles, [accountId, digest, ...values]);
+  requireListed(tx, accountId, digest, blobs);
 }
 
 export interface NewVersion {

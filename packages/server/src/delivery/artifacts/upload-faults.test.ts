@@ -150,7 +150,7 @@ describe('a disk that is full', async () => {
     const { open } = await import('node:fs/promises');
     const file = await open(join(place, 'any'), 'w');
     const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
-    mock.method(Object.getPrototypeOf(file), 'write', () => Promise.reject(full));
+    mock.method(Object.getPrototypeOf(file), 'writev', () => Promise.reject(full));
     await file.close();
   }
 });
@@ -174,7 +174,7 @@ describe('a bucket', async () => {
 
   test('keeps an upload in packs, below its prefix and its account', async () => {
     const { account, project } = await scene(server);
-    assert.equal((await upload(account.admin, project, newFiles(5, 3_000_000))).status, 201);
+    assert.equal((await upload(account.admin, project, newFiles(5, 1_500_000))).status, 201);
     const keys = [...s3.objects.keys()].filter((key) => key.includes(account.accountId));
     assert.equal(keys.length, 2);
     for (const key of keys) assert.ok(key.startsWith(`headgate/tests/${account.accountId}/`), key);

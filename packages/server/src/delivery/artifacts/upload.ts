@@ -205,6 +205,8 @@ function nameOf(disposition: string | undefined): string {
   if (disposition === undefined || !/^form-data\s*(;|$)/i.test(disposition)) {
     throw problem('invalid-upload', { reason: 'a part has no `Content-Disposition: form-data` header.' });
   }
+  const usual = usualDisposition.exec(disposition)?.[1];
+  if (usual !== undefined) return usual;
   for (const [, parameter = '', quoted, plain] of disposition
     .slice('form-data'.length)
     .matchAll(dispositionParameter)) {
@@ -213,6 +215,8 @@ function nameOf(disposition: string | undefined): string {
   return '';
 }
 
+/** As nearly all clients write it; the rest is read by the grammar. */
+const usualDisposition = /^form-data; name="([^"\\]*)"(?:; filename="[^"\\]*")?$/;
 /** One after another from the beginning: RFC 6266 §4.1. */
 const dispositionParameter = /\s*;\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))/gy;
 

@@ -99,7 +99,10 @@ export function openWriter(services: BlobServices, accountId: string): OpenWrite
       if (fresh.size === 0) return;
       removalsBefore ??= await removalsSoFar(read, accountId);
       const known = await knownBlobs(read, accountId, [...fresh.keys()], clock.now());
-      for (const file of fresh.values()) if (!known.has(file.digest)) await add(file);
+      const wanted = [...fresh.values()].filter((file) => !known.has(file.digest));
+      const copied = isSparse(wanted);
+      for (const { digest, bytes } of wanted)
+        await add({ digest, bytes: copied ? Buffer.from(bytes) : bytes });
     },
     async finish() {
       if (pack !== undefined) await put(pack);
@@ -123,4 +126,12 @@ export function openWriter(services: BlobServices, accountId: string): OpenWrite
       );
     },
   };
+}
+
+/** A few small files would keep all of the request in memory that they came in. */
+function isSparse(files: readonly FileBytes[]): boolean {
+  const wanted = files.reduce((sum, { bytes }) => sum + bytes.length, 0);
+  const pieces = new Set(files.map(({ bytes }) => bytes.buffer));
+  const held = [...pieces].reduce((sum, piece) => sum + piece.byteLength, 0);
+  return wanted * 2 < held;
 }

@@ -108,11 +108,13 @@ const placeBlobs = statement(`
   )
   select breach('blob_object_pending') where (select count(*) from taken) < cardinality($6::text[])`);
 
-// They are counted only when any were removed meanwhile: thousands of looks into the index.
+// They are looked for only when any were removed meanwhile: thousands of looks into the index.
 const requireBlobs = statement(`
   select breach('blob_there')
-  where (select blob_removals from account where account_id = $1) <> $3
-    and (select count(*) from blob where account_id = $1 and digest = any($2)) < cardinality($2::text[])`);
+  where (select blob_removals from account where account_id = $1) <> $3 and exists (
+    select from manifest m, unnest(m.digests) as listed (file)
+    where m.account_id = $1 and m.digest = $2
+      and not exists (select from blob b where b.account_id = $1 and b.digest = encode(listed.file, 'hex')))`);
 
 /** What an upload brought: blobs in objects that are put, and those that were there before. */
 export interface KeptBlobs {
@@ -127,19 +129,29 @@ export interface KeptBlobs {
   taken(): void;
 }
 
+/** Removed meanwhile, because the upload lasted longer than such things are kept: then nothing of it is, and it is sent again. */
+const gone = (): Problem => problem('concurrent-change');
+
 /**
- * Makes blobs the account's. The first thing in its transaction: no lock is waited for before this one. What refers to the blobs comes after it,
- * in the same transaction, and cannot refer to one that is gone.
+ * Makes blobs the account's. The first thing in its transaction: no lock is waited for before this one. The manifest that lists them comes
+ * after it, and then `requireListed`.
  */
 export function takeBlobs(tx: Transaction, accountId: string, kept: KeptBlobs, now: Date): void {
-  // Removed meanwhile, because the upload lasted longer than such things are kept: then nothing of it is, and it is sent again.
-  const gone = (): Problem => problem('concurrent-change');
   tx.onConstraint('blob_object_pending', gone);
-  tx.onConstraint('blob_there', gone);
   tx.send(shareBlobs, [accountId]);
   if (kept.placed.length > 0) tx.send(placeBlobs, [accountId, ...columnsOf(kept), now]);
-  tx.send(requireBlobs, [accountId, kept.digests, kept.removalsBefore]);
   tx.afterCommit(() => kept.taken());
+}
+
+/** No manifest lists a blob that is gone. In the transaction of `takeBlobs`. */
+export function requireListed(
+  tx: Transaction,
+  accountId: string,
+  manifestDigest: string,
+  kept: KeptBlobs,
+): void {
+  tx.onConstraint('blob_there', gone);
+  tx.send(requireBlobs, [accountId, manifestDigest, kept.removalsBefore]);
 }
 
 function columnsOf({ placed, objects }: KeptBlobs) {

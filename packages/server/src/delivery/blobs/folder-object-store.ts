@@ -58,14 +58,26 @@ async function writeSynced(path: string, chunks: readonly Uint8Array[]): Promise
   }
 }
 
+/** What one call to the system takes (IOV_MAX). */
+const chunksAtOnce = 1_024;
+
 /** A write may take less than it is given: on a disk that is nearly full, say. */
 async function writeAll(file: FileHandle, chunks: readonly Uint8Array[]): Promise<void> {
-  for (const chunk of chunks) {
-    for (let at = 0; at < chunk.length; ) {
-      const { bytesWritten } = await file.write(chunk, at);
-      at += bytesWritten;
-    }
+  for (let left = chunks; left.length > 0; ) {
+    const { bytesWritten } = await file.writev(left.slice(0, chunksAtOnce));
+    left = without(left, bytesWritten);
   }
+}
+
+function without(chunks: readonly Uint8Array[], bytes: number): readonly Uint8Array[] {
+  let written = bytes;
+  const first = chunks.findIndex((chunk) => {
+    if (written < chunk.length) return true;
+    written -= chunk.length;
+    return false;
+  });
+  const [half, ...rest] = first < 0 ? [] : chunks.slice(first);
+  return half === undefined ? [] : [half.subarray(written), ...rest];
 }
 
 /** Made folders outlive a crash as the files in them do. */

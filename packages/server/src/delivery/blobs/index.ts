@@ -1,4 +1,4 @@
-export { type KeptBlobs, takeBlobs } from './blob.store.ts';
+export { type KeptBlobs, requireListed, takeBlobs } from './blob.store.ts';
 export type { BlobWriter } from './blob-writer.ts';
 export { type Blobs, createBlobs } from './blobs.ts';
 export type { ManifestUse } from './collection.store.ts';
