@@ -8,7 +8,7 @@ import {
   doomUntaken,
   forgetObject,
   type KeptBlobs,
-  knownBlobs,
+  newBlobs,
   removalsSoFar,
 } from './blob.store.ts';
 import type { ObjectStore } from './object-store.ts';
@@ -98,8 +98,8 @@ export function openWriter(services: BlobServices, accountId: string): OpenWrite
       for (const digest of fresh.keys()) seen.add(digest);
       if (fresh.size === 0) return;
       removalsBefore ??= await removalsSoFar(read, accountId);
-      const known = await knownBlobs(read, accountId, [...fresh.keys()], clock.now());
-      const wanted = [...fresh.values()].filter((file) => !known.has(file.digest));
+      const unknown = await newBlobs(read, accountId, [...fresh.keys()], clock.now());
+      const wanted = [...fresh.values()].filter((file) => unknown.has(file.digest));
       const copied = isSparse(wanted);
       for (const { digest, bytes } of wanted)
         await add({ digest, bytes: copied ? Buffer.from(bytes) : bytes });

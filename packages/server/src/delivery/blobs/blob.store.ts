@@ -18,25 +18,34 @@ export async function placeOf(read: Read, accountId: string, digest: string): Pr
   return place;
 }
 
-const selectKnown = statement<{ digest: string; condemned: boolean }>(`
-  select digest, condemned_at is not null as condemned from blob where account_id = $1 and digest = any($2)`);
+// Of most uploads all are known, or none is: then they are not listed.
+const selectKnown = statement<{ count: number; known: string[] | null; condemned: string[] }>(`
+  with known as materialized (
+    select digest, condemned_at is not null as condemned from blob where account_id = $1 and digest = any($2)
+  )
+  select count(*)::integer as count,
+    case when count(*) between 1 and cardinality($2::text[]) - 1 then array_agg(digest) end as known,
+    array(select digest from known where condemned) as condemned
+  from known`);
 // The grace begins anew: for as long as an upload may last, the blob stays. What is gone by now, or no longer condemned, is not answered.
 const keepCondemned = statement<{ digest: string }>(`
   update blob set condemned_at = $3 where account_id = $1 and digest = any($2) and condemned_at is not null returning digest`);
 
-/** Which of these the account has, and will have for the grace from now on. */
-export async function knownBlobs(
+/** Which of these the account does not have; the others it has for the grace from now on. */
+export async function newBlobs(
   read: Read,
   accountId: string,
   digests: readonly string[],
   now: Date,
 ): Promise<Set<string>> {
-  const rows = await read(selectKnown, [accountId, digests]);
-  const known = new Set(rows.filter((row) => !row.condemned).map((row) => row.digest));
-  const condemned = rows.filter((row) => row.condemned).map((row) => row.digest);
-  if (condemned.length === 0) return known;
-  for (const { digest } of await read(keepCondemned, [accountId, condemned, now])) known.add(digest);
-  return known;
+  const [found] = await read(selectKnown, [accountId, digests]);
+  const { count, known, condemned } = found ?? { count: 0, known: null, condemned: [] };
+  if (count === 0) return new Set(digests);
+  const fresh = new Set(count === digests.length ? condemned : digests);
+  for (const digest of known ?? []) if (!condemned.includes(digest)) fresh.delete(digest);
+  if (condemned.length === 0) return fresh;
+  for (const { digest } of await read(keepCondemned, [accountId, condemned, now])) fresh.delete(digest);
+  return fresh;
 }
 
 const selectRemovals = statement<{ removals: number }>(
