@@ -21,9 +21,9 @@ const warmUps = 3;
 export const uploads: Work = async ({ rounds, profileFolder }) => {
   await using ending = new AsyncDisposableStack();
   const server = ending.adopt(await startServer(profileFolder), (started) => started.stop());
-  const own = (module: string) => startChild(new URL(module, import.meta.url));
-  const sink = ending.adopt(await own('./upload-sink-process.ts'), (child) => child.stop());
-  const client = ending.adopt(await own('./upload-client-process.ts'), (child) => child.stop());
+  const own = async (module: URL) => ending.adopt(await startChild(module), (child) => child.stop());
+  const sink = await own(new URL('./upload-sink-process.ts', import.meta.url));
+  const client = await own(new URL('./upload-client-process.ts', import.meta.url));
   const send = sender(client, await projectOf(server), server.token);
   const memory = await memoryOfLargeUpload(server, send);
   const times = await timesOfSmallFiles(server, Number(sink.first), send, rounds);

@@ -166,7 +166,7 @@ function objectStore(read: Reader, faults: string[], folder: string): ObjectStor
   const bucket = read.matching('HEADGATE_BLOB_BUCKET', /^[a-z0-9][\w.-]{2,254}$/i, 'the name of a bucket');
   const prefix = read.matching(
     'HEADGATE_BLOB_PREFIX',
-    /^[\w.-]{1,100}(\/[\w.-]{1,100}){0,5}\/?$/,
+    /^\w[\w.-]{0,99}(\/\w[\w.-]{0,99}){0,5}\/?$/,
     'names of letters, digits, _, . and -, with / between them',
   );
   const accessKeyId = read.text('HEADGATE_BLOB_ACCESS_KEY_ID');
