@@ -44,8 +44,8 @@ export interface Upload {
   blobs: KeptBlobs;
 }
 
-const batchFiles = 256;
-const batchBytes = 1_048_576;
+const batchFiles = 1_024;
+const batchBytes = 2 * 1_048_576;
 /** Others are served when one upload has been worked on for so long without a wait. */
 const longestStretchMilliseconds = 10;
 
