@@ -44,10 +44,10 @@ export const artifactComparison: Work = async (settings) => {
 
 const insertVersion = `
   with made as (
-    insert into manifest (account_id, digest, files, pipelines, created_at)
+    insert into manifest (account_id, digest, files, digests, pipelines, created_at)
     select account_id, repeat(right($1, 1), 64),
       (select jsonb_agg(jsonb_build_object('path', 'a folder/a file of some length ' || n || '.sql', 'sha256', lpad(n::text, 64, '0'), 'size', 4096))
-       from generate_series($2::integer, $2::integer + ${files - 1}) n), '[]', now()
+       from generate_series($2::integer, $2::integer + ${files - 1}) n), '{}', '[]', now()
     from project where project_id = $3
     returning account_id, digest)
   insert into artifact_version (account_id, project_id, environment_name, version_name, manifest_digest, provider, enabled,

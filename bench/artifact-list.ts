@@ -96,10 +96,10 @@ async function fillProjects(server: MeasuredServer): Promise<{ large: string; sm
 
 /** One list of twenty files for all versions: what is compared is the number of versions. */
 const insertManifest = `
-  insert into manifest (account_id, digest, files, pipelines, created_at)
+  insert into manifest (account_id, digest, files, digests, pipelines, created_at)
   select account_id, repeat('0', 64),
     (select jsonb_agg(jsonb_build_object('path', 'a folder/file ' || n || '.sql', 'sha256', repeat('1', 64), 'size', 4096))
-     from generate_series(1, 20) n), '[]', now()
+     from generate_series(1, 20) n), '{}', '[]', now()
   from account`;
 const insertVersions = `
   with made as (

@@ -12,6 +12,7 @@ import { permissionCheck } from './permission-check.ts';
 import { projectDeletion } from './project-deletion.ts';
 import { readyTime } from './ready-time.ts';
 import { residentMemory } from './resident-memory.ts';
+import { uploads } from './upload.ts';
 import { pageOfVariables, writeVariable } from './variables.ts';
 import type { Work } from './work.ts';
 import { workCycles } from './work-cycles.ts';
@@ -29,6 +30,7 @@ const works: Record<string, Work> = {
   events: eventsByTime,
   'artifact-list': artifactList,
   'artifact-comparison': artifactComparison,
+  upload: uploads,
 };
 
 const { values, positionals } = parseArgs({

@@ -76,7 +76,8 @@ async function mixedRequests({ call, token }: MeasuredServer): Promise<string[]>
   return [page, one, made, page, overrides, changed, page, one, overridden, page];
 }
 
-function residentMebibytes(pid: number): number {
+/** Of a process, now. */
+export function residentMebibytes(pid: number): number {
   if (process.platform !== 'linux')
     throw new Error('Resident memory is read from /proc, which only Linux has.');
   const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1];

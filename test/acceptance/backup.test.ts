@@ -15,8 +15,8 @@ import {
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import pg from 'pg';
 import type { ApiClient } from './harness/client.ts';
+import { onDatabaseOf } from './harness/database.ts';
 import { ended, Installation } from './harness/installation.ts';
 import { endlessSql, Project, sqlScript } from './harness/project.ts';
 import { until } from './harness/waiting.ts';
@@ -29,31 +29,19 @@ const shared = {
   HEADGATE_HEARTBEAT_SECONDS: '1',
   HEADGATE_GRACE_SECONDS: '2',
 };
-const files = { 'main.orch.yaml': sqlScript('select 1'), 'notes.txt': 'Tromsø, 1 °C\n'.repeat(5_000) };
+const published = {
+  'main.orch.yaml': sqlScript('select 1'),
+  'notes.txt': 'Tromsø, 1 °C\n'.repeat(5_000),
+  'endless.orch.yaml': sqlScript(endlessSql),
+};
 
-type Query = <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) => Promise<Row[]>;
+const sha256 = (content: string | Buffer) => createHash('sha256').update(content).digest('hex');
 
-/** Beside the server, on the socket that its start has printed. */
-async function onDatabaseOf<Result>(of: Installation, work: (query: Query) => Promise<Result>) {
-  const host = of.output.match(/its socket: (.*)/)?.[1];
-  const client = new pg.Client({ host, user: 'headgate', database: 'headgate' });
-  await client.connect();
-  try {
-    return await work(async (text, values = []) => (await client.query(text, values)).rows);
-  } finally {
-    await client.end();
-  }
-}
-
-/** One path a line, with the digest of each file below a folder. */
-function contentsOf(folder: string): string[] {
+/** The digest of each file below a folder. */
+function digestsBelow(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
-    .map(({ name, parentPath }) => {
-      const path = join(parentPath, name);
-      const digest = createHash('sha256').update(readFileSync(path)).digest('hex');
-      return `${path.slice(folder.length)} ${digest}`;
-    })
+    .map(({ name, parentPath }) => sha256(readFileSync(join(parentPath, name))))
     .sort();
 }
 
@@ -79,7 +67,7 @@ describe('a backup', { timeout: 290_000 }, () => {
     oldServer = await old.start('node');
     client = old.client();
     project = await Project.create(client);
-    await project.publish({ ...files, 'endless.orch.yaml': sqlScript(endlessSql) });
+    await project.publish(published);
     over = (await project.run('main')).pipelineExecutionId;
     endless = await project.start('endless');
     await project.stepRunning(endless, 'Script');
@@ -126,18 +114,19 @@ describe('a backup', { timeout: 290_000 }, () => {
   });
 
   it('is not made over a file that is there, nor half by a run that is killed', async () => {
-    const digest = createHash('sha256').update(readFileSync(file)).digest('hex');
+    const digest = sha256(readFileSync(file));
     const again = await old.run('run', 'backup', '--', file);
     assert.equal(again.code, 1);
     assert.match(again.output, /is there already/);
-    assert.equal(createHash('sha256').update(readFileSync(file)).digest('hex'), digest);
+    assert.equal(sha256(readFileSync(file)), digest);
 
     const killed = join(old.folder, 'killed.backup');
     // A published file that never ends: the backup is in the middle of it for as long as the test wants.
     const never = 'f'.repeat(64);
     const place = await onDatabaseOf(old, async (query) => {
       const [row] = await query<{ account_id: string }>(
-        'insert into blob select account_id, $1, 1, now() from project limit 1 returning account_id',
+        `insert into blob (account_id, digest, size, created_at, object_key, object_offset)
+         select account_id, $1, 1, now(), 'ff/' || $1, 0 from project limit 1 returning account_id`,
         [never],
       );
       return join(old.dataDirectory, 'blobs', row?.account_id ?? '', 'ff', never);
@@ -222,8 +211,8 @@ describe('a backup', { timeout: 290_000 }, () => {
     const { total } = await restored.ask('GET', `${project.path}/variables?size=1`);
     assert.ok(total >= acknowledgedBefore.length);
     assert.deepEqual(
-      contentsOf(join(fresh.dataDirectory, 'blobs')),
-      contentsOf(join(old.dataDirectory, 'blobs')),
+      digestsBelow(join(fresh.dataDirectory, 'blobs')),
+      Object.values(published).map(sha256).sort(),
     );
     const again = await Project.open(restored, project.id).run('main');
     assert.equal(again.status, 'SUCCESS', again.message);

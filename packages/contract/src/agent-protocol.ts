@@ -322,5 +322,5 @@ export const agentBlob = operation({
   summary: 'Fetch the bytes of one file of an artifact',
   params: Type.Object({ sha256: OpaqueId }),
   success: { status: 200, mediaType: 'application/octet-stream' },
-  problems: ['blob-not-found'],
+  problems: ['blob-not-found', 'storage-unavailable'],
 });

@@ -92,6 +92,7 @@ export function problemsOf(declared: Operation): ProblemCode[] {
     codes.add('body-too-large').add('unsupported-media-type').add('request-timeout');
     codes.add('unsupported-content-encoding').add('invalid-content-encoding');
     if ((declared.mediaType ?? 'application/json') === 'application/json') codes.add('invalid-json');
+    if (declared.mediaType === 'multipart/form-data') codes.add('storage-unavailable').add('storage-full');
   }
   if (declared.surface === 'dpc') {
     if (declared.method === 'POST') codes.add('idempotency-key-in-use').add('idempotency-key-reused');

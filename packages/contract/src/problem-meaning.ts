@@ -79,6 +79,9 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   'headers-too-large': 'The address and the headers are larger than 16 KiB.',
   'internal-error': 'A fault of the service. The operator finds it in the log by `traceId`.',
   'database-unavailable': 'The database does not answer at the moment. Try again.',
+  'storage-unavailable':
+    'What keeps the files does not answer at the moment. Nothing was changed. Try again.',
+  'storage-full': 'What keeps the files has no room left. Nothing was changed.',
   'shutting-down': 'This server is stopping. Try again.',
   overloaded: 'The server has all the requests under way that it can serve. Try again.',
 };

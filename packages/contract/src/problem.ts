@@ -288,6 +288,14 @@ export const problems = {
     503,
     () => 'The database cannot be reached at the moment; send the request again.',
   ),
+  'storage-unavailable': kind(
+    503,
+    () => 'The files cannot be stored or read at the moment; send the request again.',
+  ),
+  'storage-full': kind(
+    503,
+    () => 'There is no room left to store files; send the request again when the operator has made some.',
+  ),
   'shutting-down': kind(503, () => 'The server is shutting down; send the request again.'),
   overloaded: kind(
     503,

@@ -1,6 +1,7 @@
-/** A PostgreSQL that belongs to nobody’s Headgate. */
+/** The database of a Headgate, and a PostgreSQL that belongs to nobody’s. */
 import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import pg from 'pg';
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
@@ -23,4 +24,18 @@ export async function startDatabase({ folder }: Installation): Promise<EmbeddedP
   if (postgres === undefined) throw new Error('no place for PostgreSQL');
   const log = { info: () => {}, warn: console.error, error: console.error };
   return startEmbeddedPostgres({ ...postgres, log });
+}
+
+type Query = <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) => Promise<Row[]>;
+
+/** Beside the server, on the socket that its start has printed. */
+export async function onDatabaseOf<Result>(of: Installation, work: (query: Query) => Promise<Result>) {
+  const host = of.output.match(/its socket: (.*)/)?.[1];
+  const client = new pg.Client({ host, user: 'headgate', database: 'headgate' });
+  await client.connect();
+  try {
+    return await work(async (text, values = []) => (await client.query(text, values)).rows);
+  } finally {
+    await client.end();
+  }
 }

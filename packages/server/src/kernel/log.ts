@@ -25,9 +25,10 @@ export function createLog(level: LogLevel, stream?: DestinationStream): Log & { 
   });
 }
 
-function plainError(failure: unknown) {
+function plainError(failure: unknown): object {
   if (!(failure instanceof Error)) return { message: String(failure) };
   const { name, message, stack } = failure;
   const code = 'code' in failure ? failure.code : undefined;
-  return { name, message, stack, ...(code === undefined ? {} : { code }) };
+  const cause = failure.cause instanceof Error ? { cause: plainError(failure.cause) } : {};
+  return { name, message, stack, ...(code === undefined ? {} : { code }), ...cause };
 }

@@ -87,9 +87,33 @@ export interface RetentionServices {
 export type Rest = (milliseconds: number) => Promise<void>;
 
 const holdPass = statement<{ held: boolean }>(
-  "select pg_try_advisory_xact_lock(hashtextextended('headgate retention', 0)) as held",
+  "select pg_try_advisory_xact_lock(hashtextextended('headgate ' || $1::text, 0)) as held",
 );
 const stillHere = statement('select 1');
+
+/** Does what one server at a time does, under a name; undefined when another one is at it. `pass` rests by what it is given, and by nothing else. */
+export function asTheOnlyOne<Result>(
+  database: Database,
+  name: string,
+  rest: Rest,
+  pass: (rest: Rest) => Promise<Result>,
+): Promise<Result | undefined> {
+  // This transaction holds the lock and no snapshot: each batch is a transaction of its own.
+  return database.transaction(async (tx) => {
+    const [lock] = await tx.query(holdPass, [name]);
+    if (lock?.held !== true) return undefined;
+    // The lock went if the connection did: then another server may be at it, and this pass ends.
+    return pass(async (milliseconds) => {
+      await rest(milliseconds);
+      await tx.query(stillHere, []);
+    });
+  });
+}
+
+/** How long is rested after what took so long. */
+export function restAfter(milliseconds: number): number {
+  return Math.max(shortestRestMilliseconds, milliseconds * restFactor);
+}
 
 /** One pass: the rules in their order. Answers how many rows went: none when another server is at it. */
 export async function applyRetention(
@@ -98,19 +122,12 @@ export async function applyRetention(
   now: Date,
   rest: Rest,
 ): Promise<number> {
-  // This transaction holds the lock and no snapshot: each batch is a transaction of its own.
-  return services.database.transaction(async (tx) => {
-    const [lock] = await tx.query(holdPass, []);
-    if (lock?.held !== true) return 0;
-    // The lock went if the connection did: then another server may be at it, and this pass ends.
-    const between: Rest = async (milliseconds) => {
-      await rest(milliseconds);
-      await tx.query(stillHere, []);
-    };
+  const removed = await asTheOnlyOne(services.database, 'retention', rest, async (between) => {
     let total = 0;
     for (const rule of rules) total += await applyRule(services, rule, now, between);
     return total;
   });
+  return removed ?? 0;
 }
 
 async function applyRule(
@@ -149,7 +166,7 @@ async function removeOld(
     const removed = row?.removed ?? 0;
     total += removed;
     metrics.removed(rule.kind, removed);
-    await rest(Math.max(shortestRestMilliseconds, (performance.now() - began) * restFactor));
+    await rest(restAfter(performance.now() - began));
     if (row === undefined || removed < batchRows) break;
     cursor = row.cursor;
   }

@@ -2,8 +2,9 @@
  * The server's settings: the only place that reads the environment. Every bad value is named, all at once, and stops the boot.
  * docs/configuration.md lists them.
  */
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { UploadLimits } from '../delivery/artifacts/index.ts';
+import type { ObjectStoreSettings } from '../delivery/blobs/index.ts';
 import { parseEgressAllow } from '../kernel/egress.ts';
 import { type LogLevel, logLevels } from '../kernel/log.ts';
 import { parseMasterKey, Secret } from '../kernel/sealed.ts';
@@ -11,6 +12,7 @@ import type { WorkTimes } from '../kernel/work.ts';
 import { exposureFault, parseTrustedProxies } from './exposure.ts';
 import { readCertificate, type TlsFiles } from './http/certificate.ts';
 import { parseOrigins } from './http/cors.ts';
+import { type Environment, type Reader, reader } from './setting-reader.ts';
 
 export interface Config {
   host: string;
@@ -48,6 +50,10 @@ export interface Config {
   logFile: string | undefined;
   bodyLimitBytes: number;
   upload: UploadLimits;
+  /** Where published files are kept. */
+  objects: ObjectStoreSettings;
+  /** How long what nothing refers to is kept, and how often it is looked for. */
+  collection: { graceHours: number; everySeconds: number };
   work: WorkTimes;
   /** In days; undefined for ever. */
   retention: Record<'eventDays' | 'executionDays' | 'logDays', number | undefined>;
@@ -60,8 +66,6 @@ export interface Config {
 export class ConfigError extends Error {
   override name = 'ConfigError';
 }
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 const mebibyte = 1_048_576;
 const shortestSecret = 24;
@@ -79,6 +83,7 @@ export function loadConfig(environment: Environment = process.env): Config {
   const publicUrl =
     read.address('HEADGATE_PUBLIC_URL', ['http:', 'https:']) ??
     `${tls === undefined ? 'http' : 'https'}://${bracketed(host)}:${port}`;
+  const dataDirectory = resolve(read.text('HEADGATE_DATA_DIR') ?? '.headgate');
   const config: Config = {
     host,
     port,
@@ -89,7 +94,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     problemTypeBase: read.address('HEADGATE_PROBLEM_BASE', ['http:', 'https:']) ?? `${publicUrl}/problems`,
     region: read.matching('HEADGATE_REGION', /^[a-z0-9-]{1,40}$/, '1 to 40 of a-z, 0-9 and -') ?? 'local',
     corsOrigins: read.parsed('HEADGATE_CORS_ORIGINS', parseOrigins),
-    dataDirectory: resolve(read.text('HEADGATE_DATA_DIR') ?? '.headgate'),
+    dataDirectory,
     invokedIn: resolve(read.text('INIT_CWD') ?? '.'),
     databaseUrl: read.address('DATABASE_URL', ['postgres:', 'postgresql:']),
     databaseConnections: read.integer('HEADGATE_DATABASE_CONNECTIONS', 10, 2, 500),
@@ -107,6 +112,11 @@ export function loadConfig(environment: Environment = process.env): Config {
       parts: read.integer('HEADGATE_UPLOAD_PARTS', 10_000, 1, 1_000_000),
       partBytes: read.integer('HEADGATE_UPLOAD_PART_MB', 5, 1, 1_024) * mebibyte,
       requestBytes: read.integer('HEADGATE_UPLOAD_MB', 256, 1, 65_536) * mebibyte,
+    },
+    objects: objectStore(read, faults, join(dataDirectory, 'blobs')),
+    collection: {
+      graceHours: read.integer('HEADGATE_BLOB_GRACE_HOURS', 24, 1, 8_760),
+      everySeconds: read.integer('HEADGATE_BLOB_COLLECTION_SECONDS', 3_600, 1, 86_400),
     },
     work: {
       leaseSeconds: read.integer('HEADGATE_LEASE_SECONDS', 15, 1, 3_600),
@@ -133,72 +143,6 @@ export function loadConfig(environment: Environment = process.env): Config {
   return config;
 }
 
-function reader(environment: Environment, faults: string[]) {
-  const text = (name: string) => environment[name] || undefined;
-  function fault(name: string, expected: string): undefined {
-    faults.push(`${name} must be ${expected}; it is ${JSON.stringify(environment[name])}`);
-  }
-  function integer(name: string, preset: number, least: number, most: number, orElse = ''): number {
-    const given = text(name);
-    if (given === undefined) return preset;
-    const value = /^\d{1,15}$/.test(given) ? Number(given) : Number.NaN;
-    if (value >= least && value <= most) return value;
-    fault(name, `a whole number from ${least} to ${most}${orElse}`);
-    return preset;
-  }
-  return {
-    text,
-    integer: (name: string, preset: number, least: number, most: number) =>
-      integer(name, preset, least, most),
-    integerOrOff: (name: string, preset: number, least: number, most: number): number | undefined =>
-      text(name) === 'off' ? undefined : integer(name, preset, least, most, ', or off'),
-    /** Undefined: for ever. */
-    days: (name: string, preset: number): number | undefined =>
-      text(name) === 'forever' ? undefined : integer(name, preset, 1, 36_500, ', or forever'),
-    /** What `parse` makes of a value; it throws, in words for the operator, on a bad one. */
-    parsed<Value>(name: string, parse: (text: string) => Value): Value | undefined {
-      const given = text(name);
-      if (given === undefined) return undefined;
-      try {
-        return parse(given);
-      } catch (failure) {
-        faults.push(`${name}: ${(failure as Error).message}`);
-        return undefined;
-      }
-    },
-    onOff(name: string): boolean {
-      const given = text(name) ?? 'on';
-      if (given !== 'on' && given !== 'off') fault(name, 'on or off');
-      return given !== 'off';
-    },
-    oneOf<Word extends string>(name: string, words: readonly Word[], preset: Word): Word {
-      const given = text(name);
-      return (
-        words.find((word) => word === (given ?? preset)) ??
-        fault(name, `one of ${words.join(', ')}`) ??
-        preset
-      );
-    },
-    matching(name: string, form: RegExp, expected: string): string | undefined {
-      const given = text(name);
-      return given === undefined || form.test(given) ? given : fault(name, expected);
-    },
-    /** A database's address may hold a password: it is named by its fault, never repeated. */
-    address(name: string, protocols: readonly string[]): string | undefined {
-      const given = text(name);
-      if (given === undefined) return undefined;
-      if (URL.canParse(given) && protocols.includes(new URL(given).protocol))
-        return given.replace(/\/+$/, '');
-      faults.push(
-        `${name} must be an address that begins with ${protocols.map((each) => `${each}//`).join(' or ')}`,
-      );
-      return undefined;
-    },
-  };
-}
-
-type Reader = ReturnType<typeof reader>;
-
 function firstCredential(read: Reader, faults: string[]): Config['credential'] {
   const clientId = read.matching(
     'HEADGATE_CLIENT_ID',
@@ -215,6 +159,38 @@ function firstCredential(read: Reader, faults: string[]): Config['credential'] {
     faults.push(`HEADGATE_CLIENT_SECRET must be at least ${shortestSecret} characters long`);
   }
   return { clientId, secret: new Secret(secret) };
+}
+
+/** Settings of a bucket without HEADGATE_BLOB_STORE=s3 would be believed to count, and do not. */
+function objectStore(read: Reader, faults: string[], folder: string): ObjectStoreSettings {
+  const bucket = read.matching('HEADGATE_BLOB_BUCKET', /^[a-z0-9][\w.-]{2,254}$/i, 'the name of a bucket');
+  const prefix = read.matching(
+    'HEADGATE_BLOB_PREFIX',
+    /^\w[\w.-]{0,99}(\/\w[\w.-]{0,99}){0,5}\/?$/,
+    'names of letters, digits, _, . and -, with / between them',
+  );
+  const accessKeyId = read.text('HEADGATE_BLOB_ACCESS_KEY_ID');
+  const secretAccessKey = read.text('HEADGATE_BLOB_SECRET_ACCESS_KEY');
+  const settings: ObjectStoreSettings = {
+    kind: 's3',
+    bucket: bucket ?? '',
+    prefix: prefix === undefined ? '' : `${prefix.replace(/\/$/, '')}/`,
+    region: read.matching('HEADGATE_BLOB_REGION', /^[a-z0-9-]{1,60}$/, '1 to 60 of a-z, 0-9 and -'),
+    endpoint: read.address('HEADGATE_BLOB_ENDPOINT', ['http:', 'https:']),
+    pathStyle: read.onOff('HEADGATE_BLOB_PATH_STYLE', 'off'),
+    credentials:
+      accessKeyId === undefined || secretAccessKey === undefined
+        ? undefined
+        : { accessKeyId, secretAccessKey: new Secret(secretAccessKey) },
+  };
+  if ((accessKeyId === undefined) !== (secretAccessKey === undefined))
+    faults.push('HEADGATE_BLOB_ACCESS_KEY_ID and HEADGATE_BLOB_SECRET_ACCESS_KEY must be given together');
+  if (read.oneOf('HEADGATE_BLOB_STORE', ['folder', 's3'], 'folder') === 's3') {
+    if (bucket === undefined) faults.push('HEADGATE_BLOB_STORE=s3 needs HEADGATE_BLOB_BUCKET');
+    return settings;
+  }
+  if (bucket !== undefined) faults.push('HEADGATE_BLOB_BUCKET counts with HEADGATE_BLOB_STORE=s3 only');
+  return { kind: 'folder', folder };
 }
 
 function tlsFiles(read: Reader, faults: string[]): TlsFiles | undefined {

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type pg from 'pg';
 import manifest from '../../package.json' with { type: 'json' };
-import { type BlobStore, folderBlobStore } from '../delivery/artifacts/index.ts';
+import { type Blobs, createBlobs, type ObjectStore } from '../delivery/blobs/index.ts';
 import { type Clock, systemClock } from '../kernel/clock.ts';
 import { type Database, openDatabase } from '../kernel/database.ts';
 import type { Services } from '../kernel/endpoint.ts';
@@ -17,6 +17,7 @@ import { openWakes, type Wakes } from '../kernel/wakes.ts';
 import type { WorkOwners, WorkTimes } from '../kernel/work.ts';
 import { executionWork } from '../runtime/executions/index.ts';
 import type { Config } from './config.ts';
+import { openObjects } from './objects.ts';
 
 export interface Dependencies extends Services {
   config: Config;
@@ -24,7 +25,8 @@ export interface Dependencies extends Services {
   wakes: Wakes;
   owners: WorkOwners;
   times: WorkTimes;
-  blobs: BlobStore;
+  objects: ObjectStore;
+  blobs: Blobs;
   version: string;
   stopping: AbortSignal;
   close(): Promise<void>;
@@ -53,10 +55,6 @@ export function openDatabaseOf(config: Config, connection: pg.ClientConfig, log:
   });
 }
 
-export function openBlobs(config: Config): BlobStore {
-  return folderBlobStore(join(config.dataDirectory, 'blobs'));
-}
-
 /** Where the master key is kept when HEADGATE_MASTER_KEY does not give it. */
 export function masterKeyFile(config: Config): string {
   return join(config.dataDirectory, 'master-key');
@@ -64,19 +62,22 @@ export function masterKeyFile(config: Config): string {
 
 export async function createDependencies(config: Config, given: Given): Promise<Dependencies> {
   const { log } = given;
+  const objects = await openObjects(config);
   const clock = given.clock ?? systemClock;
   const database = openDatabaseOf(config, given.connection, log);
   const sealer = createSealer(loadMasterKey(config.masterKey, masterKeyFile(config)));
   const metrics = createMetrics();
   const wakes = await openWakes(database, log);
   metrics.claimsWaiting(wakes.waiting);
+  const newId = uuidsByTime(clock);
+  const blobs = createBlobs({ read: database.read, objects, clock, newId, log });
   const { region, publicUrl, signingKeyDays: rotationDays } = config;
   const signingKeys = await openSigningKeys({ database, sealer, clock, log, rotationDays });
   return {
     config,
     database,
     clock,
-    newId: uuidsByTime(clock),
+    newId,
     sealer,
     signingKeys,
     tokens: createTokens({ keys: signingKeys, clock, region, publicUrl }),
@@ -88,11 +89,14 @@ export async function createDependencies(config: Config, given: Given): Promise<
       'pipeline-execution': executionWork({ runLimitSeconds: config.work.runLimitSeconds, metrics }),
     },
     times: config.work,
-    blobs: openBlobs(config),
+    objects,
+    blobs,
     version: manifest.version,
     stopping: given.stopping,
     async close() {
       await wakes.close();
+      await blobs.settled();
+      objects.close();
       await database.close();
     },
   };

@@ -7,7 +7,8 @@ import { createSealer, findMasterKey, type Sealer } from '../kernel/sealed.ts';
 import { makeBackup } from './backup/backup.ts';
 import { onOneConnection } from './backup/connection.ts';
 import type { Config } from './config.ts';
-import { masterKeyFile, openBlobs } from './deps.ts';
+import { masterKeyFile } from './deps.ts';
+import { openObjects } from './objects.ts';
 import { loadConfigOrExit, onDatabase, runToEnd } from './operator-command.ts';
 
 const stopping = new AbortController();
@@ -26,7 +27,7 @@ await runToEnd(async () => {
   const sealer = requireSealer(config);
   await onDatabase(config, (connection) =>
     onOneConnection(connection, async (client) => {
-      const services = { client, blobs: openBlobs(config), sealer, clock: systemClock };
+      const services = { client, objects: await openObjects(config), sealer, clock: systemClock };
       const { version } = manifest;
       const made = await makeBackup({ ...services, version, signal: stopping.signal }, file);
       console.log(`backup         ${file} (${statSync(file).size} bytes)`);

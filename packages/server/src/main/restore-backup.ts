@@ -6,9 +6,10 @@ import { createSealer, findMasterKey } from '../kernel/sealed.ts';
 import { onOneConnection } from './backup/connection.ts';
 import { restoreBackup, type VerifiedBackup, verifyBackup } from './backup/restore.ts';
 import type { Config } from './config.ts';
-import { masterKeyFile, openBlobs } from './deps.ts';
+import { masterKeyFile } from './deps.ts';
 import { explainDatabase, placesOf, startDatabase } from './installation.ts';
 import { takeInstanceLock } from './instance-lock.ts';
+import { openObjects } from './objects.ts';
 import { loadConfigOrExit, runToEnd } from './operator-command.ts';
 
 const config = loadConfigOrExit();
@@ -46,8 +47,8 @@ function verified(config: Config, file: string): Promise<VerifiedBackup> {
 async function restore(config: Config, backup: VerifiedBackup, force: boolean): Promise<void> {
   const opened = await startDatabase(config, placesOf(config), createLog('silent'));
   try {
-    const blobs = openBlobs(config);
-    await onOneConnection(opened.connection, (client) => restoreBackup({ client, blobs }, backup, force));
+    const objects = await openObjects(config);
+    await onOneConnection(opened.connection, (client) => restoreBackup({ client, objects }, backup, force));
   } catch (failure) {
     throw explainDatabase(config, failure);
   } finally {

@@ -1,10 +1,13 @@
 /** What is done now and then, by every server, and none minds the others. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { versionsUse } from '../delivery/artifacts/index.ts';
+import { type Collector, createCollector } from '../delivery/blobs/index.ts';
+import { sharedVersionsUse } from '../delivery/shared-pipelines/index.ts';
 import { removalBatch, removeExpiredAnswers } from '../kernel/idempotency.ts';
 import { applyRetention, type Rest, type RetentionRule } from '../kernel/retention.ts';
 import { sweepBatch, sweepWork } from '../kernel/work.ts';
 import { eventRetention } from '../records/events/index.ts';
-import { executionRetention } from '../runtime/executions/index.ts';
+import { executionRetention, executionsUse } from '../runtime/executions/index.ts';
 import type { Config } from './config.ts';
 import type { Dependencies } from './deps.ts';
 
@@ -23,6 +26,7 @@ export interface Sweeper {
 export function startSweeper(deps: Dependencies): Sweeper {
   const rest: Rest = (milliseconds) =>
     delay(milliseconds, undefined, { signal: deps.stopping }).catch(() => undefined);
+  const collector = blobCollector(deps);
   const rounds = [
     // Work whose lease, grace or bound has passed.
     repeat(deps, workEveryMilliseconds, async () => {
@@ -43,12 +47,23 @@ export function startSweeper(deps: Dependencies): Sweeper {
       await applyRetention(deps, retentionRules(deps.config), deps.clock.now(), rest);
       return false;
     }),
+    repeat(deps, deps.config.collection.everySeconds * 1_000, async () => {
+      await collector.collect(rest);
+      return false;
+    }),
   ];
   return {
     async stop() {
       await Promise.all(rounds.map((round) => round.stop()));
     },
   };
+}
+
+/** What refers to manifests is told here: delivery knows nothing of what runs. */
+export function blobCollector(deps: Dependencies): Collector {
+  const services = { ...deps, read: deps.database.read };
+  const graceMilliseconds = deps.config.collection.graceHours * 3_600_000;
+  return createCollector(services, [versionsUse, sharedVersionsUse, executionsUse], graceMilliseconds);
 }
 
 function retentionRules({ retention }: Config): RetentionRule[] {

@@ -6,6 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
+import type { S3Patience } from '../delivery/blobs/index.ts';
 import { createLog } from '../kernel/log.ts';
 import { sweepWork } from '../kernel/work.ts';
 import { createApp } from '../main/app.ts';
@@ -42,6 +43,8 @@ export interface TestServerOptions {
   startsAt?: Date;
   /** Speaks HTTPS with it. */
   certificate?: Certificate;
+  /** How long a bucket that is silent is waited for. */
+  patience?: S3Patience;
 }
 
 /** Opens a server on a database; who opens it closes it. */
@@ -61,6 +64,8 @@ export async function openTestServer(
     ...options.settings,
   };
   const config = { ...loadConfig(settings), ...options.config };
+  if (options.patience !== undefined && config.objects.kind === 's3')
+    config.objects = { ...config.objects, patience: options.patience };
   const stopping = new AbortController();
   const deps = await createDependencies(config, {
     connection: database.connection,

@@ -6,6 +6,7 @@ import { pageBounds } from '../../kernel/paging.ts';
 import { problem } from '../../kernel/problems.ts';
 import { environmentByName } from '../../workspace/environments/index.ts';
 import { variablesAmong } from '../../workspace/variables/index.ts';
+import type { Blobs } from '../blobs/index.ts';
 import {
   fileOfVersion,
   insertArtifact,
@@ -16,7 +17,6 @@ import {
   versionTag,
   versionWithPaths,
 } from './artifact.store.ts';
-import type { BlobStore } from './blob-store.ts';
 import { comparisonOfVersions } from './comparison.store.ts';
 import { createPipelineChecks } from './pipeline-checks.ts';
 import type { PipelineReader } from './pipeline-reader.ts';
@@ -24,7 +24,7 @@ import { readUpload, type UploadLimits } from './upload.ts';
 import { versionStateRoutes } from './version-state.routes.ts';
 
 export interface UploadServices {
-  blobs: BlobStore;
+  blobs: Blobs;
   limits: UploadLimits;
   readPipeline: PipelineReader;
 }
@@ -40,37 +40,38 @@ function uploadRoute({ long }: Endpoints, store: UploadServices): void {
   long(createArtifact, async ({ rows, write, request, params, headers, scope, now }) => {
     const name = headers.environmentname;
     one(await rows(environmentByName, [name]), () => problem('environment-not-found', { name }));
-    const checks = createPipelineChecks(store.readPipeline);
-    const keep = (digest: string, bytes: Buffer) => store.blobs.keep(scope.accountId, digest, bytes);
-    const upload = await readUpload(request.raw, store.limits, keep, checks);
-    const variables = await rows(variablesAmong, [checks.askedFor()]);
-    const found = checks.warnings(
-      upload.files.map((file) => file.path),
-      variables.map((variable) => variable.name),
-    );
-    const version = {
-      projectId: params.projectId,
-      environmentName: name,
-      versionName: headerText(headers.versionname),
-      branch: headers.branch === undefined ? null : headerText(headers.branch),
-      commitHash: headers.commithash === undefined ? null : headerText(headers.commithash),
-    };
-    const content = JSON.stringify([version, upload.digest, upload.ignored]);
-    return write(content, (tx) => {
-      insertArtifact(tx, scope, version, upload, now);
-      const { digest, files, ignored } = upload;
-      const after = {
-        ...version,
-        digest,
-        files: files.length,
-        ignoredResources: ignored.length,
-        warnings: found.warningsTotal,
+    return store.blobs.writing(scope.accountId, async (writer) => {
+      const checks = createPipelineChecks(store.readPipeline);
+      const upload = await readUpload(request.raw, store.limits, writer, checks);
+      const variables = await rows(variablesAmong, [checks.askedFor()]);
+      const found = checks.warnings(
+        upload.files.map((file) => file.path),
+        variables.map((variable) => variable.name),
+      );
+      const version = {
+        projectId: params.projectId,
+        environmentName: name,
+        versionName: headerText(headers.versionname),
+        branch: headers.branch === undefined ? null : headerText(headers.branch),
+        commitHash: headers.commithash === undefined ? null : headerText(headers.commithash),
       };
-      const subject = { type: 'artifact', id: version.versionName, name: version.versionName };
-      return {
-        body: { ignoredResources: ignored, versionName: version.versionName, ...found },
-        events: [{ name: 'artifact-created', projectId: version.projectId, subject, after }],
-      };
+      const content = JSON.stringify([version, upload.digest, upload.ignored]);
+      return write(content, (tx) => {
+        insertArtifact(tx, scope, version, upload, now);
+        const { digest, files, ignored } = upload;
+        const after = {
+          ...version,
+          digest,
+          files: files.length,
+          ignoredResources: ignored.length,
+          warnings: found.warningsTotal,
+        };
+        const subject = { type: 'artifact', id: version.versionName, name: version.versionName };
+        return {
+          body: { ignoredResources: ignored, versionName: version.versionName, ...found },
+          events: [{ name: 'artifact-created', projectId: version.projectId, subject, after }],
+        };
+      });
     });
   });
 }
@@ -114,7 +115,7 @@ function digestOf(found: string | null, digest: string | null, name: string, ver
   return digest;
 }
 
-function assetRoute({ file }: Endpoints, blobs: BlobStore): void {
+function assetRoute({ file }: Endpoints, blobs: Blobs): void {
   file(getAsset, async ({ query, rows, scope }) => {
     const { environmentName: name, path } = query;
     const found = await rows(fileOfVersion, [name, query.versionName ?? null, path]);

@@ -1,10 +1,11 @@
-/** The tables `blob`, `manifest`, `artifact_version` and `artifact_counter`. */
+/** The tables `manifest`, `artifact_version` and `artifact_counter`. */
 import { createHash } from 'node:crypto';
 import type { ArtifactDetails } from '@headgate/contract';
 import { type Read, statement, type Transaction } from '../../kernel/database.ts';
 import { guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
 import type { Scope } from '../../kernel/permissions.ts';
 import { problem } from '../../kernel/problems.ts';
+import { type ManifestUse, requireListed, takeBlobs } from '../blobs/index.ts';
 import type { ManifestFile, Upload } from './upload.ts';
 
 export interface VersionRow {
@@ -69,16 +70,15 @@ export const fileOfVersion = guardedRead<{ version_name: string | null; sha256: 
   left join manifest m on m.account_id = $1 and m.digest = v.manifest_digest
   where e.account_id = $1 and e.project_id = $3 and e.name = $9`);
 
-const insertBlobs = statement(`
-  insert into blob (account_id, digest, size, created_at)
-  select $1, f.sha256, f.size, $3 from jsonb_to_recordset($2) as f (sha256 text, size bigint)
-  order by f.sha256
-  on conflict (account_id, digest) do nothing`);
 // What is remembered of the pipelines may be from an earlier release, which knew less of them.
-const insertFiles = statement(`
-  insert into manifest (account_id, digest, files, pipelines, created_at) values ($1, $2, $3, $4, $5)
-  on conflict (account_id, digest) do update set pipelines = excluded.pipelines
-  where manifest.pipelines is distinct from excluded.pipelines`);
+const insertFiles = statement(
+  `
+  insert into manifest (account_id, digest, files, digests, pipelines, created_at)
+  values ($1, $2, $3, array(select decode(file, 'hex') from unnest($4::text[]) as file), $5, $6)
+  on conflict (account_id, digest) do update set condemned_at = null, pipelines = excluded.pipelines
+  where manifest.condemned_at is not null or manifest.pipelines is distinct from excluded.pipelines`,
+  { alone: true },
+);
 
 /** One enabled version more (docs/adr/0008), to stand in a `with` of the statement that makes it; $1 account, $2 project, $3 environment. */
 export const countNewVersion = `
@@ -92,19 +92,24 @@ const insertVersion = statement(`
     provider, enabled, created_by, created_at, deployed_at)
   values ($1, $2, $3, $4, $5, $6, $7, 'headgate', true, $8, $9, $9)`);
 
+/**
+ * Keeps what an upload holds: its blobs, and the manifest that its digest names. The first thing in its transaction; what refers to the manifest
+ * comes after it.
+ */
+export function insertManifest(tx: Transaction, { accountId }: Scope, upload: Upload, now: Date): void {
+  takeBlobs(tx, accountId, upload.blobs, now);
+  const { digest, files, pipelines, blobs } = upload;
+  const values = [JSON.stringify(files), blobs.digests, JSON.stringify(pipelines), now] as const;
+  tx.send(insertFiles, [accountId, digest, ...values]);
+  requireListed(tx, accountId, digest, blobs);
+}
+
 export interface NewVersion {
   projectId: string;
   environmentName: string;
   versionName: string;
   branch: string | null;
   commitHash: string | null;
-}
-
-/** Notes the files of an upload, which a version names by the upload's digest. */
-export function insertManifest(tx: Transaction, scope: Scope, upload: Upload, now: Date): void {
-  const files = JSON.stringify(upload.files);
-  tx.send(insertBlobs, [scope.accountId, files, now]);
-  tx.send(insertFiles, [scope.accountId, upload.digest, files, JSON.stringify(upload.pipelines), now]);
 }
 
 /** Makes the whole version visible with the commit. */
@@ -140,6 +145,10 @@ export function answerRaces(tx: Transaction, environmentName: string, versionNam
     tx.onConstraint(constraint, () => problem('environment-not-found', { name: environmentName }));
   }
 }
+
+/** A version is there. */
+export const versionsUse: ManifestUse =
+  'exists (select from artifact_version v where v.account_id = $1 and v.manifest_digest = m.digest)';
 
 export function noVersion(environmentName: string, versionName: string | undefined) {
   const environment = JSON.stringify(environmentName);

@@ -1,6 +1,8 @@
 /** E10 to E12: versions of a project's files. */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import type { ArtifactDetails, Page } from '@headgate/contract';
 import { requireProblem } from '../../testing/client.ts';
@@ -94,6 +96,13 @@ const hostile: [string, RegExp][] = [
   ['a/', /empty/],
   ['x'.repeat(1_025), /1024 bytes/],
   ['é'.repeat(513), /1024 bytes/],
+  ['x'.repeat(5_000), /1024 bytes/],
+  ['a\0b', /control/],
+  ['\0', /control/],
+  ['a/./b', /"\."/],
+  ['.git/config', /\.git/],
+  ['.git', /\.git/],
+  ['a/.GIT/hooks/post-checkout', /\.git/],
 ];
 
 test('a name that would be dangerous to unpack is refused and nothing is stored', async () => {
@@ -118,6 +127,8 @@ test('a part that cannot be told is refused, never dropped', async () => {
     'content-disposition: attachment; name="a.txt"',
     'content-type: text/plain',
     'content-disposition: form-data; name="a\nb"',
+    'content-disposition: form-data; filename="x; name=a.txt"',
+    "content-disposition: form-data; name*=utf-8''a.txt",
   ];
   for (const header of headers) {
     const body = Buffer.from(
@@ -127,6 +138,41 @@ test('a part that cannot be told is refused, never dropped', async () => {
     assert.equal(answer.status, 400, `${JSON.stringify(header)}: ${answer.text}`);
   }
   requireProblem(await details(), 404, 'artifact-not-found');
+});
+
+test('a name that is not UTF-8 is refused', async () => {
+  const { admin, project: made } = await project();
+  const body = multipart([text('a\u00ffb')]).toString('latin1');
+  const answer = await upload(admin, made, Buffer.from(body.replace('\u00c3\u00bf', '\u00ff'), 'latin1'));
+  assert.match(requireProblem(answer, 400, 'invalid-upload').detail, /part number 1 are not UTF-8/);
+});
+
+test('a name is not looked for in the value of another parameter', async () => {
+  const { admin, project: made, details } = await project();
+  const header = 'content-disposition: form-data; filename="x; name=\\"evil\\"; name=worse"; name="good.txt"';
+  const body = `--${multipartBoundary}\r\n${header}\r\n\r\nx\r\n--${multipartBoundary}--\r\n`;
+  assert.equal((await upload(admin, made, Buffer.from(body))).status, 201);
+  assert.deepEqual((await details()).body.assets, ['good.txt']);
+});
+
+test('what is stored is what was sent, byte for byte', async () => {
+  const { account, admin, project: made } = await project();
+  const contents = [
+    '',
+    '\ufeffwith a mark\r\nand lines\rof\nall kinds\r\n',
+    `\r\n--${multipartBoundary.slice(0, -1)}\r\n`,
+    'e\u0301 and \u00e9, \u{1f600}, \ufffd',
+    'x'.repeat(1_999),
+  ];
+  const parts = contents.map((content, index) => text(`${index}`, content));
+  assert.deepEqual((await upload(admin, made, parts)).body.ignoredResources, []);
+  for (const content of contents) {
+    const sha256 = createHash('sha256').update(content).digest('hex');
+    const found = await server.deps.blobs.read(account.accountId, sha256);
+    assert.ok(found);
+    assert.deepEqual(await buffer(found.stream), Buffer.from(content));
+    assert.equal(found.size, Buffer.byteLength(content));
+  }
 });
 
 test('two parts of one name are refused, in whatever Unicode form they come', async () => {

@@ -97,8 +97,8 @@ test('versions of 10,000 files are compared', async () => {
       size: 4_096,
     }));
     await server.database.query(
-      `insert into manifest (account_id, digest, files, pipelines, created_at)
-       select account_id, $2, $3, '[]', now() from project where project_id = $1`,
+      `insert into manifest (account_id, digest, files, digests, pipelines, created_at)
+       select account_id, $2, $3, '{}', '[]', now() from project where project_id = $1`,
       [project.projectId, `files of ${versionName}`, JSON.stringify(files)],
     );
     await server.database.query(

@@ -1,8 +1,14 @@
 /**
- * Reading an upload: the parts of a multipart form become blobs and the entries of a manifest, one at a time; at most one file is in memory.
+ * Reading an upload: the parts of a multipart form become blobs and the entries of a manifest as they arrive.
+ *
+ * Terminology
+ *   batch  some files, looked for among the blobs of the account in one question. While one is kept the next one gathers, and then the request
+ *          waits: how much is in memory does not grow with the request
  */
-import { createHash } from 'node:crypto';
+import { isUtf8 } from 'node:buffer';
+import { createHash, hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { setImmediate as breath } from 'node:timers/promises';
 import { canonicalManifest, type IgnoredResource } from '@headgate/contract';
 import {
   MaxFileSizeExceededError,
@@ -13,6 +19,7 @@ import {
 } from '@remix-run/multipart-parser';
 import { decodedContent } from '../../kernel/content-encoding.ts';
 import { problem } from '../../kernel/problems.ts';
+import type { BlobWriter, KeptBlobs } from '../blobs/index.ts';
 import { assetNameFault, sameNameKey } from './asset-name.ts';
 import type { PipelineChecks } from './pipeline-checks.ts';
 import { isPipelinePath, type PipelineDescription } from './pipeline-description.ts';
@@ -35,74 +42,110 @@ export interface Upload {
   files: ManifestFile[];
   pipelines: PipelineDescription[];
   ignored: IgnoredResource[];
+  blobs: KeptBlobs;
 }
 
-export type KeepBlob = (digest: string, bytes: Buffer) => Promise<void>;
+const batchFiles = 1_024;
+const batchBytes = 2 * 1_048_576;
+/** Others are served when one upload has been worked on for so long without a wait. */
+const longestStretchMilliseconds = 10;
 
-/** Throws the problems `unsupported-media-type`, `invalid-upload`, `invalid-asset-name` and `body-too-large`. */
+/**
+ * When it resolves, all bytes are stored, and nothing refers to them yet.
+ * Throws the problems `unsupported-media-type`, `invalid-upload`, `invalid-asset-name`, `body-too-large` and those of the storage.
+ */
 export async function readUpload(
   request: IncomingMessage,
   limits: UploadLimits,
-  keep: KeepBlob,
+  writer: BlobWriter,
   checks: PipelineChecks,
 ): Promise<Upload> {
-  const collected = createCollection(keep, checks);
+  const collected = createCollection(writer, checks);
   await eachPart(request, limits, (name, bytes) => collected.add(name, bytes));
   return collected.finish();
 }
 
-function createCollection(keep: KeepBlob, checks: PipelineChecks) {
+function createCollection(writer: BlobWriter, checks: PipelineChecks) {
   const files: ManifestFile[] = [];
   const pipelines: PipelineDescription[] = [];
   const ignored: IgnoredResource[] = [];
   const names = new Set<string>();
+  const batches = createBatches(writer);
+
+  function store(path: string, bytes: Buffer): Promise<void> | undefined {
+    const sha256 = hash('sha256', bytes, 'hex');
+    files.push({ path, sha256, size: bytes.length });
+    return batches.add(sha256, bytes);
+  }
+
+  async function storePipeline(path: string, bytes: Buffer): Promise<void> {
+    const { pipeline, fault } = await checks.take(path, bytes.toString('utf8'));
+    if (pipeline === undefined) {
+      ignored.push({ name: path, reason: fault });
+      return;
+    }
+    pipelines.push(pipeline);
+    await store(path, bytes);
+  }
 
   return {
-    async add(name: string, bytes: Buffer): Promise<void> {
+    /** A promise when the next part must wait. */
+    add(name: string, bytes: Buffer): Promise<void> | undefined {
       const key = sameNameKey(name);
       if (names.has(key))
         throw problem('invalid-asset-name', { name, reason: 'another part has the same name.' });
       names.add(key);
-      const text = asText(bytes);
-      if (text === undefined) {
+      // Whether bytes are text is decided by the bytes (decisions.md E10).
+      if (!isUtf8(bytes) || bytes.includes(0)) {
         ignored.push({ name, reason: 'It is not a text file: its bytes are not UTF-8, or hold NUL.' });
-        return;
+        return undefined;
       }
-      if (isPipelinePath(name)) {
-        const { pipeline, fault } = await checks.take(name, text);
-        if (pipeline === undefined) {
-          ignored.push({ name, reason: fault });
-          return;
-        }
-        pipelines.push(pipeline);
-      }
-      const sha256 = createHash('sha256').update(bytes).digest('hex');
-      await keep(sha256, bytes);
-      files.push({ path: name, sha256, size: bytes.length });
+      return isPipelinePath(name) ? storePipeline(name, bytes) : store(name, bytes);
     },
-    finish(): Upload {
+    async finish(): Promise<Upload> {
+      const kept = batches.finish();
+      // Told when it is waited for.
+      kept.catch(() => undefined);
       files.sort((one, other) => (one.path < other.path ? -1 : 1));
       const digest = createHash('sha256').update(canonicalManifest(files)).digest('hex');
-      return { digest, files, pipelines, ignored };
+      return { digest, files, pipelines, ignored, blobs: await kept };
     },
   };
 }
 
-/** Whether bytes are text is decided by the bytes (decisions.md E10): UTF-8 without NUL. */
-function asText(bytes: Buffer): string | undefined {
-  if (bytes.includes(0)) return undefined;
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return undefined;
+function createBatches(writer: BlobWriter) {
+  let batch: { digest: string; bytes: Buffer }[] = [];
+  let bytesInBatch = 0;
+  let keeping: Promise<void> = Promise.resolve();
+
+  async function handOver(): Promise<void> {
+    const full = batch;
+    batch = [];
+    bytesInBatch = 0;
+    await keeping;
+    keeping = writer.keep(full);
+    keeping.catch(() => undefined);
   }
+
+  return {
+    add(digest: string, bytes: Buffer): Promise<void> | undefined {
+      batch.push({ digest, bytes });
+      bytesInBatch += bytes.length;
+      return batch.length < batchFiles && bytesInBatch < batchBytes ? undefined : handOver();
+    },
+    async finish(): Promise<KeptBlobs> {
+      if (batch.length > 0) await handOver();
+      await keeping;
+      return writer.finish();
+    },
+  };
 }
 
-/** Calls `take` for the parts one after another, in the order of the form; the request waits meanwhile. */
+/** Calls `take` for the parts one after another, in the order of the form; the request waits while a promise of it does. */
 async function eachPart(
   request: IncomingMessage,
   limits: UploadLimits,
-  take: (name: string, bytes: Buffer) => Promise<void>,
+  take: (name: string, bytes: Buffer) => Promise<void> | undefined,
 ): Promise<void> {
   const parser = new MultipartParser(boundaryOf(request), {
     maxHeaderSize: longestPartHeaderBytes,
@@ -112,6 +155,7 @@ async function eachPart(
   });
   let received = 0;
   let partsRead = 0;
+  let since = performance.now();
   try {
     for await (const chunk of decodedContent(request)) {
       received += chunk.length;
@@ -121,8 +165,12 @@ async function eachPart(
         const name = nameOf(part.headers['content-disposition']);
         const fault = assetNameFault(name);
         if (fault !== undefined) throw problem('invalid-asset-name', { name, reason: fault });
-        await take(name, Buffer.concat(part.content));
+        const wait = take(name, contentOf(part.content));
+        if (wait !== undefined) await wait;
         partsRead += 1;
+        if (performance.now() - since < longestStretchMilliseconds) continue;
+        await breath();
+        since = performance.now();
       }
     }
     parser.finish();
@@ -131,6 +179,13 @@ async function eachPart(
     request.resume();
     throw inWords(failure, limits, partsRead);
   }
+}
+
+/** Without a copy where the part came in one piece. */
+function contentOf(pieces: readonly Uint8Array[]): Buffer {
+  const [piece] = pieces;
+  if (pieces.length !== 1 || piece === undefined) return Buffer.concat(pieces);
+  return Buffer.from(piece.buffer, piece.byteOffset, piece.length);
 }
 
 const longestPartHeaderBytes = 16_384;
@@ -147,15 +202,26 @@ function boundaryOf(request: IncomingMessage): string {
 
 /**
  * The name in a part's Content-Disposition (RFC 7578 §4.2), exactly as it was sent; only `\"` and `\\` are unescaped, so that
- * any other backslash is seen and refused.
+ * any other backslash is seen and refused. What stands in the value of another parameter is no name.
  */
 function nameOf(disposition: string | undefined): string {
   if (disposition === undefined || !/^form-data\s*(;|$)/i.test(disposition)) {
     throw problem('invalid-upload', { reason: 'a part has no `Content-Disposition: form-data` header.' });
   }
-  const match = /;\s*name=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/i.exec(disposition);
-  return match?.[1]?.replaceAll(/\\(["\\])/g, '$1') ?? match?.[2] ?? '';
+  const usual = usualDisposition.exec(disposition)?.[1];
+  if (usual !== undefined) return usual;
+  for (const [, parameter = '', quoted, plain] of disposition
+    .slice('form-data'.length)
+    .matchAll(dispositionParameter)) {
+    if (parameter.toLowerCase() === 'name') return quoted?.replaceAll(/\\(["\\])/g, '$1') ?? plain ?? '';
+  }
+  return '';
 }
+
+/** As nearly all clients write it; the rest is read by the grammar. */
+const usualDisposition = /^form-data; name="([^"\\]*)"(?:; filename="[^"\\]*")?$/;
+/** One after another from the beginning: RFC 6266 §4.1. */
+const dispositionParameter = /\s*;\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))/gy;
 
 function inWords(failure: unknown, limits: UploadLimits, partsRead: number): unknown {
   if (failure instanceof MaxFileSizeExceededError)
@@ -166,10 +232,13 @@ function inWords(failure: unknown, limits: UploadLimits, partsRead: number): unk
     return tooLarge(`an upload has ${limits.parts} parts at most`);
   if (failure instanceof MultipartParseError)
     return problem('invalid-upload', { reason: `${failure.message}.` });
-  // The connection ended before the form did.
-  if (failure instanceof Error && 'code' in failure && failure.code === 'ECONNRESET') {
-    return problem('invalid-upload', { reason: 'the client went away.' });
+  const code = failure instanceof Error && 'code' in failure ? failure.code : undefined;
+  if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') {
+    const reason = `the headers of the part number ${partsRead + 1} are not UTF-8.`;
+    return problem('invalid-upload', { reason });
   }
+  // The connection ended before the form did.
+  if (code === 'ECONNRESET') return problem('invalid-upload', { reason: 'the client went away.' });
   return failure;
 }
 

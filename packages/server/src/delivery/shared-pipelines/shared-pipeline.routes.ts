@@ -28,34 +28,35 @@ import { presentPipeline, presentVersion, requirePipelines } from './shared-pipe
 export function sharedPipelineRoutes({ read, write, long }: Endpoints, store: UploadServices): void {
   long(createSharedPipelines, async ({ rows, write: commit, request, headers, scope, now }) => {
     await rows(rightsOnly, []);
-    const checks = createPipelineChecks(store.readPipeline);
-    const keep = (digest: string, bytes: Buffer) => store.blobs.keep(scope.accountId, digest, bytes);
-    const upload = await readUpload(request.raw, store.limits, keep, checks);
-    // The variables of the projects that will use it are not known yet.
-    const paths = upload.files.map((file) => file.path);
-    const found = checks.warnings(paths, checks.askedFor());
-    const version = {
-      prefix: headerText(headers.sharedpipelineidprefix),
-      versionName: headerText(headers.versionname),
-      branch: headers.branch === undefined ? null : headerText(headers.branch),
-      commitHash: headers.commithash === undefined ? null : headerText(headers.commithash),
-    };
-    const content = JSON.stringify([version, upload.digest, upload.ignored]);
-    return commit(content, (tx) => {
-      requirePipelines(upload);
-      insertVersion(tx, scope, version, upload, now);
-      const { digest, files, pipelines, ignored } = upload;
-      const counts = {
-        files: files.length,
-        pipelines: pipelines.length,
-        ignoredResources: ignored.length,
-        warnings: found.warningsTotal,
+    return store.blobs.writing(scope.accountId, async (writer) => {
+      const checks = createPipelineChecks(store.readPipeline);
+      const upload = await readUpload(request.raw, store.limits, writer, checks);
+      // The variables of the projects that will use it are not known yet.
+      const paths = upload.files.map((file) => file.path);
+      const found = checks.warnings(paths, checks.askedFor());
+      const version = {
+        prefix: headerText(headers.sharedpipelineidprefix),
+        versionName: headerText(headers.versionname),
+        branch: headers.branch === undefined ? null : headerText(headers.branch),
+        commitHash: headers.commithash === undefined ? null : headerText(headers.commithash),
       };
-      const after = { ...version, enabled: true, digest, ...counts };
-      return {
-        body: { ignoredResources: ignored, versionName: version.versionName, ...found },
-        events: [{ name: 'shared-pipelines-created', subject: subjectOf(version), after }],
-      };
+      const content = JSON.stringify([version, upload.digest, upload.ignored]);
+      return commit(content, (tx) => {
+        requirePipelines(upload);
+        insertVersion(tx, scope, version, upload, now);
+        const { digest, files, pipelines, ignored } = upload;
+        const counts = {
+          files: files.length,
+          pipelines: pipelines.length,
+          ignoredResources: ignored.length,
+          warnings: found.warningsTotal,
+        };
+        const after = { ...version, enabled: true, digest, ...counts };
+        return {
+          body: { ignoredResources: ignored, versionName: version.versionName, ...found },
+          events: [{ name: 'shared-pipelines-created', subject: subjectOf(version), after }],
+        };
+      });
     });
   });
 

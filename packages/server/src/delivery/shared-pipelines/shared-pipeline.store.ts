@@ -5,6 +5,7 @@ import { guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
 import type { Scope } from '../../kernel/permissions.ts';
 import { problem } from '../../kernel/problems.ts';
 import { insertManifest, type Upload } from '../artifacts/index.ts';
+import type { ManifestUse } from '../blobs/index.ts';
 import type { ListedPipeline, VersionRow } from './shared-pipeline.ts';
 
 const columns = 'v.prefix, v.version_name, v.branch, v.commit_hash, v.provider, v.enabled, v.created_at';
@@ -118,3 +119,7 @@ export async function enableVersion(
   if (row === undefined) throw problem('shared-version-not-found', named);
   return row.enabled_before;
 }
+
+/** A version of shared pipelines is there. */
+export const sharedVersionsUse: ManifestUse =
+  'exists (select from shared_pipeline_version v where v.account_id = $1 and v.manifest_digest = m.digest)';

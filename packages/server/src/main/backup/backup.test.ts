@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { operations } from '@headgate/contract';
-import { folderBlobStore } from '../../delivery/artifacts/index.ts';
+import { createBlobs, openObjectStore } from '../../delivery/blobs/index.ts';
+import { openDatabase } from '../../kernel/database.ts';
 import { createSealer } from '../../kernel/sealed.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
 import { agentExamples, createPlace, examples, inOrder } from '../../testing/examples.ts';
@@ -47,20 +48,23 @@ async function fill(): Promise<void> {
 function backup(name: string, by = sealer): Promise<string> {
   const file = join(folder, name);
   const signal = new AbortController().signal;
-  const services = { blobs: server.deps.blobs, sealer: by, clock, version: '0.1.0', signal };
+  const services = { objects: server.deps.objects, sealer: by, clock, version: '0.1.0', signal };
   return onOneConnection(server.database.connection, async (client) => {
     await makeBackup({ client, ...services }, file);
     return file;
   });
 }
 
-const newBlobs = async () => folderBlobStore(await mkdtemp(join(folder, 'blobs-')));
+const newObjects = async () =>
+  openObjectStore({ kind: 'folder', folder: await mkdtemp(join(folder, 'blobs-')) });
 
 async function restore(file: string, into: TestDatabase, mayReplace = false) {
-  const blobs = await newBlobs();
+  const objects = await newObjects();
   const verified = await verifyBackup(file, key);
-  await onOneConnection(into.connection, (client) => restoreBackup({ client, blobs }, verified, mayReplace));
-  return blobs;
+  await onOneConnection(into.connection, (client) =>
+    restoreBackup({ client, objects }, verified, mayReplace),
+  );
+  return objects;
 }
 
 const rowsOf = async (database: TestDatabase, { name, columns }: CopiedTable): Promise<string[]> => {
@@ -73,11 +77,15 @@ test('every table comes back row by row, and every blob byte for byte', async ()
   await fill();
   const file = await backup('all');
   const target = await anotherDatabase();
-  const blobs = await restore(file, target);
+  const objects = await restore(file, target);
   const tables = await onOneConnection(server.database.connection, copiedTables);
   let rows = 0;
   for (const table of tables) {
-    const [there, here] = [await rowsOf(server.database, table), await rowsOf(target, table)];
+    // Where the blobs lie is another matter: in a pack there, each by itself here.
+    if (table.name === 'blob_object') continue;
+    const columns = table.columns.filter((column) => !column.startsWith('object_'));
+    const compared = table.name === 'blob' ? { ...table, columns } : table;
+    const [there, here] = [await rowsOf(server.database, compared), await rowsOf(target, compared)];
     // What was under way is fenced; see the test below.
     if (table.name !== 'work') assert.deepEqual(here, there, table.name);
     assert.equal(here.length, there.length, table.name);
@@ -88,12 +96,20 @@ test('every table comes back row by row, and every blob byte for byte', async ()
     'select account_id, digest from blob',
   );
   assert.ok(kept.length > 0);
+  const database = openDatabase({
+    connection: target.connection,
+    connections: 2,
+    patienceMilliseconds: 5_000,
+    onConnectionError: assert.fail,
+  });
+  const blobs = createBlobs({ ...server.deps, read: database.read, objects });
   for (const { account_id, digest } of kept) {
     const found = await blobs.read(account_id, digest);
     const hash = createHash('sha256');
     for await (const chunk of found?.stream ?? []) hash.update(chunk);
     assert.equal(hash.digest('hex'), digest);
   }
+  await database.close();
 });
 
 test('what was held is held by nobody who is still there, and numbers go on where they were', async () => {
@@ -135,9 +151,9 @@ test('a restore that breaks off leaves the database as it was', async () => {
   const header = structuredClone(verified.header);
   // The first table's rows have no place: the copying fails after everything was cleared.
   header.tables[0]?.columns.reverse();
-  const blobs = await newBlobs();
+  const objects = await newObjects();
   const breaking = onOneConnection(target.connection, (client) =>
-    restoreBackup({ client, blobs }, { ...verified, header }, true),
+    restoreBackup({ client, objects }, { ...verified, header }, true),
   );
   await assert.rejects(breaking);
   assert.deepEqual(await target.query('select name from account'), []);
@@ -172,17 +188,17 @@ test('a backup of a newer Headgate names the migration that is missing', async (
   const migrations = [...verified.header.migrations, { name: '9999_later.sql', checksum: '0' }];
   const newer = { ...verified, header: { ...verified.header, migrations } };
   const target = await anotherDatabase();
-  const blobs = await newBlobs();
+  const objects = await newObjects();
   const restoring = onOneConnection(target.connection, (client) =>
-    restoreBackup({ client, blobs }, newer, false),
+    restoreBackup({ client, objects }, newer, false),
   );
   await assert.rejects(restoring, /9999_later\.sql, which this Headgate does not have/);
 });
 
 test('a published file that is missing is named, and no backup is made', async () => {
-  const blobs = await newBlobs();
+  const objects = await newObjects();
   await fill();
-  const services = { blobs, sealer, clock, version: '0.1.0', signal: new AbortController().signal };
+  const services = { objects, sealer, clock, version: '0.1.0', signal: new AbortController().signal };
   const making = onOneConnection(server.database.connection, (client) =>
     makeBackup({ client, ...services }, join(folder, 'missing')),
   );

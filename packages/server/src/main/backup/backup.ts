@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import type pg from 'pg';
-import type { BlobStore } from '../../delivery/artifacts/index.ts';
+import type { ObjectStore } from '../../delivery/blobs/index.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Sealer } from '../../kernel/sealed.ts';
 import { signingKeyPurpose } from '../../kernel/signing-keys.ts';
@@ -13,7 +13,7 @@ import { type CopiedTable, copyOut, openSnapshot } from './snapshot.ts';
 export interface BackupServices {
   /** A connection of its own, without a limit on the time of a statement. */
   client: pg.Client;
-  blobs: BlobStore;
+  objects: ObjectStore;
   sealer: Sealer;
   clock: Clock;
   version: string;
@@ -38,11 +38,11 @@ export async function makeBackup(services: BackupServices, file: string): Promis
     await add(headerName, Buffer.from(`${JSON.stringify(header, null, 2)}\n`));
     for (const table of snapshot.tables) await addTable(client, table, add);
     const { rows } = await client.query<BlobRow>(
-      'select account_id, digest from blob order by account_id, digest',
+      'select account_id, digest, size, object_key, object_offset from blob order by account_id, object_key, object_offset',
     );
-    // A blob never changes, and was on the disk before its row: the snapshot has served.
+    // Objects never change, were there before their rows, and stay for the grace when nothing refers to them any more: the snapshot has served.
     await client.query('commit');
-    for (const blob of rows) await addBlob(services.blobs, blob, add);
+    for (const blob of rows) await addBlob(services.objects, blob, add);
     blobs = rows.length;
   });
   return { madeAt, tables: snapshot.tables.length, blobs };
@@ -68,21 +68,30 @@ async function addTable(client: pg.Client, table: CopiedTable, add: AddMember): 
 interface BlobRow {
   account_id: string;
   digest: string;
+  size: string;
+  object_key: string;
+  object_offset: string;
 }
 
 /** `blobs/<account>/<digest>` */
-async function addBlob(
-  blobs: BlobStore,
-  { account_id: accountId, digest }: BlobRow,
-  add: AddMember,
-): Promise<void> {
-  const found = await blobs.read(accountId, digest);
-  const bytes = found === undefined ? undefined : await buffer(found.stream);
+async function addBlob(objects: ObjectStore, blob: BlobRow, add: AddMember): Promise<void> {
+  const { account_id: accountId, digest } = blob;
+  const bytes = await bytesOf(objects, blob);
   if (bytes === undefined || createHash('sha256').update(bytes).digest('hex') !== digest) {
     throw new Error(
-      `The published file ${digest} of the account ${accountId} is ${bytes === undefined ? 'missing' : 'damaged'} in the folder blobs: ` +
-        'put it back from an earlier backup, or publish it again. No backup was made.',
+      `The published file ${digest} of the account ${accountId} is ${bytes === undefined ? 'missing' : 'damaged'} in the object ${blob.object_key}: ` +
+        'put that back from an earlier backup, or publish the file again. No backup was made.',
     );
   }
   await add(`blobs/${accountId}/${digest}`, bytes);
+}
+
+async function bytesOf(
+  objects: ObjectStore,
+  { account_id: accountId, size, object_key: key, object_offset: start }: BlobRow,
+): Promise<Buffer | undefined> {
+  const length = Number(size);
+  if (length === 0) return Buffer.alloc(0);
+  const stream = await objects.read(accountId, key, { start: Number(start), length });
+  return stream && buffer(stream);
 }

@@ -95,6 +95,24 @@ const selectIdentities = `
  */
 const fenceHolders = "update work set epoch = epoch + 1000000 where state <> 'ended'";
 
+const selectPlaces = `
+  select exists (
+    select from information_schema.columns where table_schema = current_schema() and table_name = 'blob' and column_name = 'object_key') as found`;
+const placeBlobs = `
+  update blob set object_offset = 0, object_key = case when size = 0 then '' else left(digest, 2) || '/' || digest end`;
+const insertObjects = `
+  insert into blob_object (account_id, object_key, state, size, live_bytes, since)
+  select account_id, object_key, 'live', size, size, now() from blob where size > 0`;
+
+/** The objects of the backup's time are not those of the restore: each blob is one. Backups from before there were packs say nothing of places. */
+async function placeRestoredBlobs(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ found: boolean }>(selectPlaces);
+  if (rows[0]?.found !== true) return;
+  await client.query(placeBlobs);
+  await client.query('delete from blob_object');
+  await client.query(insertObjects);
+}
+
 /** Makes the refilled database fit to be written to, and commits. */
 export async function commitRefill(client: pg.Client): Promise<void> {
   const identities = await client.query<{ table_name: string; column_name: string }>(selectIdentities);
@@ -105,6 +123,7 @@ export async function commitRefill(client: pg.Client): Promise<void> {
       [table, column_name],
     );
   }
+  await placeRestoredBlobs(client);
   await client.query(fenceHolders);
   await client.query('commit');
   await client.query('analyze');

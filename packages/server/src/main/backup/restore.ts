@@ -1,6 +1,6 @@
 /** Puts a backup's database and blobs in place of what is there. The file is read twice: nothing is touched before all of it is found whole. */
 import type pg from 'pg';
-import type { BlobStore } from '../../delivery/artifacts/index.ts';
+import { keyOfSingleBlob, type ObjectStore } from '../../delivery/blobs/index.ts';
 import type { Sealer } from '../../kernel/sealed.ts';
 import { verifiedMembers, verifyArchive } from './archive.ts';
 import { type BackupHeader, headerName, readHeader, sealWith } from './header.ts';
@@ -36,7 +36,7 @@ export async function verifyBackup(
 
 /** @throws when the database is in use and may not be replaced; then, and after any failure, it is what it was */
 export async function restoreBackup(
-  services: { client: pg.Client; blobs: BlobStore },
+  services: { client: pg.Client; objects: ObjectStore },
   backup: VerifiedBackup,
   mayReplace: boolean,
 ): Promise<void> {
@@ -57,7 +57,7 @@ export async function restoreBackup(
 }
 
 async function putBack(
-  { client, blobs }: { client: pg.Client; blobs: BlobStore },
+  { client, objects }: { client: pg.Client; objects: ObjectStore },
   { file, header, sums }: VerifiedBackup,
 ): Promise<void> {
   const tables = new Map(header.tables.map((table) => [table.name, table]));
@@ -72,8 +72,13 @@ async function putBack(
     if (table !== undefined) {
       filling ??= fillTable(client, table);
       await filling.write(bytes);
-    } else if (kind === 'blobs') await blobs.keep(owner, digest, bytes);
+    } else if (kind === 'blobs') await putBlob(objects, owner, digest, bytes);
     else if (name !== headerName) throw new Error(`${file} holds ${name}, which is nothing of Headgate's.`);
   }
   await filling?.end();
+}
+
+/** Each as an object of its own, wherever it lay: what is there under the key is the same bytes. */
+async function putBlob(objects: ObjectStore, owner: string, digest: string, bytes: Buffer): Promise<void> {
+  if (bytes.length > 0) await objects.put(owner, keyOfSingleBlob(digest), [bytes]);
 }

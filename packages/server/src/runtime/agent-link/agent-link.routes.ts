@@ -10,14 +10,15 @@ import {
   claimWaitLimitSeconds,
 } from '@headgate/contract';
 import type { FastifyInstance } from 'fastify';
-import { type BlobStore, manifestFiles } from '../../delivery/artifacts/index.ts';
+import { manifestFiles } from '../../delivery/artifacts/index.ts';
+import type { Blobs } from '../../delivery/blobs/index.ts';
 import type { Services } from '../../kernel/endpoint.ts';
 import { recordEvents } from '../../kernel/events.ts';
 import { problem } from '../../kernel/problems.ts';
 import type { Wakes } from '../../kernel/wakes.ts';
 import type { WorkOwners, WorkTimes } from '../../kernel/work.ts';
 import { createAgentEndpoints } from './agent-endpoint.ts';
-import { blobOfAgent, createPresence } from './agent-link.store.ts';
+import { createPresence } from './agent-link.store.ts';
 import { createClaims } from './claims.ts';
 import { applyReports, renewLeases } from './holding.ts';
 
@@ -25,7 +26,7 @@ export interface AgentLinkServices extends Services {
   wakes: Wakes;
   owners: WorkOwners;
   times: WorkTimes;
-  blobs: BlobStore;
+  blobs: Blobs;
   version: string;
   /** Aborted when the server stops: waiting claims answer at once, empty. */
   stopping: AbortSignal;
@@ -90,8 +91,7 @@ export function agentLinkRoutes(app: FastifyInstance, services: AgentLinkService
   });
 
   serve(agentBlob, async ({ agent, params, reply }) => {
-    const known = await blobOfAgent(services.database.read, agent.accountId, params.sha256);
-    const blob = known ? await services.blobs.read(agent.accountId, params.sha256) : undefined;
+    const blob = await services.blobs.read(agent.accountId, params.sha256);
     if (blob === undefined) throw problem('blob-not-found', { digest: params.sha256 });
     reply.headers({ 'content-type': 'application/octet-stream', 'content-length': blob.size });
     return reply.send(blob.stream);

@@ -1,5 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts';
-import { type Database, type Read, statement, type Transaction } from '../../kernel/database.ts';
+import { type Database, statement, type Transaction } from '../../kernel/database.ts';
 import type { CallingAgent } from './agent-endpoint.ts';
 
 const setConnected = statement(`
@@ -30,14 +30,4 @@ export function createPresence(services: { database: Database; clock: Clock }): 
       );
     },
   };
-}
-
-const selectBlob = statement<{ digest: string }>(
-  'select digest from blob where account_id = $1 and digest = $2',
-);
-
-/** Whether the account of an agent has the blob. */
-export async function blobOfAgent(read: Read, accountId: string, digest: string): Promise<boolean> {
-  const rows = await read(selectBlob, [accountId, digest]);
-  return rows.length > 0;
 }

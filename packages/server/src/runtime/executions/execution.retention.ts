@@ -2,6 +2,7 @@
  * Executions that ended longer ago than they are kept, and before them their steps, which are their logs. What is under way is never old. The id
  * of an execution tells when it was started, so the keys serve; an execution goes after its steps, since a cascade would know no bound.
  */
+import type { ManifestUse } from '../../delivery/blobs/index.ts';
 import { firstIdAt, oldRows, type RetentionRule } from '../../kernel/retention.ts';
 
 // As scalar queries, asked row by row in the order of the key: joined, all that is old could be gathered and sorted first.
@@ -33,3 +34,17 @@ export function executionRetention(kept: {
     { kind: 'executions', days: executionDays, ...oldExecutions },
   ];
 }
+
+const underWay = (state: string) => `
+  select e.manifest_digest from work w
+  join pipeline_execution e on e.account_id = w.account_id and e.execution_id = w.work_id
+  where w.account_id = $1 and ${state}
+  union all
+  select s ->> 'artifactDigest' from work w
+  join pipeline_execution e on e.account_id = w.account_id and e.execution_id = w.work_id
+  cross join jsonb_array_elements(e.shared_artifacts) s
+  where w.account_id = $1 and ${state} and s ? 'artifactDigest'`;
+
+/** What is queued or under way needs its files, though its version be gone: looked up once a statement, by the two indices of such work. */
+export const executionsUse: ManifestUse = `m.digest = any (array(
+  ${underWay("w.state = 'queued'")} union all ${underWay("w.state in ('held', 'silent')")}))`;

@@ -1,4 +1,4 @@
-export { executionRetention } from './execution.retention.ts';
+export { executionRetention, executionsUse } from './execution.retention.ts';
 export { executionRoutes } from './execution.routes.ts';
 export { writeSteps } from './execution.store.ts';
 export { executionWork } from './execution.work.ts';

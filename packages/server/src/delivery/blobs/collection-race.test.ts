@@ -1,0 +1,211 @@
+/**
+ * Many uploads that share files, deletions of what they made, and a collector that removes at once what nothing refers to: the clock is moved past
+ * the grace before each of its passes. Afterwards every file of every version is there, and nothing else is.
+ */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { test } from 'node:test';
+import type { Rest } from '../../kernel/retention.ts';
+import { blobCollector } from '../../main/sweeper.ts';
+import type { Account } from '../../testing/account.ts';
+import { type Part, type TestProject, upload } from '../../testing/project.ts';
+import { startTestServer } from '../../testing/server.ts';
+import { insertManifest, type Upload } from '../artifacts/index.ts';
+
+const server = await startTestServer();
+const { deps, clock, database } = server;
+const noRest: Rest = async () => undefined;
+const grace = 25 * 3_600;
+const uploaders = 6;
+const uploadsEach = 14;
+const seed = Number(process.env.RACE_SEED ?? Date.now() % 1_000_000);
+
+/** Mulberry32: the same numbers for the same seed. */
+function seededRandom(from: number): () => number {
+  let state = from;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+const textOf = (index: number) => `${index} `.repeat(20 + ((index * 37) % 900));
+
+async function collectOnce(): Promise<void> {
+  clock.advance(grace);
+  await blobCollector(deps).collect(noRest);
+}
+
+async function requireWhole({ accountId }: Account): Promise<number> {
+  const files = await database.query<{ sha256: string; size: string }>(
+    `select distinct f ->> 'sha256' as sha256, f ->> 'size' as size
+     from artifact_version v join manifest m on m.account_id = v.account_id and m.digest = v.manifest_digest,
+       jsonb_array_elements(m.files) f
+     where v.account_id = $1`,
+    [accountId],
+  );
+  for (const { sha256, size } of files) {
+    const found = await deps.blobs.read(accountId, sha256);
+    assert.ok(found, `${sha256} is gone`);
+    const bytes = await buffer(found.stream);
+    assert.equal(createHash('sha256').update(bytes).digest('hex'), sha256);
+    assert.equal(bytes.length, Number(size));
+  }
+  return files.length;
+}
+
+async function requireNothingElse({ accountId }: Account): Promise<void> {
+  const [rows] = await database.query<Record<'manifests' | 'blobs' | 'keys' | 'objects', string[]>>(
+    `select
+      array(select digest from manifest m where account_id = $1 and not exists (
+        select from artifact_version v where v.account_id = $1 and v.manifest_digest = m.digest)) as manifests,
+      array(select digest from blob b where account_id = $1 and not exists (
+        select from manifest m where m.account_id = $1 and m.digests @> array[decode(b.digest, 'hex')])) as blobs,
+      array(select distinct object_key from blob where account_id = $1 order by 1) as keys,
+      array(select object_key from blob_object where account_id = $1 order by 1) as objects`,
+    [accountId],
+  );
+  assert.deepEqual(rows?.manifests, []);
+  assert.deepEqual(rows?.blobs, []);
+  assert.deepEqual(rows?.objects, rows?.keys);
+  const folder = join(deps.config.dataDirectory, 'blobs', accountId);
+  assert.deepEqual((await readdir(folder)).sort(), rows?.keys);
+}
+
+test(`uploads, deletions and the collector at once (RACE_SEED=${seed})`, { timeout: 240_000 }, async () => {
+  const account = await server.account();
+  const { admin } = account;
+  const random = seededRandom(seed);
+  const below = (count: number) => Math.floor(random() * count);
+  const projects: TestProject[] = [await account.project(), await account.project()];
+  const outcomes: Record<number, number> = {};
+
+  function someParts(): Part[] {
+    // Sometimes more than a batch, so that the collector can pass between its parts.
+    const count = below(4) === 0 ? 270 + below(60) : 1 + below(30);
+    const first = below(400);
+    return Array.from({ length: count }, (_, index) => ({
+      name: `f${index}`,
+      content: textOf((first + index) % 500),
+    }));
+  }
+
+  async function uploading(uploader: number): Promise<void> {
+    for (let number = 0; number < uploadsEach; number++) {
+      const project = projects[below(projects.length)];
+      assert.ok(project);
+      const headers = {
+        versionName: `v${uploader}-${number}`,
+        environmentName: below(2) === 0 ? 'dev' : 'prod',
+      };
+      const { status, text } = await upload(admin, project, someParts(), headers);
+      outcomes[status] = (outcomes[status] ?? 0) + 1;
+      // Its project or environment was deleted, or the grace was over in the middle of it.
+      assert.ok([201, 404, 409].includes(status), text);
+    }
+  }
+
+  async function deleting(over: () => boolean): Promise<void> {
+    while (!over()) {
+      const project = projects[below(projects.length)];
+      assert.ok(project);
+      const environment = below(2) === 0 ? 'dev' : 'prod';
+      if (below(3) === 0) {
+        projects.splice(projects.indexOf(project), 1, await account.project());
+        await admin.delete(project.path);
+      } else {
+        await admin.delete(`${project.path}/environments/${environment}`);
+        await admin.post(`${project.path}/environments`, { name: environment });
+      }
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
+  let done = false;
+  const collecting = (async () => {
+    while (!done) await collectOnce();
+  })();
+  const deletions = deleting(() => done);
+  await Promise.all(Array.from({ length: uploaders }, (_, uploader) => uploading(uploader))).finally(() => {
+    done = true;
+  });
+  await Promise.all([collecting, deletions]);
+
+  assert.ok((outcomes[201] ?? 0) > uploaders, JSON.stringify(outcomes));
+  await requireWhole(account);
+  // One more, so that something is left whatever was deleted last.
+  const [last] = projects;
+  assert.ok(last);
+  await upload(admin, last, someParts(), { versionName: 'last' });
+  for (let pass = 0; pass < 6; pass++) await collectOnce();
+  await deps.blobs.settled();
+  assert.ok((await requireWhole(account)) > 0);
+  await requireNothingElse(account);
+});
+
+/** A part of an upload that was read, whose transaction comes later. */
+async function readParts(account: Account, then: (upload: Upload) => Promise<void>) {
+  await deps.blobs.writing(account.accountId, async (writer) => {
+    await writer.keep([
+      { digest: createHash('sha256').update('shared').digest('hex'), bytes: Buffer.from('shared') },
+    ]);
+    const blobs = await writer.finish();
+    const digest = createHash('sha256').update(String(Math.random())).digest('hex');
+    await then({ digest, files: [], pipelines: [], ignored: [], blobs });
+  });
+}
+
+const insert = (account: Account, read: Upload) =>
+  deps.database.transaction((tx) =>
+    insertManifest(tx, { accountId: account.accountId, actorId: account.accountId }, read, clock.now()),
+  );
+
+test('an upload that lasts longer than what it brought is kept is refused as a whole', async () => {
+  const account = await server.account();
+  await assert.rejects(
+    readParts(account, async (read) => {
+      await collectOnce();
+      await insert(account, read);
+    }),
+    { code: 'concurrent-change' },
+  );
+  const [row] = await database.query('select from blob where account_id = $1', [account.accountId]);
+  assert.equal(row, undefined);
+});
+
+test('an upload that counts on a file that is gone by then is refused as a whole', async () => {
+  const account = await server.account();
+  await readParts(account, (read) => insert(account, read));
+  await collectOnce();
+  await collectOnce();
+  await assert.rejects(
+    readParts(account, async (read) => {
+      assert.equal(read.blobs.placed.length, 0, 'the account has the file');
+      for (let pass = 0; pass < 3; pass++) await collectOnce();
+      await insert(account, read);
+    }),
+    { code: 'concurrent-change' },
+  );
+  const [row] = await database.query('select from manifest where account_id = $1', [account.accountId]);
+  assert.equal(row, undefined);
+});
+
+test('an upload that meets a condemned file keeps it for a grace from then on', async () => {
+  const account = await server.account();
+  await readParts(account, (read) => insert(account, read));
+  await collectOnce();
+  await collectOnce();
+  clock.advance(grace / 2);
+  await readParts(account, async (read) => {
+    clock.advance(grace / 2);
+    await blobCollector(deps).collect(noRest);
+    await insert(account, read);
+  });
+  const found = await deps.blobs.read(account.accountId, createHash('sha256').update('shared').digest('hex'));
+  assert.equal(found && (await buffer(found.stream)).toString(), 'shared');
+});

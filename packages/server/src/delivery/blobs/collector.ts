@@ -1,0 +1,192 @@
+/**
+ * Removes files that nothing refers to any more, a little at a time (docs/adr/0017). Whoever is killed at any moment, the next pass goes on.
+ *
+ * Terminology
+ *   condemned  nothing refers to it; it goes when that is still so after the grace. An upload that meets a condemned blob keeps it for another grace
+ *   doomed     an object that no row names; its bytes go after the grace, so that who began to read them, a backup say, still can
+ *
+ * In this order, which is that of the references: manifests, blobs, rows of objects, objects.
+ */
+import type { Database, Parameter } from '../../kernel/database.ts';
+import type { Log } from '../../kernel/log.ts';
+import type { Metrics } from '../../kernel/metrics.ts';
+import { asTheOnlyOne, type Rest, restAfter } from '../../kernel/retention.ts';
+import { forgetObject, holdBlobsAlone } from './blob.store.ts';
+import type { BlobServices } from './blob-writer.ts';
+import {
+  batchRows,
+  condemnUnlisted,
+  doomObjects,
+  dueManifests,
+  dueObjects,
+  knownObjects,
+  type ManifestStatements,
+  type ManifestUse,
+  manifestStatements,
+  nextAccounts,
+  removeCondemnedBlobs,
+  sparseObjects,
+} from './collection.store.ts';
+import { rewriteObject } from './rewriting.ts';
+
+export interface CollectorServices extends BlobServices {
+  database: Database;
+  metrics: Metrics;
+  log: Log;
+  stopping: AbortSignal;
+}
+
+type Removed = Record<'manifests' | 'blobs' | 'objects', number>;
+
+export interface Collector {
+  /** One pass over all accounts. Answers what went: undefined when another server is at it. */
+  collect(rest: Rest): Promise<Removed | undefined>;
+}
+
+/** @param uses what refers to manifests, one condition for each kind */
+export function createCollector(
+  services: CollectorServices,
+  uses: readonly ManifestUse[],
+  graceMilliseconds: number,
+): Collector {
+  const manifests = manifestStatements(uses);
+  return {
+    collect: (rest) =>
+      asTheOnlyOne(services.database, 'blob collection', rest, async (between) => {
+        const removed: Removed = { manifests: 0, blobs: 0, objects: 0 };
+        const pass = openPass(services, manifests, { rest: between, removed, graceMilliseconds });
+        for await (const accountId of accounts(services.database)) {
+          if (services.stopping.aborted) break;
+          await pass(accountId);
+        }
+        for (const [kind, count] of Object.entries(removed)) services.metrics.removed(kind, count);
+        if (Object.values(removed).some((count) => count > 0))
+          services.log.info({ removed }, 'files that nothing refers to were removed');
+        return removed;
+      }),
+  };
+}
+
+async function* accounts({ read }: Database): AsyncGenerator<string> {
+  let rows: { account_id: string }[];
+  let last: string | null = null;
+  do {
+    rows = await read(nextAccounts, [last]);
+    for (const { account_id: accountId } of rows) yield accountId;
+    last = rows.at(-1)?.account_id ?? last;
+  } while (rows.length === batchRows);
+}
+
+function openPass(
+  services: CollectorServices,
+  manifests: ManifestStatements,
+  about: { rest: Rest; removed: Removed; graceMilliseconds: number },
+): (accountId: string) => Promise<void> {
+  const { database, clock, stopping, objects, log } = services;
+  const { removed } = about;
+  let lockLost = false;
+  const before = () => new Date(clock.now().getTime() - about.graceMilliseconds);
+
+  /** Does one small thing, and rests. */
+  async function rested<Result>(work: () => Promise<Result>): Promise<Result> {
+    const began = performance.now();
+    const result = await work();
+    await about.rest(restAfter(performance.now() - began)).catch((failure) => {
+      lockLost = true;
+      throw failure;
+    });
+    return result;
+  }
+
+  async function condemnManifests(accountId: string): Promise<void> {
+    let cursor: string | null = '';
+    while (cursor !== null && !stopping.aborted) {
+      const parameters: Parameter[] = [accountId, cursor, clock.now()];
+      const [row] = await rested(() => database.read(manifests.condemn, parameters));
+      cursor = row !== undefined && row.looked === batchRows ? row.cursor : null;
+    }
+  }
+
+  async function removeManifests(accountId: string): Promise<void> {
+    for (const { digest } of await database.read(dueManifests, [accountId, before()])) {
+      if (stopping.aborted) return;
+      removed.manifests += await rested(() =>
+        database.transaction(async (tx) => {
+          holdBlobsAlone(tx, accountId);
+          const [gone] = await tx.query(manifests.remove, [accountId, digest, before()]);
+          if (gone === undefined) tx.send(manifests.acquit, [accountId, digest]);
+          else condemnUnlisted(tx, accountId, gone.digests, clock.now());
+          return gone === undefined ? 0 : 1;
+        }),
+      );
+    }
+  }
+
+  async function removeBlobs(accountId: string): Promise<void> {
+    let looked = batchRows;
+    while (looked === batchRows && !stopping.aborted) {
+      const batch = await rested(() =>
+        database.transaction((tx) => removeCondemnedBlobs(tx, accountId, before())),
+      );
+      removed.blobs += batch.removed;
+      looked = batch.looked;
+    }
+  }
+
+  async function rewriteSparse(accountId: string): Promise<void> {
+    await database.read(doomObjects, [accountId, before(), clock.now()]);
+    for (const { object_key: key } of await database.read(sparseObjects, [accountId])) {
+      if (stopping.aborted) return;
+      await rested(() =>
+        rewriteObject(services, accountId, key).catch((failure) =>
+          log.warn({ err: failure, accountId, key }, 'a pack could not be written anew; it stays as it is'),
+        ),
+      );
+    }
+  }
+
+  async function removeObjects(accountId: string): Promise<void> {
+    for (const { object_key: key } of await database.read(dueObjects, [accountId, before()])) {
+      if (stopping.aborted) return;
+      await rested(async () => {
+        await objects.remove(accountId, key);
+        await forgetObject(database.read, accountId, key);
+      });
+      removed.objects += 1;
+    }
+  }
+
+  /** What a restore of the database has forgotten, say. A row is there before its object: one that has none when it was listed has none. */
+  async function removeUnknown(accountId: string): Promise<void> {
+    const old = before();
+    let keys: string[] = [];
+    async function look(): Promise<void> {
+      const batch = keys;
+      keys = [];
+      const known = await rested(() => knownObjects(database.read, accountId, batch));
+      for (const key of batch.filter((each) => !known.has(each))) {
+        await rested(() => objects.remove(accountId, key));
+        removed.objects += 1;
+      }
+    }
+    for await (const { key, modifiedAt } of objects.list(accountId)) {
+      if (stopping.aborted) return;
+      if (modifiedAt > old) continue;
+      keys.push(key);
+      if (keys.length === batchRows) await look();
+    }
+    if (keys.length > 0) await look();
+  }
+
+  const steps = [condemnManifests, removeManifests, removeBlobs, rewriteSparse, removeObjects, removeUnknown];
+  return async (accountId) => {
+    for (const step of steps) {
+      if (stopping.aborted) return;
+      // What fails for one account, or at a store that is away, leaves the others alone.
+      await step(accountId).catch((failure) => {
+        if (lockLost) throw failure;
+        log.warn({ err: failure, accountId, step: step.name }, 'a step of the collection failed');
+      });
+    }
+  };
+}

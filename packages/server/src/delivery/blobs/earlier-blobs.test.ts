@@ -1,0 +1,71 @@
+/** Files that were published before there were packs, each in a file of its own, are read and kept as they are. */
+import assert from 'node:assert/strict';
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { after, test } from 'node:test';
+import { systemClock } from '../../kernel/clock.ts';
+import { openDatabase } from '../../kernel/database.ts';
+import { uuidsByTime } from '../../kernel/identifiers.ts';
+import { createLog } from '../../kernel/log.ts';
+import { createTestDatabase } from '../../testing/database.ts';
+import { createBlobs } from './blobs.ts';
+import { folderObjectStore } from './folder-object-store.ts';
+
+const database = await createTestDatabase();
+const folder = await mkdtemp(join(tmpdir(), 'headgate-blobs-'));
+after(async () => {
+  await database.drop();
+  await rm(folder, { recursive: true });
+});
+const migrations = join(import.meta.dirname, '../../../migrations');
+const ofPacks = '0009_blob_objects.sql';
+
+test('the migration tells where they lie, and which manifest holds them', async () => {
+  await database.query('drop schema public cascade');
+  await database.query('create schema public');
+  const names = (await readdir(migrations)).sort();
+  const apply = async (name: string) => database.query(await readFile(join(migrations, name), 'utf8'));
+  for (const name of names.filter((each) => each < ofPacks)) await apply(name);
+  const accountId = randomUUID();
+  const contents = ['an earlier file', ''];
+  const files = contents.map((content, index) => {
+    const sha256 = createHash('sha256').update(content).digest('hex');
+    return { path: `f${index}`, sha256, size: content.length };
+  });
+  await database.query('insert into account values ($1, $2, now())', [accountId, 'an account']);
+  for (const { sha256, size } of files)
+    await database.query('insert into blob values ($1, $2, $3, now())', [accountId, sha256, size]);
+  await database.query("insert into manifest values ($1, 'd', $2, '[]', now())", [
+    accountId,
+    JSON.stringify([...files, { ...files[0], path: 'twice' }]),
+  ]);
+  for (const { sha256 } of files) {
+    const place = join(folder, accountId, sha256.slice(0, 2));
+    await mkdir(place, { recursive: true });
+    await writeFile(join(place, sha256), contents[files.findIndex((file) => file.sha256 === sha256)] ?? '');
+  }
+  for (const name of names.filter((each) => each >= ofPacks)) await apply(name);
+
+  const opened = openDatabase({
+    connection: database.connection,
+    connections: 2,
+    patienceMilliseconds: 5_000,
+    onConnectionError: assert.fail,
+  });
+  const services = { clock: systemClock, newId: uuidsByTime(systemClock), log: createLog('silent') };
+  const blobs = createBlobs({ ...services, read: opened.read, objects: folderObjectStore({ folder }) });
+  for (const [index, { sha256 }] of files.entries()) {
+    const found = await blobs.read(accountId, sha256);
+    assert.equal(found && (await buffer(found.stream)).toString(), contents[index]);
+  }
+  const [row] = await database.query<{ digests: string[]; objects: number }>(
+    `select array(select encode(d, 'hex') from unnest(digests) d) as digests,
+      (select count(*)::int from blob_object where state = 'live' and live_bytes = size and size = 15) as objects from manifest`,
+  );
+  assert.deepEqual(row?.digests.sort(), files.map((file) => file.sha256).sort());
+  assert.equal(row?.objects, 1);
+  await opened.close();
+});

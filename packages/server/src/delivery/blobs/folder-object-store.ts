@@ -1,0 +1,132 @@
+/** Objects in a folder: `<account>/<key>`, written aside, synced, and renamed into place. */
+import { createReadStream } from 'node:fs';
+import { type FileHandle, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import { problem } from '../../kernel/problems.ts';
+import type { ListedObject, ObjectStore } from './object-store.ts';
+
+/** A put that is not finished; there is one at a time of a key. */
+const aside = '.part';
+
+export function folderObjectStore({ folder }: { folder: string }): ObjectStore {
+  const place = (accountId: string, key: string) => join(folder, accountId, key);
+
+  const store: ObjectStore = {
+    put(accountId, key, chunks) {
+      const target = place(accountId, key);
+      return inWords(async () => {
+        await makeFolder(dirname(target));
+        try {
+          await writeSynced(target + aside, chunks);
+          await rename(target + aside, target);
+        } catch (failure) {
+          await rm(target + aside, { force: true });
+          throw failure;
+        }
+        await syncFolder(dirname(target));
+      });
+    },
+    read(accountId, key, { start, length }) {
+      return inWords(async () => {
+        const file = await openIfThere(place(accountId, key));
+        return file && createReadStream('', { fd: file, start, end: start + length - 1 });
+      });
+    },
+    remove(accountId, key) {
+      const target = place(accountId, key);
+      return inWords(async () => {
+        await rm(target, { force: true });
+        await rm(target + aside, { force: true });
+      });
+    },
+    list: (accountId) => filesBelow(join(folder, accountId)),
+    async probe() {
+      await makeFolder(folder);
+    },
+    close() {},
+  };
+  return store;
+}
+
+async function writeSynced(path: string, chunks: readonly Uint8Array[]): Promise<void> {
+  const file = await open(path, 'w', 0o600);
+  try {
+    await writeAll(file, chunks);
+    await file.datasync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** What one call to the system takes (IOV_MAX). */
+const chunksAtOnce = 1_024;
+
+/** A write may take less than it is given: on a disk that is nearly full, say. */
+async function writeAll(file: FileHandle, chunks: readonly Uint8Array[]): Promise<void> {
+  for (let left = chunks; left.length > 0; ) {
+    const { bytesWritten } = await file.writev(left.slice(0, chunksAtOnce));
+    left = without(left, bytesWritten);
+  }
+}
+
+function without(chunks: readonly Uint8Array[], bytes: number): readonly Uint8Array[] {
+  let written = bytes;
+  const first = chunks.findIndex((chunk) => {
+    if (written < chunk.length) return true;
+    written -= chunk.length;
+    return false;
+  });
+  const [half, ...rest] = first < 0 ? [] : chunks.slice(first);
+  return half === undefined ? [] : [half.subarray(written), ...rest];
+}
+
+/** Made folders outlive a crash as the files in them do. */
+async function makeFolder(path: string): Promise<void> {
+  const first = await mkdir(path, { recursive: true, mode: 0o700 });
+  if (first === undefined) return;
+  const top = dirname(first);
+  for (let made = path; made !== top; made = dirname(made)) await syncFolder(dirname(made));
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  await folder.sync().finally(() => folder.close());
+}
+
+async function openIfThere(path: string): Promise<FileHandle | undefined> {
+  return open(path, 'r').catch((failure) => {
+    if (isAbsence(failure)) return undefined;
+    throw failure;
+  });
+}
+
+async function* filesBelow(top: string): AsyncGenerator<ListedObject> {
+  const entries = await opendir(top, { recursive: true }).catch((failure) => {
+    if (isAbsence(failure)) return undefined;
+    throw failure;
+  });
+  if (entries === undefined) return;
+  for await (const entry of entries) {
+    if (!entry.isFile()) continue;
+    const path = join(entry.parentPath, entry.name);
+    // Gone meanwhile: it is no longer listed.
+    const found = await stat(path).catch(() => undefined);
+    const key = relative(top, path);
+    if (found === undefined) continue;
+    yield { key: key.endsWith(aside) ? key.slice(0, -aside.length) : key, modifiedAt: found.mtime };
+  }
+}
+
+function isAbsence(failure: unknown): boolean {
+  return failure instanceof Error && 'code' in failure && failure.code === 'ENOENT';
+}
+
+async function inWords<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (failure) {
+    const code = failure instanceof Error && 'code' in failure ? failure.code : undefined;
+    const full = code === 'ENOSPC' || code === 'EDQUOT';
+    throw Object.assign(problem(full ? 'storage-full' : 'storage-unavailable'), { cause: failure });
+  }
+}

@@ -1,0 +1,204 @@
+/** What every kind of object store does, and what each says when it cannot. */
+import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { after, afterEach, describe, test } from 'node:test';
+import { Problem } from '../../kernel/problems.ts';
+import { Secret } from '../../kernel/sealed.ts';
+import { type FakeS3, startFakeS3 } from '../../testing/fake-s3.ts';
+import type { ObjectStore, ObjectStoreSettings } from './object-store.ts';
+import { openObjectStore } from './object-stores.ts';
+
+const s3: FakeS3 = await startFakeS3();
+const folder = await mkdtemp(join(tmpdir(), 'headgate-objects-'));
+/** A second without a byte is told as silence; whoever answers at all here answers sooner. */
+const impatient = { silentMilliseconds: 1_000, wholeMilliseconds: 30_000, attempts: 2 };
+const bucket = (about: Partial<Extract<ObjectStoreSettings, { kind: 's3' }>> = {}): ObjectStoreSettings => ({
+  kind: 's3',
+  bucket: s3.bucket,
+  prefix: 'one/installation/',
+  region: s3.region,
+  endpoint: s3.endpoint,
+  pathStyle: true,
+  credentials: { accessKeyId: s3.accessKeyId, secretAccessKey: new Secret(s3.secretAccessKey) },
+  ...about,
+});
+const opened: ObjectStore[] = [];
+const open = async (settings: ObjectStoreSettings): Promise<ObjectStore> => {
+  const store = await openObjectStore(settings);
+  opened.push(store);
+  return store;
+};
+afterEach(() => s3.behave(() => 'serve'));
+after(async () => {
+  for (const store of opened) store.close();
+  await s3.close();
+  await rm(folder, { recursive: true });
+});
+
+const kinds: Record<ObjectStoreSettings['kind'], ObjectStoreSettings> = {
+  folder: { kind: 'folder', folder: join(folder, 'conformance', 'deep') },
+  s3: bucket(),
+};
+
+async function bytesOf(store: ObjectStore, accountId: string, key: string, start: number, length: number) {
+  const stream = await store.read(accountId, key, { start, length });
+  return stream && (await buffer(stream));
+}
+
+async function keysOf(store: ObjectStore, accountId: string): Promise<string[]> {
+  const keys: string[] = [];
+  for await (const { key, modifiedAt } of store.list(accountId)) {
+    assert.ok(Math.abs(Date.now() - modifiedAt.getTime()) < 600_000);
+    keys.push(key);
+  }
+  return keys.sort();
+}
+
+for (const [kind, settings] of Object.entries(kinds)) {
+  describe(`a store of the kind ${kind}`, async () => {
+    const store = await open(settings);
+    const account = randomUUID();
+
+    test('works where it is told to', () => store.probe());
+
+    test('gives back any part of what was put, and only to its account', async () => {
+      const bytes = randomBytes(300_000);
+      const key = randomUUID();
+      await store.put(account, key, [bytes.subarray(0, 100_000), bytes.subarray(100_000)]);
+      assert.deepEqual(await bytesOf(store, account, key, 0, bytes.length), bytes);
+      assert.deepEqual(await bytesOf(store, account, key, 99_999, 3), bytes.subarray(99_999, 100_002));
+      assert.deepEqual(await bytesOf(store, account, key, 299_999, 1), bytes.subarray(299_999));
+      assert.equal(await bytesOf(store, randomUUID(), key, 0, 1), undefined);
+      assert.equal(await bytesOf(store, account, randomUUID(), 0, 1), undefined);
+    });
+
+    test('takes the same object again', async () => {
+      const key = `ab/${randomUUID()}`;
+      for (let time = 0; time < 2; time++) await store.put(account, key, [Buffer.from('the same')]);
+      assert.equal(String(await bytesOf(store, account, key, 0, 8)), 'the same');
+    });
+
+    test('lists what an account has, however much, and forgets what was removed', async () => {
+      const owner = randomUUID();
+      assert.deepEqual(await keysOf(store, owner), []);
+      const keys = Array.from({ length: 8 }, (_, index) =>
+        index % 2 ? `ab/${randomUUID()}` : randomUUID(),
+      ).sort();
+      for (const key of keys) await store.put(owner, key, [Buffer.from(key)]);
+      await store.put(account, randomUUID(), [Buffer.from('of another')]);
+      assert.deepEqual(await keysOf(store, owner), keys);
+      for (const key of [...keys, 'never-there']) await store.remove(owner, key);
+      assert.deepEqual(await keysOf(store, owner), []);
+      assert.equal(await bytesOf(store, owner, keys[0] ?? '', 0, 1), undefined);
+    });
+
+    test('takes many at once', async () => {
+      const keys = Array.from({ length: 20 }, () => randomUUID());
+      await Promise.all(keys.map((key) => store.put(account, key, [Buffer.from(key)])));
+      for (const key of keys) assert.equal(String(await bytesOf(store, account, key, 0, key.length)), key);
+    });
+  });
+}
+
+async function failureOf(work: Promise<unknown>): Promise<Problem> {
+  const failure = await work.then(
+    () => assert.fail('it succeeded'),
+    (reason) => reason,
+  );
+  assert.ok(failure instanceof Problem, String(failure));
+  assert.ok(failure.cause instanceof Error, 'the operator finds the cause in the log');
+  for (const secret of [s3.bucket, s3.endpoint, s3.accessKeyId, s3.secretAccessKey, folder])
+    assert.ok(!failure.message.includes(secret), failure.message);
+  return failure;
+}
+
+describe('a bucket', async () => {
+  const store = await open(bucket({ patience: impatient }));
+  const account = randomUUID();
+  const put = (key = randomUUID()) => store.put(account, key, [Buffer.from('x')]);
+
+  test('that refuses, hangs, cuts the connection or is full is told as that, within its time', async () => {
+    const codes = {
+      refuse: 'storage-unavailable',
+      'slow-down': 'storage-unavailable',
+      hang: 'storage-unavailable',
+      cut: 'storage-unavailable',
+      full: 'storage-full',
+    } as const;
+    for (const [behaviour, code] of Object.entries(codes)) {
+      s3.behave(() => behaviour as keyof typeof codes);
+      assert.equal((await failureOf(put())).code, code, behaviour);
+      assert.equal(
+        (await failureOf(store.read(account, 'x', { start: 0, length: 1 }))).code,
+        code,
+        behaviour,
+      );
+      assert.equal((await failureOf(store.remove(account, 'x'))).code, code, behaviour);
+      assert.equal((await failureOf(keysOf(store, account))).code, code, behaviour);
+    }
+  });
+
+  test('is asked again when it failed for a moment', async () => {
+    for (const behaviour of ['slow-down', 'cut', 'hang'] as const) {
+      let first = true;
+      s3.behave(() => {
+        const answer = first ? behaviour : 'serve';
+        first = false;
+        return answer;
+      });
+      const key = randomUUID();
+      await put(key);
+      assert.equal(String(await bytesOf(store, account, key, 0, 1)), 'x');
+    }
+  });
+
+  test('that breaks off in the middle of an object fails who reads it', async () => {
+    const key = randomUUID();
+    await store.put(account, key, [Buffer.from('many bytes')]);
+    s3.behave(() => 'cut-body');
+    await assert.rejects(bytesOf(store, account, key, 0, 10));
+  });
+
+  test('is told apart from another by name, keys and region before anything relies on it', async () => {
+    const secretAccessKey = new Secret('another secret');
+    const faults: [ObjectStoreSettings, string][] = [
+      [bucket({ bucket: 'no-such-bucket' }), 'NoSuchBucket'],
+      [bucket({ credentials: { accessKeyId: 'AKIANOBODY', secretAccessKey } }), 'InvalidAccessKeyId'],
+      [bucket({ credentials: { accessKeyId: s3.accessKeyId, secretAccessKey } }), 'SignatureDoesNotMatch'],
+    ];
+    for (const [settings, name] of faults) await assert.rejects((await open(settings)).probe(), { name });
+    s3.behave((method) => (method === 'DELETE' ? 'refuse' : 'serve'));
+    await assert.rejects((await open(bucket())).probe(), { name: 'AccessDenied' });
+    const nobody = bucket({ endpoint: 'http://127.0.0.1:1' });
+    await assert.rejects((await open(nobody)).probe(), { code: 'ECONNREFUSED' });
+  });
+});
+
+describe('a folder', async () => {
+  test('whose disk fails is told as that, and leaves nothing by half', async () => {
+    const place = join(folder, 'blocked');
+    const store = await open({ kind: 'folder', folder: place });
+    await store.probe();
+    const account = randomUUID();
+    // Where the account's folder would be there is a file.
+    await writeFile(join(place, account), '');
+    assert.equal(
+      (await failureOf(store.put(account, 'key', [Buffer.from('x')]))).code,
+      'storage-unavailable',
+    );
+  });
+
+  test('keeps its files from others', async () => {
+    const place = join(folder, 'private');
+    const store = await open({ kind: 'folder', folder: place });
+    const account = randomUUID();
+    await store.put(account, 'key', [Buffer.from('x')]);
+    assert.equal((await stat(join(place, account, 'key'))).mode & 0o777, 0o600);
+    assert.equal((await stat(join(place, account))).mode & 0o777, 0o700);
+    await chmod(place, 0o700);
+  });
+});

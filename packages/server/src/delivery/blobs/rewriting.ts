@@ -1,0 +1,34 @@
+/** A pack most of whose bytes belong to nothing any more: what is left moves into a new one. */
+import { buffer } from 'node:stream/consumers';
+import type { Database } from '../../kernel/database.ts';
+import { announceObject } from './blob.store.ts';
+import type { BlobServices } from './blob-writer.ts';
+import { type BlobOfObject, blobsOfObject, moveToObject } from './collection.store.ts';
+import { createPack } from './pack.ts';
+
+/** The old object stays for the grace: who has read its place still finds it. What a failure leaves is found as what an upload left. */
+export async function rewriteObject(
+  services: BlobServices & { database: Database },
+  accountId: string,
+  key: string,
+): Promise<void> {
+  const { database, objects, clock, newId } = services;
+  const pack = createPack(newId());
+  for (const blob of await database.read(blobsOfObject, [accountId, key]))
+    pack.add(blob.digest, await bytesOf(services, accountId, key, blob));
+  await announceObject(database.read, accountId, pack.key, clock.now());
+  await objects.put(accountId, pack.key, pack.chunks);
+  await database.transaction((tx) => moveToObject(tx, accountId, key, pack, clock.now()));
+}
+
+async function bytesOf(
+  { objects }: BlobServices,
+  accountId: string,
+  key: string,
+  { size, object_offset: start }: BlobOfObject,
+): Promise<Buffer> {
+  const stream = await objects.read(accountId, key, { start, length: size });
+  const bytes = stream && (await buffer(stream));
+  if (bytes?.length !== size) throw new Error(`the object ${accountId}/${key} is not whole`);
+  return bytes;
+}

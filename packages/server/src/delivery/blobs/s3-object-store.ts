@@ -1,0 +1,127 @@
+/** Objects in a bucket of anything that speaks S3: `<prefix><account>/<key>`. */
+import { randomUUID } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListObjectsV2Command,
+  type ListObjectsV2CommandOutput,
+  PutObjectCommand,
+  S3Client,
+  S3ServiceException,
+} from '@aws-sdk/client-s3';
+import { problem } from '../../kernel/problems.ts';
+import type { ListedObject, ObjectStore, ObjectStoreSettings, S3Patience } from './object-store.ts';
+
+type Settings = Extract<ObjectStoreSettings, { kind: 's3' }>;
+
+/** A store that is slow or away is told within about a minute. */
+const usualPatience: S3Patience = { silentMilliseconds: 10_000, wholeMilliseconds: 60_000, attempts: 3 };
+const connectMilliseconds = 5_000;
+/** What compatible stores that know no regions are signed for. */
+const usualRegion = 'us-east-1';
+/** Some of the compatible stores answer neither with one code nor with the other. */
+const fullCodes = ['XMinioStorageFull', 'QuotaExceeded', 'InsufficientStorage'];
+
+export function s3ObjectStore(settings: Settings): ObjectStore {
+  const { bucket, prefix } = settings;
+  const patience = settings.patience ?? usualPatience;
+  const client = clientOf(settings, patience);
+  const nameOf = (accountId: string, key: string) => `${prefix}${accountId}/${key}`;
+
+  /** Ends after the whole time whatever the attempts do; what streams in afterwards is bounded by its silence. */
+  async function bounded<Result>(work: (abortSignal: AbortSignal) => Promise<Result>): Promise<Result> {
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), patience.wholeMilliseconds);
+    try {
+      return await work(late.signal);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+  const put = (Key: string, chunks: readonly Uint8Array[]) =>
+    bounded((abortSignal) =>
+      // Whole in memory: it is sent again when an attempt fails, and signed by its digest.
+      client.send(new PutObjectCommand({ Bucket: bucket, Key, Body: Buffer.concat(chunks) }), {
+        abortSignal,
+      }),
+    );
+  async function get(Key: string, start: number, end: number): Promise<Readable> {
+    const command = new GetObjectCommand({ Bucket: bucket, Key, Range: `bytes=${start}-${end}` });
+    const { Body } = await bounded((abortSignal) => client.send(command, { abortSignal }));
+    return Body as Readable;
+  }
+  const drop = (Key: string) =>
+    bounded((abortSignal) => client.send(new DeleteObjectCommand({ Bucket: bucket, Key }), { abortSignal }));
+  function page(Prefix: string, after: string | undefined): Promise<ListObjectsV2CommandOutput> {
+    const from = after === undefined ? {} : { ContinuationToken: after };
+    const command = new ListObjectsV2Command({ Bucket: bucket, Prefix, ...from });
+    return bounded((abortSignal) => client.send(command, { abortSignal }));
+  }
+
+  return {
+    async put(accountId, key, chunks) {
+      await put(nameOf(accountId, key), chunks).catch(refuse);
+    },
+    async read(accountId, key, { start, length }) {
+      return get(nameOf(accountId, key), start, start + length - 1).catch((failure) =>
+        isAbsence(failure) ? undefined : refuse(failure),
+      );
+    },
+    async remove(accountId, key) {
+      await drop(nameOf(accountId, key)).catch((failure) => isAbsence(failure) || refuse(failure));
+    },
+    async *list(accountId): AsyncGenerator<ListedObject> {
+      const folder = nameOf(accountId, '');
+      let after: string | undefined;
+      do {
+        const found: ListObjectsV2CommandOutput = await page(folder, after).catch(refuse);
+        for (const { Key = '', LastModified } of found.Contents ?? [])
+          if (LastModified !== undefined) yield { key: Key.slice(folder.length), modifiedAt: LastModified };
+        after = found.NextContinuationToken;
+      } while (after !== undefined);
+    },
+    async probe() {
+      const name = `${prefix}probe-${randomUUID()}`;
+      await put(name, [Buffer.from('probe')]);
+      (await get(name, 0, 4)).resume();
+      await page(name, undefined);
+      await drop(name);
+    },
+    close: () => client.destroy(),
+  };
+}
+
+function clientOf(
+  { region, endpoint, pathStyle, credentials: given }: Settings,
+  patience: S3Patience,
+): S3Client {
+  const credentials = given && {
+    accessKeyId: given.accessKeyId,
+    secretAccessKey: given.secretAccessKey.reveal(),
+  };
+  return new S3Client({
+    ...(endpoint === undefined ? {} : { endpoint, region: usualRegion }),
+    ...(region === undefined ? {} : { region }),
+    ...(credentials === undefined ? {} : { credentials }),
+    forcePathStyle: pathStyle,
+    maxAttempts: patience.attempts,
+    // What is sent is signed by its digest; further checksums are not known to every store that speaks S3.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: {
+      connectionTimeout: Math.min(connectMilliseconds, patience.silentMilliseconds),
+      socketTimeout: patience.silentMilliseconds,
+    },
+  });
+}
+
+function isAbsence(failure: unknown): boolean {
+  return failure instanceof S3ServiceException && failure.name === 'NoSuchKey';
+}
+
+/** Throws in words that tell callers nothing of the bucket or its keys. */
+function refuse(failure: unknown): never {
+  const full = failure instanceof Error && fullCodes.includes(failure.name);
+  throw Object.assign(problem(full ? 'storage-full' : 'storage-unavailable'), { cause: failure });
+}
