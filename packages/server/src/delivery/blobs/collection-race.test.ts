@@ -1,6 +1,6 @@
 /**
- * Many uploads that share files, deletions of what they made, and a collector that removes at once what nothing refers to: the clock is moved past
- * the grace before each of its passes. Afterwards every file of every version is there, and nothing else is.
+ * Many uploads that share files, deletions of what they made, and a collector that removes at once what nothing refers to: its clock is moved past
+ * the grace before each of its passes, and stands ahead of that of the uploads. Afterwards every file of every version is there, and nothing else is.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -11,6 +11,7 @@ import { test } from 'node:test';
 import type { Rest } from '../../kernel/retention.ts';
 import { blobCollector } from '../../main/sweeper.ts';
 import type { Account } from '../../testing/account.ts';
+import { movableClock } from '../../testing/clock.ts';
 import { type Part, type TestProject, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { insertManifest, type Upload } from '../artifacts/index.ts';
@@ -36,9 +37,12 @@ function seededRandom(from: number): () => number {
 
 const textOf = (index: number) => `${index} `.repeat(20 + ((index * 37) % 900));
 
+const ahead = movableClock(clock.now());
+const collector = blobCollector({ ...deps, clock: ahead });
+
 async function collectOnce(): Promise<void> {
-  clock.advance(grace);
-  await blobCollector(deps).collect(noRest);
+  ahead.advance(grace);
+  assert.ok(await collector.collect(noRest));
 }
 
 async function requireWhole({ accountId }: Account): Promise<number> {
@@ -127,14 +131,15 @@ test(`uploads, deletions and the collector at once (RACE_SEED=${seed})`, { timeo
   }
 
   let done = false;
-  const collecting = (async () => {
+  async function collecting(): Promise<void> {
     while (!done) await collectOnce();
-  })();
-  const deletions = deleting(() => done);
-  await Promise.all(Array.from({ length: uploaders }, (_, uploader) => uploading(uploader))).finally(() => {
+  }
+  const uploads = Array.from({ length: uploaders }, (_, uploader) => uploading(uploader));
+  const uploaded = Promise.all(uploads).finally(() => {
     done = true;
   });
-  await Promise.all([collecting, deletions]);
+  const ends = await Promise.allSettled([uploaded, collecting(), deleting(() => done)]);
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
 
   assert.ok((outcomes[201] ?? 0) > uploaders, JSON.stringify(outcomes));
   await requireWhole(account);
@@ -200,10 +205,12 @@ test('an upload that meets a condemned file keeps it for a grace from then on', 
   await readParts(account, (read) => insert(account, read));
   await collectOnce();
   await collectOnce();
-  clock.advance(grace / 2);
+  // Condemned for nearly a grace.
+  const late = movableClock(new Date(ahead.now().getTime() + (grace - 7_200) * 1_000));
+  clock.advance((late.now().getTime() - clock.now().getTime()) / 1_000);
   await readParts(account, async (read) => {
-    clock.advance(grace / 2);
-    await blobCollector(deps).collect(noRest);
+    late.advance(7_200);
+    assert.ok(await blobCollector({ ...deps, clock: late }).collect(noRest));
     await insert(account, read);
   });
   const found = await deps.blobs.read(account.accountId, createHash('sha256').update('shared').digest('hex'));
