@@ -13,8 +13,8 @@ import type { FromRun, PlacedArtifact, PlacedShared, RunStart, ToRun } from './r
 
 /** A run's process speaks every second, whatever its SQL does; silent for longer, it is caught in one long built-in of an expression. */
 const silenceMilliseconds = 15_000;
-const caught =
-  'an expression kept the run’s process busy for more than 15 s in one built-in function, and the process was killed: search or copy less at once';
+const caught = (milliseconds: number) =>
+  `an expression kept the run’s process busy for more than ${milliseconds / 1_000} s in one built-in function, and the process was killed: search or copy less at once`;
 
 export interface RunOptions {
   request: RunStart['request'];
@@ -31,6 +31,8 @@ export interface RunOptions {
   kill: AbortSignal;
   onStep(step: Step): void;
   onLine(line: string): void;
+  /** 15 s unless it is given. */
+  silenceMilliseconds?: number;
 }
 
 /**
@@ -65,9 +67,10 @@ export async function runInProcess(options: RunOptions): Promise<RunOutcome> {
 function converse(child: Child, options: RunOptions): Promise<RunOutcome> {
   return new Promise((resolve) => {
     let outcome: RunOutcome | undefined;
+    const limit = options.silenceMilliseconds ?? silenceMilliseconds;
     const watch = setInterval(() => {
-      if (performance.now() - heardAt < silenceMilliseconds) return;
-      outcome = { status: 'FAILED', message: caught };
+      if (performance.now() - heardAt < limit) return;
+      outcome = { status: 'FAILED', message: caught(limit) };
       child.kill();
     }, 1_000);
     let heardAt = performance.now();
