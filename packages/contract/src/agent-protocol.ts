@@ -355,7 +355,7 @@ export const agentGoodbye = operation({
   body: GoodbyeRequest,
   success: { status: 200, body: GoodbyeResponse },
   problems: [],
-  events: ['agent-status-changed'],
+  events: ['agent-goodbye', 'agent-status-changed'],
 });
 
 export const agentArtifact = operation({

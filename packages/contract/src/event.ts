@@ -36,6 +36,7 @@ export const eventNames = [
   'agent-command-given',
   'agent-allowlist-updated',
   'agent-connected',
+  'agent-goodbye',
   'agent-status-changed',
   'pipeline-execution-requested',
   'pipeline-execution-claimed',

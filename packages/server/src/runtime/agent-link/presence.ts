@@ -1,5 +1,6 @@
 /** Which instances of an agent are there: each says hello, gives signs of life, and says goodbye; the agent's status follows. */
 import type { AgentStatus, GoodbyeStage, HelloRequest } from '@headgate/contract';
+import type { Transaction } from '../../kernel/database.ts';
 import type { Services } from '../../kernel/endpoint.ts';
 import { recordEvents } from '../../kernel/events.ts';
 import { lockAgentStatus, settleStatus } from '../../workspace/agents/index.ts';
@@ -19,6 +20,11 @@ const forgottenAfterMilliseconds = 60_000;
 
 /** An agent with such a status has more to tell than that it is still there. */
 const awayStatuses: readonly AgentStatus[] = ['pending', 'unknown', 'stopped'];
+
+interface Calling {
+  agent: CallingAgent;
+  requestId: string;
+}
 
 export type Presence = ReturnType<typeof createPresence>;
 
@@ -40,29 +46,34 @@ export function createPresence(services: Pick<Services, 'database' | 'clock' | '
     return true;
   }
 
+  function note(
+    tx: Transaction,
+    by: Calling,
+    name: 'agent-connected' | 'agent-goodbye',
+    after: object,
+  ): void {
+    const subject = { type: 'agent', id: by.agent.agentId, name: by.agent.name };
+    recordEvents(tx, sourceOf(by), [{ name, subject, after }], clock.now(), newId);
+  }
+
   /** Changes what is known of the instances, and moves the agent to the status that follows. */
-  function change(
-    { agent, requestId }: { agent: CallingAgent; requestId: string },
-    changes: (tx: Parameters<typeof lockAgentStatus>[0], now: Date) => void,
-    whenNone?: 'stopped',
-  ) {
+  function change(by: Calling, changes: (tx: Transaction, now: Date) => void, whenNone?: 'stopped') {
     const now = clock.now();
+    const { accountId, agentId } = by.agent;
     return database.transaction((tx) => {
-      lockAgentStatus(tx, agent.accountId, agent.agentId);
+      lockAgentStatus(tx, accountId, agentId);
       changes(tx, now);
-      return settleStatus({ tx, source: sourceOf(agent, requestId), now, newId }, agent.agentId, whenNone);
+      return settleStatus({ tx, source: sourceOf(by), now, newId }, agentId, whenNone);
     });
   }
 
   return {
     async hello(agent: CallingAgent, said: HelloRequest, requestId: string): Promise<void> {
       const { agentVersion, instanceId, abilities, concurrency } = said;
-      await change({ agent, requestId }, (tx, now) => {
+      const by = { agent, requestId };
+      await change(by, (tx, now) => {
         writeInstance(tx, { agent, instanceId }, said, now);
-        const after = { agentVersion, instanceId, abilities, concurrency };
-        const subject = { type: 'agent', id: agent.agentId, name: agent.name };
-        const event = { name: 'agent-connected', subject, after } as const;
-        recordEvents(tx, sourceOf(agent, requestId), [event], now, newId);
+        note(tx, by, 'agent-connected', { agentVersion, instanceId, abilities, concurrency });
       });
     },
 
@@ -86,15 +97,21 @@ export function createPresence(services: Pick<Services, 'database' | 'clock' | '
     async goodbye(key: InstanceKey, stage: GoodbyeStage, requestId: string): Promise<AgentStatus> {
       const by = { agent: key.agent, requestId };
       written.delete(`${key.agent.agentId} ${key.instanceId}`);
-      const [left] =
-        stage === 'stopping'
-          ? await change(by, (tx, now) => noteStopping(tx, key, now))
-          : await change(by, (tx) => removeInstance(tx, key), 'stopped');
+      const { instanceId } = key;
+      const [left] = await change(
+        by,
+        (tx, now) => {
+          if (stage === 'stopping') noteStopping(tx, key, now);
+          else removeInstance(tx, key);
+          note(tx, by, 'agent-goodbye', { instanceId, stage });
+        },
+        stage === 'stopped' ? 'stopped' : undefined,
+      );
       return left?.status ?? 'stopped';
     },
   };
 }
 
-function sourceOf(agent: CallingAgent, requestId: string) {
-  return { accountId: agent.accountId, actorId: agent.agentId, actorKind: 'agent', requestId } as const;
+function sourceOf({ agent: { accountId, agentId: actorId }, requestId }: Calling) {
+  return { accountId, actorId, actorKind: 'agent', requestId } as const;
 }

@@ -1,4 +1,5 @@
 /** The table `agent`. */
+import { createHash } from 'node:crypto';
 import type { Agent, AgentStatus, AgentSummary } from '@headgate/contract';
 import { clientSecretPurpose } from '../../access/credentials/index.ts';
 import { statement, type Transaction } from '../../kernel/database.ts';
@@ -89,16 +90,10 @@ export function presentAgent(row: AgentRow, serverVersion: string): Agent {
   };
 }
 
-/** Of all that is shown: the status and the version move without a write of the agent. */
+/** Of all that is shown: the status and the agent's version move without a write of the agent. */
 export function agentTag(row: AgentRow): string {
-  const state = [
-    row.version,
-    row.status,
-    row.connected,
-    row.agent_version,
-    row.paused_until?.getTime() ?? '',
-  ];
-  return entityTag(row.agent_id, state.join('.'));
+  const state = JSON.stringify([presentAgent(row, ''), row.version]);
+  return entityTag(row.agent_id, `v${createHash('sha256').update(state).digest('hex').slice(0, 16)}`);
 }
 
 const lockOne = statement<AgentRow>(`
