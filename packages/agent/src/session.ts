@@ -15,8 +15,8 @@ import {
   type WorkItem,
   type WorkKind,
 } from '@headgate/contract';
-import { createBackoff } from './backoff.ts';
-import { type ControlPlane, mayPass } from './control-plane.ts';
+import type { ControlPlane } from './control-plane.ts';
+import { sayGoodbye, untilItSucceeds } from './faltering-calls.ts';
 import type { Handler } from './handlers/handler.ts';
 import { endOf, failed, type HeldWork, hold, type Kill } from './held-work.ts';
 import { type Log, reasonOf } from './log.ts';
@@ -29,8 +29,6 @@ import { nameOf, Outbox, type Outcome, type WorkKey } from './outbox.ts';
 const unconfirmedLeases = 4;
 /** The part of the shutdown's bound in which runs may still finish; the rest is for the last reports. */
 const finishPart = 0.6;
-/** How long a goodbye may take: a server that does not answer must not hold the end up. */
-const goodbyeMilliseconds = 2_000;
 /** A claim that brought nothing new, sooner than this, is followed by this pause: commands are repeated until obeyed. */
 const pauseMilliseconds = 250;
 
@@ -124,15 +122,9 @@ export class Session {
     if (this.#held.size > 0) this.#options.log.warn('work is left to its lease', { held: this.#held.size });
   }
 
-  /** The server finds out by itself, too: that it is not there, or is older than this message, is no matter. */
   async #goodbye(stage: GoodbyeStage): Promise<void> {
-    if (this.#times === undefined) return;
     const { controlPlane, instanceId, log } = this.#options;
-    try {
-      await controlPlane.goodbye({ instanceId, stage }, AbortSignal.timeout(goodbyeMilliseconds));
-    } catch (error) {
-      log.info('the goodbye was not heard', { stage, reason: reasonOf(error) });
-    }
+    if (this.#times !== undefined) await sayGoodbye(controlPlane, { instanceId, stage }, log);
   }
 
   /** A restart waits for what runs, however long that takes. */
@@ -152,32 +144,11 @@ export class Session {
       abilities: [...Object.keys(handlers), ...instanceAbilities],
       concurrency,
     };
-    await this.#untilItSucceeds('hello', this.#stopping.signal, async (signal) => {
+    await untilItSucceeds('hello', this.#options.log, this.#stopping.signal, async (signal) => {
       this.#times = await controlPlane.hello(body, signal);
       const { name, agentId, serverVersion } = this.#times;
       log.info('connected', { name, agentId, serverVersion, instanceId });
     });
-  }
-
-  /** Tries again for as long as it takes: the server's absence is no reason to end. */
-  async #untilItSucceeds(
-    call: string,
-    signal: AbortSignal,
-    attempt: (signal: AbortSignal) => Promise<void>,
-  ): Promise<void> {
-    const backoff = createBackoff();
-    while (!signal.aborted) {
-      try {
-        return await attempt(signal);
-      } catch (error) {
-        if (signal.aborted) return;
-        const waitMilliseconds = Math.round(backoff.next());
-        const fields = { call, reason: reasonOf(error), waitMilliseconds };
-        if (mayPass(error)) this.#options.log.warn('the server does not answer; tried again', fields);
-        else this.#options.log.error('the server refuses this agent; tried again', fields);
-        await sleep(waitMilliseconds, undefined, { signal }).catch(() => undefined);
-      }
-    }
   }
 
   /** Waits until nothing is held, or until the signal. */
@@ -191,7 +162,7 @@ export class Session {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       let away = false;
-      await this.#untilItSucceeds('claims', signal, async () => {
+      await untilItSucceeds('claims', this.#options.log, signal, async () => {
         // A server that was away may be another one, or have forgotten this instance.
         if (away) await this.#hello();
         away = true;
