@@ -3,6 +3,8 @@ import type {
   ArtifactManifest,
   ClaimRequest,
   ClaimResponse,
+  GoodbyeRequest,
+  GoodbyeResponse,
   HeartbeatRequest,
   HeartbeatResponse,
   HelloRequest,
@@ -23,6 +25,7 @@ export interface ControlPlane {
   claim(body: ClaimRequest, signal: AbortSignal): Promise<ClaimResponse>;
   heartbeat(body: HeartbeatRequest, signal: AbortSignal): Promise<HeartbeatResponse>;
   report(body: ReportsRequest, signal: AbortSignal): Promise<ReportsResponse>;
+  goodbye(body: GoodbyeRequest, signal: AbortSignal): Promise<GoodbyeResponse>;
   artifact(digest: string, signal: AbortSignal): Promise<ArtifactManifest>;
   blob(sha256: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
 }
@@ -89,6 +92,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     claim: (body, signal) => post('/claims', body, signal, body.waitSeconds),
     heartbeat: (body, signal) => post('/heartbeats', body, signal),
     report: (body, signal) => post('/reports', body, signal),
+    goodbye: (body, signal) => post('/goodbye', body, signal),
     async artifact(digest, signal) {
       const path = `/artifacts/${encodeURIComponent(digest)}`;
       return (await readJson(

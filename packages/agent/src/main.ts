@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
+import { restartExitCode } from '@headgate/contract';
 import { ArtifactCache } from './artifact-cache.ts';
 import { type AgentConfig, ConfigError, loadConfig } from './config.ts';
 import { createControlPlane } from './control-plane.ts';
@@ -15,8 +16,8 @@ import { createWarehouses } from './warehouses/registry.ts';
 /** How long the agent before this one may take to end; above its own bound. */
 const lockWaitMilliseconds = 30_000;
 
-/** Runs until it is told to stop. */
-async function main(config: AgentConfig): Promise<void> {
+/** Runs until it is told to stop, or to restart. Answers the exit code. */
+async function main(config: AgentConfig): Promise<number> {
   const log = createLog({ level: config.logLevel });
   const stopping = stopSignal(config.endWithStdin);
   const folders = agentFolders(await realpath(await privateFolder(config.folder)));
@@ -27,6 +28,7 @@ async function main(config: AgentConfig): Promise<void> {
     concurrency: config.concurrency,
     log,
   });
+  let end: 'stopped' | 'restart';
   try {
     await privateFolder(folders.temporary);
     const controlPlane = createControlPlane(config);
@@ -45,12 +47,13 @@ async function main(config: AgentConfig): Promise<void> {
     const stop = () => void session.stop(String(stopping.reason));
     stopping.addEventListener('abort', stop);
     if (stopping.aborted) stop();
-    await session.run();
+    end = await session.run();
   } finally {
     await Promise.all(Object.values(warehouses).map((warehouse) => warehouse.close()));
     await lock.release();
   }
-  log.info('agent ended');
+  log.info('agent ended', { end });
+  return end === 'restart' ? restartExitCode : 0;
 }
 
 /** Aborted by SIGINT, SIGTERM or, when the agent is to end with its parent, the end of stdin. A second signal ends it at once. */
@@ -77,8 +80,7 @@ function agentVersion(): string {
 }
 
 try {
-  await main(loadConfig());
-  process.exit(0);
+  process.exit(await main(loadConfig()));
 } catch (error) {
   // Told to stop while it waited for its folder.
   if (error instanceof Error && error.name === 'AbortError') process.exit(0);

@@ -31,7 +31,7 @@ function killed(context: WorkContext): Promise<void> {
 describe('a session of the agent', { timeout: 60_000 }, () => {
   let server: FakeServer;
   let session: Session;
-  let running: Promise<void>;
+  let running: Promise<'stopped' | 'restart'>;
 
   function connect(handler: Handler, options: { concurrency?: number; shutdownSeconds?: number } = {}): void {
     session = new Session({
@@ -214,6 +214,77 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
     assert.deepEqual(fresh.reports, ['released']);
     assert.equal(underWay.outcome?.status, 'FAILED');
     assert.match(underWay.outcome?.message ?? '', /the agent was stopped while the run was under way/);
+  });
+
+  it('says that it stops, and that it is gone when nothing is held any more', async () => {
+    let finish = () => {};
+    connect((_work, context) => {
+      context.started();
+      return new Promise((resolve) => {
+        finish = () => resolve({ status: 'SUCCESS' });
+      });
+    });
+    const workId = server.enqueue({ artifactDigest });
+    await server.until(() => server.work(workId).reports.includes('started'), 'the start');
+    const stopped = session.stop('the test says so');
+    await server.until(() => server.goodbyes.length === 1, 'the first goodbye');
+    assert.deepEqual(server.goodbyes, ['stopping']);
+    finish();
+    await stopped;
+    assert.deepEqual(server.goodbyes, ['stopping', 'stopped']);
+    assert.deepEqual([server.work(workId).outcome?.status, await running], ['SUCCESS', 'stopped']);
+  });
+
+  it('restarts when it is told to, after what it holds has ended, and takes nothing more', async () => {
+    let finish = () => {};
+    // Longer than a stop would wait.
+    connect(
+      (_work, context) => {
+        context.started();
+        return new Promise((resolve) => {
+          finish = () => resolve({ status: 'SUCCESS' });
+        });
+      },
+      { shutdownSeconds: 0.1 },
+    );
+    const workId = server.enqueue({ artifactDigest });
+    await server.until(() => server.work(workId).reports.includes('started'), 'the start');
+    server.commandAgent('restart');
+    await server.until(() => server.goodbyes.length === 1, 'the first goodbye');
+    const next = server.enqueue({ artifactDigest });
+    finish();
+    assert.deepEqual(await server.outcome(workId), { status: 'SUCCESS' });
+    assert.equal(await running, 'restart');
+    assert.deepEqual(server.goodbyes, ['stopping', 'stopped']);
+    assert.equal(server.work(next).state, 'queued');
+  });
+
+  it('stops within its bound also while it waits to restart', async () => {
+    connect(async (_work, context) => {
+      context.started();
+      await killed(context);
+      return { status: 'SUCCESS' };
+    });
+    const workId = server.enqueue({ artifactDigest });
+    await server.until(() => server.work(workId).reports.includes('started'), 'the start');
+    server.commandAgent('restart');
+    await server.until(() => server.goodbyes.length === 1, 'the first goodbye');
+    await session.stop('the test says so');
+    assert.equal(await running, 'stopped');
+    assert.equal(server.work(workId).outcome?.status, 'FAILED');
+  });
+
+  it('ends in order at a server that knows no goodbye, and at none', async () => {
+    server.knowsGoodbye = false;
+    connect(async () => ({ status: 'SUCCESS' }));
+    await server.outcome(server.enqueue({ artifactDigest }));
+    await session.stop('the test says so');
+    assert.equal(await running, 'stopped');
+    connect(async () => ({ status: 'SUCCESS' }));
+    await server.outcome(server.enqueue({ artifactDigest }));
+    await server.stop();
+    await session.stop('the test says so');
+    assert.equal(await running, 'stopped');
   });
 
   it('fails one run whose progress the server cannot read, and reports the others', async () => {

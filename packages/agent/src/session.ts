@@ -5,15 +5,18 @@
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  type AgentCommand,
   agentProtocolVersion,
   type Command,
   claimLimit,
+  type GoodbyeStage,
   type HelloResponse,
+  instanceAbilities,
   type WorkItem,
   type WorkKind,
 } from '@headgate/contract';
-import { createBackoff } from './backoff.ts';
-import { type ControlPlane, mayPass } from './control-plane.ts';
+import type { ControlPlane } from './control-plane.ts';
+import { sayGoodbye, untilItSucceeds } from './faltering-calls.ts';
 import type { Handler } from './handlers/handler.ts';
 import { endOf, failed, type HeldWork, hold, type Kill } from './held-work.ts';
 import { type Log, reasonOf } from './log.ts';
@@ -48,6 +51,11 @@ export class Session {
   readonly #outbox: Outbox;
   readonly #stopping = new AbortController();
   readonly #ending = new AbortController();
+  /** Runs that a restart waits for are not waited for any longer. */
+  readonly #hurry = new AbortController();
+  #restarts = false;
+  #leaving: Promise<void> | undefined;
+  #claiming: Promise<void> | undefined;
   readonly #now: () => number;
   #times: HelloResponse | undefined;
   /** `freed`: some work is no longer held. */
@@ -73,25 +81,58 @@ export class Session {
     });
   }
 
-  /** Works until `stop`; settles when nothing is held any more or the shutdown's bound is reached. Never rejects. */
-  async run(): Promise<void> {
+  /**
+   * Works until `stop`, or until the server asks for a restart; settles when nothing is held any more or the shutdown's bound is reached.
+   * Never rejects.
+   */
+  async run(): Promise<'stopped' | 'restart'> {
     const sending = this.#outbox.run(this.#ending.signal);
     await this.#hello();
-    await Promise.all([this.#claim(), this.#heartbeat(), sending]);
+    this.#claiming = this.#claim();
+    await Promise.all([this.#claiming, this.#heartbeat(), sending]);
+    await this.#leaving;
+    return this.#restarts ? 'restart' : 'stopped';
   }
 
   /** Claims nothing more, lets runs finish for a while, gives back or ends the rest, and sends the last reports: within the bound. */
   async stop(reason: string): Promise<void> {
-    if (this.#stopping.signal.aborted) return;
-    const { log, shutdownSeconds } = this.#options;
-    log.info('stopping', { reason, held: this.#held.size });
+    if (this.#hurry.signal.aborted) return;
+    this.#options.log.info('stopping', { reason, held: this.#held.size });
+    this.#restarts = false;
+    this.#hurry.abort();
+    this.#leaving ??= this.#leave();
+    await this.#leaving;
+  }
+
+  async #leave(): Promise<void> {
     this.#stopping.abort();
-    await this.#idle(shutdownSeconds * 1_000 * finishPart);
+    const told = this.#goodbye('stopping');
+    if (this.#restarts) await this.#idle(this.#hurry.signal);
+    if (this.#hurry.signal.aborted) await this.#endHeld(this.#options.shutdownSeconds * 1_000);
+    await Promise.all([told, this.#claiming]);
+    await this.#goodbye('stopped');
+    this.#ending.abort();
+  }
+
+  async #endHeld(milliseconds: number): Promise<void> {
+    await this.#idle(AbortSignal.timeout(milliseconds * finishPart));
     for (const work of this.#held.values())
       this.#kill(work, { report: 'released or failed', why: 'the agent was stopped' });
-    await this.#idle(shutdownSeconds * 1_000 * (1 - finishPart));
-    if (this.#held.size > 0) log.warn('work is left to its lease', { held: this.#held.size });
-    this.#ending.abort();
+    await this.#idle(AbortSignal.timeout(milliseconds * (1 - finishPart)));
+    if (this.#held.size > 0) this.#options.log.warn('work is left to its lease', { held: this.#held.size });
+  }
+
+  async #goodbye(stage: GoodbyeStage): Promise<void> {
+    const { controlPlane, instanceId, log } = this.#options;
+    if (this.#times !== undefined) await sayGoodbye(controlPlane, { instanceId, stage }, log);
+  }
+
+  /** A restart waits for what runs, however long that takes. */
+  #obeyAsInstance(command: AgentCommand | undefined): void {
+    if (command !== 'restart' || this.#leaving !== undefined) return;
+    this.#options.log.info('told to restart', { held: this.#held.size });
+    this.#restarts = true;
+    this.#leaving = this.#leave();
   }
 
   async #hello(): Promise<void> {
@@ -100,40 +141,18 @@ export class Session {
       protocolVersions: [agentProtocolVersion],
       agentVersion,
       instanceId,
-      abilities: Object.keys(handlers),
+      abilities: [...Object.keys(handlers), ...instanceAbilities],
       concurrency,
     };
-    await this.#untilItSucceeds('hello', this.#stopping.signal, async (signal) => {
+    await untilItSucceeds('hello', this.#options.log, this.#stopping.signal, async (signal) => {
       this.#times = await controlPlane.hello(body, signal);
       const { name, agentId, serverVersion } = this.#times;
       log.info('connected', { name, agentId, serverVersion, instanceId });
     });
   }
 
-  /** Tries again for as long as it takes: the server's absence is no reason to end. */
-  async #untilItSucceeds(
-    call: string,
-    signal: AbortSignal,
-    attempt: (signal: AbortSignal) => Promise<void>,
-  ): Promise<void> {
-    const backoff = createBackoff();
-    while (!signal.aborted) {
-      try {
-        return await attempt(signal);
-      } catch (error) {
-        if (signal.aborted) return;
-        const waitMilliseconds = Math.round(backoff.next());
-        const fields = { call, reason: reasonOf(error), waitMilliseconds };
-        if (mayPass(error)) this.#options.log.warn('the server does not answer; tried again', fields);
-        else this.#options.log.error('the server refuses this agent; tried again', fields);
-        await sleep(waitMilliseconds, undefined, { signal }).catch(() => undefined);
-      }
-    }
-  }
-
-  /** Waits until nothing is held, for `milliseconds` at most. */
-  async #idle(milliseconds: number): Promise<void> {
-    const signal = AbortSignal.timeout(milliseconds);
+  /** Waits until nothing is held, or until the signal. */
+  async #idle(signal: AbortSignal): Promise<void> {
     while (this.#held.size > 0 && !signal.aborted) {
       await once(this.#events, 'freed', { signal }).catch(() => undefined);
     }
@@ -143,7 +162,7 @@ export class Session {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       let away = false;
-      await this.#untilItSucceeds('claims', signal, async () => {
+      await untilItSucceeds('claims', this.#options.log, signal, async () => {
         // A server that was away may be another one, or have forgotten this instance.
         if (away) await this.#hello();
         away = true;
@@ -165,8 +184,10 @@ export class Session {
     if (max === 0) this.#events.once('freed', onFreed);
     try {
       const body = { instanceId, max, waitSeconds: this.#times?.claimWaitSeconds ?? 0 };
-      const { work, commands } = await controlPlane.claim(body, AbortSignal.any([signal, freed.signal]));
+      const answer = await controlPlane.claim(body, AbortSignal.any([signal, freed.signal]));
+      const { work, commands, agentCommand } = answer;
       for (const item of work) this.#take(item);
+      this.#obeyAsInstance(agentCommand);
       return commands.filter((command) => this.#obey(command)).length > 0 || work.length > 0;
     } catch (error) {
       if (freed.signal.aborted) return true;
@@ -197,7 +218,8 @@ export class Session {
     const mine = [...this.#held.values()].filter((work) => !work.settled);
     const keys = mine.map(({ workId, epoch }) => ({ workId, epoch }));
     if (keys.length === 0) return;
-    const { held } = await controlPlane.heartbeat({ instanceId, held: keys }, signal);
+    const { held, agentCommand } = await controlPlane.heartbeat({ instanceId, held: keys }, signal);
+    this.#obeyAsInstance(agentCommand);
     for (const { workId, epoch, state, command } of held) {
       const key = { workId, epoch };
       const work = this.#held.get(nameOf(key));

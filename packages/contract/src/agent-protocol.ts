@@ -11,10 +11,30 @@
  *   shared     shared pipelines are published by group (its prefix) and version; an execution's start chooses the version for each use of
  *              a group, and the work names it until its end, whatever is published or disabled meanwhile (docs/adr/0019)
  *   command    what the server wants of a holder: `cancel` (end after the running step) or `force-cancel` (kill it)
+ *   agent command  what the server wants of an instance itself: `restart`
+ *   ability    what an instance can do: a kind of work, or one of `instanceAbilities`
  *
  * Sequence
- *   hello → (claims: long poll) → reports: started, progress …, completed
+ *   hello → (claims: long poll) → reports: started, progress …, completed → goodbye: stopping, then stopped
  *   heartbeats run beside it, every `heartbeatSeconds`, and name all work that the instance holds.
+ *
+ * Signs of life
+ *   - A claim, when it arrives, and a heartbeat say that the instance is there. An instance that holds nothing is heard of by its claims only:
+ *     it asks again as soon as it is answered, and a claim is answered after `claimWaitSeconds` at the latest, whatever it asked for.
+ *   - An agent of which no instance is heard of for 13 s is `unknown`; the next sign of life brings it back. Its work has its own lease.
+ *   - `goodbye` with the stage `stopping`: this instance takes no more work, and ends what it holds. With `stopped`: it is gone. The agent is
+ *     stopping when all its instances are, and stopped when the last of them is gone. One that is killed says nothing, and is unknown.
+ *
+ * Pause and restart
+ *   - A paused agent keeps claiming, and is given no work; what it holds goes on. It need not know.
+ *   - `agentCommand: restart` is repeated in the answers to claims and heartbeats until the instance is gone, and it is given no work
+ *     meanwhile. It says `stopping`, lets what it holds end, however long that takes, says `stopped`, and ends with the exit code
+ *     `restartExitCode`, for which whoever started it starts it again; that one is another instance.
+ *
+ * Versions
+ *   - Hello agrees on a version of the protocol. Within one, what is new is a member that may be missing or an ability that may not be
+ *     announced, so either side may be the newer one: an instance is given only the kinds of work among its `abilities`, and a command only
+ *     when it announced that it obeys it; an agent passes over a 404 for a message that its server does not know yet.
  *
  * Rules
  *   - A report is numbered per (workId, epoch), from 1; the server applies a number once, so a report may be sent again after a lost answer.
@@ -27,6 +47,7 @@
  *   - Unknown members are ignored on both sides.
  */
 import { type Static, Type } from 'typebox';
+import { agentStatuses } from './agent.ts';
 import { operation } from './operation.ts';
 import { DateTime, EnvironmentName, mapOf, Name, OpaqueId, oneOf, Uuid } from './primitives.ts';
 import {
@@ -45,6 +66,11 @@ export const reportLimit = 200;
 
 export const workKinds = ['pipeline-execution'] as const;
 export type WorkKind = (typeof workKinds)[number];
+
+/** What an instance may be able to do beside kinds of work: `restart`, obeying the command. */
+export const instanceAbilities = ['restart'] as const;
+/** Of an agent that was told to restart (EX_TEMPFAIL of sysexits.h): to be started again. */
+export const restartExitCode = 75;
 
 export const HelloRequest = Type.Object({
   protocolVersions: Type.Array(Type.Integer({ minimum: 1 }), { minItems: 1, maxItems: 20 }),
@@ -132,6 +158,9 @@ export const Command = Type.Object({
 });
 export type Command = Static<typeof Command>;
 
+export const agentCommands = ['restart'] as const;
+export type AgentCommand = (typeof agentCommands)[number];
+
 export const ClaimRequest = Type.Object({
   instanceId: Uuid,
   max: Type.Integer({
@@ -146,6 +175,7 @@ export type ClaimRequest = Static<typeof ClaimRequest>;
 export const ClaimResponse = Type.Object({
   work: Type.Array(WorkItem, { maxItems: claimLimit }),
   commands: Type.Array(Command, { maxItems: 1_000 }),
+  agentCommand: Type.Optional(oneOf(agentCommands)),
 });
 export type ClaimResponse = Static<typeof ClaimResponse>;
 
@@ -162,8 +192,20 @@ export const HeartbeatResponse = Type.Object({
     Type.Object({ ...Holding, state: oneOf(['held', 'lost']), command: Type.Optional(oneOf(workCommands)) }),
     { maxItems: 1_000 },
   ),
+  agentCommand: Type.Optional(oneOf(agentCommands)),
 });
 export type HeartbeatResponse = Static<typeof HeartbeatResponse>;
+
+export const goodbyeStages = ['stopping', 'stopped'] as const;
+export type GoodbyeStage = (typeof goodbyeStages)[number];
+
+export const GoodbyeRequest = Type.Object({ instanceId: Uuid, stage: oneOf(goodbyeStages) });
+export type GoodbyeRequest = Static<typeof GoodbyeRequest>;
+
+export const GoodbyeResponse = Type.Object({
+  agentStatus: oneOf(agentStatuses, { description: 'Of the agent, whose other instances may go on' }),
+});
+export type GoodbyeResponse = Static<typeof GoodbyeResponse>;
 
 export const stepStatuses = ['RUNNING', 'SUCCESS', 'FAILED', 'CANCELLED', 'SKIPPED'] as const;
 export type StepStatus = (typeof stepStatuses)[number];
@@ -264,7 +306,7 @@ export const agentHello = operation({
   body: HelloRequest,
   success: { status: 200, body: HelloResponse },
   problems: ['protocol-version-unsupported'],
-  events: ['agent-connected'],
+  events: ['agent-connected', 'agent-status-changed'],
 });
 
 export const agentClaim = operation({
@@ -276,7 +318,7 @@ export const agentClaim = operation({
   body: ClaimRequest,
   success: { status: 200, body: ClaimResponse },
   problems: [],
-  events: ['pipeline-execution-claimed', 'pipeline-execution-reclaimed'],
+  events: ['pipeline-execution-claimed', 'pipeline-execution-reclaimed', 'agent-status-changed'],
 });
 
 export const agentHeartbeat = operation({
@@ -288,7 +330,8 @@ export const agentHeartbeat = operation({
   body: HeartbeatRequest,
   success: { status: 200, body: HeartbeatResponse },
   problems: [],
-  withoutEvent: 'a sign of life changes nothing that a person would look up',
+  withoutEvent:
+    'a sign of life changes nothing that a person would look up, unless the agent was thought silent: agent-status-changed',
 });
 
 export const agentReport = operation({
@@ -301,6 +344,18 @@ export const agentReport = operation({
   success: { status: 200, body: ReportsResponse },
   problems: [],
   events: ['pipeline-execution-started', 'pipeline-execution-ended'],
+});
+
+export const agentGoodbye = operation({
+  ...agentOperation,
+  id: 'agentGoodbye',
+  method: 'POST',
+  path: '/agent/v1/goodbye',
+  summary: 'Say that an instance ends in order',
+  body: GoodbyeRequest,
+  success: { status: 200, body: GoodbyeResponse },
+  problems: [],
+  events: ['agent-goodbye', 'agent-status-changed'],
 });
 
 export const agentArtifact = operation({

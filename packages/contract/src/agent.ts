@@ -1,7 +1,18 @@
 /** Agents as the management interface shows them: interface.md E18, shapes.md Agents. */
 import { type Static, Type } from 'typebox';
 import { operation } from './operation.ts';
-import { DateTime, Name, OpaqueId, oneOf, pageOf, pageQuery, Uuid } from './primitives.ts';
+import {
+  DateTime,
+  EnvironmentName,
+  ifMatchHeader,
+  mapOf,
+  Name,
+  OpaqueId,
+  oneOf,
+  pageOf,
+  pageQuery,
+  Uuid,
+} from './primitives.ts';
 
 export const agentStatuses = [
   'pending',
@@ -14,30 +25,81 @@ export const agentStatuses = [
 ] as const;
 export type AgentStatus = (typeof agentStatuses)[number];
 export const agentTypes = ['data_productivity_cloud', 'streaming'] as const;
+export const cloudProviders = ['aws', 'azure', 'gcp', 'snowflake', 'local'] as const;
+export const agentDeployments = [
+  'fargate',
+  'eks',
+  'container app',
+  'aks',
+  'aci',
+  'native app',
+  'gke',
+  'gce',
+  'local',
+] as const;
+export const agentTracks = ['current', 'stable'] as const;
+export const agentSupports = ['supported', 'unknown'] as const;
 
-/** interface.md, Agent summary. */
-export const AgentSummary = Type.Object({
+const agentNameLimit = 30;
+const agentDescriptionLimit = 500;
+
+const summary = {
   agentId: Uuid,
-  agentStatus: oneOf(agentStatuses),
+  agentStatus: oneOf(agentStatuses, {
+    description:
+      'pending: never connected; unknown: not heard of for 13 s; stopping: says that it ends; pausing: ends what runs and takes nothing new',
+  }),
   agentType: oneOf(agentTypes),
   cloudProvider: Type.String({ maxLength: 50 }),
-  connected: Type.Boolean(),
+  connected: Type.Boolean({ description: 'Heard of in the last 13 s' }),
   deployment: Type.String({ maxLength: 50 }),
-  description: Type.String({ maxLength: 500 }),
+  description: Type.String({ maxLength: agentDescriptionLimit }),
   name: Name,
   pausedUntil: Type.Optional(DateTime),
-});
+};
+
+/** interface.md, Agent summary. */
+export const AgentSummary = Type.Object(summary);
 export type AgentSummary = Static<typeof AgentSummary>;
+
+export const AgentVersionDetails = Type.Object({
+  agentVersion: Type.String({
+    maxLength: 50,
+    description: 'Of the instance that connected last; empty before any has',
+  }),
+  agentUpdateAvailable: Type.Boolean({ description: 'The track offers another version than the agent runs' }),
+  support: oneOf(agentSupports, {
+    description:
+      'supported: it speaks a version of the agent protocol that this server speaks; unknown: it never connected',
+  }),
+  trackName: oneOf(agentTracks),
+  trackVersion: Type.String({
+    maxLength: 50,
+    description: 'An agent is released with its server: both tracks offer its version',
+  }),
+});
+
+export const Agent = Type.Object({
+  ...summary,
+  enableAutoUpdates: Type.Boolean({
+    description: 'Whether whoever runs the agent is to update it; Headgate itself replaces no program',
+  }),
+  restrictedAccess: Type.Boolean({ description: 'It runs only what its allowlist names' }),
+  versionDetails: AgentVersionDetails,
+});
+export type Agent = Static<typeof Agent>;
+
+const agentPath = { agentId: OpaqueId };
+const agentOperation = { surface: 'dpc', tag: 'Agents' } as const;
 
 const wordOfFilter = (words: readonly string[]) =>
   Type.String({ minLength: 1, maxLength: 50, description: `${words.join(', ')}; in any case` });
 
 export const listAgents = operation({
+  ...agentOperation,
   id: 'listAgents',
   method: 'GET',
   path: '/v1/agents',
-  surface: 'dpc',
-  tag: 'Agents',
   summary: 'List the agents of the account, newest first (E18)',
   permission: 'agents:list',
   query: Type.Object({
@@ -50,4 +112,196 @@ export const listAgents = operation({
   success: { status: 200, body: pageOf(AgentSummary) },
   problems: ['agent-not-found'],
   events: [],
+});
+
+const AgentName = Type.String({ minLength: 1, maxLength: agentNameLimit });
+const AgentDescription = Type.String({ maxLength: agentDescriptionLimit });
+
+export const createAgent = operation({
+  ...agentOperation,
+  id: 'createAgent',
+  method: 'POST',
+  path: '/v1/agents',
+  summary: 'Register an agent',
+  description: 'Its program is started by its owner, with the credentials that `…/credentials` gives.',
+  permission: 'agents:manage',
+  body: Type.Object({
+    name: AgentName,
+    description: Type.Optional(AgentDescription),
+    agentType: wordOfFilter(agentTypes),
+    cloudProvider: wordOfFilter(cloudProviders),
+    deployment: wordOfFilter(agentDeployments),
+    trackName: Type.Optional(wordOfFilter(agentTracks)),
+    enableAutoUpdates: Type.Optional(Type.Boolean()),
+    restrictedAccess: Type.Optional(Type.Boolean()),
+  }),
+  success: { status: 201, body: Agent, headers: ['Location', 'ETag'] },
+  problems: ['agent-name-taken', 'unknown-word'],
+  events: ['agent-created'],
+});
+
+export const getAgent = operation({
+  ...agentOperation,
+  id: 'getAgent',
+  method: 'GET',
+  path: '/v1/agents/{agentId}',
+  summary: 'Read one agent',
+  permission: 'agents:list',
+  params: Type.Object(agentPath),
+  success: { status: 200, body: Agent, headers: ['ETag'] },
+  problems: ['agent-not-found'],
+  events: [],
+});
+
+export const updateAgent = operation({
+  ...agentOperation,
+  id: 'updateAgent',
+  method: 'PATCH',
+  path: '/v1/agents/{agentId}',
+  summary: 'Change an agent',
+  description: 'Members left out keep their value.',
+  permission: 'agents:manage',
+  params: Type.Object(agentPath),
+  headers: ifMatchHeader,
+  body: Type.Object({
+    name: Type.Optional(AgentName),
+    description: Type.Optional(AgentDescription),
+    trackName: Type.Optional(wordOfFilter(agentTracks)),
+    enableAutoUpdates: Type.Optional(Type.Boolean()),
+    restrictedAccess: Type.Optional(Type.Boolean()),
+  }),
+  success: { status: 202, body: Agent, headers: ['ETag'] },
+  problems: ['agent-not-found', 'agent-name-taken', 'unknown-word', 'etag-mismatch'],
+  events: ['agent-updated'],
+});
+
+export const deleteAgent = operation({
+  ...agentOperation,
+  id: 'deleteAgent',
+  method: 'DELETE',
+  path: '/v1/agents/{agentId}',
+  summary: 'Delete an agent that is stopped, pending or unknown',
+  description:
+    'It is gone at once, and its tokens are refused within 2 s. What it held or had waiting ends as CANCELLED. An environment whose default it was has none from then on.',
+  permission: 'agents:manage',
+  params: Type.Object(agentPath),
+  headers: ifMatchHeader,
+  success: { status: 202 },
+  problems: ['agent-not-found', 'agent-not-stopped', 'etag-mismatch'],
+  events: ['pipeline-execution-ended', 'agent-deleted'],
+});
+
+export const AgentCredentials = Type.Object({
+  clientId: Type.String({ maxLength: 100 }),
+  clientSecret: Type.String({ maxLength: 200 }),
+});
+export type AgentCredentials = Static<typeof AgentCredentials>;
+
+export const getAgentCredentials = operation({
+  ...agentOperation,
+  id: 'getAgentCredentials',
+  method: 'GET',
+  path: '/v1/agents/{agentId}/credentials',
+  summary: 'Read what the program of an agent is started with',
+  description: 'Each read leaves an event.',
+  permission: 'agents:manage',
+  params: Type.Object(agentPath),
+  success: { status: 200, body: AgentCredentials },
+  answerHoldsSecret: true,
+  problems: ['agent-not-found', 'agent-secret-not-kept'],
+  events: ['agent-credentials-read'],
+});
+
+export const agentCredentialActions = ['SECRET_REFRESH'] as const;
+
+export const refreshAgentSecret = operation({
+  ...agentOperation,
+  id: 'refreshAgentSecret',
+  method: 'POST',
+  path: '/v1/agents/{agentId}/credentials',
+  summary: 'Give an agent another secret',
+  description:
+    'The secret before it gets no token from then on; tokens that it was given are handed no work from then on, and refused within 2 s. The local agent of a server has a new secret at each start of it: refreshed, it is locked out until then.',
+  permission: 'agents:manage',
+  params: Type.Object(agentPath),
+  body: Type.Object({ action: wordOfFilter(agentCredentialActions) }),
+  success: { status: 200, body: AgentCredentials },
+  answerHoldsSecret: true,
+  problems: ['agent-not-found', 'unknown-word'],
+  events: ['agent-secret-refreshed'],
+});
+
+export const agentCommandWords = ['RESTART', 'PAUSE', 'RESUME'] as const;
+
+export const commandAgent = operation({
+  ...agentOperation,
+  id: 'commandAgent',
+  method: 'POST',
+  path: '/v1/agents/{agentId}/commands',
+  summary: 'Pause, resume or restart an agent',
+  description:
+    'PAUSE ends what runs and lets the rest wait, until RESUME or `pausedUntil`; an agent that is not connected is paused when it comes. RESTART tells each connected instance to take nothing new, end what runs and start again.',
+  permission: 'agents:manage',
+  params: Type.Object(agentPath),
+  body: Type.Object({
+    command: wordOfFilter(agentCommandWords),
+    pausedUntil: Type.Optional(DateTime),
+  }),
+  success: { status: 202 },
+  problems: ['agent-not-found', 'unknown-word', 'paused-until-in-the-past', 'agent-cannot-restart'],
+  events: ['agent-command-given', 'agent-status-changed'],
+});
+
+export const allowedEnvironmentLimit = 100;
+const AllowedProject = Type.Object({
+  environments: Type.Optional(
+    Type.Array(EnvironmentName, {
+      minItems: 1,
+      maxItems: allowedEnvironmentLimit,
+      description: 'Absent: all of them',
+    }),
+  ),
+});
+/** Which projects, by their id, and which of their environments may use a restricted agent. */
+export const AgentAllowlist = Type.Object({ projects: mapOf(AllowedProject, { maxProperties: 1_000 }) });
+export type AgentAllowlist = Static<typeof AgentAllowlist>;
+
+const allowlistOperation = {
+  ...agentOperation,
+  path: '/v1/agents/{agentId}/allowlist',
+  permission: 'agents:manage',
+  params: Type.Object(agentPath),
+  success: { status: 200, body: AgentAllowlist },
+  events: ['agent-allowlist-updated'],
+} as const;
+const allowlistProblems = ['agent-not-found', 'unknown-project', 'unknown-environment'] as const;
+
+export const replaceAgentAllowlist = operation({
+  ...allowlistOperation,
+  id: 'replaceAgentAllowlist',
+  method: 'PUT',
+  summary: 'Write the allowlist of an agent',
+  description:
+    'It counts while the agent has restrictedAccess: an execution for another place ends as FORBIDDEN, also one that waits already.',
+  body: AgentAllowlist,
+  problems: allowlistProblems,
+});
+
+export const extendAgentAllowlist = operation({
+  ...allowlistOperation,
+  id: 'extendAgentAllowlist',
+  method: 'PATCH',
+  summary: 'Change the allowlist of an agent, project by project',
+  description:
+    'What is said of a project takes the place of what was said of it; other projects stay as they are.',
+  body: AgentAllowlist,
+  problems: allowlistProblems,
+});
+
+export const clearAgentAllowlist = operation({
+  ...allowlistOperation,
+  id: 'clearAgentAllowlist',
+  method: 'DELETE',
+  summary: 'Empty the allowlist of an agent',
+  problems: ['agent-not-found'],
 });

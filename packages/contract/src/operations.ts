@@ -1,10 +1,23 @@
 /** All operations, in the order in which the OpenAPI document shows them. */
 import { listEvents } from './account-event.ts';
-import { listAgents } from './agent.ts';
+import {
+  clearAgentAllowlist,
+  commandAgent,
+  createAgent,
+  deleteAgent,
+  extendAgentAllowlist,
+  getAgent,
+  getAgentCredentials,
+  listAgents,
+  refreshAgentSecret,
+  replaceAgentAllowlist,
+  updateAgent,
+} from './agent.ts';
 import {
   agentArtifact,
   agentBlob,
   agentClaim,
+  agentGoodbye,
   agentHeartbeat,
   agentHello,
   agentReport,
@@ -106,6 +119,16 @@ export const operations: readonly Operation[] = [
   compareArtifacts,
   getAsset,
   listAgents,
+  createAgent,
+  getAgent,
+  updateAgent,
+  deleteAgent,
+  getAgentCredentials,
+  refreshAgentSecret,
+  commandAgent,
+  replaceAgentAllowlist,
+  extendAgentAllowlist,
+  clearAgentAllowlist,
   startPipelineExecution,
   listPipelineExecutions,
   getPipelineExecution,
@@ -121,6 +144,7 @@ export const operations: readonly Operation[] = [
   agentClaim,
   agentHeartbeat,
   agentReport,
+  agentGoodbye,
   agentArtifact,
   agentBlob,
 ];

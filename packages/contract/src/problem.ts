@@ -145,6 +145,25 @@ export const problems = {
     409,
     ({ name }) => `A connection named ${JSON.stringify(name)} already exists in this project.`,
   ),
+  'agent-name-taken': kind<{ name: string }>(
+    409,
+    ({ name }) => `An agent named ${JSON.stringify(name)} already exists in this account.`,
+  ),
+  'agent-not-stopped': kind<{ name: string; status: string }>(
+    409,
+    ({ name, status }) =>
+      `The agent ${JSON.stringify(name)} is ${status}; only an agent that is stopped, pending or unknown can be deleted: stop its program first.`,
+  ),
+  'agent-cannot-restart': kind<{ name: string }>(
+    409,
+    ({ name }) =>
+      `No instance of the agent ${JSON.stringify(name)} is connected that can restart itself: start its program, or restart it by hand.`,
+  ),
+  'agent-secret-not-kept': kind<{ name: string }>(
+    409,
+    ({ name }) =>
+      `The secret of the agent ${JSON.stringify(name)} was not kept when it was made; give it another one by SECRET_REFRESH.`,
+  ),
   'last-super-admin': kind(
     409,
     () =>
@@ -245,6 +264,7 @@ export const problems = {
     ({ name }) => `The project has no environment ${JSON.stringify(name)}.`,
   ),
   'expiry-in-the-past': kind(422, () => 'body.expiresAt lies in the past.'),
+  'paused-until-in-the-past': kind(422, () => 'body.pausedUntil lies in the past.'),
   'empty-time-range': kind(422, () => 'query.from must lie before query.to.'),
   'unknown-agent': kind<{ id: string }>(422, ({ id }) => `The account has no agent ${JSON.stringify(id)}.`),
   'environment-without-agent': kind<{ name: string }>(

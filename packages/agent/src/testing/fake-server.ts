@@ -6,9 +6,11 @@ import { createHash, randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import {
+  type AgentCommand,
   type ArtifactManifest,
   ClaimRequest,
   canonicalManifest,
+  GoodbyeRequest,
   HeartbeatRequest,
   HelloRequest,
   type PipelineExecutionWork,
@@ -44,6 +46,12 @@ export class FakeServer {
   readonly violations: string[] = [];
   readonly works = new Map<string, FakeWork>();
   hellos = 0;
+  /** In their order. */
+  readonly goodbyes: string[] = [];
+  /** Told to who claims or sends heartbeats, until it says goodbye. */
+  agentCommand: AgentCommand | undefined;
+  /** One of a version before goodbyes. */
+  knowsGoodbye = true;
   heartbeatSeconds = 1;
   leaseSeconds = 30;
   claimWaitSeconds = 5;
@@ -158,6 +166,12 @@ export class FakeServer {
     return workId;
   }
 
+  /** Asks the agent itself for something. */
+  commandAgent(command: AgentCommand): void {
+    this.agentCommand = command;
+    this.#events.emit('change');
+  }
+
   command(workId: string, command: WorkCommand): void {
     this.work(workId).command = command;
     this.#events.emit('change');
@@ -246,6 +260,9 @@ export class FakeServer {
     if (kind === 'heartbeats' && this.#valid(HeartbeatRequest, body))
       return this.#heartbeats(body as HeartbeatRequest);
     if (kind === 'reports' && this.#valid(ReportsRequest, body)) return this.#reports(body as ReportsRequest);
+    if (kind === 'goodbye' && this.knowsGoodbye && this.#valid(GoodbyeRequest, body))
+      return this.#goodbye(body as GoodbyeRequest);
+    if (kind === 'goodbye') return problem(404, 'path-not-found');
     return problem(400, 'bad-request');
   }
 
@@ -272,6 +289,12 @@ export class FakeServer {
     return ok({ protocolVersion: 1, ...names, heartbeatSeconds, leaseSeconds, claimWaitSeconds });
   }
 
+  #goodbye({ stage }: GoodbyeRequest): Answer {
+    this.goodbyes.push(stage);
+    this.agentCommand = undefined;
+    return ok({ agentStatus: stage });
+  }
+
   async #claims(body: ClaimRequest, request: IncomingMessage): Promise<Answer> {
     const deadline = AbortSignal.timeout(body.waitSeconds * 1_000);
     for (;;) {
@@ -280,7 +303,9 @@ export class FakeServer {
         .filter(([, work]) => work.state === 'held' && work.instanceId === body.instanceId && work.command)
         .map(([workId, work]) => ({ workId, epoch: work.epoch, command: work.command }));
       const work = request.socket.destroyed ? [] : this.#take(body);
-      if (work.length > 0 || commands.length > 0 || deadline.aborted) return ok({ work, commands });
+      const { agentCommand } = this;
+      if (work.length > 0 || commands.length > 0 || agentCommand || deadline.aborted)
+        return ok({ work, commands, agentCommand });
       await once(this.#events, 'change', { signal: deadline }).catch(() => undefined);
     }
   }
@@ -300,7 +325,7 @@ export class FakeServer {
       if (work?.state !== 'held' || work.epoch !== epoch) return { workId, epoch, state: 'lost' };
       return { workId, epoch, state: 'held', command: work.command };
     });
-    return ok({ held });
+    return ok({ held, agentCommand: this.agentCommand });
   }
 
   #reports(body: ReportsRequest): Answer {

@@ -78,11 +78,15 @@ const rows: Record<string, Row> = {
   },
   'list agents, read shared pipelines': {
     account: ['SUPER_ADMIN', 'ADMIN', 'MEMBER', 'DIRECTORY'],
-    operations: ['listAgents', 'listSharedPipelines', 'listSharedArtifacts', 'getSharedArtifact'],
+    operations: ['listAgents', 'getAgent', 'listSharedPipelines', 'listSharedArtifacts', 'getSharedArtifact'],
   },
-  'manage shared pipelines': {
+  'manage agents and shared pipelines': {
     account: ['SUPER_ADMIN', 'ADMIN'],
-    operations: ['createSharedPipelines', 'updateSharedArtifact'],
+    operations: [
+      ...['createAgent', 'updateAgent', 'deleteAgent', 'getAgentCredentials', 'refreshAgentSecret'],
+      ...['commandAgent', 'replaceAgentAllowlist', 'extendAgentAllowlist', 'clearAgentAllowlist'],
+      ...['createSharedPipelines', 'updateSharedArtifact'],
+    ],
   },
   'credentials, events of the account': {
     account: ['SUPER_ADMIN'],

@@ -20,6 +20,8 @@ export interface TokenOwner {
   accountId: string;
   /** A credential's id, or an agent's. */
   actorId: string;
+  /** Of the agent's secret that it was given for. */
+  generation?: number | undefined;
 }
 
 export interface Tokens {
@@ -59,7 +61,9 @@ export function createTokens(services: {
         requiredClaims: ['sub', 'exp', 'account'],
       },
     );
-    const owner = { accountId: String(payload.account), actorId: String(payload.sub) };
+    const { generation } = payload;
+    const owner: TokenOwner = { accountId: String(payload.account), actorId: String(payload.sub) };
+    if (typeof generation === 'number') owner.generation = generation;
     if (verified.size >= cacheLimit) verified.delete(verified.keys().next().value ?? '');
     const expiresAt = (payload.exp ?? 0) * 1_000;
     verified.set(token, { owner, surface, keyId: protectedHeader.kid ?? '', expiresAt });
@@ -71,7 +75,9 @@ export function createTokens(services: {
     async issue(owner, surface) {
       const key = keys.current();
       const issuedAt = Math.floor(clock.now().getTime() / 1_000);
-      return new SignJWT({ client_id: owner.clientId, account: owner.accountId, scope: tokenScope })
+      const { clientId, accountId, generation } = owner;
+      const ofAgent = generation === undefined ? {} : { generation };
+      return new SignJWT({ client_id: clientId, account: accountId, scope: tokenScope, ...ofAgent })
         .setProtectedHeader({ alg: signingAlgorithm, typ: 'at+jwt', kid: key.keyId })
         .setIssuer(publicUrl)
         .setSubject(owner.actorId)

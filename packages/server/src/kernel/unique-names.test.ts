@@ -19,6 +19,11 @@ const claims: Record<string, (place: Place, name: string, turn: number) => Promi
     const { path } = await account.project();
     return account.admin.patch(path, { name });
   },
+  createAgent: ({ account }, name) => account.admin.post('/agents', agentNamed(name)),
+  async updateAgent({ account }, name) {
+    const { agentId } = await account.agent();
+    return account.admin.patch(`/agents/${agentId}`, { name });
+  },
   createEnvironment: ({ account, project }, name) =>
     account.admin.post(`${project.path}/environments`, { name }),
   createVariable: ({ account, project }, name) =>
@@ -47,6 +52,12 @@ const claims: Record<string, (place: Place, name: string, turn: number) => Promi
     }),
 };
 
+const agentNamed = (name: string) => ({
+  name,
+  agentType: 'streaming',
+  cloudProvider: 'gcp',
+  deployment: 'gke',
+});
 const basic = (name: string) => ({
   name,
   platformConnectionType: 'COMPONENT_BASIC',
@@ -75,7 +86,7 @@ for (const [id, claim] of Object.entries(claims)) {
         Array.from({ length: atOnce }, (_, turn) => claim(place, `name_${round}`, turn)),
       );
       const statuses = answers.map((answer) => answer.status).sort();
-      const winner = id === 'updateProject' ? 200 : 201;
+      const winner = { updateProject: 200, updateAgent: 202 }[id] ?? 201;
       assert.deepEqual(
         statuses,
         [winner, ...Array(atOnce - 1).fill(409)],

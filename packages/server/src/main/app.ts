@@ -76,7 +76,7 @@ export function createApp(deps: Dependencies, certificate?: Certificate): Fastif
   environmentRoutes(endpoints, { wakes: deps.wakes, times: deps.times });
   connectionRoutes(endpoints);
   variableRoutes(endpoints);
-  agentRoutes(endpoints);
+  agentRoutes(endpoints, deps);
   const uploads = { blobs: deps.blobs, limits: deps.config.upload, readPipeline: createPipelineReader() };
   artifactRoutes(endpoints, uploads);
   sharedPipelineRoutes(endpoints, uploads);

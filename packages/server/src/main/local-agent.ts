@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
+import { restartExitCode } from '@headgate/contract';
 import type { ProcessLog } from './process-log.ts';
 import type { ProcessUser } from './process-users.ts';
 
@@ -44,6 +45,10 @@ export function startLocalAgent(options: LocalAgentOptions): LocalAgent {
       const how = await endOf(child);
       child = undefined;
       if (stopping.signal.aborted) return;
+      if (how.code === restartExitCode) {
+        options.log.info({}, 'the local agent was told to restart');
+        continue;
+      }
       if (performance.now() - startedAt > STEADY_MS) wait = FIRST_RETRY_MS;
       options.log.error({ ...how, startsAgainInMs: wait }, 'the local agent ended unexpectedly');
       await delay(wait, undefined, { signal: stopping.signal }).catch(() => {});

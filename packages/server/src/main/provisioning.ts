@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { accountByName, insertAccount, lockAccounts } from '../access/accounts/index.ts';
 import {
   clientById,
-  clientSecretPurpose,
   hasSecret,
   insertCredential,
   newClientId,
@@ -145,15 +144,14 @@ export async function ensureLocalAgent(
 ): Promise<ClientCredential> {
   const secret = generateSecret();
   const agent = {
-    accountId,
-    agentId: services.newId(),
+    agent_id: services.newId(),
     name: localAgentName,
     description: 'Runs beside the server, in a process of its own.',
-    clientId: newClientId(),
-    secretDigest: services.sealer.digest(secret.reveal(), clientSecretPurpose),
+    client_id: newClientId(),
+    secret,
   };
   const registered = await services.database.transaction(async (tx) => {
-    const found = await registerLocalAgent(tx, agent, services.clock.now());
+    const found = await registerLocalAgent(tx, services.sealer, accountId, agent, services.clock.now());
     const subject = { type: 'agent', id: found.agentId, name: agent.name };
     if (found.isNew) note(services, tx, accountId, { name: 'agent-created', subject });
     return found;

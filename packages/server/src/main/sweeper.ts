@@ -3,11 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { versionsUse } from '../delivery/artifacts/index.ts';
 import { type Collector, createCollector } from '../delivery/blobs/index.ts';
 import { sharedVersionsUse } from '../delivery/shared-pipelines/index.ts';
+import { endForbiddenWork } from '../kernel/forbidden-work.ts';
 import { removalBatch, removeExpiredAnswers } from '../kernel/idempotency.ts';
 import { applyRetention, type Rest, type RetentionRule } from '../kernel/retention.ts';
 import { sweepBatch, sweepWork } from '../kernel/work.ts';
 import { eventRetention } from '../records/events/index.ts';
+import { sweepAgents } from '../runtime/agent-link/index.ts';
 import { executionRetention, executionsUse } from '../runtime/executions/index.ts';
+import { connectedSeconds } from '../workspace/agents/index.ts';
 import type { Config } from './config.ts';
 import type { Dependencies } from './deps.ts';
 
@@ -33,6 +36,12 @@ export function startSweeper(deps: Dependencies): Sweeper {
       const moved = await sweepWork(deps, deps.owners, deps.times, deps.clock.now());
       return moved === sweepBatch;
     }),
+    repeat(deps, workEveryMilliseconds, async () => {
+      const ended = await endForbiddenWork(deps, deps.owners, deps.clock.now());
+      return ended === sweepBatch;
+    }),
+    // Not at once: who could not reach a server that was down is no longer silent by then.
+    repeat(deps, workEveryMilliseconds, () => sweepAgents(deps, deps.clock.now()), connectedSeconds * 1_000),
     repeat(deps, keysEveryMilliseconds, async () => {
       await deps.signingKeys.refresh();
       return false;
@@ -71,9 +80,14 @@ function retentionRules({ retention }: Config): RetentionRule[] {
 }
 
 /** Runs a round again and again; while it says that there is more, at once. */
-function repeat(deps: Dependencies, everyMilliseconds: number, round: () => Promise<boolean>): Sweeper {
+function repeat(
+  deps: Dependencies,
+  everyMilliseconds: number,
+  round: () => Promise<boolean>,
+  firstAfterMilliseconds = everyMilliseconds,
+): Sweeper {
   let running: Promise<void> = Promise.resolve();
-  let timer = setTimeout(begin, everyMilliseconds);
+  let timer = setTimeout(begin, firstAfterMilliseconds);
 
   async function sweep(): Promise<void> {
     try {

@@ -231,7 +231,47 @@ const ofAccount: Examples = {
     const [from, to] = [-day, day].map((away) => new Date(now.getTime() + away).toISOString());
     return { path: `/events?from=${from}&to=${to}&eventName=override-written` };
   },
+};
+
+const agentOf = ({ named }: Place) => ({
+  name: named('bergen').slice(0, 30),
+  description: 'Loads the weather of the west',
+  agentType: 'data_productivity_cloud',
+  cloudProvider: 'aws',
+  deployment: 'fargate',
+});
+
+async function createAgent(place: Place): Promise<string> {
+  return (await place.account.admin.post<{ agentId: string }>('/agents', agentOf(place))).body.agentId;
+}
+
+const ofAgents: Examples = {
   listAgents: () => ({ path: '/agents' }),
+  createAgent: (place) => ({ path: '/agents', body: agentOf(place) }),
+  getAgent: ({ agent }) => ({ path: `/agents/${agent.agentId}` }),
+  updateAgent: ({ agent }) => ({
+    path: `/agents/${agent.agentId}`,
+    body: { description: 'Loads the weather of the east' },
+  }),
+  deleteAgent: async (place) => ({ path: `/agents/${await createAgent(place)}` }),
+  getAgentCredentials: async (place) => ({ path: `/agents/${await createAgent(place)}/credentials` }),
+  refreshAgentSecret: async (place) => ({
+    path: `/agents/${await createAgent(place)}/credentials`,
+    body: { action: 'SECRET_REFRESH' },
+  }),
+  commandAgent: async (place) => ({
+    path: `/agents/${await createAgent(place)}/commands`,
+    body: { command: 'PAUSE', pausedUntil: new Date(place.now.getTime() + day).toISOString() },
+  }),
+  replaceAgentAllowlist: ({ agent, project }) => ({
+    path: `/agents/${agent.agentId}/allowlist`,
+    body: { projects: { [project.projectId]: { environments: ['dev'] } } },
+  }),
+  extendAgentAllowlist: ({ agent, project }) => ({
+    path: `/agents/${agent.agentId}/allowlist`,
+    body: { projects: { [project.projectId]: {} } },
+  }),
+  clearAgentAllowlist: ({ agent }) => ({ path: `/agents/${agent.agentId}/allowlist` }),
 };
 
 const ofDelivery: Examples = {
@@ -347,16 +387,25 @@ export const examples: Examples = {
   ...ofVariables,
   ...ofConnections,
   ...ofAccount,
+  ...ofAgents,
   ...ofDelivery,
   ...ofSharedPipelines,
   ...ofExecutions,
+};
+
+const hello = {
+  protocolVersions: [1],
+  agentVersion: '1',
+  instanceId,
+  abilities: ['pipeline-execution'],
+  concurrency: 1,
 };
 
 /** The same for the agent protocol. */
 export const agentExamples: Examples = {
   agentHello: () => ({
     path: '/hello',
-    body: { protocolVersions: [1], agentVersion: '1', instanceId, abilities: [], concurrency: 1 },
+    body: hello,
   }),
   async agentClaim(place) {
     await executionOf(place);
@@ -367,6 +416,11 @@ export const agentExamples: Examples = {
     const { work } = await claimOne(place);
     const report = { workId: work.workId, epoch: work.epoch, sequence: 1, type: 'started' };
     return { path: '/reports', body: { instanceId, reports: [report] } };
+  },
+  async agentGoodbye(place) {
+    const leaving = randomUUID();
+    await place.agent.client.post('/hello', { ...hello, instanceId: leaving });
+    return { path: '/goodbye', body: { instanceId: leaving, stage: 'stopped' } };
   },
   async agentArtifact(place) {
     const { work } = await claimOne(place);

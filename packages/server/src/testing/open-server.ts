@@ -7,12 +7,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import type { S3Patience } from '../delivery/blobs/index.ts';
+import { endForbiddenWork } from '../kernel/forbidden-work.ts';
 import { createLog } from '../kernel/log.ts';
 import { sweepWork } from '../kernel/work.ts';
 import { createApp } from '../main/app.ts';
 import { type Config, loadConfig } from '../main/config.ts';
 import { createDependencies, type Dependencies } from '../main/deps.ts';
 import type { Certificate } from '../main/http/certificate.ts';
+import { sweepAgents } from '../runtime/agent-link/index.ts';
 import { type Account, createAccount } from './account.ts';
 import type { Transport } from './client.ts';
 import { type MovableClock, movableClock } from './clock.ts';
@@ -27,7 +29,7 @@ export interface TestServer {
   transport: Transport;
   /** A fresh account, which sees nothing of other tests. */
   account(): Promise<Account>;
-  /** Looks for work whose time has come, until there is none; what the server does every second. */
+  /** Looks for work and agents whose time has come, until there is none; what the server does every second. */
   sweep(): Promise<void>;
   /** Answers on loopback, at any free port unless one is named; the address. */
   listen(port?: number): Promise<string>;
@@ -103,6 +105,8 @@ export async function openTestServer(
     account: () => createAccount(server),
     async sweep() {
       while ((await sweepWork(deps, deps.owners, deps.times, clock.now())) > 0);
+      while ((await endForbiddenWork(deps, deps.owners, clock.now())) > 0);
+      while (await sweepAgents(deps, clock.now()));
     },
     app,
     listen: (port = 0) => app.listen({ host: '127.0.0.1', port }),

@@ -48,6 +48,8 @@ export interface Client extends Scope {
   /** Of the secret before a rotation, while it still counts. */
   previousSecretDigest: Buffer | null;
   active: boolean;
+  /** Of an agent's secret: its tokens tell it. */
+  generation: number | undefined;
 }
 
 interface ClientRow {
@@ -57,15 +59,17 @@ interface ClientRow {
   secret_digest: Buffer;
   previous_secret_digest: Buffer | null;
   active: boolean;
+  generation: number | null;
 }
 
 const selectClient = statement<ClientRow>(`
   select account_id, credential_id as actor_id, 'dpc' as surface, secret_digest,
     case when previous_secret_until > $2 then previous_secret_digest end as previous_secret_digest,
-    revoked_at is null and (expires_at is null or expires_at > $2) as active
+    revoked_at is null and (expires_at is null or expires_at > $2) as active,
+    null::integer as generation
   from credential where client_id = $1
   union all
-  select account_id, agent_id, 'agent', secret_digest, null, true from agent where client_id = $1`);
+  select account_id, agent_id, 'agent', secret_digest, null, true, secret_generation from agent where client_id = $1`);
 
 export async function clientById(read: Read, clientId: string, now: Date): Promise<Client | undefined> {
   const [row] = await read(selectClient, [clientId, now]);
@@ -77,6 +81,7 @@ export async function clientById(read: Read, clientId: string, now: Date): Promi
     secretDigest: row.secret_digest,
     previousSecretDigest: row.previous_secret_digest,
     active: row.active,
+    generation: row.generation ?? undefined,
   };
 }
 

@@ -4,12 +4,15 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { statement } from '../../kernel/database.ts';
 import { bearer, routePath, type Services } from '../../kernel/endpoint.ts';
 import { problem } from '../../kernel/problems.ts';
+import type { TokenOwner } from '../../kernel/tokens.ts';
 import { requestCheck } from '../../kernel/validation.ts';
 
 export interface CallingAgent {
   accountId: string;
   agentId: string;
   name: string;
+  /** Of the secret that its token was given for: the current one. */
+  generation: number;
 }
 
 export interface AgentCall<Op extends Operation> {
@@ -22,25 +25,36 @@ export interface AgentCall<Op extends Operation> {
   signal: AbortSignal;
 }
 
-const selectAgent = statement<{ name: string }>(
-  'select name from agent where account_id = $1 and agent_id = $2',
+const selectAgent = statement<{ name: string; secret_generation: number }>(
+  'select name, secret_generation from agent where account_id = $1 and agent_id = $2',
 );
-/** How long an agent is known without asking again; one that is deleted is refused within it. */
+/** How long an agent is known without asking again; one that is deleted, and a token of a secret before, are refused within it. */
 const knownMilliseconds = 2_000;
 
 export function createAgentEndpoints(app: FastifyInstance, services: Services) {
   const known = new Map<string, { agent: CallingAgent; until: number }>();
 
+  async function look({ accountId, actorId: agentId }: TokenOwner, now: number) {
+    const [row] = await services.database.read(selectAgent, [accountId, agentId]);
+    known.delete(agentId);
+    if (row === undefined) throw problem('token-invalid', { reason: 'its agent was deleted.' });
+    const agent = { accountId, agentId, name: row.name, generation: row.secret_generation };
+    const found = { agent, until: now + knownMilliseconds };
+    known.set(agentId, found);
+    return found;
+  }
+
   async function identify(request: FastifyRequest): Promise<CallingAgent> {
     const owner = await services.tokens.verify(bearer(request), 'agent');
     const now = services.clock.now().getTime();
+    const generation = owner.generation ?? 0;
     const remembered = known.get(owner.actorId);
-    if (remembered !== undefined && remembered.until > now) return remembered.agent;
-    const [row] = await services.database.read(selectAgent, [owner.accountId, owner.actorId]);
-    known.delete(owner.actorId);
-    if (row === undefined) throw problem('token-invalid', { reason: 'its agent was deleted.' });
-    const agent = { accountId: owner.accountId, agentId: owner.actorId, name: row.name };
-    known.set(owner.actorId, { agent, until: now + knownMilliseconds });
+    const { agent } =
+      remembered !== undefined && remembered.until > now && remembered.agent.generation === generation
+        ? remembered
+        : await look(owner, now);
+    if (agent.generation !== generation)
+      throw problem('token-invalid', { reason: 'the secret of its agent was refreshed; get a new one.' });
     return agent;
   }
 

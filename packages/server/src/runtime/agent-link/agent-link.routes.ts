@@ -3,24 +3,24 @@ import {
   agentArtifact,
   agentBlob,
   agentClaim,
+  agentGoodbye,
   agentHeartbeat,
   agentHello,
   agentProtocolVersion,
   agentReport,
-  claimWaitLimitSeconds,
 } from '@headgate/contract';
 import type { FastifyInstance } from 'fastify';
 import { manifestFiles } from '../../delivery/artifacts/index.ts';
 import type { Blobs } from '../../delivery/blobs/index.ts';
 import type { Services } from '../../kernel/endpoint.ts';
-import { recordEvents } from '../../kernel/events.ts';
 import { problem } from '../../kernel/problems.ts';
 import type { Wakes } from '../../kernel/wakes.ts';
 import type { WorkOwners, WorkTimes } from '../../kernel/work.ts';
 import { createAgentEndpoints } from './agent-endpoint.ts';
-import { createPresence } from './agent-link.store.ts';
-import { createClaims } from './claims.ts';
+import { claimWaitSeconds, createClaims } from './claims.ts';
 import { applyReports, renewLeases } from './holding.ts';
+import { readCommandForInstance } from './instance.store.ts';
+import { createPresence } from './presence.ts';
 
 export interface AgentLinkServices extends Services {
   wakes: Wakes;
@@ -41,25 +41,7 @@ export function agentLinkRoutes(app: FastifyInstance, services: AgentLinkService
     if (!body.protocolVersions.includes(agentProtocolVersion)) {
       throw problem('protocol-version-unsupported', { supported: agentProtocolVersion });
     }
-    await services.database.transaction((tx) => {
-      presence.connected(tx, agent);
-      const source = {
-        accountId: agent.accountId,
-        actorId: agent.agentId,
-        actorKind: 'agent',
-        requestId: request.id,
-      } as const;
-      const { agentVersion, instanceId, abilities, concurrency } = body;
-      const after = { agentVersion, instanceId, abilities, concurrency };
-      const subject = { type: 'agent', id: agent.agentId, name: agent.name };
-      recordEvents(
-        tx,
-        source,
-        [{ name: 'agent-connected', subject, after }],
-        services.clock.now(),
-        services.newId,
-      );
-    });
+    await presence.hello(agent, body, request.id);
     return {
       protocolVersion: agentProtocolVersion,
       agentId: agent.agentId,
@@ -67,7 +49,7 @@ export function agentLinkRoutes(app: FastifyInstance, services: AgentLinkService
       serverVersion: services.version,
       heartbeatSeconds: services.times.heartbeatSeconds,
       leaseSeconds: services.times.leaseSeconds,
-      claimWaitSeconds: claimWaitLimitSeconds,
+      claimWaitSeconds,
     };
   });
 
@@ -76,8 +58,18 @@ export function agentLinkRoutes(app: FastifyInstance, services: AgentLinkService
   );
 
   serve(agentHeartbeat, async ({ agent, body, request }) => {
-    await presence.seen(agent);
-    return { held: await renewLeases(services, agent, body.held, request.id) };
+    const key = { agent, instanceId: body.instanceId };
+    const [held, [asked]] = await Promise.all([
+      renewLeases(services, agent, body.held, request.id),
+      readCommandForInstance(services.database.read, key),
+      presence.seen(key, request.id, false),
+    ]);
+    return { held, ...(asked === undefined ? {} : { agentCommand: asked.command }) };
+  });
+
+  serve(agentGoodbye, async ({ agent, body, request }) => {
+    const { instanceId, stage } = body;
+    return { agentStatus: await presence.goodbye({ agent, instanceId }, stage, request.id) };
   });
 
   serve(agentReport, async ({ agent, body, request }) => ({

@@ -4,10 +4,16 @@ import type { Services } from '../../kernel/endpoint.ts';
 import type { Wakes } from '../../kernel/wakes.ts';
 import { claim, claimStatement, commandsFor, type WorkOwners, type WorkTimes } from '../../kernel/work.ts';
 import type { CallingAgent } from './agent-endpoint.ts';
-import type { Presence } from './agent-link.store.ts';
+import { commandForInstance } from './instance.store.ts';
+import type { Presence } from './presence.ts';
 
-/** A wake-up may be lost with a connection: who waits looks again by himself. */
-const lookAgainMilliseconds = 5_000;
+/**
+ * How long a claim waits at most, whatever it asks for: by its next one the server knows that the instance is still there (connectedSeconds),
+ * also when its host was lost with the connection standing. A wake-up that was lost is made good by the next claim, too.
+ */
+export const claimWaitSeconds = 8;
+/** A command that was told is told again after this. */
+const repeatedAfterMilliseconds = 5_000;
 
 interface ClaimServices extends Services {
   wakes: Wakes;
@@ -20,10 +26,11 @@ export function createClaims(services: ClaimServices, presence: Presence) {
   const claimWork = claimStatement(services.owners);
 
   async function look(agent: CallingAgent, request: ClaimRequest, requestId: string): Promise<ClaimResponse> {
-    const { accountId, agentId } = agent;
+    const { accountId, agentId, generation } = agent;
     const { instanceId, max } = request;
     const now = services.clock.now();
-    const { asked, works } = await services.database.transaction((tx) => ({
+    const { ofInstance, asked, works } = await services.database.transaction((tx) => ({
+      ofInstance: commandForInstance(tx, { agent, instanceId }),
       asked: commandsFor(tx, accountId, agentId, instanceId),
       works:
         max === 0
@@ -31,7 +38,7 @@ export function createClaims(services: ClaimServices, presence: Presence) {
           : claim(
               tx,
               claimWork,
-              { accountId, agentId, instanceId, max, requestId },
+              { accountId, agentId, instanceId, max, requestId, generation },
               { now, newId: services.newId },
               services.times,
             ),
@@ -50,22 +57,20 @@ export function createClaims(services: ClaimServices, presence: Presence) {
       commands: asked.map(
         (row): Command => ({ workId: row.work_id, epoch: row.epoch, command: row.command }),
       ),
+      ...(ofInstance[0] === undefined ? {} : { agentCommand: ofInstance[0].command }),
     };
   }
 
   /** Commands are told once a long-poll; until they are obeyed each heartbeat repeats them. */
-  function news(answer: ClaimResponse): boolean {
-    const now = services.clock.now().getTime();
-    const fresh = answer.commands.filter(
-      (command) => (told.get(keyOf(command)) ?? 0) < now - lookAgainMilliseconds,
-    );
-    return answer.work.length > 0 || fresh.length > 0;
+  function news(answer: ClaimResponse, instanceId: string): boolean {
+    const before = services.clock.now().getTime() - repeatedAfterMilliseconds;
+    return answer.work.length > 0 || keysOf(answer, instanceId).some((key) => (told.get(key) ?? 0) < before);
   }
 
-  function remember(answer: ClaimResponse): ClaimResponse {
+  function remember(answer: ClaimResponse, instanceId: string): ClaimResponse {
     const now = services.clock.now().getTime();
     for (const [key, at] of told) if (at < now - 60_000) told.delete(key);
-    for (const command of answer.commands) told.set(keyOf(command), now);
+    for (const key of keysOf(answer, instanceId)) told.set(key, now);
     return answer;
   }
 
@@ -76,21 +81,23 @@ export function createClaims(services: ClaimServices, presence: Presence) {
       gone: AbortSignal,
       requestId: string,
     ): Promise<ClaimResponse> {
-      const until = Date.now() + request.waitSeconds * 1_000;
+      const { instanceId } = request;
+      const until = Date.now() + Math.min(request.waitSeconds, claimWaitSeconds) * 1_000;
+      const seen = presence.seen({ agent, instanceId }, requestId, true);
       for (;;) {
         // Waiting begins before looking: what is enqueued meanwhile wakes us.
         const wait = createWait(services.wakes, agent.agentId);
         try {
-          await presence.seen(agent);
-          const answer = await look(agent, request, requestId);
+          const [answer] = await Promise.all([look(agent, request, requestId), seen]);
           const left = until - Date.now();
-          if (news(answer) || left <= 0 || gone.aborted) return remember(answer);
-          await wait.atMost(Math.min(left, lookAgainMilliseconds), gone);
+          if (news(answer, instanceId) || left <= 0 || gone.aborted) return remember(answer, instanceId);
+          const woken = await wait.atMost(left, gone);
           if (gone.aborted) {
             // The wake-up may have been for work: another one who waits shall have it.
             services.wakes.wake(agent.agentId, 'one');
-            return { work: [], commands: [] };
+            return nothing;
           }
+          if (!woken) return nothing;
         } finally {
           wait.end();
         }
@@ -99,18 +106,26 @@ export function createClaims(services: ClaimServices, presence: Presence) {
   };
 }
 
-const keyOf = ({ workId, epoch, command }: Command) => `${workId} ${epoch} ${command}`;
+const nothing: ClaimResponse = { work: [], commands: [] };
+
+/** What was told, by what it is about. */
+function keysOf({ commands, agentCommand }: ClaimResponse, instanceId: string): string[] {
+  const keys = commands.map(({ workId, epoch, command }) => `${workId} ${epoch} ${command}`);
+  return agentCommand === undefined ? keys : [...keys, `${instanceId} ${agentCommand}`];
+}
 
 function createWait(wakes: Wakes, key: string) {
-  const woken = Promise.withResolvers<void>();
-  const end = wakes.wait(key, woken.resolve);
+  const woken = Promise.withResolvers<boolean>();
+  const end = wakes.wait(key, () => woken.resolve(true));
   return {
     end,
-    async atMost(milliseconds: number, gone: AbortSignal): Promise<void> {
-      const timer = setTimeout(woken.resolve, milliseconds);
-      gone.addEventListener('abort', () => woken.resolve(), { once: true });
-      await woken.promise;
+    /** Whether there was an occasion to look again. */
+    async atMost(milliseconds: number, gone: AbortSignal): Promise<boolean> {
+      const timer = setTimeout(() => woken.resolve(false), milliseconds);
+      gone.addEventListener('abort', () => woken.resolve(false), { once: true });
+      const occasion = await woken.promise;
       clearTimeout(timer);
+      return occasion;
     },
   };
 }

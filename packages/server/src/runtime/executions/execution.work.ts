@@ -54,7 +54,8 @@ export function executionWork(services: { runLimitSeconds: number; metrics: Metr
         const executions = alike.map((end) => ({ id: end.workId, message: end.message?.slice(0, 10_000) }));
         moveExecutionsWithEvents(moment, { to: status, executions }, 'pipeline-execution-ended');
         const ids = executions.map((each) => each.id);
-        if (status !== 'SUCCESS') closeOpenSteps(moment.tx, moment.accountId, ids, status, moment.now);
+        if (status === 'FAILED' || status === 'CANCELLED')
+          closeOpenSteps(moment.tx, moment.accountId, ids, status, moment.now);
         moment.tx.afterCommit(() => {
           for (const _ of ids) services.metrics.workEnded('pipeline-execution', status);
         });

@@ -1,12 +1,57 @@
-import { agentStatuses, agentTypes, listAgents } from '@headgate/contract';
+import {
+  type Agent,
+  agentDeployments,
+  agentStatuses,
+  agentTracks,
+  agentTypes,
+  cloudProviders,
+  createAgent,
+  deleteAgent,
+  getAgent,
+  listAgents,
+  updateAgent,
+} from '@headgate/contract';
+import { newClientId } from '../../access/credentials/index.ts';
+import { one } from '../../kernel/database.ts';
+import { endWorkOfAgent } from '../../kernel/deleted-work.ts';
 import type { Endpoints } from '../../kernel/endpoint.ts';
+import type { AccountEvent } from '../../kernel/events.ts';
 import { asUuid } from '../../kernel/identifiers.ts';
+import { requireMatch } from '../../kernel/if-match.ts';
 import { pageBounds } from '../../kernel/paging.ts';
 import { invalidRequest, problem } from '../../kernel/problems.ts';
-import { wordOf } from '../../kernel/words.ts';
-import { agentPage, presentAgent } from './agent.store.ts';
+import { generateSecret, type Sealer } from '../../kernel/sealed.ts';
+import type { Wakes } from '../../kernel/wakes.ts';
+import { requireWord, wordOf } from '../../kernel/words.ts';
+import type { WorkOwners } from '../../kernel/work.ts';
+import {
+  agentById,
+  agentPage,
+  agentTag,
+  deleteAgentRow,
+  insertAgent,
+  lockAgent,
+  presentAgent,
+  presentSummary,
+  updateAgentRow,
+} from './agent.store.ts';
+import { deletableStatuses } from './agent.ts';
+import { agentControlRoutes } from './agent-control.routes.ts';
 
-export function agentRoutes({ read }: Endpoints): void {
+export interface AgentServices {
+  sealer: Sealer;
+  owners: WorkOwners;
+  wakes: Wakes;
+  version: string;
+}
+
+export function agentRoutes(endpoints: Endpoints, services: AgentServices): void {
+  readingRoutes(endpoints, services);
+  writingRoutes(endpoints, services);
+  agentControlRoutes(endpoints, services);
+}
+
+function readingRoutes({ read }: Endpoints, { version }: AgentServices): void {
   read(listAgents, async ({ query, page }) => {
     const { limit, offset } = pageBounds(query);
     const { agentId } = query;
@@ -16,8 +61,81 @@ export function agentRoutes({ read }: Endpoints): void {
     const filters = [type, status, query.name ?? null, id];
     const { rows, total } = await page(agentPage, [...filters, limit, offset]);
     if (total === null) throw problem('agent-not-found', { id: agentId ?? '' });
-    return { body: { page: query.page, results: rows.map(presentAgent), size: limit, total } };
+    return { body: { page: query.page, results: rows.map(presentSummary), size: limit, total } };
   });
+
+  read(getAgent, async ({ params, rows }) => {
+    const id = params.agentId;
+    const row = one(await rows(agentById, [asUuid(id)]), () => problem('agent-not-found', { id }));
+    return { body: presentAgent(row, version), etag: agentTag(row) };
+  });
+}
+
+function writingRoutes({ write }: Endpoints, { sealer, owners, version }: AgentServices): void {
+  write(createAgent, ({ tx, scope, body, now, newId }) => {
+    const made = {
+      agent_id: newId(),
+      name: body.name,
+      description: body.description ?? '',
+      agent_type: requireWord(agentTypes, body.agentType, 'agentType'),
+      cloud_provider: requireWord(cloudProviders, body.cloudProvider, 'cloudProvider'),
+      deployment: requireWord(agentDeployments, body.deployment, 'deployment'),
+      track_name: requireWord(agentTracks, body.trackName ?? 'current', 'trackName'),
+      enable_auto_updates: body.enableAutoUpdates ?? false,
+      restricted_access: body.restrictedAccess ?? false,
+      client_id: newClientId(),
+      secret: generateSecret(),
+    };
+    const row = insertAgent(tx, sealer, scope.accountId, made, now);
+    const after = presentAgent(row, version);
+    return {
+      body: after,
+      etag: agentTag(row),
+      location: `/v1/agents/${row.agent_id}`,
+      events: [changed('agent-created', after, { after })],
+    };
+  });
+
+  write(updateAgent, async ({ tx, scope, params, headers, body, now }) => {
+    const stored = await lockAgent(tx, scope, params.agentId, now);
+    requireMatch(headers['if-match'], agentTag(stored));
+    const row = {
+      ...stored,
+      name: body.name ?? stored.name,
+      description: body.description ?? stored.description,
+      track_name: requireWord(agentTracks, body.trackName ?? stored.track_name, 'trackName'),
+      enable_auto_updates: body.enableAutoUpdates ?? stored.enable_auto_updates,
+      restricted_access: body.restrictedAccess ?? stored.restricted_access,
+      version: stored.version + 1,
+    };
+    updateAgentRow(tx, scope, row);
+    const [before, after] = [presentAgent(stored, version), presentAgent(row, version)];
+    return {
+      body: after,
+      etag: agentTag(row),
+      events: [changed('agent-updated', after, { before, after })],
+    };
+  });
+
+  write(deleteAgent, async ({ tx, scope, params, headers, now, newId, requestId }) => {
+    const stored = await lockAgent(tx, scope, params.agentId, now);
+    requireMatch(headers['if-match'], agentTag(stored));
+    const { agent_id, name, status } = stored;
+    if (!deletableStatuses.includes(status)) throw problem('agent-not-stopped', { name, status });
+    const source = { ...scope, actorKind: 'credential', requestId } as const;
+    await endWorkOfAgent({ tx, accountId: scope.accountId, source, now, newId }, owners, agent_id);
+    deleteAgentRow(tx, scope, agent_id);
+    const before = presentAgent(stored, version);
+    return { events: [changed('agent-deleted', before, { before })] };
+  });
+}
+
+function changed(
+  name: AccountEvent['name'],
+  agent: Agent,
+  states: { before?: object; after?: object },
+): AccountEvent {
+  return { name, subject: { type: 'agent', id: agent.agentId, name: agent.name }, ...states };
 }
 
 function filterWord<Word extends string>(

@@ -18,7 +18,7 @@ import type { AccountEvent } from '../../kernel/events.ts';
 import { requireMatch } from '../../kernel/if-match.ts';
 import { pageBounds } from '../../kernel/paging.ts';
 import { problem } from '../../kernel/problems.ts';
-import { wordOf } from '../../kernel/words.ts';
+import { requireWord } from '../../kernel/words.ts';
 import { requireEnvironment, requireIn } from '../environments/index.ts';
 import {
   type ConnectionRow,
@@ -180,13 +180,17 @@ function warehouseConnections({ read, write }: Endpoints): void {
   });
 
   write(createDataPlatformConnection, ({ tx, scope, params, body, now, newId }) => {
-    requireWord(dataPlatformWords, body, 'platformConnectionType');
+    requireWord(
+      dataPlatformWords.platformConnectionType,
+      body.platformConnectionType,
+      'platformConnectionType',
+    );
     const row: ConnectionRow = {
       connection_id: newId(),
       name: body.name,
       platform_connection_type: warehouseConnectionType,
-      auth_provider: requireWord(dataPlatformWords, body, 'authProvider'),
-      auth_type: requireWord(dataPlatformWords, body, 'authType'),
+      auth_provider: requireWord(dataPlatformWords.authProvider, body.authProvider, 'authProvider'),
+      auth_type: requireWord(dataPlatformWords.authType, body.authType, 'authType'),
       details: null,
       version: 1,
       created_by: scope.actorId,
@@ -196,17 +200,6 @@ function warehouseConnections({ read, write }: Endpoints): void {
     const after = presentWarehouse(row);
     return { body: after, events: [changed('connection-created', params.projectId, row, { after })] };
   });
-}
-
-/** A member whose word is read in any case. Throws `unknown-word`. */
-function requireWord<Member extends string>(
-  words: Readonly<Record<Member, readonly string[]>>,
-  body: Readonly<Record<Member, string>>,
-  member: Member,
-): string {
-  const word = wordOf(words[member], body[member]);
-  if (word !== undefined) return word;
-  throw problem('unknown-word', { field: `body.${member}`, found: body[member], allowed: words[member] });
 }
 
 function requireOverridable(connection: ConnectionRow, authType: Triple['authType']): void {

@@ -68,6 +68,9 @@ async function furnish(place: Place): Promise<void> {
     (await account.admin.post(`${project.path}/connections/environment-overrides`, override)).status,
     201,
   );
+  const body = { projects: { [project.projectId]: { environments: ['dev'] } } };
+  const list = `/agents/${place.agent.agentId}/allowlist`;
+  assert.equal((await account.admin.send('PATCH', list, { body })).status, 200);
 }
 
 async function countsOf(tables: readonly OwnedTable[], projectId: string): Promise<Record<string, number>> {

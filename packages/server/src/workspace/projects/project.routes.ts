@@ -1,10 +1,10 @@
 import { createProject, deleteProject, getProject, listProjects, updateProject } from '@headgate/contract';
 import { one } from '../../kernel/database.ts';
+import { endWorkOfProject } from '../../kernel/deleted-work.ts';
 import type { Endpoints } from '../../kernel/endpoint.ts';
 import { requireMatch } from '../../kernel/if-match.ts';
 import { pageBounds } from '../../kernel/paging.ts';
 import { problem } from '../../kernel/problems.ts';
-import { endWorkOfProject } from '../../kernel/project-work.ts';
 import type { WorkOwners } from '../../kernel/work.ts';
 import {
   deleteProjectRow,

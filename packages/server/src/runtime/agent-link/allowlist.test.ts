@@ -1,0 +1,109 @@
+/** A restricted agent runs only what its allowlist names. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Agent, AgentAllowlist } from '@headgate/contract';
+import { instanceOf } from '../../testing/agent.ts';
+import { requireProblem } from '../../testing/client.ts';
+import { createPlace } from '../../testing/examples.ts';
+import { executionOf } from '../../testing/executions.ts';
+import { startTestServer } from '../../testing/server.ts';
+
+const server = await startTestServer();
+
+async function restricted() {
+  const made = await createPlace(await server.account());
+  const { account, agent, project } = made;
+  const { admin } = account;
+  const path = `/agents/${agent.agentId}`;
+  assert.equal((await admin.patch<Agent>(path, { restrictedAccess: true })).body.restrictedAccess, true);
+  const list = async (method: 'PUT' | 'PATCH' | 'DELETE', projects?: AgentAllowlist['projects']) => {
+    const asked = projects === undefined ? {} : { body: { projects } };
+    const answer = await admin.send<AgentAllowlist>(method, `${path}/allowlist`, asked);
+    assert.equal(answer.status, 200, answer.text);
+    return answer.body.projects;
+  };
+  const start = () => executionOf(made);
+  const instance = instanceOf(agent);
+  await instance.hello();
+  return { ...made, admin, path, list, start, instance, projectId: project.projectId };
+}
+
+async function endOf({ admin }: Pick<Awaited<ReturnType<typeof restricted>>, 'admin'>, path: string) {
+  await server.sweep();
+  const { body } = await admin.get<{ status: string; message?: string; finishedAt?: string }>(path);
+  return body;
+}
+
+test('an execution for a place that is not on it ends as FORBIDDEN, with the reason', async () => {
+  const at = await restricted();
+  const path = await at.start();
+  assert.deepEqual((await at.instance.claim()).work, [], 'not for a moment');
+  const { status, message, finishedAt } = await endOf(at, path);
+  assert.equal(status, 'FORBIDDEN');
+  assert.match(message ?? '', /restricted, and its allowlist does not name the environment "dev"/);
+  assert.ok(finishedAt);
+});
+
+test('one for an environment on it runs, and so does one for any of a project that is on it as a whole', async () => {
+  const at = await restricted();
+  const { projectId } = at;
+  for (const allowed of [{ environments: ['dev', 'prod'] }, {}]) {
+    assert.deepEqual(await at.list('PUT', { [projectId]: allowed }), { [projectId]: allowed });
+    const path = await at.start();
+    await server.sweep();
+    const [work] = (await at.instance.claim()).work;
+    assert.equal(work?.workId, path.split('/').at(-1));
+  }
+  await at.list('PUT', { [projectId]: { environments: ['prod'] } });
+  assert.equal((await endOf(at, await at.start())).status, 'FORBIDDEN');
+});
+
+test('what counts is what is allowed when it comes to run; an agent that is not restricted runs everything', async () => {
+  const at = await restricted();
+  await at.list('PUT', { [at.projectId]: {} });
+  const waiting = await at.start();
+  await at.list('DELETE');
+  assert.equal((await endOf(at, waiting)).status, 'FORBIDDEN');
+  await at.admin.patch(at.path, { restrictedAccess: false });
+  assert.equal((await endOf(at, await at.start())).status, 'RUNNING');
+  assert.equal((await at.instance.claim()).work.length, 1);
+});
+
+test('PUT writes the list, PATCH changes it project by project, DELETE empties it', async () => {
+  const at = await restricted();
+  const { projectId } = at;
+  const other = (await at.account.project()).projectId;
+  await at.list('PUT', { [projectId]: { environments: ['dev'] } });
+  const both = { [projectId]: { environments: ['dev'] }, [other]: {} };
+  assert.deepEqual(await at.list('PATCH', { [other]: {} }), both);
+  const narrower = { [projectId]: { environments: ['prod'] }, [other]: {} };
+  assert.deepEqual(await at.list('PATCH', { [projectId]: { environments: ['prod'] } }), narrower);
+  assert.deepEqual(await at.list('PATCH', {}), narrower);
+  assert.deepEqual(await at.list('PUT', { [other]: {} }), { [other]: {} });
+  assert.deepEqual(await at.list('DELETE'), {});
+});
+
+test('projects and environments that are not there are refused by name, and nothing changes', async () => {
+  const at = await restricted();
+  const { admin, path, projectId } = at;
+  const foreign = (await (await server.account()).project()).projectId;
+  await at.list('PUT', { [projectId]: {} });
+  const put = (projects: object) => admin.send('PUT', `${path}/allowlist`, { body: { projects } });
+  for (const id of [foreign, 'nothing'])
+    assert.match(requireProblem(await put({ [id]: {} }), 422, 'unknown-project').detail, new RegExp(id));
+  const unknown = await put({ [projectId]: { environments: ['uat'] } });
+  assert.match(requireProblem(unknown, 422, 'unknown-environment').detail, /"uat"/);
+  requireProblem(await put({ [projectId]: { environments: [] } }), 400, 'invalid-request');
+  assert.deepEqual(await at.list('PATCH', {}), { [projectId]: {} });
+});
+
+test('a project or environment that is deleted leaves the list: one of the same name is not let in', async () => {
+  const at = await restricted();
+  const { admin, project, projectId } = at;
+  await at.list('PUT', { [projectId]: { environments: ['dev', 'prod'] } });
+  await admin.delete(`${project.path}/environments/prod`);
+  await admin.post(`${project.path}/environments`, { name: 'prod' });
+  assert.deepEqual(await at.list('PATCH', {}), { [projectId]: { environments: ['dev'] } });
+  await admin.delete(project.path);
+  assert.deepEqual(await at.list('PATCH', {}), {});
+});

@@ -1,0 +1,104 @@
+/** What is asked of an agent beside its settings: its credentials, commands, and its allowlist. */
+import {
+  type AgentAllowlist,
+  agentCommandWords,
+  agentCredentialActions,
+  clearAgentAllowlist,
+  commandAgent,
+  extendAgentAllowlist,
+  getAgentCredentials,
+  refreshAgentSecret,
+  replaceAgentAllowlist,
+} from '@headgate/contract';
+import type { Endpoints, Outcome, WriteCall } from '../../kernel/endpoint.ts';
+import { problem } from '../../kernel/problems.ts';
+import { generateSecret, type Sealer } from '../../kernel/sealed.ts';
+import type { Wakes } from '../../kernel/wakes.ts';
+import { requireWord } from '../../kernel/words.ts';
+import { settleStatus } from './agent.status.ts';
+import { lockAgent, lockClient, openSecret, refreshSecret } from './agent.store.ts';
+import { allowlistOf, writeAllowlist } from './agent-allowlist.store.ts';
+import { askForRestart, writePause } from './agent-control.store.ts';
+
+export function agentControlRoutes(endpoints: Endpoints, services: { sealer: Sealer; wakes: Wakes }): void {
+  credentialsOfAgent(endpoints, services.sealer);
+  commandsToAgent(endpoints, services.wakes);
+  allowlists(endpoints);
+}
+
+function credentialsOfAgent({ write }: Endpoints, sealer: Sealer): void {
+  // A read that leaves an event is a write.
+  write(getAgentCredentials, async ({ tx, scope, params }) => {
+    const client = await lockClient(tx, scope, params.agentId);
+    const { client_id: clientId } = client;
+    return {
+      body: { clientId, clientSecret: openSecret(sealer, client).reveal() },
+      events: [{ name: 'agent-credentials-read', subject: subjectOf(client), after: { clientId } }],
+    };
+  });
+
+  write(refreshAgentSecret, async ({ tx, scope, params, body }) => {
+    requireWord(agentCredentialActions, body.action, 'action');
+    const client = await lockClient(tx, scope, params.agentId);
+    const secret = generateSecret();
+    refreshSecret(tx, sealer, scope, client.agent_id, secret);
+    const { client_id: clientId } = client;
+    return {
+      body: { clientId, clientSecret: secret.reveal() },
+      events: [{ name: 'agent-secret-refreshed', subject: subjectOf(client), after: { clientId } }],
+    };
+  });
+}
+
+function commandsToAgent({ write }: Endpoints, wakes: Wakes): void {
+  write(commandAgent, async ({ tx, scope, params, body, now, newId, requestId }) => {
+    const command = requireWord(agentCommandWords, body.command, 'command');
+    const until = command === 'PAUSE' && body.pausedUntil !== undefined ? new Date(body.pausedUntil) : null;
+    if (until !== null && until <= now) throw problem('paused-until-in-the-past');
+    const agent = await lockAgent(tx, scope, params.agentId, now);
+    const { agent_id: agentId, name } = agent;
+    if (command === 'RESTART') {
+      const told = await askForRestart(tx, scope, agentId, now);
+      if (told === 0) throw problem('agent-cannot-restart', { name });
+    } else {
+      writePause(tx, scope, agentId, { paused: command === 'PAUSE', until });
+      const source = { ...scope, actorKind: 'credential', requestId } as const;
+      settleStatus({ tx, source, now, newId }, agentId);
+    }
+    // Paused or told to restart, or free to take what has waited: each instance looks.
+    tx.afterCommit(() => wakes.wake(agentId, 'all'));
+    const after = { command, ...(until === null ? {} : { pausedUntil: until.toISOString() }) };
+    return { events: [{ name: 'agent-command-given', subject: subjectOf(agent), after }] };
+  });
+}
+
+type AllowlistOperation =
+  | typeof replaceAgentAllowlist
+  | typeof extendAgentAllowlist
+  | typeof clearAgentAllowlist;
+
+function allowlists({ write }: Endpoints): void {
+  write(replaceAgentAllowlist, (call) => changeAllowlist(call, () => call.body));
+  write(extendAgentAllowlist, (call) =>
+    changeAllowlist(call, ({ projects }) => ({ projects: { ...projects, ...call.body.projects } })),
+  );
+  write(clearAgentAllowlist, (call) => changeAllowlist(call, () => ({ projects: {} })));
+}
+
+async function changeAllowlist(
+  { tx, scope, params, now }: Pick<WriteCall<AllowlistOperation>, 'tx' | 'scope' | 'params' | 'now'>,
+  change: (list: AgentAllowlist) => AgentAllowlist,
+): Promise<Outcome<AllowlistOperation>> {
+  const agent = await lockAgent(tx, scope, params.agentId, now);
+  const before = await allowlistOf(tx, scope, agent.agent_id);
+  writeAllowlist(tx, scope, agent.agent_id, change(before));
+  const after = await allowlistOf(tx, scope, agent.agent_id);
+  return {
+    body: after,
+    events: [{ name: 'agent-allowlist-updated', subject: subjectOf(agent), before, after }],
+  };
+}
+
+function subjectOf({ agent_id: id, name }: { agent_id: string; name: string }) {
+  return { type: 'agent', id, name };
+}
