@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
+import { asAgent } from './agent-identity.ts';
 import { ArtifactCache } from './artifact-cache.ts';
 import { type AgentConfig, ConfigError, loadConfig } from './config.ts';
 import { createControlPlane } from './control-plane.ts';
@@ -29,7 +30,7 @@ async function main(config: AgentConfig): Promise<void> {
   });
   try {
     await privateFolder(folders.temporary);
-    const controlPlane = createControlPlane(config);
+    const controlPlane = asAgent(config.agentId, createControlPlane(config));
     const limitBytes = config.artifactCacheMegabytes * 1024 * 1024;
     const artifacts = await ArtifactCache.open({ folders, limitBytes, source: controlPlane, log });
     const session = new Session({
