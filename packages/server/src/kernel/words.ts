@@ -1,3 +1,5 @@
+import { problem } from './problems.ts';
+
 /** Words that are read in any case, with spaces, hyphens or underscores: the word of the list, or undefined. */
 export function wordOf<Word extends string>(words: readonly Word[], given: string): Word | undefined {
   const plain = (text: string) =>
@@ -7,4 +9,16 @@ export function wordOf<Word extends string>(words: readonly Word[], given: strin
       .replaceAll(/[\s-]+/g, '_');
   const wanted = plain(given);
   return words.find((word) => plain(word) === wanted);
+}
+
+/** The same of a member of the body. Throws `unknown-word`. */
+export function requireWord<Word extends string>(
+  words: readonly Word[],
+  given: string,
+  member: string,
+): Word {
+  const word = wordOf(words, given);
+  if (word === undefined)
+    throw problem('unknown-word', { field: `body.${member}`, found: given, allowed: words });
+  return word;
 }

@@ -10,7 +10,7 @@ import type { AccountEvent } from '../../kernel/events.ts';
 import { asUuid } from '../../kernel/identifiers.ts';
 import { pageBounds } from '../../kernel/paging.ts';
 import { problem } from '../../kernel/problems.ts';
-import { wordOf } from '../../kernel/words.ts';
+import { requireWord } from '../../kernel/words.ts';
 import { connectionsNaming } from '../connections/index.ts';
 import {
   deleteSecretReferenceRow,
@@ -44,8 +44,9 @@ export function secretReferenceRoutes({ read, write }: Endpoints): void {
       secretKey: body.secretKey ?? null,
       vaultName: body.vaultName ?? null,
       vaultType: body.vaultType ?? null,
-      provider: requireWord(secretProviders, body.provider, 'provider'),
-      agentType: requireWord(secretAgentTypes, body.agentType, 'agentType'),
+      provider: body.provider === undefined ? null : requireWord(secretProviders, body.provider, 'provider'),
+      agentType:
+        body.agentType === undefined ? null : requireWord(secretAgentTypes, body.agentType, 'agentType'),
       agentId: agentId ?? null,
       description: body.description ?? null,
     });
@@ -69,19 +70,6 @@ export function secretReferenceRoutes({ read, write }: Endpoints): void {
     deleteSecretReferenceRow(tx, scope, projectId, name);
     return { events: [changed('secret-reference-deleted', projectId, name, { before })] };
   });
-}
-
-/** A member whose word is read in any case. Throws `unknown-word`. */
-function requireWord<Word extends string>(
-  words: readonly Word[],
-  given: string | undefined,
-  member: string,
-): Word | null {
-  if (given === undefined) return null;
-  const word = wordOf(words, given);
-  if (word === undefined)
-    throw problem('unknown-word', { field: `body.${member}`, found: given, allowed: words });
-  return word;
 }
 
 function changed(
