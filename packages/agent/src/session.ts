@@ -3,7 +3,6 @@
  * The server may be away for a while: runs go on, and reports wait.
  */
 import { EventEmitter, once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   agentProtocolVersion,
   type Command,
@@ -18,6 +17,7 @@ import type { Handler } from './handlers/handler.ts';
 import { endOf, failed, type HeldWork, hold, type Kill } from './held-work.ts';
 import { type Log, reasonOf } from './log.ts';
 import { nameOf, Outbox, type Outcome, type WorkKey } from './outbox.ts';
+import { realTime, type Time } from './time.ts';
 
 /**
  * A run that has not been confirmed for this many leases is ended: by then another agent may have been given the work. The server lets a
@@ -37,8 +37,7 @@ export interface SessionOptions {
   concurrency: number;
   shutdownSeconds: number;
   log: Log;
-  /** Milliseconds of a clock that only moves forward. */
-  now?: () => number;
+  time?: Time;
 }
 
 /** How the session of one instance runs is told above; `run` and `stop` are each called once. */
@@ -48,20 +47,23 @@ export class Session {
   readonly #outbox: Outbox;
   readonly #stopping = new AbortController();
   readonly #ending = new AbortController();
-  readonly #now: () => number;
+  readonly #time: Time;
   #times: HelloResponse | undefined;
   /** `freed`: some work is no longer held. */
   readonly #events = new EventEmitter();
 
   constructor(options: SessionOptions) {
     this.#options = options;
-    this.#now = options.now ?? (() => performance.now());
+    this.#time = options.time ?? realTime;
     const { controlPlane, instanceId, log } = options;
     this.#outbox = new Outbox({
       send: (reports, signal) => controlPlane.report({ instanceId, reports }, signal),
       onRefused: (key, { kind, detail }) => {
         if (kind === 'lost') this.#kill(key, { report: 'nothing', why: detail });
         else this.#kill(key, failed(`the server refused the run’s progress: ${detail}`));
+      },
+      onTaken: (report) => {
+        if (report.type === 'started') this.#held.get(nameOf(report))?.begun.resolve();
       },
       onSettled: (key) => {
         const work = this.#held.get(nameOf(key));
@@ -70,6 +72,7 @@ export class Session {
         this.#free(work);
       },
       log,
+      time: this.#time,
     });
   }
 
@@ -116,7 +119,7 @@ export class Session {
     signal: AbortSignal,
     attempt: (signal: AbortSignal) => Promise<void>,
   ): Promise<void> {
-    const backoff = createBackoff();
+    const backoff = createBackoff({ random: this.#time.random });
     while (!signal.aborted) {
       try {
         return await attempt(signal);
@@ -126,14 +129,14 @@ export class Session {
         const fields = { call, reason: reasonOf(error), waitMilliseconds };
         if (mayPass(error)) this.#options.log.warn('the server does not answer; tried again', fields);
         else this.#options.log.error('the server refuses this agent; tried again', fields);
-        await sleep(waitMilliseconds, undefined, { signal }).catch(() => undefined);
+        await this.#time.sleep(waitMilliseconds, signal);
       }
     }
   }
 
   /** Waits until nothing is held, for `milliseconds` at most. */
   async #idle(milliseconds: number): Promise<void> {
-    const signal = AbortSignal.timeout(milliseconds);
+    const signal = this.#time.timeout(milliseconds);
     while (this.#held.size > 0 && !signal.aborted) {
       await once(this.#events, 'freed', { signal }).catch(() => undefined);
     }
@@ -147,10 +150,10 @@ export class Session {
         // A server that was away may be another one, or have forgotten this instance.
         if (away) await this.#hello();
         away = true;
-        const asked = this.#now();
+        const asked = this.#time.now();
         const news = await this.#claimOnce(signal);
-        if (news || this.#now() - asked > pauseMilliseconds) return;
-        await sleep(pauseMilliseconds, undefined, { signal }).catch(() => undefined);
+        if (news || this.#time.now() - asked > pauseMilliseconds) return;
+        await this.#time.sleep(pauseMilliseconds, signal);
       });
     }
   }
@@ -180,10 +183,10 @@ export class Session {
     const { signal } = this.#ending;
     while (!signal.aborted) {
       const seconds = this.#times?.heartbeatSeconds ?? 1;
-      await sleep(seconds * 1_000, undefined, { signal }).catch(() => undefined);
+      await this.#time.sleep(seconds * 1_000, signal);
       if (signal.aborted || this.#held.size === 0) continue;
       try {
-        await this.#beat(AbortSignal.any([signal, AbortSignal.timeout(this.#leaseMilliseconds)]));
+        await this.#beat(AbortSignal.any([signal, this.#time.timeout(this.#leaseMilliseconds)]));
       } catch (error) {
         if (!signal.aborted) this.#options.log.warn('no heartbeat', { reason: reasonOf(error) });
       }
@@ -193,7 +196,7 @@ export class Session {
 
   async #beat(signal: AbortSignal): Promise<void> {
     const { controlPlane, instanceId } = this.#options;
-    const asked = this.#now();
+    const asked = this.#time.now();
     const mine = [...this.#held.values()].filter((work) => !work.settled);
     const keys = mine.map(({ workId, epoch }) => ({ workId, epoch }));
     if (keys.length === 0) return;
@@ -218,7 +221,7 @@ export class Session {
   #endUnconfirmed(): void {
     const bound = this.#leaseMilliseconds * unconfirmedLeases;
     for (const work of this.#held.values()) {
-      if (this.#now() - work.confirmedAt < bound) continue;
+      if (this.#time.now() - work.confirmedAt < bound) continue;
       this.#kill(
         work,
         failed(
@@ -231,7 +234,7 @@ export class Session {
   #take(item: WorkItem): void {
     const key = { workId: item.workId, epoch: item.epoch };
     if (this.#held.has(nameOf(key))) return;
-    const work = hold(key, this.#now());
+    const work = hold(key, this.#time.now());
     this.#held.set(nameOf(key), work);
     this.#outbox.open(key);
     this.#options.log.info('work claimed', { ...key, kind: item.kind });
@@ -262,7 +265,10 @@ export class Session {
     if (!handler) return failed(`this agent knows no work of the kind ${JSON.stringify(item.kind)}`).outcome;
     try {
       return await handler(item, {
-        started: () => this.#start(work),
+        started: () => {
+          this.#start(work);
+          return work.begun.promise;
+        },
         step: (step) => {
           if (!work.killed) this.#outbox.step(work, step);
         },
@@ -304,6 +310,7 @@ export class Session {
     if (!work || work.killed) return false;
     work.killed = kill;
     work.kill.abort(new Error('the run was ended'));
+    work.begun.reject(work.kill.signal.reason);
     if (kill.report === 'nothing') this.#outbox.drop(work);
     return true;
   }
