@@ -23,6 +23,8 @@ const entries = /** @type {Record<string, string>} */ ({
   generate: 'scripts/generate.ts',
   bench: 'bench/main.ts',
   fuzz: 'test/fuzz/main.ts',
+  simulate: 'test/simulation/main.ts',
+  'pack-agent': 'scripts/pack-agent.ts',
 });
 
 /**

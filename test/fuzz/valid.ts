@@ -19,6 +19,8 @@ const known: Record<string, readonly string[]> = {
   name: ['city', 'count', 'dev', 'reader'],
   connectionName: ['reader'],
   connectionNames: ['reader', 'reader,none'],
+  secretReferenceName: ['reader-key', 'none'],
+  secretName: ['reader-key', 'prod/reader'],
   credentialId: ['{{credential}}'],
   agentId: ['{{agent}}'],
   defaultAgentId: ['{{agent}}'],

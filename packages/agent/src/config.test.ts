@@ -67,6 +67,9 @@ describe('the agent’s settings', () => {
       assert.match(problemsOf(environment)[0] ?? '', /cannot be read: ENOENT/);
       writeFileSync(file, '{"clientId":"id","clientSecret":"canary"}', { mode: 0o600 });
       assert.equal(loadConfig(environment, user).clientSecret, 'canary');
+      writeFileSync(file, '{"clientId":"id","clientSecret":"canary","agentId":"a"}');
+      assert.equal(loadConfig(environment, user).agentId, 'a');
+      assert.equal(loadConfig({ ...environment, HEADGATE_AGENT_ID: 'b' }, user).agentId, 'b');
       chmodSync(file, 0o640);
       assert.match(problemsOf(environment)[0] ?? '', /can be read by other users: set its mode to 0600/);
       chmodSync(file, 0o600);

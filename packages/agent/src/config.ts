@@ -15,6 +15,8 @@ export interface WarehouseBounds {
 
 export interface AgentConfig {
   serverUrl: string;
+  /** Which agent this must be, when that is said: see agent-identity.ts. */
+  agentId: string | undefined;
   clientId: string;
   clientSecret: string;
   /** Absolute; everything that the agent keeps lies below it. */
@@ -50,6 +52,7 @@ export function loadConfig(environment: Environment = process.env, userId = proc
   const config: AgentConfig = {
     serverUrl: readServerUrl(environment, problems),
     ...credential,
+    agentId: environment.HEADGATE_AGENT_ID || credential.agentId,
     folder: resolve(environment.HEADGATE_AGENT_DIR || '.headgate-agent'),
     concurrency: read.integer('HEADGATE_AGENT_CONCURRENCY', 20, 1, 1_000),
     runTimeLimitSeconds: read.integer('HEADGATE_AGENT_RUN_TIME_LIMIT_SECONDS', 86_400, 1, 2_000_000),
@@ -113,10 +116,10 @@ function readServerUrl(environment: Environment, problems: string[]): string {
   return url.href.replace(/\/+$/, '');
 }
 
-type Credential = { clientId: string; clientSecret: string };
+type Credential = { clientId: string; clientSecret: string; agentId?: string };
 
 function readCredential(environment: Environment, problems: string[]): Credential {
-  const none = { clientId: '', clientSecret: '' };
+  const none: Credential = { clientId: '', clientSecret: '' };
   const file = environment.HEADGATE_AGENT_CREDENTIAL_FILE;
   const clientId = environment.HEADGATE_AGENT_CLIENT_ID ?? '';
   const clientSecret = environment.HEADGATE_AGENT_CLIENT_SECRET ?? '';
@@ -146,8 +149,13 @@ function readCredentialFile(file: string, problems: string[]): Credential | unde
       return undefined;
     }
     const value: unknown = JSON.parse(readFileSync(file, 'utf8'));
-    if (isCredential(value)) return { clientId: value.clientId, clientSecret: value.clientSecret };
-    problems.push(`${name} must be {"clientId": "…", "clientSecret": "…"}`);
+    if (isCredential(value)) {
+      const { clientId, clientSecret, agentId } = value;
+      return { clientId, clientSecret, ...(agentId === undefined ? {} : { agentId }) };
+    }
+    problems.push(
+      `${name} must be {"clientId": "…", "clientSecret": "…", "agentId": "…"}, the last as you like`,
+    );
   } catch (error) {
     // A parser's message quotes the text, which holds the secret.
     problems.push(
@@ -159,8 +167,7 @@ function readCredentialFile(file: string, problems: string[]): Credential | unde
 
 function isCredential(value: unknown): value is Credential {
   if (typeof value !== 'object' || value === null) return false;
-  const { clientId, clientSecret } = value as Record<string, unknown>;
-  return (
-    typeof clientId === 'string' && clientId !== '' && typeof clientSecret === 'string' && clientSecret !== ''
-  );
+  const { clientId, clientSecret, agentId } = value as Record<string, unknown>;
+  const isText = (text: unknown) => typeof text === 'string' && text !== '';
+  return isText(clientId) && isText(clientSecret) && (agentId === undefined || isText(agentId));
 }

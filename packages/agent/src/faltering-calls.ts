@@ -1,18 +1,23 @@
 /** Calls to a server that may be away: which are tried again, and which are not worth it. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { GoodbyeRequest } from '@headgate/contract';
 import { createBackoff } from './backoff.ts';
 import { type ControlPlane, mayPass } from './control-plane.ts';
 import { type Log, reasonOf } from './log.ts';
+import type { Time } from './time.ts';
+
+interface Surroundings {
+  log: Log;
+  time: Time;
+}
 
 /** Tries again for as long as it takes: the server's absence is no reason to end. */
 export async function untilItSucceeds(
   call: string,
-  log: Log,
+  { log, time }: Surroundings,
   signal: AbortSignal,
   attempt: (signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
-  const backoff = createBackoff();
+  const backoff = createBackoff({ random: time.random });
   while (!signal.aborted) {
     try {
       return await attempt(signal);
@@ -22,7 +27,7 @@ export async function untilItSucceeds(
       const fields = { call, reason: reasonOf(error), waitMilliseconds };
       if (mayPass(error)) log.warn('the server does not answer; tried again', fields);
       else log.error('the server refuses this agent; tried again', fields);
-      await sleep(waitMilliseconds, undefined, { signal }).catch(() => undefined);
+      await time.sleep(waitMilliseconds, signal);
     }
   }
 }
@@ -34,10 +39,10 @@ const goodbyeMilliseconds = 2_000;
 export async function sayGoodbye(
   controlPlane: ControlPlane,
   goodbye: GoodbyeRequest,
-  log: Log,
+  { log, time }: Surroundings,
 ): Promise<void> {
   try {
-    await controlPlane.goodbye(goodbye, AbortSignal.timeout(goodbyeMilliseconds));
+    await controlPlane.goodbye(goodbye, time.timeout(goodbyeMilliseconds));
   } catch (error) {
     log.info('the goodbye was not heard', { stage: goodbye.stage, reason: reasonOf(error) });
   }

@@ -12,6 +12,8 @@ export interface HeldWork extends WorkKey {
   kill: AbortController;
   killed: Kill | undefined;
   started: boolean;
+  /** Settles when the server knows that it has started, or with the reason of the kill. */
+  begun: PromiseWithResolvers<void>;
   /** Its handler has ended. */
   handled: boolean;
   /** Its last report was taken or dropped. */
@@ -21,6 +23,9 @@ export interface HeldWork extends WorkKey {
 }
 
 export function hold({ workId, epoch }: WorkKey, now: number): HeldWork {
+  const begun = Promise.withResolvers<void>();
+  // Of a handler that does not wait for it nobody is told.
+  begun.promise.catch(() => undefined);
   return {
     workId,
     epoch,
@@ -28,6 +33,7 @@ export function hold({ workId, epoch }: WorkKey, now: number): HeldWork {
     kill: new AbortController(),
     killed: undefined,
     started: false,
+    begun,
     handled: false,
     settled: false,
     confirmedAt: now,

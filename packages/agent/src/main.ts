@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { restartExitCode } from '@headgate/contract';
+import { asAgent } from './agent-identity.ts';
 import { ArtifactCache } from './artifact-cache.ts';
 import { type AgentConfig, ConfigError, loadConfig } from './config.ts';
 import { createControlPlane } from './control-plane.ts';
@@ -31,7 +32,7 @@ async function main(config: AgentConfig): Promise<number> {
   let end: 'stopped' | 'restart';
   try {
     await privateFolder(folders.temporary);
-    const controlPlane = createControlPlane(config);
+    const controlPlane = asAgent(config.agentId, createControlPlane(config));
     const limitBytes = config.artifactCacheMegabytes * 1024 * 1024;
     const artifacts = await ArtifactCache.open({ folders, limitBytes, source: controlPlane, log });
     const session = new Session({

@@ -2,7 +2,6 @@
  * Reports on their way to the server: numbered per (work, epoch), sent in batches, sent again until answered. A step that changes before it
  * was sent is sent once, as it is last; so what waits while the server is away is bounded by the steps of the runs.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Report,
   type ReportsRequest,
@@ -13,6 +12,7 @@ import {
 import { createBackoff } from './backoff.ts';
 import { ControlPlaneError, mayPass } from './control-plane.ts';
 import { type Log, reasonOf } from './log.ts';
+import type { Time } from './time.ts';
 
 /** Progress is gathered this long before it is sent. */
 const gatherMilliseconds = 100;
@@ -39,9 +39,12 @@ export type Refusal = { kind: 'lost' | 'unreadable'; detail: string };
 export interface OutboxOptions {
   send(reports: ReportsRequest['reports'], signal: AbortSignal): Promise<ReportsResponse>;
   onRefused(key: WorkKey, refusal: Refusal): void;
+  /** The server knows this report. */
+  onTaken(report: Report): void;
   /** The last report of this work was taken, or dropped. */
   onSettled(key: WorkKey): void;
   log: Log;
+  time: Time;
 }
 
 interface Channel extends WorkKey {
@@ -99,7 +102,7 @@ export class Outbox {
 
   /** Sends until `signal` ends it. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const backoff = createBackoff();
+    const backoff = createBackoff({ random: this.#options.time.random });
     while (!signal.aborted) {
       const batch = this.#nextBatch();
       if (batch.length === 0) {
@@ -125,7 +128,7 @@ export class Outbox {
       passing: mayPass(error),
       waitMilliseconds: Math.round(milliseconds),
     });
-    await sleep(milliseconds, undefined, { signal }).catch(() => undefined);
+    await this.#options.time.sleep(milliseconds, signal);
   }
 
   /** Waits for something to send, and when that is progress only, for a little more of it. */
@@ -143,7 +146,7 @@ export class Outbox {
     const urgent = [...this.#channels.values()].some(
       (channel) => channel.ending || channel.reports.length > 0,
     );
-    if (!urgent) await sleep(gatherMilliseconds, undefined, { signal }).catch(() => undefined);
+    if (!urgent) await this.#options.time.sleep(gatherMilliseconds, signal);
   }
 
   #due(): boolean {
@@ -202,6 +205,7 @@ export class Outbox {
         this.drop(report);
         continue;
       }
+      this.#options.onTaken(report);
       channel.reports = channel.reports.filter((waiting) => waiting.sequence > report.sequence);
       if (report.type === 'completed' || report.type === 'released') this.drop(report);
     }

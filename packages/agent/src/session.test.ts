@@ -168,6 +168,33 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
     assert.equal(server.loseAnswers.get('/agent/v1/reports'), 0);
   });
 
+  it('lets work have effects only when the server knows that it starts', async () => {
+    let isTold = false;
+    connect(async (work, context) => {
+      server.loseAnswers.set('/agent/v1/reports', 2);
+      await context.started();
+      isTold = server.work(work.workId).reports.includes('started');
+      return { status: 'SUCCESS' };
+    });
+    await server.outcome(server.enqueue({ artifactDigest }));
+    assert.equal(server.loseAnswers.get('/agent/v1/reports'), 0, 'an answer is what it waits for');
+    assert.ok(isTold);
+  });
+
+  it('does not let work begin that was killed before the server knew of its start', async () => {
+    const { promise: ended, resolve: end } = Promise.withResolvers<unknown>();
+    connect(async (_work, context) => {
+      server.loseAnswers.set('/agent/v1/reports', 1_000);
+      await context.started().then(() => end('begun'), end);
+      return { status: 'SUCCESS' };
+    });
+    const workId = server.enqueue({ artifactDigest });
+    await server.until(() => server.work(workId).reports.includes('started'), 'the start');
+    server.takeAway(workId);
+    assert.match(String(await ended), /the run was ended/);
+    server.loseAnswers.clear();
+  });
+
   it('lets work go on while the server is away, and reports its end when it is back', async () => {
     let finish = () => {};
     connect(

@@ -3,7 +3,6 @@
  * The server may be away for a while: runs go on, and reports wait.
  */
 import { EventEmitter, once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type AgentCommand,
   agentProtocolVersion,
@@ -21,6 +20,7 @@ import type { Handler } from './handlers/handler.ts';
 import { endOf, failed, type HeldWork, hold, type Kill } from './held-work.ts';
 import { type Log, reasonOf } from './log.ts';
 import { nameOf, Outbox, type Outcome, type WorkKey } from './outbox.ts';
+import { realTime, type Time } from './time.ts';
 
 /**
  * A run that has not been confirmed for this many leases is ended: by then another agent may have been given the work. The server lets a
@@ -40,8 +40,7 @@ export interface SessionOptions {
   concurrency: number;
   shutdownSeconds: number;
   log: Log;
-  /** Milliseconds of a clock that only moves forward. */
-  now?: () => number;
+  time?: Time;
 }
 
 /** How the session of one instance runs is told above; `run` and `stop` are each called once. */
@@ -56,20 +55,23 @@ export class Session {
   #restarts = false;
   #leaving: Promise<void> | undefined;
   #claiming: Promise<void> | undefined;
-  readonly #now: () => number;
+  readonly #time: Time;
   #times: HelloResponse | undefined;
   /** `freed`: some work is no longer held. */
   readonly #events = new EventEmitter();
 
   constructor(options: SessionOptions) {
     this.#options = options;
-    this.#now = options.now ?? (() => performance.now());
+    this.#time = options.time ?? realTime;
     const { controlPlane, instanceId, log } = options;
     this.#outbox = new Outbox({
       send: (reports, signal) => controlPlane.report({ instanceId, reports }, signal),
       onRefused: (key, { kind, detail }) => {
         if (kind === 'lost') this.#kill(key, { report: 'nothing', why: detail });
         else this.#kill(key, failed(`the server refused the run’s progress: ${detail}`));
+      },
+      onTaken: (report) => {
+        if (report.type === 'started') this.#held.get(nameOf(report))?.begun.resolve();
       },
       onSettled: (key) => {
         const work = this.#held.get(nameOf(key));
@@ -78,6 +80,7 @@ export class Session {
         this.#free(work);
       },
       log,
+      time: this.#time,
     });
   }
 
@@ -115,16 +118,16 @@ export class Session {
   }
 
   async #endHeld(milliseconds: number): Promise<void> {
-    await this.#idle(AbortSignal.timeout(milliseconds * finishPart));
+    await this.#idle(this.#time.timeout(milliseconds * finishPart));
     for (const work of this.#held.values())
       this.#kill(work, { report: 'released or failed', why: 'the agent was stopped' });
-    await this.#idle(AbortSignal.timeout(milliseconds * (1 - finishPart)));
+    await this.#idle(this.#time.timeout(milliseconds * (1 - finishPart)));
     if (this.#held.size > 0) this.#options.log.warn('work is left to its lease', { held: this.#held.size });
   }
 
   async #goodbye(stage: GoodbyeStage): Promise<void> {
-    const { controlPlane, instanceId, log } = this.#options;
-    if (this.#times !== undefined) await sayGoodbye(controlPlane, { instanceId, stage }, log);
+    const { controlPlane, instanceId } = this.#options;
+    if (this.#times !== undefined) await sayGoodbye(controlPlane, { instanceId, stage }, this.#faltering);
   }
 
   /** A restart waits for what runs, however long that takes. */
@@ -133,6 +136,10 @@ export class Session {
     this.#options.log.info('told to restart', { held: this.#held.size });
     this.#restarts = true;
     this.#leaving = this.#leave();
+  }
+
+  get #faltering() {
+    return { log: this.#options.log, time: this.#time };
   }
 
   async #hello(): Promise<void> {
@@ -144,7 +151,7 @@ export class Session {
       abilities: [...Object.keys(handlers), ...instanceAbilities],
       concurrency,
     };
-    await untilItSucceeds('hello', this.#options.log, this.#stopping.signal, async (signal) => {
+    await untilItSucceeds('hello', this.#faltering, this.#stopping.signal, async (signal) => {
       this.#times = await controlPlane.hello(body, signal);
       const { name, agentId, serverVersion } = this.#times;
       log.info('connected', { name, agentId, serverVersion, instanceId });
@@ -162,14 +169,14 @@ export class Session {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       let away = false;
-      await untilItSucceeds('claims', this.#options.log, signal, async () => {
+      await untilItSucceeds('claims', this.#faltering, signal, async () => {
         // A server that was away may be another one, or have forgotten this instance.
         if (away) await this.#hello();
         away = true;
-        const asked = this.#now();
+        const asked = this.#time.now();
         const news = await this.#claimOnce(signal);
-        if (news || this.#now() - asked > pauseMilliseconds) return;
-        await sleep(pauseMilliseconds, undefined, { signal }).catch(() => undefined);
+        if (news || this.#time.now() - asked > pauseMilliseconds) return;
+        await this.#time.sleep(pauseMilliseconds, signal);
       });
     }
   }
@@ -201,10 +208,10 @@ export class Session {
     const { signal } = this.#ending;
     while (!signal.aborted) {
       const seconds = this.#times?.heartbeatSeconds ?? 1;
-      await sleep(seconds * 1_000, undefined, { signal }).catch(() => undefined);
+      await this.#time.sleep(seconds * 1_000, signal);
       if (signal.aborted || this.#held.size === 0) continue;
       try {
-        await this.#beat(AbortSignal.any([signal, AbortSignal.timeout(this.#leaseMilliseconds)]));
+        await this.#beat(AbortSignal.any([signal, this.#time.timeout(this.#leaseMilliseconds)]));
       } catch (error) {
         if (!signal.aborted) this.#options.log.warn('no heartbeat', { reason: reasonOf(error) });
       }
@@ -214,7 +221,7 @@ export class Session {
 
   async #beat(signal: AbortSignal): Promise<void> {
     const { controlPlane, instanceId } = this.#options;
-    const asked = this.#now();
+    const asked = this.#time.now();
     const mine = [...this.#held.values()].filter((work) => !work.settled);
     const keys = mine.map(({ workId, epoch }) => ({ workId, epoch }));
     if (keys.length === 0) return;
@@ -240,7 +247,7 @@ export class Session {
   #endUnconfirmed(): void {
     const bound = this.#leaseMilliseconds * unconfirmedLeases;
     for (const work of this.#held.values()) {
-      if (this.#now() - work.confirmedAt < bound) continue;
+      if (this.#time.now() - work.confirmedAt < bound) continue;
       this.#kill(
         work,
         failed(
@@ -253,7 +260,7 @@ export class Session {
   #take(item: WorkItem): void {
     const key = { workId: item.workId, epoch: item.epoch };
     if (this.#held.has(nameOf(key))) return;
-    const work = hold(key, this.#now());
+    const work = hold(key, this.#time.now());
     this.#held.set(nameOf(key), work);
     this.#outbox.open(key);
     this.#options.log.info('work claimed', { ...key, kind: item.kind });
@@ -284,7 +291,10 @@ export class Session {
     if (!handler) return failed(`this agent knows no work of the kind ${JSON.stringify(item.kind)}`).outcome;
     try {
       return await handler(item, {
-        started: () => this.#start(work),
+        started: () => {
+          this.#start(work);
+          return work.begun.promise;
+        },
         step: (step) => {
           if (!work.killed) this.#outbox.step(work, step);
         },
@@ -326,6 +336,7 @@ export class Session {
     if (!work || work.killed) return false;
     work.killed = kill;
     work.kill.abort(new Error('the run was ended'));
+    work.begun.reject(work.kill.signal.reason);
     if (kill.report === 'nothing') this.#outbox.drop(work);
     return true;
   }

@@ -23,6 +23,8 @@ export const eventNames = [
   'connection-deleted',
   'connection-override-written',
   'connection-override-deleted',
+  'secret-reference-created',
+  'secret-reference-deleted',
   'artifact-created',
   'shared-pipelines-created',
   'shared-pipelines-updated',

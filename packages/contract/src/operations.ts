@@ -60,6 +60,7 @@ import {
   startPipelineExecution,
 } from './pipeline-execution.ts';
 import { createProject, deleteProject, getProject, listProjects, updateProject } from './project.ts';
+import { createSecretReference, deleteSecretReference, listSecretReferences } from './secret-reference.ts';
 import {
   createSharedPipelines,
   getSharedArtifact,
@@ -106,6 +107,9 @@ export const operations: readonly Operation[] = [
   deleteConnectionOverrides,
   listDataPlatformConnections,
   createDataPlatformConnection,
+  listSecretReferences,
+  createSecretReference,
+  deleteSecretReference,
   createArtifact,
   listArtifacts,
   getArtifact,

@@ -22,6 +22,7 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   'connection-not-found': 'The project has no connection of this name.',
   'connection-override-not-found':
     'A named connection has no override in the environment. Nothing was deleted.',
+  'secret-reference-not-found': 'The project has no secret reference of this name.',
   'credential-not-found': 'The account has no such credential.',
   'override-not-found': 'The variable has no override in the environment.',
   'artifact-not-found': 'The environment has no such version, or no enabled one.',
@@ -43,6 +44,9 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   'agent-not-stopped': 'The agent is connected, or was a moment ago. Stop its program, then delete it.',
   'agent-cannot-restart': 'Nothing of the agent is connected that could be told to restart.',
   'agent-secret-not-kept': 'The agent is of a time before its secret was kept.',
+  'secret-reference-taken': 'Another secret reference of the project has this name.',
+  'secret-reference-in-use':
+    'Connections name the secret reference, as it is called here or in the vault. `force=true` deletes it nevertheless.',
   'last-super-admin': 'Nobody would be left who may manage the account.',
   'version-exists': 'The environment has this version already. Versions never change.',
   'shared-version-exists': 'The group of shared pipelines has this version already. Versions never change.',

@@ -89,6 +89,10 @@ export const problems = {
     ({ names, environmentName }) =>
       `The environment ${JSON.stringify(environmentName)} has no override of: ${names.map((name) => JSON.stringify(name)).join(', ')}.`,
   ),
+  'secret-reference-not-found': kind<{ name: string }>(
+    404,
+    ({ name }) => `The project has no secret reference ${JSON.stringify(name)}.`,
+  ),
   'credential-not-found': kind<{ id: string }>(404, ({ id }) => `There is no credential ${id}.`),
   'override-not-found': kind<{ name: string; environmentName: string }>(
     404,
@@ -163,6 +167,16 @@ export const problems = {
     409,
     ({ name }) =>
       `The secret of the agent ${JSON.stringify(name)} was not kept when it was made; give it another one by SECRET_REFRESH.`,
+  ),
+  'secret-reference-taken': kind<{ name: string }>(
+    409,
+    ({ name }) => `A secret reference named ${JSON.stringify(name)} already exists in this project.`,
+  ),
+  'secret-reference-in-use': kind<{ name: string; users: readonly string[]; more: boolean }>(
+    409,
+    ({ name, users, more }) =>
+      `The secret reference ${JSON.stringify(name)} is named by ${users.join(', ')}${more ? ' and others' : ''}; ` +
+      'change them first, or send force=true.',
   ),
   'last-super-admin': kind(
     409,

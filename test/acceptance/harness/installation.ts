@@ -40,6 +40,7 @@ export class Installation {
   /** Everything that was printed since the beginning, by all starts. */
   output = '';
   readonly #settings: Settings;
+  readonly #added: Record<string, string | undefined> = {};
   readonly #started: ChildProcess[] = [];
 
   private constructor(settings: Settings, port: number) {
@@ -53,6 +54,11 @@ export class Installation {
 
   static async create(settings: Settings = {}): Promise<Installation> {
     return new Installation(settings, await freePort());
+  }
+
+  /** Adds to the environment of the starts that follow. */
+  set(environment: Record<string, string | undefined>): void {
+    Object.assign(this.#added, environment);
   }
 
   client(clientId = this.clientId, clientSecret = this.clientSecret): ApiClient {
@@ -72,6 +78,7 @@ export class Installation {
       HEADGATE_EXAMPLE: 'off',
       HEADGATE_RATE_LIMIT: 'off',
       ...this.#settings.environment,
+      ...this.#added,
     };
     const entries = Object.entries(given).filter(
       (entry): entry is [string, string] => entry[1] !== undefined,

@@ -3,8 +3,11 @@ import type { Step, WorkItem } from '@headgate/contract';
 import type { Outcome } from '../outbox.ts';
 
 export interface WorkContext {
-  /** Says that the work has effects from now on: until then it can be given back unharmed. */
-  started(): void;
+  /**
+   * Says that the work is about to have effects: until then it can be given back unharmed. Settles when the server knows that, and only then
+   * may there be any: work of which it knows nothing is given to another claim when this one falls silent. Rejects when the work is killed.
+   */
+  started(): Promise<void>;
   step(step: Step): void;
   /** Aborted when the work is to end after what it is doing now. */
   cancel: AbortSignal;

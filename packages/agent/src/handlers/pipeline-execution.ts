@@ -66,7 +66,7 @@ async function run(
     try {
       context.kill.throwIfAborted();
       if (context.cancel.aborted) return { status: 'CANCELLED' };
-      context.started();
+      await context.started();
       return await runInProcess({
         request: {
           pipelineExecutionId: payload.pipelineExecutionId,

@@ -38,6 +38,7 @@ const rows: Record<string, Row> = {
     operations: [
       ...['getProject', 'listEnvironments', 'getEnvironment', 'listVariables', 'getVariable', 'getOverrides'],
       ...['listConnections', 'listConnectionOverrides', 'listDataPlatformConnections'],
+      'listSecretReferences',
       ...['listArtifacts', 'getArtifact', 'compareArtifacts', 'getAsset'],
       ...['getPipelineExecution', 'getPipelineExecutionStatus', 'listPipelineExecutionSteps'],
     ],
@@ -53,12 +54,13 @@ const rows: Record<string, Row> = {
     environment: ['OWNER'],
     operations: ['updateEnvironment', 'deleteEnvironment'],
   },
-  'create and change variables, connections': {
+  'create and change variables, connections, secret references': {
     account: ['SUPER_ADMIN'],
     project: ['OWNER', 'CONTRIBUTOR'],
     operations: [
       ...['createVariable', 'updateVariable'],
       ...['createConnection', 'updateConnection', 'deleteConnection', 'createDataPlatformConnection'],
+      ...['createSecretReference', 'deleteSecretReference'],
     ],
   },
   'write and delete overrides in an environment; upload, promote, enable artifacts there': {

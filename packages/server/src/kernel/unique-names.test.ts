@@ -35,6 +35,8 @@ const claims: Record<string, (place: Place, name: string, turn: number) => Promi
     turn % 2 === 0
       ? account.admin.post(`${project.path}/connections`, basic(name))
       : account.admin.post(`${project.path}/data-platform-connections`, warehouse(name)),
+  createSecretReference: ({ account, project }, name) =>
+    account.admin.post(`${project.path}/secret-references/${name}`, { type: 'PASSWORD', secretName: 'key' }),
   createArtifact: ({ account, project }, versionName) =>
     upload(account.admin, project, [{ name: 'main.orch.yaml', content: smallPipeline }], { versionName }),
   async promoteArtifact({ account, project }, versionName) {

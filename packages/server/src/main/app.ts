@@ -19,6 +19,7 @@ import { agentRoutes } from '../workspace/agents/index.ts';
 import { connectionRoutes } from '../workspace/connections/index.ts';
 import { environmentRoutes } from '../workspace/environments/index.ts';
 import { projectRoutes } from '../workspace/projects/index.ts';
+import { secretReferenceRoutes } from '../workspace/secret-references/index.ts';
 import { variableRoutes } from '../workspace/variables/index.ts';
 import type { Dependencies } from './deps.ts';
 import type { Certificate } from './http/certificate.ts';
@@ -75,6 +76,7 @@ export function createApp(deps: Dependencies, certificate?: Certificate): Fastif
   projectRoutes(endpoints, { owners: deps.owners });
   environmentRoutes(endpoints, { wakes: deps.wakes, times: deps.times });
   connectionRoutes(endpoints);
+  secretReferenceRoutes(endpoints);
   variableRoutes(endpoints);
   agentRoutes(endpoints, deps);
   const uploads = { blobs: deps.blobs, limits: deps.config.upload, readPipeline: createPipelineReader() };

@@ -213,6 +213,33 @@ const ofConnections: Examples = {
   }),
 };
 
+const secretReference = {
+  secretReferenceType: 'OAUTH_CLIENT_CRED',
+  secretName: 'prod/weather-api',
+  vaultType: 'AWS_SECRET_MANAGER',
+  provider: 'AWS',
+  description: 'The client of the weather API',
+};
+
+async function createSecretReference({ account, project, named }: Place): Promise<string> {
+  const path = `${project.path}/secret-references/${named('weather-api')}`;
+  await account.admin.post(path, secretReference);
+  return path;
+}
+
+const ofSecretReferences: Examples = {
+  async listSecretReferences(place) {
+    await createSecretReference(place);
+    const filters = 'secretReferenceType=OAUTH_CLIENT_CRED&provider=AWS';
+    return { path: `${place.project.path}/secret-references?${filters}` };
+  },
+  createSecretReference: ({ project, agent, named }) => ({
+    path: `${project.path}/secret-references/${named('weather-api')}`,
+    body: { ...secretReference, agentId: agent.agentId },
+  }),
+  deleteSecretReference: async (place) => ({ path: await createSecretReference(place) }),
+};
+
 const day = 86_400_000;
 
 const ofAccount: Examples = {
@@ -386,6 +413,7 @@ export const examples: Examples = {
   ...ofProjects,
   ...ofVariables,
   ...ofConnections,
+  ...ofSecretReferences,
   ...ofAccount,
   ...ofAgents,
   ...ofDelivery,

@@ -49,6 +49,8 @@ async function furnish(place: Place): Promise<void> {
     authType: 'GENERIC_SECRET',
   };
   await account.admin.post(`${project.path}/connections`, { name: 'reader', ...connection });
+  const reference = { type: 'PASSWORD', secretName: 's' };
+  await account.admin.post(`${project.path}/secret-references/reader`, reference);
   const warehouse = { name: 'wh', platformConnectionType: 'dwh', authProvider: 'duckdb', authType: 'none' };
   await account.admin.post(`${project.path}/data-platform-connections`, warehouse);
   const environment = {

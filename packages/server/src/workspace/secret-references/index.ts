@@ -1,0 +1,1 @@
+export { secretReferenceRoutes } from './secret-reference.routes.ts';

@@ -1,0 +1,87 @@
+import {
+  createSecretReference,
+  deleteSecretReference,
+  listSecretReferences,
+  secretAgentTypes,
+  secretProviders,
+} from '@headgate/contract';
+import type { Endpoints } from '../../kernel/endpoint.ts';
+import type { AccountEvent } from '../../kernel/events.ts';
+import { asUuid } from '../../kernel/identifiers.ts';
+import { pageBounds } from '../../kernel/paging.ts';
+import { problem } from '../../kernel/problems.ts';
+import { requireWord } from '../../kernel/words.ts';
+import { connectionsNaming } from '../connections/index.ts';
+import {
+  deleteSecretReferenceRow,
+  insertSecretReference,
+  lockSecretReference,
+  presentSecretReference,
+  secretReferencePage,
+} from './secret-reference.store.ts';
+
+/** So many of those that name a reference are told. */
+const toldUsers = 5;
+
+export function secretReferenceRoutes({ read, write }: Endpoints): void {
+  read(listSecretReferences, async ({ query, page }) => {
+    const { limit, offset } = pageBounds(query);
+    const type = query.secretReferenceType ?? query.type ?? 'PASSWORD';
+    const { rows, total } = await page(secretReferencePage, [type, query.provider ?? null, limit, offset]);
+    return { body: { page: query.page, results: rows.map(presentSecretReference), size: limit, total } };
+  });
+
+  write(createSecretReference, ({ tx, scope, params, body, now }) => {
+    const { projectId, secretReferenceName: name } = params;
+    const { agentId } = body;
+    const type = body.secretReferenceType ?? body.type;
+    if (type === undefined) throw new Error('The schema takes a body with one of the two.');
+    if (agentId !== undefined && asUuid(agentId) !== agentId) throw problem('unknown-agent', { id: agentId });
+    const after = presentSecretReference({
+      name,
+      type,
+      secretName: body.secretName,
+      secretKey: body.secretKey ?? null,
+      vaultName: body.vaultName ?? null,
+      vaultType: body.vaultType ?? null,
+      provider: body.provider === undefined ? null : requireWord(secretProviders, body.provider, 'provider'),
+      agentType:
+        body.agentType === undefined ? null : requireWord(secretAgentTypes, body.agentType, 'agentType'),
+      agentId: agentId ?? null,
+      description: body.description ?? null,
+    });
+    insertSecretReference(tx, scope, projectId, after, now);
+    return {
+      body: after,
+      location: `/v1/projects/${projectId}/secret-references/${name}`,
+      events: [changed('secret-reference-created', projectId, name, { after })],
+    };
+  });
+
+  write(deleteSecretReference, async ({ tx, scope, params, query }) => {
+    const { projectId, secretReferenceName: name } = params;
+    const before = await lockSecretReference(tx, scope, projectId, name);
+    if (!query.force) {
+      const users = await connectionsNaming(tx, scope, projectId, before, toldUsers + 1);
+      const more = users.length > toldUsers;
+      if (users.length > 0)
+        throw problem('secret-reference-in-use', { name, users: users.slice(0, toldUsers), more });
+    }
+    deleteSecretReferenceRow(tx, scope, projectId, name);
+    return { events: [changed('secret-reference-deleted', projectId, name, { before })] };
+  });
+}
+
+function changed(
+  name: AccountEvent['name'],
+  projectId: string,
+  reference: string,
+  states: { before?: object; after?: object },
+): AccountEvent {
+  return {
+    name,
+    projectId,
+    subject: { type: 'secret-reference', id: reference, name: reference },
+    ...states,
+  };
+}

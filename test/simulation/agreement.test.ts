@@ -1,0 +1,179 @@
+/** The model of the table `work` is what PostgreSQL does: the server's own functions, on both, in random states and orders. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { Report } from '../../packages/contract/src/index.ts';
+import { type Database, statement } from '../../packages/server/src/kernel/database.ts';
+import {
+  claim,
+  claimStatement,
+  commandsFor,
+  commandTo,
+  endAll,
+  enqueueWork,
+  sweepWork,
+  type WorkOwners,
+} from '../../packages/server/src/kernel/work.ts';
+import { applyReports, renewLeases } from '../../packages/server/src/runtime/agent-link/holding.ts';
+import { startTestServer } from '../../packages/server/src/testing/server.ts';
+import { times } from './simulated-server.ts';
+import { ModelDatabase } from './work-model.ts';
+
+const server = await startTestServer();
+const account = await server.account();
+const { projectId } = await account.project();
+const nothing = () => undefined;
+const owner = {
+  ...{ started: nothing, silent: nothing, cameBack: nothing, requeued: nothing, ended: nothing },
+  claimed: { with: [], payload: "select '{}'::json" },
+};
+const owners = { 'pipeline-execution': owner } as unknown as WorkOwners;
+const claimWork = claimStatement(owners);
+const instances = [randomUUID(), randomUUID()] as const;
+
+const shown = `work_id, epoch, state, report_sequence, command, command_bound, queued_at, instance_id, lease_expires_at, run_bound,
+  silent_since, ended_at`;
+const selectAll = statement<Record<string, unknown>>(
+  `select ${shown} from work where account_id = $1 and agent_id = $2 order by work_id`,
+);
+
+type CallingAgent = Parameters<typeof applyReports>[1];
+type Services = Parameters<typeof applyReports>[0] & Parameters<typeof sweepWork>[0];
+
+/** One of the two: what both are asked, with one clock. */
+interface Side {
+  database: Pick<Database, 'read' | 'transaction'>;
+  services: Services;
+  agent: CallingAgent;
+}
+
+function sideOf(database: Side['database'], agentId: string, now: () => Date): Side {
+  const services = {
+    ...{ database, owners, times, newId: randomUUID, clock: { now } },
+    wakes: { wake: nothing, wait: () => nothing, waiting: () => 0 },
+  };
+  const agent = { accountId: account.accountId, agentId, name: 'agent', generation: 0 };
+  return { database, services: services as unknown as Services, agent: agent as CallingAgent };
+}
+
+/** One thing that is asked of a side. It answers in words that both must agree on. */
+type Act = (side: Side, now: Date, works: readonly string[]) => Promise<unknown>;
+const shownAs = (name: string, act: Act): Act => Object.assign(act, { toString: () => name });
+
+const claimAct = (who: number, max: number): Act =>
+  shownAs(`claim(${who}, ${max})`, async ({ database, agent }, now) => {
+    const { accountId, agentId } = agent;
+    const instanceId = instances[who] ?? '';
+    const by = { accountId, agentId, instanceId, max, requestId: randomUUID(), generation: 0 };
+    const { works, commands } = await database.transaction((tx) => ({
+      works: claim(tx, claimWork, by, { now, newId: server.deps.newId }, times),
+      commands: commandsFor(tx, accountId, agentId, instanceId),
+    }));
+    const told = works.map(({ work_id, epoch }) => `${work_id} ${epoch}`).toSorted();
+    return [told, commands.map(({ work_id, epoch, command }) => `${work_id} ${epoch} ${command}`).toSorted()];
+  });
+
+const beat = (which: number, epoch: number): Act =>
+  shownAs(`beat(${which}, ${epoch})`, ({ services, agent }, _now, works) =>
+    renewLeases(services, agent, [{ workId: works[which] ?? '', epoch }], randomUUID()),
+  );
+
+const sayings = [
+  { type: 'started' },
+  { type: 'completed', outcome: { status: 'SUCCESS' } },
+  { type: 'released', reason: 'so' },
+] as const;
+
+const report = (which: number, epoch: number, sequence: number, what: number): Act =>
+  shownAs(`report(${which}, ${epoch}, ${sequence}, ${what})`, ({ services, agent }, _now, works) => {
+    const said = { workId: works[which] ?? '', epoch, sequence, ...(sayings[what] ?? sayings[0]) };
+    return applyReports(services, agent, [said as Report], randomUUID());
+  });
+
+const cancel = (which: number, forced: boolean): Act =>
+  shownAs(`cancel(${which}, ${forced})`, ({ database, agent: { accountId } }, now, works) =>
+    database.transaction(async (tx) => {
+      const id = works[which] ?? '';
+      const [work] = await commandTo(tx, accountId, id, forced ? 'force-cancel' : 'cancel', now, times);
+      if (work?.state === 'queued') endAll(tx, accountId, [id], now);
+      return work?.state;
+    }),
+  );
+
+const sweep: Act = shownAs('sweep', ({ services }, now) => sweepWork(services, owners, times, now));
+const pass = (seconds: number) => shownAs(`pass(${seconds})`, async () => server.clock.advance(seconds));
+
+const which = fc.nat({ max: 3 });
+const epoch = fc.integer({ min: 1, max: 3 });
+const acts = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.tuple(fc.nat({ max: 1 }), fc.integer({ min: 1, max: 3 })).map((by) => claimAct(...by)),
+  },
+  { weight: 2, arbitrary: fc.tuple(which, epoch).map((of) => beat(...of)) },
+  {
+    weight: 5,
+    arbitrary: fc
+      .tuple(which, epoch, fc.integer({ min: 1, max: 4 }), fc.nat({ max: 2 }))
+      .map((of) => report(...of)),
+  },
+  { weight: 1, arbitrary: fc.tuple(which, fc.boolean()).map((of) => cancel(...of)) },
+  { weight: 3, arbitrary: fc.constant(sweep) },
+  { weight: 3, arbitrary: fc.constantFrom(1, 14, 15, 16, 29, 31, 61, 121, 700).map(pass) },
+);
+
+/** The same act on both; a clock that is moved is moved once. */
+async function onBoth(act: Act, sides: readonly [Side, Side], works: readonly string[]): Promise<void> {
+  const now = server.clock.now();
+  const [real, model] = sides;
+  const answered = await act(real, now, works);
+  if (act.toString().startsWith('pass')) return;
+  assert.deepEqual(plain(await act(model, now, works)), plain(answered), `what ${act} answers`);
+}
+
+const plain = (value: unknown) => JSON.parse(JSON.stringify(value ?? null));
+
+async function rowsOf(side: Side): Promise<unknown> {
+  const { accountId, agentId } = side.agent;
+  const model = side.database instanceof ModelDatabase ? [...side.database.rows.values()] : undefined;
+  const rows = model ?? (await side.database.read(selectAll, [accountId, agentId]));
+  const columns = shown.split(',').map((name) => name.trim());
+  return plain(
+    rows
+      .map((row) => Object.fromEntries(columns.map((name) => [name, (row as Record<string, unknown>)[name]])))
+      .toSorted((one, other) => (String(one.work_id) < String(other.work_id) ? -1 : 1)),
+  );
+}
+
+test('after each of many acts, in any order, the model has the rows that PostgreSQL has', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(acts, { minLength: 20, maxLength: 60, size: 'max' }), async (schedule) => {
+      const { agentId } = await account.agent();
+      const now = () => server.clock.now();
+      const sides = [
+        sideOf(server.deps.database, agentId, now),
+        sideOf(new ModelDatabase(), agentId, now),
+      ] as const;
+      const works = Array.from({ length: 4 }, () => randomUUID()).toSorted();
+      for (const work_id of works) {
+        const place = { account_id: account.accountId, project_id: projectId, environment_name: 'dev' };
+        const work = {
+          ...place,
+          work_id,
+          agent_id: agentId,
+          kind: 'pipeline-execution' as const,
+          name: 'main',
+        };
+        for (const { database } of sides) await database.transaction((tx) => enqueueWork(tx, work, now()));
+      }
+      for (const act of schedule) {
+        await onBoth(act, sides, works);
+        assert.deepEqual(await rowsOf(sides[1]), await rowsOf(sides[0]), `the rows after ${act}`);
+      }
+      // The next round sweeps its own work only.
+      await server.database.query('delete from work where agent_id = $1', [agentId]);
+    }),
+    { numRuns: 40 },
+  );
+});

@@ -1,0 +1,88 @@
+/** The way between an agent and the servers: what is sent may be lost, late, twice there or cut off, each way. */
+import type { ControlPlane } from '../../packages/agent/src/control-plane.ts';
+import type { SimulatedServer } from './simulated-server.ts';
+import type { Life, VirtualTime } from './virtual-time.ts';
+
+export interface Weather {
+  /** Of 1. */
+  loss: number;
+  duplication: number;
+  /** How often a message is late, and by how many milliseconds at most. */
+  lateness: number;
+  latestMilliseconds: number;
+}
+
+export const calm: Weather = { loss: 0, duplication: 0, lateness: 0, latestMilliseconds: 0 };
+const callTimeoutMilliseconds = 30_000;
+
+export interface Way {
+  time: VirtualTime;
+  random: () => number;
+  weather(): Weather;
+  server: SimulatedServer;
+  /** How often the server has died; no server is up where it is undefined. */
+  generation(): number | undefined;
+}
+
+/** What one instance sees of the servers. `cutUntil` is when its network is whole again. */
+export function simulatedControlPlane(way: Way, life: Life & { cutUntil: number }): ControlPlane {
+  const { time, random, server } = way;
+
+  const isLost = () => life.cutUntil > time.now || random() < way.weather().loss;
+  const delay = () => {
+    const { lateness, latestMilliseconds } = way.weather();
+    return random() < lateness ? random() * latestMilliseconds : 1 + random() * 50;
+  };
+
+  function call<Answer>(
+    serve: (gone: () => boolean) => Promise<Answer> | Answer,
+    signal: AbortSignal,
+    waitSeconds = 0,
+  ): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      let over = false;
+      const settle = (act: () => void) => {
+        if (!over && !life.dead) act();
+        over = true;
+        stop();
+      };
+      const fail = (reason: string) => () => settle(() => reject(new Error(reason)));
+      const failed = fail('the connection was reset');
+      const stop = time.listen(signal, () => settle(() => reject(signal.reason)));
+      time.after(callTimeoutMilliseconds + waitSeconds * 1_000, fail('timeout'), life);
+      const notices = random() < 0.5;
+      const deliver = () => {
+        const generation = way.generation();
+        if (generation === undefined) return time.after(1, failed, life);
+        const gone = () => (notices || way.weather() === calm) && (over || life.dead);
+        const answered = (tell: () => void) => {
+          if (way.generation() !== generation) time.after(1, failed, life);
+          else if (!isLost()) time.after(delay(), tell, life);
+        };
+        Promise.resolve()
+          .then(() => serve(gone))
+          .then(
+            (answer) => answered(() => settle(() => resolve(answer))),
+            () => answered(failed),
+          );
+      };
+      if (isLost()) {
+        // Either it is told at once, or nothing is ever heard.
+        if (random() < 0.5) time.after(delay(), failed, life);
+      } else time.after(delay(), deliver);
+      if (random() < way.weather().duplication) time.after(delay() * 2, deliver);
+    });
+  }
+
+  const none = () => Promise.reject(new Error('nothing is fetched in a simulation'));
+  return {
+    hello: (_body, signal) => call(() => server.hello(), signal),
+    claim: (body, signal) => call((gone) => server.claim(body, gone), signal, body.waitSeconds),
+    heartbeat: (body, signal) => call(() => server.heartbeat(body), signal),
+    report: (body, signal) => call(() => server.report(body), signal),
+    // The status of agents is not simulated: what a goodbye says changes no work.
+    goodbye: (_body, signal) => call(async () => ({ agentStatus: 'stopped' as const }), signal),
+    artifact: none,
+    blob: none,
+  };
+}
