@@ -17,6 +17,8 @@ export * from './primitives.ts';
 export * from './problem.ts';
 export * from './problem-meaning.ts';
 export * from './project.ts';
+export * from './secret.ts';
+export * from './secret-text.ts';
 export * from './shared-pipeline.ts';
 export * from './variable.ts';
 export * from './variable-value.ts';

@@ -4,6 +4,7 @@ import { listAgents } from './agent.ts';
 import {
   agentArtifact,
   agentBlob,
+  agentCertificate,
   agentClaim,
   agentHeartbeat,
   agentHello,
@@ -47,6 +48,7 @@ import {
   startPipelineExecution,
 } from './pipeline-execution.ts';
 import { createProject, deleteProject, getProject, listProjects, updateProject } from './project.ts';
+import { getAgentCertificate, writeSecretValue } from './secret.ts';
 import {
   createSharedPipelines,
   getSharedArtifact,
@@ -106,6 +108,8 @@ export const operations: readonly Operation[] = [
   compareArtifacts,
   getAsset,
   listAgents,
+  getAgentCertificate,
+  writeSecretValue,
   startPipelineExecution,
   listPipelineExecutions,
   getPipelineExecution,
@@ -123,4 +127,5 @@ export const operations: readonly Operation[] = [
   agentReport,
   agentArtifact,
   agentBlob,
+  agentCertificate,
 ];

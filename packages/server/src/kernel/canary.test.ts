@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { operations } from '@headgate/contract';
 import { clientSecretPurpose } from '../access/credentials/index.ts';
 import { createClient } from '../testing/client.ts';
-import { createPlace, examples, inOrder } from '../testing/examples.ts';
+import { createPlace, examples, inOrder, secretOfExample } from '../testing/examples.ts';
 import { startTestServer } from '../testing/server.ts';
 
 const masterKey = Buffer.from('canary of the master key: 32 b!!');
@@ -119,6 +119,7 @@ test('a client secret, a token and the master key are found nowhere', async () =
     'the signature of the token': signature,
     'the master key': masterKey.toString('latin1'),
     'the secret of the agent': place.agent.secret.reveal(),
+    'a secret for a vault': secretOfExample,
   };
   assert.ok(server.logLines.length > 20, 'there is a log to look at');
   const leaks = [

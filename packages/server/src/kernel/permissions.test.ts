@@ -80,6 +80,10 @@ const rows: Record<string, Row> = {
     account: ['SUPER_ADMIN', 'ADMIN', 'MEMBER', 'DIRECTORY'],
     operations: ['listAgents', 'listSharedPipelines', 'listSharedArtifacts', 'getSharedArtifact'],
   },
+  'write secrets': {
+    account: ['SUPER_ADMIN', 'ADMIN'],
+    operations: ['writeSecretValue', 'getAgentCertificate'],
+  },
   'manage shared pipelines': {
     account: ['SUPER_ADMIN', 'ADMIN'],
     operations: ['createSharedPipelines', 'updateSharedArtifact'],

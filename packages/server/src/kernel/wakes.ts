@@ -89,3 +89,18 @@ export async function openWakes(database: Database, log: Log): Promise<Wakes> {
     },
   };
 }
+
+/** Waits from now on for the next occasion for a key; who waits ends it, woken or not. */
+export function createWait(wakes: Wakes, key: string) {
+  const woken = Promise.withResolvers<void>();
+  const end = wakes.wait(key, woken.resolve);
+  return {
+    end,
+    async atMost(milliseconds: number, gone: AbortSignal): Promise<void> {
+      const timer = setTimeout(woken.resolve, milliseconds);
+      gone.addEventListener('abort', () => woken.resolve(), { once: true });
+      await woken.promise;
+      clearTimeout(timer);
+    },
+  };
+}

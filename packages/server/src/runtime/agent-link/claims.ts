@@ -1,7 +1,7 @@
 /** The long-poll: an instance asks for work, and is answered when there is some, a command for it, or its time is over. */
 import type { ClaimRequest, ClaimResponse, Command, WorkItem } from '@headgate/contract';
 import type { Services } from '../../kernel/endpoint.ts';
-import type { Wakes } from '../../kernel/wakes.ts';
+import { createWait, type Wakes } from '../../kernel/wakes.ts';
 import { claim, claimStatement, commandsFor, type WorkOwners, type WorkTimes } from '../../kernel/work.ts';
 import type { CallingAgent } from './agent-endpoint.ts';
 import type { Presence } from './agent-link.store.ts';
@@ -40,13 +40,10 @@ export function createClaims(services: ClaimServices, presence: Presence) {
     if (works.length === max && max > 0) services.wakes.wake(agentId, 'one');
     const leaseExpiresAt = new Date(now.getTime() + services.times.leaseSeconds * 1_000).toISOString();
     return {
-      work: works.map(({ work_id, epoch, kind, payload }) => ({
-        workId: work_id,
-        epoch,
-        kind,
-        leaseExpiresAt,
-        payload: payload as WorkItem['payload'],
-      })),
+      work: works.map(
+        ({ work_id, epoch, kind, payload }) =>
+          ({ workId: work_id, epoch, kind, leaseExpiresAt, payload }) as WorkItem,
+      ),
       commands: asked.map(
         (row): Command => ({ workId: row.work_id, epoch: row.epoch, command: row.command }),
       ),
@@ -100,17 +97,3 @@ export function createClaims(services: ClaimServices, presence: Presence) {
 }
 
 const keyOf = ({ workId, epoch, command }: Command) => `${workId} ${epoch} ${command}`;
-
-function createWait(wakes: Wakes, key: string) {
-  const woken = Promise.withResolvers<void>();
-  const end = wakes.wait(key, woken.resolve);
-  return {
-    end,
-    async atMost(milliseconds: number, gone: AbortSignal): Promise<void> {
-      const timer = setTimeout(woken.resolve, milliseconds);
-      gone.addEventListener('abort', () => woken.resolve(), { once: true });
-      await woken.promise;
-      clearTimeout(timer);
-    },
-  };
-}

@@ -1,1 +1,2 @@
+export { createAgentEndpoints } from './agent-endpoint.ts';
 export { agentLinkRoutes } from './agent-link.routes.ts';

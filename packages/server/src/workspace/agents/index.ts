@@ -1,2 +1,2 @@
 export { agentRoutes } from './agent.routes.ts';
-export { registerLocalAgent, requireAgent } from './agent.store.ts';
+export { connectedSeconds, registerLocalAgent, requireAgent } from './agent.store.ts';
