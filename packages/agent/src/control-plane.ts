@@ -1,12 +1,14 @@
 /** The server as the agent sees it: the agent protocol over fetch, with its token. One attempt a call; who calls decides on the next. */
 import type {
   ArtifactManifest,
+  CertificateRequest,
   ClaimRequest,
   ClaimResponse,
   HeartbeatRequest,
   HeartbeatResponse,
   HelloRequest,
   HelloResponse,
+  IssuedCertificate,
   ReportsRequest,
   ReportsResponse,
 } from '@headgate/contract';
@@ -23,6 +25,7 @@ export interface ControlPlane {
   claim(body: ClaimRequest, signal: AbortSignal): Promise<ClaimResponse>;
   heartbeat(body: HeartbeatRequest, signal: AbortSignal): Promise<HeartbeatResponse>;
   report(body: ReportsRequest, signal: AbortSignal): Promise<ReportsResponse>;
+  certificate(body: CertificateRequest, signal: AbortSignal): Promise<IssuedCertificate>;
   artifact(digest: string, signal: AbortSignal): Promise<ArtifactManifest>;
   blob(sha256: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
 }
@@ -89,6 +92,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     claim: (body, signal) => post('/claims', body, signal, body.waitSeconds),
     heartbeat: (body, signal) => post('/heartbeats', body, signal),
     report: (body, signal) => post('/reports', body, signal),
+    certificate: (body, signal) => post('/certificates', body, signal),
     async artifact(digest, signal) {
       const path = `/artifacts/${encodeURIComponent(digest)}`;
       return (await readJson(

@@ -14,7 +14,7 @@ import {
 } from '@headgate/contract';
 import { createBackoff } from './backoff.ts';
 import { type ControlPlane, mayPass } from './control-plane.ts';
-import type { Handler } from './handlers/handler.ts';
+import type { Handler, Handlers } from './handlers/handler.ts';
 import { endOf, failed, type HeldWork, hold, type Kill } from './held-work.ts';
 import { type Log, reasonOf } from './log.ts';
 import { nameOf, Outbox, type Outcome, type WorkKey } from './outbox.ts';
@@ -31,7 +31,8 @@ const pauseMilliseconds = 250;
 
 export interface SessionOptions {
   controlPlane: ControlPlane;
-  handlers: Record<WorkKind, Handler>;
+  /** A server gives no work of other kinds, or an old one does: then it fails. */
+  handlers: Partial<Handlers>;
   instanceId: string;
   agentVersion: string;
   concurrency: number;
@@ -258,7 +259,8 @@ export class Session {
   }
 
   async #outcomeOf(item: WorkItem, work: HeldWork): Promise<Outcome> {
-    const handler: Handler | undefined = this.#options.handlers[item.kind];
+    // A handler is found by the kind of its own work.
+    const handler = this.#options.handlers[item.kind] as Handler<WorkKind> | undefined;
     if (!handler) return failed(`this agent knows no work of the kind ${JSON.stringify(item.kind)}`).outcome;
     try {
       return await handler(item, {
