@@ -109,6 +109,9 @@ function readVaults(environment: Environment, problems: string[]): VaultSettings
     fileKey: secret('HEADGATE_AGENT_FILE_VAULT_KEY'),
     hashicorpToken: secret('HEADGATE_AGENT_HASHICORP_TOKEN'),
   };
+  const key = secrets.fileKey?.reveal() ?? '';
+  if (key !== '' && Buffer.from(key, /^[0-9a-f]{64}$/i.test(key) ? 'hex' : 'base64').length !== 32)
+    problems.push('HEADGATE_AGENT_FILE_VAULT_KEY must be 32 bytes, in base64 or hexadecimal');
   try {
     return parseVaults(environment.HEADGATE_AGENT_VAULTS, secrets);
   } catch (error) {

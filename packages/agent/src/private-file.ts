@@ -1,6 +1,6 @@
 /** Small files that must never be lost or half written, readable by the agent's user only. */
 import { randomUUID } from 'node:crypto';
-import { link, open, readFile, rename, rm } from 'node:fs/promises';
+import { link, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /** Replaces the file, whoever is killed: it is written aside, synced, and given its name only then. */
@@ -8,6 +8,13 @@ export async function writePrivateFile(path: string, content: string | Buffer): 
   const aside = await writeAside(path, content);
   await rename(aside, path);
   await syncFolder(path);
+}
+
+/** The same for what may be lost with the machine's power, for it can be found out again; never half written while the machine stays. */
+export async function writeQuickly(path: string, content: string): Promise<void> {
+  const aside = `${path}.${randomUUID()}.new`;
+  await writeFile(aside, content, { flag: 'wx', mode: 0o600 });
+  await rename(aside, path);
 }
 
 /** Makes the file if there is none; whether it did. Of two that make it at once one does. */

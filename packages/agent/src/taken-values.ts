@@ -1,9 +1,10 @@
 /** The sealed values that this agent has taken, by their `jti`, on its disk until they are stale: none is written twice. */
 import { createHash } from 'node:crypto';
-import { readdir, rm } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { sealedSecondsLimit } from '@headgate/contract';
 import { privateFolder } from './folders.ts';
-import { makePrivateFile, readPrivateFile, writePrivateFile } from './private-file.ts';
+import { makePrivateFile, readPrivateFile, writeQuickly } from './private-file.ts';
 
 interface TakenValue {
   workId: string;
@@ -46,13 +47,14 @@ export class TakenValues {
     await this.#removeStale();
     const path = this.#pathOf(jti);
     if (await makePrivateFile(path, JSON.stringify(value))) return { state: 'new' };
-    const before = JSON.parse(String(await readPrivateFile(path))) as TakenValue;
-    if (before.workId !== value.workId || before.sha256 !== value.sha256) return { state: 'other work' };
+    const before = await readTaken(path);
+    if (before === undefined || before.workId !== value.workId || before.sha256 !== value.sha256)
+      return { state: 'other work' };
     return before.receipt === undefined ? { state: 'again' } : { state: 'written', receipt: before.receipt };
   }
 
   async written(jti: string, value: TakenValue & { receipt: string }): Promise<void> {
-    await writePrivateFile(this.#pathOf(jti), JSON.stringify(value));
+    await writeQuickly(this.#pathOf(jti), JSON.stringify(value));
   }
 
   #pathOf(jti: string): string {
@@ -65,8 +67,17 @@ export class TakenValues {
     this.#removedAt = now;
     for (const name of await readdir(this.#folder)) {
       const path = join(this.#folder, name);
-      const { until } = JSON.parse(String(await readPrivateFile(path))) as TakenValue;
+      const until = (await readTaken(path))?.until ?? (await stat(path)).mtimeMs + sealedSecondsLimit * 1_000;
       if (until + spareMilliseconds < now) await rm(path, { force: true });
     }
+  }
+}
+
+/** Undefined when the file is not whole, after the machine lost its power: then the value counts as taken by other work. */
+async function readTaken(path: string): Promise<TakenValue | undefined> {
+  try {
+    return JSON.parse(String(await readPrivateFile(path))) as TakenValue;
+  } catch {
+    return undefined;
   }
 }

@@ -33,7 +33,7 @@ const receiptAlgorithm = { ec: 'ES256', rsa: 'PS256' };
 export function createSecretWriteHandler(dependencies: SecretWriteDependencies): Handler<'secret-write'> {
   const { certificates, takenValues, vaults } = dependencies;
   const now = dependencies.now ?? (() => new Date());
-  return async ({ workId, payload }, { started, kill }): Promise<Outcome> => {
+  return async ({ workId, payload }, { kill }): Promise<Outcome> => {
     const { keyId, sealedValue, ...place } = payload;
     const key = certificates.keyOf(keyId);
     if (key === undefined)
@@ -48,7 +48,7 @@ export function createSecretWriteHandler(dependencies: SecretWriteDependencies):
     if (taking.state === 'written') return { status: 'SUCCESS', receipt: taking.receipt };
     if (taking.state === 'other work')
       throw new Error('the sealed value was taken before, and each is written once.');
-    started();
+    // Not `started`: cut off here, the work may be done again, and the same value goes to the same place. So its reports are one call.
     const written = await vault.write({ name: place.name, key: place.key }, value, kill);
     const receipt = await signReceipt(key, { place, jti, sha256, written, now: now() });
     await takenValues.written(jti, { ...taken, receipt });
