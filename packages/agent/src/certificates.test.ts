@@ -85,7 +85,7 @@ test('an answer that is lost leads to no other key', async () => {
   const certificates = await open();
   await certificates.renew(signal);
   const [one, other] = issuer.requests.map(({ request }) => request.split('\n').slice(1, 5).join(''));
-  assert.equal(one?.slice(0, 200), other?.slice(0, 200), 'the same key in both requests');
+  assert.equal(one?.slice(8, 200), other?.slice(8, 200), 'the same key in both requests');
 });
 
 test('a certificate of another credential, or for another key, is of no use', async () => {
