@@ -17,7 +17,7 @@ import { createBackoff } from './backoff.ts';
 import { type KeyType, keyTypeOf, makePrivateKey, requestCertificate } from './certificate-request.ts';
 import { privateFolder } from './folders.ts';
 import { type Log, reasonOf } from './log.ts';
-import { readOrMakePrivateFile, readPrivateFile, writePrivateFile } from './private-file.ts';
+import { readPrivateFile, writePrivateFile } from './private-file.ts';
 
 const lookEveryMilliseconds = 60_000;
 const renewAfter = 2 / 3;
@@ -105,11 +105,10 @@ export class Certificates {
     const { current } = this;
     if (current !== undefined && current.keyType === keyType && !this.#isDue(current)) return;
     const nextKey = join(folder, 'next.pem');
-    const made = await makePrivateKey(keyType);
-    let privateKey = await readOrMakePrivateFile(nextKey, () => made);
-    if (keyTypeOf(createPrivateKey(privateKey)) !== keyType) {
-      await writePrivateFile(nextKey, made);
-      privateKey = made;
+    let privateKey = (await readPrivateFile(nextKey))?.toString('utf8');
+    if (privateKey === undefined || keyTypeOf(createPrivateKey(privateKey)) !== keyType) {
+      privateKey = await makePrivateKey(keyType);
+      await writePrivateFile(nextKey, privateKey);
     }
     const issued = await request(
       { instanceId, request: await requestCertificate(privateKey, instanceId) },

@@ -76,6 +76,8 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   'pipeline-variable-type': 'A value is given that the variable’s type does not take.',
   'shared-version-without-pipeline': 'The form has no pipeline that can be read and shared.',
   'promotion-to-itself': 'A version is promoted to the environment that it is in.',
+  'secret-value-incomplete':
+    'The value lacks members of its type, or there is none: one of `value` and `sealedValue` is sent.',
   'sealed-value-refused':
     'The sealed value is stale, is for another agent, certificate or place, or is no JWE that an agent can open.',
   'certificate-request-refused': 'The request is not signed by its key, or the key is of another kind.',

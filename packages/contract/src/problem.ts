@@ -280,6 +280,7 @@ export const problems = {
     ({ name }) =>
       `The source and the target are both the environment ${JSON.stringify(name)}: name another target.`,
   ),
+  'secret-value-incomplete': kind<{ lacks: string }>(422, ({ lacks }) => `Nothing was written: ${lacks}`),
   'sealed-value-refused': kind<{ reason: string }>(
     422,
     ({ reason }) => `body.secret.sealedValue is refused: ${reason}.`,

@@ -210,12 +210,13 @@ export const writeSecretValue = operation({
   problems: [
     'agent-not-found',
     'agent-not-connected',
+    'secret-value-incomplete',
     'sealed-value-refused',
     'sealed-value-used',
     'vault-refused',
     'agent-timeout',
   ],
-  events: ['secret-write-requested', 'secret-write-claimed', 'secret-write-ended'],
+  events: ['secret-write-requested'],
 });
 
 export const getAgentCertificate = operation({

@@ -7,7 +7,7 @@ import {
   type SecretPlace,
   type writeSecretValue,
 } from '@headgate/contract';
-import { invalidRequest, type Violation } from '../../kernel/problems.ts';
+import { problem } from '../../kernel/problems.ts';
 import { Secret } from '../../kernel/sealed.ts';
 
 type Given = BodyOf<typeof writeSecretValue>['secret'];
@@ -25,23 +25,18 @@ export function placeOf(query: QueryOf<typeof writeSecretValue>, { name, key, ty
 
 /**
  * Takes the plain value out of the request; from here on it is in a type that cannot be printed. Undefined when the caller sealed it.
- * Throws `invalid-request`.
+ * Throws `secret-value-incomplete`.
  */
 export function takeValue(secret: Given): Secret | undefined {
   const { type, value, sealedValue } = secret;
   delete secret.value;
-  if (value === undefined) {
-    if (sealedValue === undefined) throw invalidRequest([fault('value', 'or `sealedValue` is required')]);
-    return undefined;
-  }
-  if (sealedValue !== undefined)
-    throw invalidRequest([fault('sealedValue', 'stands in place of `value`: send one of the two')]);
+  if ((value === undefined) === (sealedValue === undefined))
+    throw incomplete('body.secret has one of `value` and `sealedValue`.');
+  if (value === undefined) return undefined;
   const missing = missingMembers(type, value);
   if (missing !== undefined)
-    throw invalidRequest(missing.map((name) => fault(`value.${name}`, `is required for the type ${type}`)));
+    throw incomplete(`body.secret.value lacks ${missing.join(', ')}, which the type ${type} asks for.`);
   return new Secret(JSON.stringify(membersOfType(type, value)));
 }
 
-function fault(member: string, detail: string): Violation {
-  return { field: `body.secret.${member}`, pointer: `/body/secret/${member.replace('.', '/')}`, detail };
-}
+const incomplete = (lacks: string) => problem('secret-value-incomplete', { lacks });
