@@ -12,6 +12,7 @@ import { permissionCheck } from './permission-check.ts';
 import { projectDeletion } from './project-deletion.ts';
 import { readyTime } from './ready-time.ts';
 import { residentMemory } from './resident-memory.ts';
+import { secretWrite } from './secret-write.ts';
 import { uploads } from './upload.ts';
 import { pageOfVariables, writeVariable } from './variables.ts';
 import type { Work } from './work.ts';
@@ -25,6 +26,7 @@ const works: Record<string, Work> = {
   memory: residentMemory,
   claim: claimLatency,
   cycles: workCycles,
+  secret: secretWrite,
   permission: permissionCheck,
   deletion: projectDeletion,
   events: eventsByTime,

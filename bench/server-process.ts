@@ -64,7 +64,10 @@ export interface MeasuredServer {
   stop(): Promise<void>;
 }
 
-export async function startServer(profileFolder?: string): Promise<MeasuredServer> {
+export async function startServer(
+  profileFolder?: string,
+  settings: Record<string, string> = {},
+): Promise<MeasuredServer> {
   const folder = temporaryFolder();
   const dataDirectory = join(folder, 'data');
   const port = await freePort();
@@ -83,6 +86,7 @@ export async function startServer(profileFolder?: string): Promise<MeasuredServe
       HEADGATE_RATE_LIMIT: 'off',
       HEADGATE_CLIENT_ID: 'bench',
       HEADGATE_CLIENT_SECRET: clientSecret,
+      ...settings,
     }),
   });
   closeSync(output);

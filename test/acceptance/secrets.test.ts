@@ -3,10 +3,13 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { formsOf } from '../../packages/server/src/testing/secret-forms.ts';
 import { Installation } from './harness/installation.ts';
 import { Project, sqlScript } from './harness/project.ts';
 import { filesHolding } from './harness/secrets.ts';
+import { until } from './harness/waiting.ts';
 
+const vaultSecret = 'canary of/a "vault"+ \\ sécret, 8f21';
 const databasePassword = 'password-of-the-database-7c1e';
 
 describe('secrets', { timeout: 120_000 }, () => {
@@ -46,6 +49,7 @@ describe('secrets', { timeout: 120_000 }, () => {
     const [, otherSecret = ''] = /client secret +(\S+)/.exec(output) ?? [];
     assert.notEqual(otherSecret, '');
     headgate.output = headgate.output.replace(otherSecret, '');
+    await writeSecrets(client);
     // The agent gets a secret of its own and tokens; both are in nobody's output either.
     const agent = await headgate.process('agent');
     const environ = readFileSync(`/proc/${agent.pid}/environ`, 'utf8');
@@ -58,6 +62,7 @@ describe('secrets', { timeout: 120_000 }, () => {
       agentSecret,
       masterKey,
       databasePassword,
+      ...formsOf(vaultSecret),
       ...client.tokens,
     ];
     await headgate.interrupt(start);
@@ -98,3 +103,29 @@ describe('secrets', { timeout: 120_000 }, () => {
     await headgate.interrupt(start);
   });
 });
+
+/** By the local agent into its vault, whole and as one key of a secret; and refused, because it has no other vault. */
+async function writeSecrets(client: ReturnType<Installation['client']>): Promise<void> {
+  const { results } = await client.ask('GET', '/v1/agents');
+  const { agentId } = results[0];
+  await until('the agent has its certificate', 60, async () => {
+    const { status } = await client.call('GET', `/v1/agents/${agentId}/certificate`);
+    return status === 200;
+  });
+  const path = `/v1/secrets/${agentId}/secret-value`;
+  const secret = { name: 'orders-api', type: 'PASSWORD', value: { password: vaultSecret } };
+  const whole = await client.ask('POST', path, { secret });
+  assert.deepEqual(
+    [whole.resolver_ref, whole.vaultSecretName],
+    ['headgate-file://default/orders-api', 'orders-api'],
+  );
+  const keyed = { ...secret, name: 'orders', key: 'password' };
+  assert.equal(
+    (await client.ask('POST', path, { secret: keyed })).resolver_ref,
+    'headgate-file://default/orders#password',
+  );
+  const refused = await client.call('POST', `${path}?provider=AWS`, { body: { secret } });
+  assert.equal(refused.status, 502);
+  assert.match(refused.body.detail, /has no vault of the provider AWS/);
+  await client.call('POST', path, { body: { secret: { ...secret, type: vaultSecret } } });
+}

@@ -82,6 +82,7 @@ export function simulatedControlPlane(way: Way, life: Life & { cutUntil: number 
     report: (body, signal) => call(() => server.report(body), signal),
     // The status of agents is not simulated: what a goodbye says changes no work.
     goodbye: (_body, signal) => call(async () => ({ agentStatus: 'stopped' as const }), signal),
+    certificate: none,
     artifact: none,
     blob: none,
   };

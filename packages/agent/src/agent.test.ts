@@ -43,7 +43,7 @@ function orchestration(...statements: string[]): string {
 
 const endless = 'select count(*) from range(1000000000) a, range(1000000) b';
 
-describe('the agent', { timeout: 120_000 }, () => {
+describe('the agent', { timeout: 240_000 }, () => {
   let server: FakeServer;
   let folder: string;
   let agent: ChildProcess;

@@ -2,7 +2,10 @@
 import { readFileSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
+import { Secret } from '@headgate/contract';
+import type { KeyType } from './certificate-request.ts';
 import { type LogLevel, logLevels, reasonOf } from './log.ts';
+import { parseVaults, type VaultSettings } from './vaults/settings.ts';
 
 export interface WarehouseBounds {
   memoryMegabytes: number;
@@ -29,6 +32,9 @@ export interface AgentConfig {
   endWithStdin: boolean;
   logLevel: LogLevel;
   warehouse: WarehouseBounds;
+  certificateKey: KeyType;
+  /** The first is the agent's own. */
+  vaults: VaultSettings[];
 }
 
 /** Its message has one line for each bad setting. */
@@ -67,6 +73,8 @@ export function loadConfig(environment: Environment = process.env, userId = proc
       temporaryMegabytes: read.integer('HEADGATE_AGENT_WAREHOUSE_TEMP_MB', 10_240, 0, 10_485_760),
       idleSeconds: read.integer('HEADGATE_AGENT_WAREHOUSE_IDLE_SECONDS', 60, 1, 86_400),
     },
+    certificateKey: read.oneOf('HEADGATE_AGENT_CERTIFICATE_KEY', ['ec', 'rsa'], 'ec'),
+    vaults: readVaults(environment, problems),
   };
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
   return config;
@@ -96,6 +104,23 @@ function settingReader(environment: Environment, problems: string[]) {
       return values.find((value) => value === text) ?? bad(name, `one of ${values.join(', ')}`, fallback);
     },
   };
+}
+
+function readVaults(environment: Environment, problems: string[]): VaultSettings[] {
+  const secret = (name: string) => (environment[name] ? new Secret(environment[name]) : undefined);
+  const secrets = {
+    fileKey: secret('HEADGATE_AGENT_FILE_VAULT_KEY'),
+    hashicorpToken: secret('HEADGATE_AGENT_HASHICORP_TOKEN'),
+  };
+  const key = secrets.fileKey?.reveal() ?? '';
+  if (key !== '' && Buffer.from(key, /^[0-9a-f]{64}$/i.test(key) ? 'hex' : 'base64').length !== 32)
+    problems.push('HEADGATE_AGENT_FILE_VAULT_KEY must be 32 bytes, in base64 or hexadecimal');
+  try {
+    return parseVaults(environment.HEADGATE_AGENT_VAULTS, secrets);
+  } catch (error) {
+    problems.push(`HEADGATE_AGENT_VAULTS: ${reasonOf(error)}`);
+    return [];
+  }
 }
 
 function readServerUrl(environment: Environment, problems: string[]): string {

@@ -1,6 +1,7 @@
 /** The server as the agent sees it: the agent protocol over fetch, with its token. One attempt a call; who calls decides on the next. */
 import type {
   ArtifactManifest,
+  CertificateRequest,
   ClaimRequest,
   ClaimResponse,
   GoodbyeRequest,
@@ -9,6 +10,7 @@ import type {
   HeartbeatResponse,
   HelloRequest,
   HelloResponse,
+  IssuedCertificate,
   ReportsRequest,
   ReportsResponse,
 } from '@headgate/contract';
@@ -26,6 +28,7 @@ export interface ControlPlane {
   heartbeat(body: HeartbeatRequest, signal: AbortSignal): Promise<HeartbeatResponse>;
   report(body: ReportsRequest, signal: AbortSignal): Promise<ReportsResponse>;
   goodbye(body: GoodbyeRequest, signal: AbortSignal): Promise<GoodbyeResponse>;
+  certificate(body: CertificateRequest, signal: AbortSignal): Promise<IssuedCertificate>;
   artifact(digest: string, signal: AbortSignal): Promise<ArtifactManifest>;
   blob(sha256: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
 }
@@ -93,6 +96,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     heartbeat: (body, signal) => post('/heartbeats', body, signal),
     report: (body, signal) => post('/reports', body, signal),
     goodbye: (body, signal) => post('/goodbye', body, signal),
+    certificate: (body, signal) => post('/certificates', body, signal),
     async artifact(digest, signal) {
       const path = `/artifacts/${encodeURIComponent(digest)}`;
       return (await readJson(

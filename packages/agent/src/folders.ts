@@ -7,6 +7,10 @@
  *   incoming/<id>/                                versions being fetched
  *   files/<project>/<environment>/                what pipelines read and write themselves
  *   warehouses/<project>/<environment>.duckdb     the environment's database
+ *   instance-id                                   which instance this is, from its first start on
+ *   keys/<kid>.json                               a private key with its certificate (0600); keys/next.pem waits for one
+ *   values/<digest>.json                          the sealed values that were taken, until they are stale
+ *   vaults/<name>.vault                           the secrets of a vault of the kind `file`, encrypted; <name>.key its key (0600)
  *   temporary/<project>/<environment>/            what a warehouse spills from memory; emptied at each start
  */
 import { createHash } from 'node:crypto';
@@ -46,6 +50,10 @@ export function agentFolders(root: string) {
     incoming: join(root, 'incoming'),
     verified: join(root, 'verified'),
     temporary: join(root, 'temporary'),
+    instanceId: join(root, 'instance-id'),
+    keys: join(root, 'keys'),
+    values: join(root, 'values'),
+    vaults: join(root, 'vaults'),
     projectArtifacts: (projectId: string) => projectFolder('artifacts', projectId),
     projectVerified: (projectId: string) => projectFolder('verified', projectId),
     files: (place: EnvironmentPlace) =>

@@ -5,13 +5,17 @@ import { realpath } from 'node:fs/promises';
 import { restartExitCode } from '@headgate/contract';
 import { asAgent } from './agent-identity.ts';
 import { ArtifactCache } from './artifact-cache.ts';
+import { Certificates } from './certificates.ts';
 import { type AgentConfig, ConfigError, loadConfig } from './config.ts';
 import { createControlPlane } from './control-plane.ts';
 import { lockFolder } from './folder-lock.ts';
 import { agentFolders, privateFolder } from './folders.ts';
 import { createHandlers } from './handlers/registry.ts';
 import { createLog, reasonOf } from './log.ts';
+import { readOrMakePrivateFile } from './private-file.ts';
 import { Session } from './session.ts';
+import { TakenValues } from './taken-values.ts';
+import { createVaults } from './vaults/registry.ts';
 import { createWarehouses } from './warehouses/registry.ts';
 
 /** How long the agent before this one may take to end; above its own bound. */
@@ -35,10 +39,30 @@ async function main(config: AgentConfig): Promise<number> {
     const controlPlane = asAgent(config.agentId, createControlPlane(config));
     const limitBytes = config.artifactCacheMegabytes * 1024 * 1024;
     const artifacts = await ArtifactCache.open({ folders, limitBytes, source: controlPlane, log });
+    const instanceId = await readOrMakePrivateFile(folders.instanceId, randomUUID);
+    const certificates = await Certificates.open({
+      folder: folders.keys,
+      instanceId,
+      clientId: config.clientId,
+      keyType: config.certificateKey,
+      request: controlPlane.certificate,
+      log,
+    });
+    const takenValues = await TakenValues.open(folders.values);
+    const vaults = createVaults(config.vaults, folders.vaults);
     const session = new Session({
       controlPlane,
-      handlers: createHandlers({ config, folders, artifacts, warehouses, log }),
-      instanceId: randomUUID(),
+      handlers: createHandlers({
+        config,
+        folders,
+        artifacts,
+        warehouses,
+        certificates,
+        takenValues,
+        vaults,
+        log,
+      }),
+      instanceId,
       agentVersion: agentVersion(),
       concurrency: config.concurrency,
       shutdownSeconds: config.shutdownSeconds,
@@ -48,7 +72,7 @@ async function main(config: AgentConfig): Promise<number> {
     const stop = () => void session.stop(String(stopping.reason));
     stopping.addEventListener('abort', stop);
     if (stopping.aborted) stop();
-    end = await session.run();
+    [end] = await Promise.all([session.run(), certificates.run(stopping)]);
   } finally {
     await Promise.all(Object.values(warehouses).map((warehouse) => warehouse.close()));
     await lock.release();

@@ -255,10 +255,10 @@ function fitting(step: Step): Step {
 
 function fittingEnding(ending: Ending): Ending {
   if (ending.type === 'released') return { ...ending, reason: textOf(ending.reason, reasonLimit) };
-  const { status, message } = ending.outcome;
+  const { message, ...rest } = ending.outcome;
   return {
     type: 'completed',
-    outcome: message === undefined ? { status } : { status, message: textOf(message, messageLimit) },
+    outcome: message === undefined ? rest : { ...rest, message: textOf(message, messageLimit) },
   };
 }
 

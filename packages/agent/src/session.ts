@@ -16,7 +16,7 @@ import {
 } from '@headgate/contract';
 import type { ControlPlane } from './control-plane.ts';
 import { sayGoodbye, untilItSucceeds } from './faltering-calls.ts';
-import type { Handler } from './handlers/handler.ts';
+import type { Handler, Handlers } from './handlers/handler.ts';
 import { endOf, failed, type HeldWork, hold, type Kill } from './held-work.ts';
 import { type Log, reasonOf } from './log.ts';
 import { nameOf, Outbox, type Outcome, type WorkKey } from './outbox.ts';
@@ -34,7 +34,8 @@ const pauseMilliseconds = 250;
 
 export interface SessionOptions {
   controlPlane: ControlPlane;
-  handlers: Record<WorkKind, Handler>;
+  /** A server gives no work of other kinds, or an old one does: then it fails. */
+  handlers: Partial<Handlers>;
   instanceId: string;
   agentVersion: string;
   concurrency: number;
@@ -287,7 +288,8 @@ export class Session {
   }
 
   async #outcomeOf(item: WorkItem, work: HeldWork): Promise<Outcome> {
-    const handler: Handler | undefined = this.#options.handlers[item.kind];
+    // A handler is found by the kind of its own work.
+    const handler = this.#options.handlers[item.kind] as Handler<WorkKind> | undefined;
     if (!handler) return failed(`this agent knows no work of the kind ${JSON.stringify(item.kind)}`).outcome;
     try {
       return await handler(item, {

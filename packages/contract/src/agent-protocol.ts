@@ -44,12 +44,16 @@
  *   - A server that cannot speak any of `protocolVersions` answers hello with 409 `protocol-version-unsupported`, naming its own.
  *   - `sharedArtifacts` tells each use of shared pipelines that the execution may come to, those of shared pipelines themselves included, with
  *     the digest of the chosen version, or with a `fault`: then a step that comes to the use fails with it, and nothing else does.
+ *   - A `secret-write` names the key that opens it (`keyId`); only the instance whose certificate it is gets it. It completes with a receipt
+ *     (secret.ts), or fails with a reason that may be shown. The value's `jti` is accepted once.
+ *   - An instance asks for its certificate with a PKCS#10 request, and again before it ends; it keeps the old key for what may still arrive.
  *   - Unknown members are ignored on both sides.
  */
 import { type Static, Type } from 'typebox';
 import { agentStatuses } from './agent.ts';
 import { operation } from './operation.ts';
 import { DateTime, EnvironmentName, mapOf, Name, OpaqueId, oneOf, Uuid } from './primitives.ts';
+import { receiptLimit, SecretWriteWork } from './secret.ts';
 import {
   GridRow,
   NumberValue,
@@ -64,7 +68,7 @@ export const claimLimit = 100;
 export const claimWaitLimitSeconds = 25;
 export const reportLimit = 200;
 
-export const workKinds = ['pipeline-execution'] as const;
+export const workKinds = ['pipeline-execution', 'secret-write'] as const;
 export type WorkKind = (typeof workKinds)[number];
 
 /** What an instance may be able to do beside kinds of work: `restart`, obeying the command. */
@@ -140,14 +144,18 @@ export const PipelineExecutionWork = Type.Object({
 });
 export type PipelineExecutionWork = Static<typeof PipelineExecutionWork>;
 
-export const WorkItem = Type.Object({
-  workId: Uuid,
-  epoch: Type.Integer({ minimum: 1 }),
-  kind: oneOf(workKinds),
-  leaseExpiresAt: DateTime,
-  payload: PipelineExecutionWork,
-});
+const claimedWork = { workId: Uuid, epoch: Type.Integer({ minimum: 1 }), leaseExpiresAt: DateTime };
+export const WorkItem = Type.Union([
+  Type.Object({
+    ...claimedWork,
+    kind: Type.Literal('pipeline-execution'),
+    payload: PipelineExecutionWork,
+  }),
+  Type.Object({ ...claimedWork, kind: Type.Literal('secret-write'), payload: SecretWriteWork }),
+]);
 export type WorkItem = Static<typeof WorkItem>;
+/** Work of one kind. */
+export type WorkOf<Kind extends WorkKind> = Extract<WorkItem, { kind: Kind }>;
 
 export const workCommands = ['cancel', 'force-cancel'] as const;
 export type WorkCommand = (typeof workCommands)[number];
@@ -245,6 +253,9 @@ export const Report = Type.Union([
     outcome: Type.Object({
       status: oneOf(['SUCCESS', 'FAILED', 'CANCELLED']),
       message: Type.Optional(Type.String({ maxLength: 10_000 })),
+      receipt: Type.Optional(
+        Type.String({ maxLength: receiptLimit, description: 'Of a secret that was written' }),
+      ),
     }),
   }),
   Type.Object({ ...Reporting, type: Type.Literal('released'), reason: Type.String({ maxLength: 1_000 }) }),
@@ -318,7 +329,12 @@ export const agentClaim = operation({
   body: ClaimRequest,
   success: { status: 200, body: ClaimResponse },
   problems: [],
-  events: ['pipeline-execution-claimed', 'pipeline-execution-reclaimed', 'agent-status-changed'],
+  events: [
+    'pipeline-execution-claimed',
+    'pipeline-execution-reclaimed',
+    'secret-write-claimed',
+    'agent-status-changed',
+  ],
 });
 
 export const agentHeartbeat = operation({
@@ -343,7 +359,7 @@ export const agentReport = operation({
   body: ReportsRequest,
   success: { status: 200, body: ReportsResponse },
   problems: [],
-  events: ['pipeline-execution-started', 'pipeline-execution-ended'],
+  events: ['pipeline-execution-started', 'pipeline-execution-ended', 'secret-write-ended'],
 });
 
 export const agentGoodbye = operation({
@@ -378,4 +394,35 @@ export const agentBlob = operation({
   params: Type.Object({ sha256: OpaqueId }),
   success: { status: 200, mediaType: 'application/octet-stream' },
   problems: ['blob-not-found', 'storage-unavailable'],
+});
+
+export const CertificateRequest = Type.Object({
+  instanceId: Uuid,
+  request: Type.String({
+    minLength: 1,
+    maxLength: 10_000,
+    description: 'PKCS#10 in PEM, by a key on the curve P-256 or of RSA with 2048 to 4096 bits',
+  }),
+});
+export type CertificateRequest = Static<typeof CertificateRequest>;
+
+export const IssuedCertificate = Type.Object({
+  certificate: Type.String({ maxLength: 10_000, description: 'PEM' }),
+  issuerChain: Type.Array(Type.String({ maxLength: 10_000, description: 'PEM' }), { maxItems: 4 }),
+  kid: Type.String({ minLength: 43, maxLength: 43 }),
+  notBefore: DateTime,
+  notAfter: DateTime,
+});
+export type IssuedCertificate = Static<typeof IssuedCertificate>;
+
+export const agentCertificate = operation({
+  ...agentOperation,
+  id: 'agentCertificate',
+  method: 'POST',
+  path: '/agent/v1/certificates',
+  summary: 'Get a certificate for the key of an instance',
+  body: CertificateRequest,
+  success: { status: 201, body: IssuedCertificate },
+  problems: ['certificate-request-refused'],
+  events: ['certificate-issued'],
 });

@@ -16,6 +16,7 @@ import {
 import {
   agentArtifact,
   agentBlob,
+  agentCertificate,
   agentClaim,
   agentGoodbye,
   agentHeartbeat,
@@ -60,6 +61,7 @@ import {
   startPipelineExecution,
 } from './pipeline-execution.ts';
 import { createProject, deleteProject, getProject, listProjects, updateProject } from './project.ts';
+import { getAgentCertificate, writeSecretValue } from './secret.ts';
 import { createSecretReference, deleteSecretReference, listSecretReferences } from './secret-reference.ts';
 import {
   createSharedPipelines,
@@ -133,6 +135,8 @@ export const operations: readonly Operation[] = [
   replaceAgentAllowlist,
   extendAgentAllowlist,
   clearAgentAllowlist,
+  getAgentCertificate,
+  writeSecretValue,
   startPipelineExecution,
   listPipelineExecutions,
   getPipelineExecution,
@@ -151,4 +155,5 @@ export const operations: readonly Operation[] = [
   agentGoodbye,
   agentArtifact,
   agentBlob,
+  agentCertificate,
 ];

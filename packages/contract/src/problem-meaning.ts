@@ -55,6 +55,8 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   'idempotency-key-in-use': 'The first request under this Idempotency-Key has not ended yet. Try again.',
   'concurrent-change': 'Another request changed the same thing at the same time. Send the request again.',
   'protocol-version-unsupported': 'The agent speaks no version of the protocol that this server speaks.',
+  'agent-not-connected': 'No instance of the agent with a certificate was heard of lately.',
+  'sealed-value-used': 'The `jti` of the sealed value was taken before.',
   'artifact-disabled': 'The version is disabled in the environment.',
   'etag-mismatch':
     '`If-Match` names none of the resource’s ETag: somebody else has changed it. Read it again.',
@@ -83,10 +85,18 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   'pipeline-variable-type': 'A value is given that the variable’s type does not take.',
   'shared-version-without-pipeline': 'The form has no pipeline that can be read and shared.',
   'promotion-to-itself': 'A version is promoted to the environment that it is in.',
+  'secret-value-incomplete':
+    'The value lacks members of its type, or there is none: one of `value` and `sealedValue` is sent.',
+  'sealed-value-refused':
+    'The sealed value is stale, is for another agent, certificate or place, or is no JWE that an agent can open.',
+  'certificate-request-refused': 'The request is not signed by its key, or the key is of another kind.',
   'idempotency-key-reused': 'The Idempotency-Key was used with another request before.',
   'rate-limited': 'The account has sent too many requests. `Retry-After` says when to try again.',
   'headers-too-large': 'The address and the headers are larger than 16 KiB.',
   'internal-error': 'A fault of the service. The operator finds it in the log by `traceId`.',
+  'vault-refused':
+    'The agent could not write to the vault, and says why: a missing right, a secret that is being deleted, no answer.',
+  'agent-timeout': 'The agent took the request or not, and has not answered in time.',
   'database-unavailable': 'The database does not answer at the moment. Try again.',
   'storage-unavailable':
     'What keeps the files does not answer at the moment. Nothing was changed. Try again.',

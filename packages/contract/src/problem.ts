@@ -212,6 +212,15 @@ export const problems = {
     ({ supported }) =>
       `This server speaks version ${supported} of the agent protocol; install an agent that speaks it.`,
   ),
+  'agent-not-connected': kind<{ name: string }>(
+    409,
+    ({ name }) =>
+      `The agent ${JSON.stringify(name)} is not connected, or has no certificate yet: start it, and send the request again.`,
+  ),
+  'sealed-value-used': kind(
+    409,
+    () => 'This sealed value was sent before, and each is written once: seal it anew, with another `jti`.',
+  ),
   'artifact-disabled': kind<{ versionName: string; environmentName: string }>(
     410,
     ({ versionName, environmentName }) =>
@@ -305,6 +314,15 @@ export const problems = {
     ({ name }) =>
       `The source and the target are both the environment ${JSON.stringify(name)}: name another target.`,
   ),
+  'secret-value-incomplete': kind<{ lacks: string }>(422, ({ lacks }) => `Nothing was written: ${lacks}`),
+  'sealed-value-refused': kind<{ reason: string }>(
+    422,
+    ({ reason }) => `body.secret.sealedValue is refused: ${reason}.`,
+  ),
+  'certificate-request-refused': kind<{ reason: string }>(
+    422,
+    ({ reason }) => `The certificate request is refused: ${reason}.`,
+  ),
   'idempotency-key-reused': kind(
     422,
     () => 'This Idempotency-Key was used with another body; use a new key for a new request.',
@@ -317,6 +335,12 @@ export const problems = {
   'internal-error': kind(
     500,
     () => 'The service failed; the operator finds the cause in its log under `traceId`.',
+  ),
+  'vault-refused': kind<{ reason: string }>(502, ({ reason }) => `The secret was not written: ${reason}`),
+  'agent-timeout': kind<{ name: string; seconds: number }>(
+    504,
+    ({ name, seconds }) =>
+      `The agent ${JSON.stringify(name)} did not confirm the write within ${seconds} s. It may still happen: the same request with the same Idempotency-Key tells.`,
   ),
   'database-unavailable': kind(
     503,

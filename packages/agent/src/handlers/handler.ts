@@ -1,5 +1,5 @@
 /** A kind of work is one file with one `Handler`, listed in `registry.ts`. */
-import type { Step, WorkItem } from '@headgate/contract';
+import type { Step, WorkKind, WorkOf } from '@headgate/contract';
 import type { Outcome } from '../outbox.ts';
 
 export interface WorkContext {
@@ -16,4 +16,8 @@ export interface WorkContext {
 }
 
 /** Returns how the work ended; what it throws ends the work as FAILED with the error's message. */
-export type Handler = (work: WorkItem, context: WorkContext) => Promise<Outcome>;
+export type Handler<Kind extends WorkKind = 'pipeline-execution'> = (
+  work: WorkOf<Kind>,
+  context: WorkContext,
+) => Promise<Outcome>;
+export type Handlers = { [Kind in WorkKind]: Handler<Kind> };

@@ -1,4 +1,5 @@
 /** Runs one pipeline: its artifacts from the cache, a connection to its warehouse, and a process of its own. */
+import type { WorkOf } from '@headgate/contract';
 import type { ArtifactCache } from '../artifact-cache.ts';
 import type { AgentConfig } from '../config.ts';
 import { type Folders, privateFolder } from '../folders.ts';
@@ -20,7 +21,9 @@ export interface PipelineExecutionDependencies {
 /** setTimeout's own limit: 24 days. */
 const timerLimitMilliseconds = 2 ** 31 - 1;
 
-export function createPipelineExecutionHandler(dependencies: PipelineExecutionDependencies): Handler {
+export function createPipelineExecutionHandler(
+  dependencies: PipelineExecutionDependencies,
+): Handler<'pipeline-execution'> {
   return async (work, context) => {
     const seconds = Math.min(work.payload.timeLimitSeconds, dependencies.config.runTimeLimitSeconds);
     const limit = new AbortController();
@@ -41,7 +44,7 @@ export function createPipelineExecutionHandler(dependencies: PipelineExecutionDe
 }
 
 async function run(
-  work: Parameters<Handler>[0],
+  work: WorkOf<'pipeline-execution'>,
   context: WorkContext,
   dependencies: PipelineExecutionDependencies,
 ): Promise<Outcome> {

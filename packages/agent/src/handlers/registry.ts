@@ -1,9 +1,12 @@
-import type { WorkKind } from '@headgate/contract';
-import type { Handler } from './handler.ts';
+import type { Handlers } from './handler.ts';
 import { createPipelineExecutionHandler, type PipelineExecutionDependencies } from './pipeline-execution.ts';
+import { createSecretWriteHandler, type SecretWriteDependencies } from './secret-write.ts';
 
-export type HandlerDependencies = PipelineExecutionDependencies;
+export type HandlerDependencies = PipelineExecutionDependencies & SecretWriteDependencies;
 
-export function createHandlers(dependencies: HandlerDependencies): Record<WorkKind, Handler> {
-  return { 'pipeline-execution': createPipelineExecutionHandler(dependencies) };
+export function createHandlers(dependencies: HandlerDependencies): Handlers {
+  return {
+    'pipeline-execution': createPipelineExecutionHandler(dependencies),
+    'secret-write': createSecretWriteHandler(dependencies),
+  };
 }

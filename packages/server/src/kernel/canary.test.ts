@@ -4,31 +4,12 @@ import { test } from 'node:test';
 import { operations } from '@headgate/contract';
 import { clientSecretPurpose } from '../access/credentials/index.ts';
 import { createClient } from '../testing/client.ts';
-import { createPlace, examples, inOrder } from '../testing/examples.ts';
+import { createPlace, examples, inOrder, secretOfExample } from '../testing/examples.ts';
+import { formsOf } from '../testing/secret-forms.ts';
 import { startTestServer } from '../testing/server.ts';
 
 const masterKey = Buffer.from('canary of the master key: 32 b!!');
 const server = await startTestServer({ settings: { HEADGATE_MASTER_KEY: masterKey.toString('base64') } });
-
-/** The ways in which a text could have been written down; of base64 all three alignments. */
-function formsOf(secret: string): string[] {
-  const bytes = Buffer.from(secret);
-  const aligned = [0, 1, 2].map((shift) =>
-    Buffer.concat([Buffer.alloc(shift), bytes])
-      .toString('base64')
-      .replaceAll('=', '')
-      .slice(shift === 0 ? 0 : 4, -2),
-  );
-  return [
-    secret,
-    JSON.stringify(secret).slice(1, -1),
-    encodeURIComponent(secret),
-    new URLSearchParams({ x: secret }).toString().slice(2),
-    bytes.toString('hex'),
-    ...aligned,
-    ...aligned.map((text) => text.replaceAll('+', '-').replaceAll('/', '_')),
-  ];
-}
 
 function found(secrets: Record<string, string>, where: string, text: string): string[] {
   return Object.entries(secrets).flatMap(([name, secret]) =>
@@ -119,6 +100,7 @@ test('a client secret, a token and the master key are found nowhere', async () =
     'the signature of the token': signature,
     'the master key': masterKey.toString('latin1'),
     'the secret of the agent': place.agent.secret.reveal(),
+    'a secret for a vault': secretOfExample,
   };
   assert.ok(server.logLines.length > 20, 'there is a log to look at');
   const leaks = [

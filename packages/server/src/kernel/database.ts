@@ -55,7 +55,7 @@ const lockPatienceMilliseconds = 50;
 export function openDatabase(options: DatabaseOptions): Database {
   const pool = openPool(options, { max: options.connections - 1 });
   // One is enough: a server makes fewer writes than one connection takes, and two groups of writes could wait for each other.
-  const writer = openPool(options, { max: 1, session: `set lock_timeout = ${lockPatienceMilliseconds}` });
+  const writer = openPool(options, { max: 1, lock_timeout: lockPatienceMilliseconds });
   const alone = (items: readonly Sent[]) => sendOn(pool, items);
   const sendRead = createSharedReads(alone);
   const sendWrite = createSharedWrites({ together: (items) => sendOn(writer, items), alone });
@@ -104,22 +104,14 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
-/**
- * Its plans are kept as long as a connection, also those that were made while a table was small: without this they would read all of it
- * for ever. Every statement of a request has its index.
- */
-const planByIndices = 'set enable_seqscan = off';
-
-function openPool(options: DatabaseOptions, own: { max: number; session?: string }): pg.Pool {
-  const { max, session = '' } = own;
+function openPool(options: DatabaseOptions, own: Pick<pg.PoolConfig, 'max' | 'lock_timeout'>): pg.Pool {
   const pool = new pg.Pool({
     ...options.connection,
     min: 1,
     idleTimeoutMillis: 60_000,
     connectionTimeoutMillis: options.patienceMilliseconds,
     application_name: 'headgate',
-    max,
-    onConnect: async (client) => void (await client.query(`${planByIndices}; ${session}`)),
+    ...own,
   });
   pool.on('error', options.onConnectionError);
   // A connection that breaks while in use tells it to who uses it; without a listener it would end the process.

@@ -25,13 +25,18 @@ import { type FileAnswer, sendFile } from './file-answer.ts';
 import { type Asking, guardParameters, permissionOf, refusal } from './guard.ts';
 import type { Guarded, GuardedPage } from './guarded-read.ts';
 import {
+  type Earlier,
+  earlier,
   type IdempotencyKey,
   idempotencyKey,
   isKeyTaken,
+  type PendingWork,
   removeExpiredAnswer,
-  replay,
+  removePending,
   type StoredAnswer,
   storeAnswer,
+  storeOutcome,
+  storePending,
 } from './idempotency.ts';
 import type { NewId } from './identifiers.ts';
 import type { Log } from './log.ts';
@@ -86,6 +91,19 @@ export interface LongCall<Op extends Operation> extends ReadCall<Op> {
   request: FastifyRequest;
   /** The write of a long operation: rights, idempotency, events and answer as of any write. `content` stands for the body in the key's digest. */
   write(content: string, work: (tx: Transaction) => Promise<Outcome<Op>> | Outcome<Op>): Promise<Answered>;
+  /** For an operation that waits for work: two transactions, and a pending record under the key between them (design law 2). */
+  awaited: AwaitedWork<Op>;
+}
+
+export interface AwaitedWork<Op extends Operation> {
+  /** What an earlier request under the same key came to; throws `idempotency-key-in-use` while that one still waits. */
+  earlier(): Promise<Earlier | undefined>;
+  /** The first write: the work and its events. Answers the work to wait for, or what a request under the same key came to in this moment. */
+  begin(pending: PendingWork, work: (tx: Transaction) => readonly AccountEvent[]): Promise<Earlier>;
+  /** The last: the answer is kept under the key. */
+  finish(workId: string, answer: Answer<Op>): Promise<Answered>;
+  /** Nothing is kept under the key. */
+  giveUp(workId: string): Promise<void>;
 }
 
 export interface Answer<Op extends Operation> {
@@ -183,10 +201,8 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
     write(operation, handler) {
       route(operation, async (guard, reply) => {
         const key = keyOf(guard, contentOf(guard.request));
-        return send(
-          reply,
-          await write(guard, key, (tx) => handler({ ...guard.call, tx, rows: readCall(guard).rows })),
-        );
+        const work = (tx: Transaction) => handler({ ...guard.call, tx, rows: readCall(guard).rows });
+        return send(reply, answerOf(await write(guard, key, work)));
       });
     },
     long(operation, handler) {
@@ -238,8 +254,49 @@ function longCall<Op extends Operation>(guard: Guard<Op>): LongCall<Op> {
   return {
     ...readCall(guard),
     request: guard.request,
-    write: (content, work) => write(guard, keyOf(guard, content), work),
+    write: async (content, work) => answerOf(await write(guard, keyOf(guard, content), work)),
+    awaited: awaitedWork(guard),
   };
+}
+
+function awaitedWork<Op extends Operation>(guard: Guard<Op>): AwaitedWork<Op> {
+  const { services, call, operation } = guard;
+  const { accountId } = call.scope;
+  const key = keyOf(guard, contentOf(guard.request));
+  return {
+    async earlier() {
+      if (key === undefined) return undefined;
+      const { database, sealer } = services;
+      const before = await earlier({ read: database.read, sealer }, accountId, key, call.now);
+      return before && replayed(idle(before, call.now));
+    },
+    async begin(pending, work) {
+      const written = await write(guard, key, async (tx) => ({ events: work(tx) }), pending);
+      if ('pending' in written && written.pending.workId === pending.workId) return written;
+      return idle(written, call.now);
+    },
+    async finish(workId, answer) {
+      const stored = rendered(operation, answer, {});
+      if (key !== undefined)
+        await services.database.transaction((tx) => storeOutcome(tx, accountId, key, workId, stored));
+      return stored;
+    },
+    async giveUp(workId) {
+      if (key !== undefined)
+        await services.database.transaction((tx) => removePending(tx, accountId, key, workId));
+    },
+  };
+}
+
+/** Throws `idempotency-key-in-use` for work that another request still waits for. */
+function idle(found: Earlier, now: Date): Earlier {
+  if ('pending' in found && found.pending.until > now) throw problem('idempotency-key-in-use');
+  return found;
+}
+
+function answerOf(written: Earlier): StoredAnswer {
+  if ('pending' in written) throw problem('idempotency-key-in-use');
+  return written.answer;
 }
 
 /** One write under its key. What fails after the rights were found good may be a request whose answer is there already, or just now. */
@@ -247,39 +304,50 @@ async function write<Op extends Operation>(
   guard: Guard<Op>,
   key: IdempotencyKey | undefined,
   work: (tx: Transaction) => Promise<Outcome<Op>> | Outcome<Op>,
-): Promise<StoredAnswer> {
+  pending?: PendingWork,
+): Promise<Earlier> {
   const { read } = guard.services.database;
   const { accountId } = guard.call.scope;
   try {
-    return await attempt(guard, key, work);
+    return await attempt(guard, key, work, pending);
   } catch (failure) {
     if (key === undefined || isRefusal(failure) || isUnavailable(failure))
       throw inWordsOfTheCaller(failure, guard);
     const now = guard.call.now;
-    const answer = await replay({ read, sealer: guard.services.sealer }, accountId, key, now);
-    if (answer !== undefined)
-      return { ...answer, headers: { ...answer.headers, 'idempotency-replayed': 'true' } };
+    const before = await earlier({ read, sealer: guard.services.sealer }, accountId, key, now);
+    if (before !== undefined) return replayed(before);
     if (!isKeyTaken(failure)) throw inWordsOfTheCaller(failure, guard);
     // By a record whose time is over, and which nobody has removed yet.
     await removeExpiredAnswer(read, accountId, key, now);
-    return attempt(guard, key, work).catch((again) => {
+    return attempt(guard, key, work, pending).catch((again) => {
       throw inWordsOfTheCaller(again, guard);
     });
   }
 }
 
-/** Everything that it sends commits together, or nothing does. */
+function replayed(before: Earlier): Earlier {
+  if ('pending' in before) return before;
+  const { answer } = before;
+  return { answer: { ...answer, headers: { ...answer.headers, 'idempotency-replayed': 'true' } } };
+}
+
+/** Everything that it sends commits together, or nothing does. With pending work there is no answer yet. */
 function attempt<Op extends Operation>(
   guard: Guard<Op>,
   key: IdempotencyKey | undefined,
   work: (tx: Transaction) => Promise<Outcome<Op>> | Outcome<Op>,
-): Promise<StoredAnswer> {
+  pending: PendingWork | undefined,
+): Promise<Earlier> {
   const { services, operation, call, request } = guard;
   return services.database.transaction(async (tx) => {
     tx.send(enterWrite, [...guardParameters(guard), key?.key ?? null]);
     const outcome = await work(tx);
     const source = { ...call.scope, actorKind: 'credential' as const, requestId: request.id };
     recordEvents(tx, source, outcome.events, call.now, services.newId);
+    if (pending !== undefined) {
+      if (key !== undefined) storePending(tx, call.scope.accountId, key, pending, call.now);
+      return { pending };
+    }
     const location =
       outcome.location === undefined
         ? undefined
@@ -289,7 +357,7 @@ function attempt<Op extends Operation>(
       const sealer = operation.answerHoldsSecret ? services.sealer : undefined;
       storeAnswer(tx, call.scope.accountId, key, answer, { now: call.now, sealer });
     }
-    return answer;
+    return { answer };
   });
 }
 

@@ -36,7 +36,9 @@ async function leftBy(operation: Operation, place: Place) {
   const client = operation.surface === 'dpc' ? place.account.admin : place.agent.client;
   const answer = await client.send(operation.method, path, asked);
   assert.ok(answer.status < 300, `${operation.id}: ${answer.text}`);
-  const events = (await eventsOf(place)).filter((event) => !before.has(event.event_id));
+  // What an agent does while a request waits for it is not the request's own.
+  const isOwn = ({ actor_kind }: EventRow) => operation.surface === 'agent' || actor_kind !== 'agent';
+  const events = (await eventsOf(place)).filter((event) => !before.has(event.event_id) && isOwn(event));
   return { events, answer };
 }
 

@@ -14,14 +14,33 @@ export interface IdempotencyKey {
   request: Buffer;
 }
 
+/** The work that a request waits for, and until when: nobody else waits meanwhile. */
+export interface PendingWork {
+  workId: string;
+  until: Date;
+}
+
+/** What an earlier request under the same key came to. */
+export type Earlier = { answer: StoredAnswer } | { pending: PendingWork };
+
 export interface StoredAnswer {
   status: number;
   headers: Record<string, string>;
   body: string | null;
 }
 
-const selectRecord = statement<StoredAnswer & { request_digest: Buffer; body_sealed: Buffer | null }>(`
-  select request_digest, status, headers, body, body_sealed from idempotency_record
+interface RecordRow {
+  request_digest: Buffer;
+  status: number | null;
+  headers: Record<string, string> | null;
+  body: string | null;
+  body_sealed: Buffer | null;
+  pending_work_id: string | null;
+  pending_until: Date | null;
+}
+
+const selectRecord = statement<RecordRow>(`
+  select request_digest, status, headers, body, body_sealed, pending_work_id, pending_until from idempotency_record
   where account_id = $1 and key_digest = $2 and expires_at > $3`);
 
 const insertRecord = statement(`
@@ -68,19 +87,67 @@ export function isKeyTaken(failure: unknown): boolean {
   return isDatabaseError(failure) && failure.constraint === 'idempotency_record_key';
 }
 
-/** The answer that was given before, if one was. Throws `idempotency-key-reused` when the request was another. */
-export async function replay(
+const insertPending = statement(`
+  insert into idempotency_record (account_id, key_digest, request_digest, pending_work_id, pending_until, expires_at)
+  values ($1, $2, $3, $4, $5, $6)`);
+
+/** Keeps that a request waits for work: the first of the two transactions of what is long (design law 2). */
+export function storePending(
+  tx: Transaction,
+  accountId: string,
+  { key, request }: IdempotencyKey,
+  { workId, until }: PendingWork,
+  now: Date,
+): void {
+  const expiresAt = new Date(now.getTime() + keptHours * 3_600_000);
+  tx.send(insertPending, [accountId, key, request, workId, until, expiresAt]);
+}
+
+const completeRecord = statement(`
+  update idempotency_record set status = $4, headers = $5, body = $6, pending_work_id = null, pending_until = null
+  where account_id = $1 and key_digest = $2 and pending_work_id = $3`);
+
+/** Keeps the answer to a request that waited: the last of the two. */
+export function storeOutcome(
+  tx: Transaction,
+  accountId: string,
+  { key }: IdempotencyKey,
+  workId: string,
+  { status, headers, body }: StoredAnswer,
+): void {
+  tx.send(completeRecord, [accountId, key, workId, status, JSON.stringify(headers), body]);
+}
+
+const deletePending = statement(
+  'delete from idempotency_record where account_id = $1 and key_digest = $2 and pending_work_id = $3',
+);
+
+/** A request that came to nothing is not kept: the next one under its key tries again. */
+export function removePending(
+  tx: Transaction,
+  accountId: string,
+  { key }: IdempotencyKey,
+  workId: string,
+): void {
+  tx.send(deletePending, [accountId, key, workId]);
+}
+
+/** What an earlier request under the key came to, if there was one. Throws `idempotency-key-reused` when the request was another. */
+export async function earlier(
   services: { read: Read; sealer: Sealer },
   accountId: string,
   { key, request }: IdempotencyKey,
   now: Date,
-): Promise<StoredAnswer | undefined> {
+): Promise<Earlier | undefined> {
   const [record] = await services.read(selectRecord, [accountId, key, now]);
   if (record === undefined) return undefined;
   if (!record.request_digest.equals(request)) throw problem('idempotency-key-reused');
-  const { status, headers, body_sealed: sealed } = record;
+  const { status, headers, body_sealed: sealed, pending_work_id: workId, pending_until: until } = record;
+  if (workId !== null && until !== null) return { pending: { workId, until } };
+  if (status === null || headers === null)
+    throw new Error('An idempotency record has neither an answer nor work.');
   const body = sealed === null ? record.body : services.sealer.unseal(sealed, sealingPurpose).reveal();
-  return { status, headers, body };
+  return { answer: { status, headers, body } };
 }
 
 const deleteExpiredOne = statement(

@@ -82,6 +82,10 @@ const rows: Record<string, Row> = {
     account: ['SUPER_ADMIN', 'ADMIN', 'MEMBER', 'DIRECTORY'],
     operations: ['listAgents', 'getAgent', 'listSharedPipelines', 'listSharedArtifacts', 'getSharedArtifact'],
   },
+  'write secrets': {
+    account: ['SUPER_ADMIN', 'ADMIN'],
+    operations: ['writeSecretValue', 'getAgentCertificate'],
+  },
   'manage agents and shared pipelines': {
     account: ['SUPER_ADMIN', 'ADMIN'],
     operations: [

@@ -17,39 +17,10 @@ import {
   timingSafeEqual,
 } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { inspect } from 'node:util';
+import { Secret } from '@headgate/contract';
 import { readOrMakeFile } from './durable-file.ts';
 
-const masked = '[secret]';
-
-export class Secret {
-  readonly #text: string;
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  /** The plain text; each use of it is a place to review. */
-  reveal(): string {
-    return this.#text;
-  }
-
-  toString(): string {
-    return masked;
-  }
-
-  toJSON(): string {
-    return masked;
-  }
-
-  [Symbol.toPrimitive](): string {
-    return masked;
-  }
-
-  [inspect.custom](): string {
-    return masked;
-  }
-}
+export { Secret };
 
 export interface Sealer {
   seal(secret: Secret, purpose: string): Buffer;

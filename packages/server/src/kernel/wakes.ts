@@ -89,3 +89,20 @@ export async function openWakes(database: Database, log: Log): Promise<Wakes> {
     },
   };
 }
+
+/** Waits from now on for the next occasion for a key; who waits ends it, woken or not. */
+export function createWait(wakes: Wakes, key: string) {
+  const woken = Promise.withResolvers<boolean>();
+  const end = wakes.wait(key, () => woken.resolve(true));
+  return {
+    end,
+    /** Whether there was an occasion to look again. */
+    async atMost(milliseconds: number, gone: AbortSignal): Promise<boolean> {
+      const timer = setTimeout(() => woken.resolve(false), milliseconds);
+      gone.addEventListener('abort', () => woken.resolve(false), { once: true });
+      const occasion = await woken.promise;
+      clearTimeout(timer);
+      return occasion;
+    },
+  };
+}

@@ -8,6 +8,7 @@
  *   lease     how long a claim holds without a sign of life
  *   silent    the lease ran out; the same epoch may still come back within the grace
  *   bound     a time at which work ends, whatever its agent does
+ *   key id    of work that only the holder of one certificate can do; nobody else gets it
  *
  * States: queued → held ⇄ silent → ended; held or silent → queued when it is given back. A holder with an old epoch is refused.
  */
@@ -45,8 +46,9 @@ export interface WorkTimes {
 export interface WorkRow {
   work_id: string;
   account_id: string;
-  project_id: string;
-  environment_name: string;
+  /** Null with the environment: work of the account, such as a secret for a vault. */
+  project_id: string | null;
+  environment_name: string | null;
   agent_id: string;
   kind: WorkKind;
   /** What it is about, as its events name it: a pipeline. */
@@ -70,6 +72,8 @@ export interface WorkEnd {
   workId: string;
   status: 'SUCCESS' | 'FAILED' | 'CANCELLED' | 'FORBIDDEN';
   message?: string | undefined;
+  /** Of a secret that was written. */
+  receipt?: string | undefined;
 }
 
 /** What a kind of work means. All calls are about many works of one account at once. */
@@ -87,10 +91,22 @@ export interface WorkOwner {
 export type WorkOwners = Readonly<Record<WorkKind, WorkOwner>>;
 
 const insertWork = statement(`
-  insert into work (account_id, work_id, project_id, environment_name, agent_id, kind, name, state, created_at, queued_at)
-  values ($1, $2, $3, $4, $5, $6, $7, 'queued', $8, $8)`);
+  insert into work (account_id, work_id, project_id, environment_name, agent_id, kind, name, state, created_at, queued_at,
+    key_id, claimable_until)
+  values ($1, $2, $3, $4, $5, $6, $7, 'queued', $8, $8, $9, $10)`);
 
-export function enqueueWork(tx: Transaction, work: Omit<WorkRow, 'epoch'>, now: Date): void {
+/** Of work that only one key opens, and that is worth nothing when it has waited for too long. */
+export interface Sealing {
+  keyId: string;
+  claimableUntil: Date;
+}
+
+export function enqueueWork(
+  tx: Transaction,
+  work: Omit<WorkRow, 'epoch'>,
+  now: Date,
+  sealing?: Sealing,
+): void {
   tx.send(insertWork, [
     work.account_id,
     work.work_id,
@@ -100,17 +116,19 @@ export function enqueueWork(tx: Transaction, work: Omit<WorkRow, 'epoch'>, now: 
     work.kind,
     work.name,
     now,
+    sealing?.keyId ?? null,
+    sealing?.claimableUntil ?? null,
   ]);
 }
 
 /** Claimed work as its agent is told of it; `payload` is what the owner of its kind says. */
 export type ClaimedWork = Pick<WorkRow, 'work_id' | 'kind' | 'epoch'> & { payload: object };
 
-/** SQL: whether the allowlist of its agent names the place of a work. */
-export const isAllowed = (work: string) => `exists (
+/** SQL: whether the allowlist of its agent names the place of a work; what is in no place, as the writing of a secret, needs no name. */
+export const isAllowed = (work: string) => `(${work}.project_id is null or exists (
   select from agent_allowed_place p
   where p.account_id = ${work}.account_id and p.agent_id = ${work}.agent_id and p.project_id = ${work}.project_id
-    and (p.environment_name is null or p.environment_name = ${work}.environment_name))`;
+    and (p.environment_name is null or p.environment_name = ${work}.environment_name)))`;
 
 /**
  * Claims queued work, as far as the instance may have it: not while its agent is paused or it is to restart, only kinds that it knows, and of a
@@ -136,6 +154,9 @@ export function claimStatement(owners: WorkOwners): Statement<ClaimedWork> {
           and (select may_claim from claimant)
           and ((select abilities from claimant) is null or kind = any ((select abilities from claimant)::text[]))
           and (not (select restricted_access from claimant) or ${isAllowed('work')})
+          and (key_id is null or exists (
+            select from agent_certificate c
+            where c.account_id = $1 and c.agent_id = $2 and c.key_id = work.key_id and c.instance_id = $4))
         order by created_at, work_id
         limit $3
         for update skip locked))
@@ -345,7 +366,7 @@ interface SweptRow extends WorkRow {
   state: 'queued' | 'held' | 'silent';
   report_sequence: number;
   command: WorkCommand | null;
-  fate: 'silent' | 'grace passed' | 'command bound' | 'run bound' | 'queue bound';
+  fate: 'silent' | 'grace passed' | 'command bound' | 'run bound' | 'queue bound' | 'claim bound';
 }
 
 /** The most works that one round of the sweep moves. */
@@ -355,6 +376,7 @@ const sweepable = statement<SweptRow>(`
   select w.account_id, w.work_id, w.project_id, w.environment_name, w.agent_id, a.name as agent_name, w.kind, w.name, w.epoch, w.state, w.report_sequence, w.command,
     case
       when w.command_bound < $1 then 'command bound'
+      when w.state = 'queued' and w.claimable_until < $1 then 'claim bound'
       when w.state = 'queued' then 'queue bound'
       when w.run_bound < $1 then 'run bound'
       when w.state = 'silent' then 'grace passed'
@@ -364,7 +386,7 @@ const sweepable = statement<SweptRow>(`
   where (w.state = 'held' and w.lease_expires_at < $1)
      or (w.state = 'silent' and w.silent_since < $2)
      or (w.state in ('held', 'silent') and (w.command_bound < $1 or w.run_bound < $1))
-     or (w.state = 'queued' and (w.queued_at < $3 or w.command_bound < $1))
+     or (w.state = 'queued' and (w.queued_at < $3 or w.command_bound < $1 or w.claimable_until < $1))
   order by w.account_id, w.work_id
   limit ${sweepBatch}
   for update of w skip locked`);
@@ -464,6 +486,7 @@ function endOf(work: SweptRow, times: WorkTimes): WorkEnd {
   const failed = (message: string): WorkEnd => ({ workId: work.work_id, status: 'FAILED', message });
   if (work.fate === 'queue bound')
     return failed(`${agent} did not claim it within ${times.queueLimitSeconds} s: is it running?`);
+  if (work.fate === 'claim bound') return failed(`${agent} did not claim it in time: is it running?`);
   if (work.fate === 'run bound') return failed(`${agent} did not end it within ${times.runLimitSeconds} s.`);
   return failed(
     `${agent} fell silent: no sign of life for ${times.leaseSeconds + times.graceSeconds} s. What it was doing may be half done.`,

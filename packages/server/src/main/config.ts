@@ -55,6 +55,8 @@ export interface Config {
   /** How long what nothing refers to is kept, and how often it is looked for. */
   collection: { graceHours: number; everySeconds: number };
   work: WorkTimes;
+  /** How long a request that writes a secret waits for the agent. */
+  secretWaitSeconds: number;
   /** In days; undefined for ever. */
   retention: Record<'eventDays' | 'executionDays' | 'logDays', number | undefined>;
   postgresUser: string | undefined;
@@ -125,6 +127,7 @@ export function loadConfig(environment: Environment = process.env): Config {
       queueLimitSeconds: read.integer('HEADGATE_QUEUE_LIMIT_SECONDS', 86_400, 1, 31_536_000),
       runLimitSeconds: read.integer('HEADGATE_RUN_LIMIT_SECONDS', 86_400, 1, 2_000_000),
     },
+    secretWaitSeconds: read.integer('HEADGATE_SECRET_WAIT_SECONDS', 20, 1, 120),
     retention: {
       eventDays: read.days('HEADGATE_RETENTION_EVENTS_DAYS', 365),
       executionDays: read.days('HEADGATE_RETENTION_EXECUTIONS_DAYS', 365),

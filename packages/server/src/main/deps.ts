@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type pg from 'pg';
 import manifest from '../../package.json' with { type: 'json' };
 import { type Blobs, createBlobs, type ObjectStore } from '../delivery/blobs/index.ts';
+import { type CertificateAuthority, createCertificateAuthority } from '../kernel/certificate-authority.ts';
 import { type Clock, systemClock } from '../kernel/clock.ts';
 import { type Database, openDatabase } from '../kernel/database.ts';
 import type { Services } from '../kernel/endpoint.ts';
@@ -16,12 +17,15 @@ import { createTokens } from '../kernel/tokens.ts';
 import { openWakes, type Wakes } from '../kernel/wakes.ts';
 import type { WorkOwners, WorkTimes } from '../kernel/work.ts';
 import { executionWork } from '../runtime/executions/index.ts';
+import { secretWork } from '../runtime/secrets/index.ts';
 import type { Config } from './config.ts';
 import { openObjects } from './objects.ts';
 
 export interface Dependencies extends Services {
   config: Config;
   signingKeys: SigningKeys;
+  authority: CertificateAuthority;
+  secretWaitSeconds: number;
   wakes: Wakes;
   owners: WorkOwners;
   times: WorkTimes;
@@ -80,6 +84,8 @@ export async function createDependencies(config: Config, given: Given): Promise<
     newId,
     sealer,
     signingKeys,
+    authority: createCertificateAuthority({ database, sealer, clock, newId }),
+    secretWaitSeconds: config.secretWaitSeconds,
     tokens: createTokens({ keys: signingKeys, clock, region, publicUrl }),
     rateLimit: config.rateLimit === undefined ? noRateLimit : createRateLimit(config.rateLimit, clock),
     metrics,
@@ -87,6 +93,7 @@ export async function createDependencies(config: Config, given: Given): Promise<
     wakes,
     owners: {
       'pipeline-execution': executionWork({ runLimitSeconds: config.work.runLimitSeconds, metrics }),
+      'secret-write': secretWork({ metrics, wakes }),
     },
     times: config.work,
     objects,

@@ -8,6 +8,7 @@ import {
   type ReportsResponse,
   type Step,
   type WorkItem,
+  type WorkOf,
 } from '@headgate/contract';
 import type { RegisteredAgent } from './account.ts';
 import type { Answer } from './client.ts';
@@ -20,10 +21,13 @@ export type Said =
   | { type: 'completed'; outcome: { status: 'SUCCESS' | 'FAILED' | 'CANCELLED'; message?: string } }
   | { type: 'released'; reason: string };
 
+/** The work of an agent that has no certificate. */
+export type ExecutionClaim = Omit<ClaimResponse, 'work'> & { work: WorkOf<'pipeline-execution'>[] };
+
 export interface Instance {
   instanceId: string;
   hello(given?: object): Promise<Answer<HelloResponse>>;
-  claim(max?: number, waitSeconds?: number): Promise<ClaimResponse>;
+  claim(max?: number, waitSeconds?: number): Promise<ExecutionClaim>;
   heartbeat(...held: Held[]): Promise<HeartbeatResponse['held']>;
   /** Reports, numbered from 1 on; with `sequence` under that number. */
   report(work: Held, said: Said, sequence?: number): Promise<ReportsResponse['results'][number]>;
@@ -44,7 +48,7 @@ export function instanceOf({ client }: Pick<RegisteredAgent, 'client'>): Instanc
         ...given,
       }),
     async claim(max = 10, waitSeconds = 0) {
-      return (await client.post<ClaimResponse>('/claims', { instanceId, max, waitSeconds })).body;
+      return (await client.post<ExecutionClaim>('/claims', { instanceId, max, waitSeconds })).body;
     },
     async heartbeat(...held) {
       const sent = held.map(({ workId, epoch }) => ({ workId, epoch }));

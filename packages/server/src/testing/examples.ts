@@ -16,6 +16,7 @@ import {
   type TestProject,
   upload,
 } from './project.ts';
+import { makeKeys, requestFor, sealingAgent } from './sealing-agent.ts';
 
 /** A project in which every operation has something to work on: in dev a version and an override, and an agent. */
 export interface Place {
@@ -119,6 +120,26 @@ export function takesPlaceAway({ id }: Operation): boolean {
 export function inOrder(operations: readonly Operation[]): Operation[] {
   return operations.toSorted((one, other) => takers.indexOf(one.id) - takers.indexOf(other.id));
 }
+
+const ofSecrets: Examples = {
+  getAgentCertificate: async ({ account }) => ({
+    path: `/agents/${(await sealingAgent(account)).agentId}/certificate`,
+  }),
+  writeSecretValue: async ({ account, named }) => {
+    const agent = await sealingAgent(account);
+    // Answered by the agent, while the request waits; not at all where the request is refused.
+    void agent.confirmNext().catch(() => undefined);
+    const secret = {
+      name: named('orders-api'),
+      type: 'PASSWORD',
+      value: { password: secretOfExample },
+    };
+    return { path: `/secrets/${agent.agentId}/secret-value?provider=AWS`, body: { secret } };
+  },
+};
+
+/** What the tests of leaks look for after the example was sent. */
+export const secretOfExample = 'correct "horse"/battery+ staple é';
 
 const ofProjects: Examples = {
   listProjects: () => ({ path: '/projects' }),
@@ -418,6 +439,7 @@ export const examples: Examples = {
   ...ofAgents,
   ...ofDelivery,
   ...ofSharedPipelines,
+  ...ofSecrets,
   ...ofExecutions,
 };
 
@@ -449,6 +471,9 @@ export const agentExamples: Examples = {
     const leaving = randomUUID();
     await place.agent.client.post('/hello', { ...hello, instanceId: leaving });
     return { path: '/goodbye', body: { instanceId: leaving, stage: 'stopped' } };
+  },
+  async agentCertificate() {
+    return { path: '/certificates', body: { instanceId, request: await requestFor(makeKeys('ec')) } };
   },
   async agentArtifact(place) {
     const { work } = await claimOne(place);

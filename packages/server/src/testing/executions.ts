@@ -1,8 +1,8 @@
 /** Pipeline executions of a test, made through the interface. */
 import { randomUUID } from 'node:crypto';
-import { type ClaimResponse, claimLimit } from '@headgate/contract';
+import { claimLimit } from '@headgate/contract';
 import type { Account, RegisteredAgent } from './account.ts';
-import { instanceOf } from './agent.ts';
+import { type ExecutionClaim, instanceOf } from './agent.ts';
 import type { TestProject } from './project.ts';
 
 interface Place {
@@ -53,7 +53,7 @@ export const instanceId = randomUUID();
 export async function claimOne(place: Place) {
   await executionOf(place);
   const body = { instanceId, max: 1, waitSeconds: 0 };
-  const [work] = (await place.agent.client.post<ClaimResponse>('/claims', body)).body.work;
+  const [work] = (await place.agent.client.post<ExecutionClaim>('/claims', body)).body.work;
   if (work === undefined) throw new Error('there is no work to claim');
   return { work };
 }

@@ -1,7 +1,7 @@
 /** The long-poll: an instance asks for work, and is answered when there is some, a command for it, or its time is over. */
 import type { ClaimRequest, ClaimResponse, Command, WorkItem } from '@headgate/contract';
 import type { Services } from '../../kernel/endpoint.ts';
-import type { Wakes } from '../../kernel/wakes.ts';
+import { createWait, type Wakes } from '../../kernel/wakes.ts';
 import { claim, claimStatement, commandsFor, type WorkOwners, type WorkTimes } from '../../kernel/work.ts';
 import type { CallingAgent } from './agent-endpoint.ts';
 import { commandForInstance } from './instance.store.ts';
@@ -47,13 +47,10 @@ export function createClaims(services: ClaimServices, presence: Presence) {
     if (works.length === max && max > 0) services.wakes.wake(agentId, 'one');
     const leaseExpiresAt = new Date(now.getTime() + services.times.leaseSeconds * 1_000).toISOString();
     return {
-      work: works.map(({ work_id, epoch, kind, payload }) => ({
-        workId: work_id,
-        epoch,
-        kind,
-        leaseExpiresAt,
-        payload: payload as WorkItem['payload'],
-      })),
+      work: works.map(
+        ({ work_id, epoch, kind, payload }) =>
+          ({ workId: work_id, epoch, kind, leaseExpiresAt, payload }) as WorkItem,
+      ),
       commands: asked.map(
         (row): Command => ({ workId: row.work_id, epoch: row.epoch, command: row.command }),
       ),
@@ -112,20 +109,4 @@ const nothing: ClaimResponse = { work: [], commands: [] };
 function keysOf({ commands, agentCommand }: ClaimResponse, instanceId: string): string[] {
   const keys = commands.map(({ workId, epoch, command }) => `${workId} ${epoch} ${command}`);
   return agentCommand === undefined ? keys : [...keys, `${instanceId} ${agentCommand}`];
-}
-
-function createWait(wakes: Wakes, key: string) {
-  const woken = Promise.withResolvers<boolean>();
-  const end = wakes.wait(key, () => woken.resolve(true));
-  return {
-    end,
-    /** Whether there was an occasion to look again. */
-    async atMost(milliseconds: number, gone: AbortSignal): Promise<boolean> {
-      const timer = setTimeout(() => woken.resolve(false), milliseconds);
-      gone.addEventListener('abort', () => woken.resolve(false), { once: true });
-      const occasion = await woken.promise;
-      clearTimeout(timer);
-      return occasion;
-    },
-  };
 }

@@ -1,2 +1,3 @@
+export { createAgentEndpoints } from './agent-endpoint.ts';
 export { agentLinkRoutes } from './agent-link.routes.ts';
 export { sweepAgents } from './agent-sweep.ts';

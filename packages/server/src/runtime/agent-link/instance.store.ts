@@ -20,7 +20,7 @@ const upsert = statement(`
   insert into agent_instance (account_id, agent_id, instance_id, agent_version, abilities, concurrency, connected_at, last_seen_at)
   values ($1, $2, $3, $4, $5, $6, $7, $7)
   on conflict (account_id, agent_id, instance_id) do update set agent_version = excluded.agent_version, abilities = excluded.abilities,
-    concurrency = excluded.concurrency, stopping = false, last_seen_at = excluded.last_seen_at`);
+    concurrency = excluded.concurrency, stopping = false, restart_requested = false, last_seen_at = excluded.last_seen_at`);
 const noteVersion = statement('update agent set agent_version = $3 where account_id = $1 and agent_id = $2');
 
 type Introduced = Pick<HelloRequest, 'agentVersion' | 'abilities' | 'concurrency'>;

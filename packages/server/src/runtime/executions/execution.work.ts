@@ -67,7 +67,7 @@ export function executionWork(services: { runLimitSeconds: number; metrics: Metr
 function note({ tx, source, now, newId }: WorkMoment, event: EventName, about: readonly WorkSubject[]): void {
   const events = about.map(({ work_id, project_id, name }) => ({
     name: event,
-    projectId: project_id,
+    projectId: project_id ?? undefined,
     subject: { type: 'pipeline-execution', id: work_id, name },
   }));
   recordEvents(tx, source, events, now, newId);

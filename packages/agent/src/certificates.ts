@@ -1,0 +1,177 @@
+/**
+ * The keys of this instance with their certificates, on its disk.
+ *
+ * Terminology
+ *   kid       names a certificate: the SHA-256 of its DER, base64url
+ *   current   the newest certificate: what is sealed from now on is sealed to it
+ *   next key  a key whose certificate is still to come; kept, so that a lost answer leads to no third key
+ *
+ * A certificate is renewed when two thirds of its time are over; its key stays as long as a value that was sealed for it may still arrive.
+ */
+import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CertificateRequest, IssuedCertificate } from '@headgate/contract';
+import { createBackoff } from './backoff.ts';
+import { type KeyType, keyTypeOf, makePrivateKey, requestCertificate } from './certificate-request.ts';
+import { privateFolder } from './folders.ts';
+import { type Log, reasonOf } from './log.ts';
+import { readPrivateFile, writePrivateFile } from './private-file.ts';
+
+const lookEveryMilliseconds = 60_000;
+const renewAfter = 2 / 3;
+/** How long after the end of its certificate a key stays: no value is longer on its way. */
+const keptMilliseconds = 86_400_000;
+
+export interface AgentKey {
+  kid: string;
+  /** The agent that the certificate is bound to. */
+  agentId: string;
+  privateKey: KeyObject;
+  keyType: KeyType;
+  notBefore: Date;
+  notAfter: Date;
+}
+
+interface KeptKey {
+  clientId: string;
+  privateKey: string;
+  certificate: string;
+}
+
+export interface CertificateOptions {
+  folder: string;
+  instanceId: string;
+  /** Of the agent's credential: a certificate that another agent got in this folder is of no use. */
+  clientId: string;
+  keyType: KeyType;
+  request(body: CertificateRequest, signal: AbortSignal): Promise<IssuedCertificate>;
+  log: Log;
+  now?: () => Date;
+}
+
+export class Certificates {
+  readonly #options: CertificateOptions;
+  readonly #now: () => Date;
+  readonly #keys = new Map<string, AgentKey>();
+
+  private constructor(options: CertificateOptions) {
+    this.#options = options;
+    this.#now = options.now ?? (() => new Date());
+  }
+
+  static async open(options: CertificateOptions): Promise<Certificates> {
+    const certificates = new Certificates(options);
+    await privateFolder(options.folder);
+    await certificates.#load();
+    return certificates;
+  }
+
+  keyOf(kid: string): AgentKey | undefined {
+    return this.#keys.get(kid);
+  }
+
+  get current(): AgentKey | undefined {
+    const now = this.#now();
+    const good = [...this.#keys.values()].filter((key) => key.notAfter > now);
+    return good.sort((one, other) => other.notBefore.getTime() - one.notBefore.getTime())[0];
+  }
+
+  /** Renews in time, until `signal` ends it. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const backoff = createBackoff();
+    while (!signal.aborted) {
+      let wait = lookEveryMilliseconds;
+      try {
+        await this.renew(signal);
+        backoff.reset();
+      } catch (error) {
+        if (signal.aborted) return;
+        wait = Math.round(backoff.next());
+        this.#options.log.warn('no certificate yet; asked for again', {
+          reason: reasonOf(error),
+          waitMilliseconds: wait,
+        });
+      }
+      await sleep(wait, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** Gets a certificate when there is none or it is time for another, and removes what is over. */
+  async renew(signal: AbortSignal): Promise<void> {
+    await this.#removeOld();
+    const { folder, keyType, instanceId, request, log } = this.#options;
+    const { current } = this;
+    if (current !== undefined && current.keyType === keyType && !this.#isDue(current)) return;
+    const nextKey = join(folder, 'next.pem');
+    let privateKey = (await readPrivateFile(nextKey))?.toString('utf8');
+    if (privateKey === undefined || keyTypeOf(createPrivateKey(privateKey)) !== keyType) {
+      privateKey = await makePrivateKey(keyType);
+      await writePrivateFile(nextKey, privateKey);
+    }
+    const issued = await request(
+      { instanceId, request: await requestCertificate(privateKey, instanceId) },
+      signal,
+    );
+    await this.#keep(issued, privateKey);
+    await rm(nextKey, { force: true });
+    log.info('certificate issued', { kid: issued.kid, notAfter: issued.notAfter });
+  }
+
+  #isDue({ notBefore, notAfter }: AgentKey): boolean {
+    const life = notAfter.getTime() - notBefore.getTime();
+    return this.#now().getTime() > notBefore.getTime() + life * renewAfter;
+  }
+
+  async #keep(issued: IssuedCertificate, privateKey: string): Promise<void> {
+    const certificate = new X509Certificate(issued.certificate);
+    if (kidOf(certificate) !== issued.kid || !certificate.checkPrivateKey(createPrivateKey(privateKey)))
+      throw new Error('the server answered with a certificate of another key');
+    const { clientId, folder } = this.#options;
+    const kept: KeptKey = { clientId, privateKey, certificate: issued.certificate };
+    await writePrivateFile(join(folder, `${issued.kid}.json`), JSON.stringify(kept));
+    this.#keys.set(issued.kid, opened(kept));
+  }
+
+  async #load(): Promise<void> {
+    const { folder, clientId, log } = this.#options;
+    for (const name of await readdir(folder)) {
+      if (!name.endsWith('.json')) continue;
+      try {
+        const kept = JSON.parse(String(await readPrivateFile(join(folder, name)))) as KeptKey;
+        const key = opened(kept);
+        if (kept.clientId === clientId) this.#keys.set(key.kid, key);
+      } catch {
+        // Its text holds a key, and a parser's message would quote it.
+        log.warn('a key of this folder cannot be read and is left alone', { file: name });
+      }
+    }
+  }
+
+  async #removeOld(): Promise<void> {
+    const before = this.#now().getTime() - keptMilliseconds;
+    for (const { kid, notAfter } of this.#keys.values()) {
+      if (notAfter.getTime() > before) continue;
+      this.#keys.delete(kid);
+      await rm(join(this.#options.folder, `${kid}.json`), { force: true });
+    }
+  }
+}
+
+function opened({ privateKey, certificate: pem }: KeptKey): AgentKey {
+  const certificate = new X509Certificate(pem);
+  const key = createPrivateKey(privateKey);
+  return {
+    kid: kidOf(certificate),
+    agentId: /^CN=(.+)$/m.exec(certificate.subject)?.[1] ?? '',
+    privateKey: key,
+    keyType: keyTypeOf(key),
+    notBefore: new Date(certificate.validFrom),
+    notAfter: new Date(certificate.validTo),
+  };
+}
+
+function kidOf(certificate: X509Certificate): string {
+  return createHash('sha256').update(certificate.raw).digest('base64url');
+}

@@ -1,0 +1,127 @@
+/** Opens a sealed value and writes it to a vault (contract/secret.ts). What it says of a failure may be shown; the value never is. */
+import { createHash } from 'node:crypto';
+import {
+  contentEncryption,
+  headerFault,
+  membersOfType,
+  missingMembers,
+  type Receipt,
+  receiptType,
+  Secret,
+  type SecretPlace,
+  type SecretWriteWork,
+} from '@headgate/contract';
+import { CompactSign, compactDecrypt, decodeProtectedHeader } from 'jose';
+import type { AgentKey, Certificates } from '../certificates.ts';
+import type { Outcome } from '../outbox.ts';
+import type { TakenValues } from '../taken-values.ts';
+import type { Vaults } from '../vaults/registry.ts';
+import type { WrittenSecret } from '../vaults/vault.ts';
+import type { Handler } from './handler.ts';
+
+export interface SecretWriteDependencies {
+  certificates: Pick<Certificates, 'keyOf'>;
+  takenValues: TakenValues;
+  vaults: Vaults;
+  now?: () => Date;
+}
+
+const keyManagement = { ec: ['ECDH-ES', 'ECDH-ES+A256KW'], rsa: ['RSA-OAEP-256'] };
+const receiptAlgorithm = { ec: 'ES256', rsa: 'PS256' };
+
+/** Throws errors whose message tells why a value is not written. */
+export function createSecretWriteHandler(dependencies: SecretWriteDependencies): Handler<'secret-write'> {
+  const { certificates, takenValues, vaults } = dependencies;
+  const now = dependencies.now ?? (() => new Date());
+  return async ({ workId, payload }, { kill }): Promise<Outcome> => {
+    const { keyId, sealedValue, ...place } = payload;
+    const key = certificates.keyOf(keyId);
+    if (key === undefined)
+      throw new Error('this instance does not hold the key that the value is sealed for.');
+    const { jti, exp } = headerOf(payload, key, now());
+    const vault = vaults.find(place);
+    if (vault === undefined) throw new Error(`this agent has no vault ${nameOf(place)}.`);
+    const value = await openValue(sealedValue, key, place);
+    const sha256 = createHash('sha256').update(sealedValue).digest('base64url');
+    const taken = { workId, sha256, until: exp * 1_000 };
+    const taking = await takenValues.take(jti, taken);
+    if (taking.state === 'written') return { status: 'SUCCESS', receipt: taking.receipt };
+    if (taking.state === 'other work')
+      throw new Error('the sealed value was taken before, and each is written once.');
+    // Not `started`: cut off here, the work may be done again, and the same value goes to the same place. So its reports are one call.
+    const written = await vault.write({ name: place.name, key: place.key }, value, kill);
+    const receipt = await signReceipt(key, { place, jti, sha256, written, now: now() });
+    await takenValues.written(jti, { ...taken, receipt });
+    return { status: 'SUCCESS', receipt };
+  };
+}
+
+function headerOf(
+  { keyId, sealedValue, ...place }: SecretWriteWork,
+  key: AgentKey,
+  now: Date,
+): { jti: string; exp: number } {
+  let header: Record<string, unknown>;
+  try {
+    header = decodeProtectedHeader(sealedValue) as Record<string, unknown>;
+  } catch {
+    throw new Error('the sealed value is refused: its protected header cannot be read.');
+  }
+  const fault =
+    header.kid === keyId
+      ? headerFault(header, { agent: key.agentId, place, now })
+      : 'it is sealed for another key';
+  if (fault !== undefined) throw new Error(`the sealed value is refused: ${fault}.`);
+  return { jti: String(header.jti), exp: Number(header.exp) };
+}
+
+/** What the vault is to hold: a password as it is, other types as the JSON of their members. */
+async function openValue(sealed: string, key: AgentKey, { type }: SecretPlace): Promise<Secret> {
+  const refused = (reason: string) => new Error(`the sealed value is refused: ${reason}.`);
+  const opened = await compactDecrypt(sealed, key.privateKey, {
+    keyManagementAlgorithms: keyManagement[key.keyType],
+    contentEncryptionAlgorithms: [contentEncryption],
+  }).catch(() => undefined);
+  if (opened === undefined) throw refused('it was cut or changed, or is sealed for another key');
+  const value = membersIn(opened.plaintext);
+  if (value === undefined) throw refused('what it holds is no JSON object of texts');
+  const missing = missingMembers(type, value);
+  if (missing !== undefined) throw refused(`it lacks ${missing.join(', ')} of the type ${type}`);
+  const members = membersOfType(type, value);
+  return new Secret(type === 'PASSWORD' ? (members.password ?? '') : JSON.stringify(members));
+}
+
+function membersIn(plaintext: Uint8Array): Record<string, string> | undefined {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(plaintext));
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    if (!isObject || !Object.values(value).every((member) => typeof member === 'string')) return undefined;
+    return value as Record<string, string>;
+  } catch {
+    return undefined;
+  }
+}
+
+function signReceipt(
+  key: AgentKey,
+  about: { place: SecretPlace; jti: string; sha256: string; written: WrittenSecret; now: Date },
+): Promise<string> {
+  const { resolverRef, vaultSecretName } = about.written;
+  const receipt: Receipt = {
+    agent: key.agentId,
+    jti: about.jti,
+    ...about.place,
+    sha256: about.sha256,
+    resolverRef,
+    vaultSecretName,
+    iat: Math.floor(about.now.getTime() / 1_000),
+  };
+  return new CompactSign(new TextEncoder().encode(JSON.stringify(receipt)))
+    .setProtectedHeader({ alg: receiptAlgorithm[key.keyType], typ: receiptType, kid: key.kid })
+    .sign(key.privateKey);
+}
+
+function nameOf({ vaultName, provider }: SecretPlace): string {
+  const named = vaultName === undefined ? [] : [`named ${JSON.stringify(vaultName)}`];
+  return [...named, ...(provider === undefined ? [] : [`of the provider ${provider}`])].join(' ');
+}

@@ -1,0 +1,81 @@
+/** What every vault must do, whatever store is behind it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { inspect } from 'node:util';
+import { Secret } from '@headgate/contract';
+import { type Vault, VaultError, type VaultFault } from '../vaults/vault.ts';
+
+const signal = AbortSignal.timeout(120_000);
+export const canary = 'canary "of/a+vault" \\ sécret';
+
+export function requireFault(fault: VaultFault) {
+  return (error: unknown) => {
+    assert.ok(error instanceof VaultError, inspect(error));
+    assert.equal(error.fault, fault, error.message);
+    assert.ok(
+      !inspect(error, { depth: 9, showHidden: true }).includes('canary'),
+      'the value is in the error',
+    );
+    return true;
+  };
+}
+
+/** `open` gives the vault of one test; the same store for all of them will do. */
+export function vaultConformance(kind: string, open: () => Promise<Vault>): void {
+  const named = (what: string) => `conformance/${what}-${Math.random().toString(36).slice(2)}`;
+  const read = async (vault: Vault, name: string, key?: string) =>
+    (await vault.read({ name, key }, signal)).reveal();
+
+  test(`${kind}: what is written is read again, and its reference holds no value`, async () => {
+    const vault = await open();
+    const name = named('text');
+    const written = await vault.write({ name }, new Secret(canary), signal);
+    assert.equal(await read(vault, name), canary);
+    assert.ok(written.vaultSecretName.endsWith(name));
+    assert.ok(!JSON.stringify(written).includes('canary'));
+    assert.match(written.resolverRef, /conformance/);
+  });
+
+  test(`${kind}: writing again replaces the value`, async () => {
+    const vault = await open();
+    const name = named('again');
+    await vault.write({ name }, new Secret('first'), signal);
+    await vault.write({ name }, new Secret('second'), signal);
+    assert.equal(await read(vault, name), 'second');
+  });
+
+  test(`${kind}: a key is one value of a secret, and the others stay`, async () => {
+    const vault = await open();
+    const name = named('keys');
+    await vault.write({ name, key: 'one' }, new Secret('1'), signal);
+    await vault.write({ name, key: 'two' }, new Secret(canary), signal);
+    const { resolverRef } = await vault.write({ name, key: 'one' }, new Secret('11'), signal);
+    assert.deepEqual([await read(vault, name, 'one'), await read(vault, name, 'two')], ['11', canary]);
+    assert.deepEqual(JSON.parse(await read(vault, name)), { one: '11', two: canary });
+    assert.ok(resolverRef.endsWith('#one'));
+    await assert.rejects(vault.read({ name, key: 'three' }, signal), requireFault('not-found'));
+  });
+
+  test(`${kind}: odd keys and values come back as they were`, async () => {
+    const vault = await open();
+    const name = named('odd');
+    for (const key of ['__proto__', 'constructor', 'a.b-c']) {
+      await vault.write({ name, key }, new Secret(` ${key}\n`), signal);
+      assert.equal(await read(vault, name, key), ` ${key}\n`);
+    }
+    const long = 'ü'.repeat(20_000);
+    await vault.write({ name: `${name}-long` }, new Secret(long), signal);
+    assert.equal(await read(vault, `${name}-long`), long);
+  });
+
+  test(`${kind}: what is not there is said so, and deleting it is no failure`, async () => {
+    const vault = await open();
+    const name = named('gone');
+    await assert.rejects(vault.read({ name }, signal), requireFault('not-found'));
+    assert.equal(await vault.exists({ name }, signal), false);
+    await vault.delete(name, signal);
+    await vault.write({ name }, new Secret('x'), signal);
+    assert.equal(await vault.exists({ name }, signal), true);
+    assert.equal(await vault.exists({ name, key: 'k' }, signal), false);
+  });
+}

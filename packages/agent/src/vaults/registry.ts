@@ -1,0 +1,37 @@
+/** The vaults of an agent, by their names; the first is its own. */
+import type { SecretPlace } from '@headgate/contract';
+import { createAwsVault } from './aws-secrets-manager.ts';
+import { createFileVault } from './file.ts';
+import { createHashicorpVault } from './hashicorp-vault.ts';
+import type { VaultSettings } from './settings.ts';
+import { providerOf, type Vault, type VaultKind } from './vault.ts';
+
+type Settings<Kind extends VaultKind> = Extract<VaultSettings, { kind: Kind }>;
+type Factories = { [Kind in VaultKind]: (settings: Settings<Kind>, folder: string) => Vault };
+
+const factories: Factories = {
+  file: ({ name, key }, folder) => createFileVault({ name, folder, key }),
+  'aws-secrets-manager': (settings) => createAwsVault(settings),
+  'hashicorp-vault': (settings) => createHashicorpVault(settings),
+};
+
+export interface Vaults {
+  /** The vault that a request names by its name, its provider, or both; without either the first. Undefined when there is none. */
+  find(place: Pick<SecretPlace, 'vaultName' | 'provider'>): Vault | undefined;
+}
+
+export function createVaults(settings: readonly VaultSettings[], folder: string): Vaults {
+  const made = settings.map((each) => {
+    // The settings of a kind go to the factory of that kind.
+    const create = factories[each.kind] as (given: VaultSettings, folder: string) => Vault;
+    return { name: each.name, provider: providerOf[each.kind], vault: create(each, folder) };
+  });
+  return {
+    find: ({ vaultName, provider }) =>
+      made.find(
+        (each) =>
+          (vaultName === undefined || each.name === vaultName) &&
+          (provider === undefined || each.provider === provider),
+      )?.vault,
+  };
+}

@@ -1,0 +1,81 @@
+/** The agent's vaults as its settings describe them: HEADGATE_AGENT_VAULTS, a JSON list; secrets come from settings of their own. */
+import type { Secret } from '@headgate/contract';
+import { type VaultKind, vaultKinds } from './vault.ts';
+
+export type VaultSettings =
+  | { kind: 'file'; name: string; key: Secret | undefined }
+  | { kind: 'aws-secrets-manager'; name: string; region: string; endpoint?: string; prefix: string }
+  | {
+      kind: 'hashicorp-vault';
+      name: string;
+      address: string;
+      mount: string;
+      namespace?: string;
+      prefix: string;
+      token: Secret | undefined;
+    };
+
+export interface VaultSecrets {
+  fileKey: Secret | undefined;
+  hashicorpToken: Secret | undefined;
+}
+
+const nameForm = /^[\w.-]{1,255}$/;
+const prefixForm = /^[A-Za-z0-9_./-]{0,200}$/;
+
+/** @throws Error that says what is wrong with the text. */
+export function parseVaults(text: string | undefined, secrets: VaultSecrets): VaultSettings[] {
+  if (text === undefined || text === '') return [{ kind: 'file', name: 'default', key: secrets.fileKey }];
+  let list: unknown;
+  try {
+    list = JSON.parse(text);
+  } catch {
+    throw new Error('it is not JSON');
+  }
+  if (!Array.isArray(list) || list.length === 0) throw new Error('it must be a list of at least one vault');
+  const vaults = list.map((each, index) => parseVault(each, `vault ${index + 1}`, secrets));
+  const names = new Set(vaults.map(({ name }) => name));
+  if (names.size < vaults.length) throw new Error('two vaults have the same name');
+  return vaults;
+}
+
+function parseVault(given: unknown, which: string, secrets: VaultSecrets): VaultSettings {
+  const members: Record<string, unknown> = typeof given === 'object' && given !== null ? { ...given } : {};
+  const text = (member: string, form: RegExp, preset?: string): string => {
+    const value = members[member] ?? preset;
+    if (typeof value === 'string' && form.test(value)) return value;
+    throw new Error(
+      `${which}: ${member} is ${value === undefined ? 'missing' : `not of the form ${form.source}`}`,
+    );
+  };
+  const kind = vaultKinds.find((each) => each === members.kind);
+  if (kind === undefined) throw new Error(`${which}: kind must be one of ${vaultKinds.join(', ')}`);
+  const name = text('name', nameForm);
+  const parse: { [Kind in VaultKind]: () => Extract<VaultSettings, { kind: Kind }> } = {
+    file: () => ({ kind: 'file', name, key: secrets.fileKey }),
+    'aws-secrets-manager': () => ({
+      kind: 'aws-secrets-manager',
+      name,
+      region: text('region', /^[a-z0-9-]{1,40}$/),
+      ...(members.endpoint === undefined ? {} : { endpoint: address(text('endpoint', /^.+$/), which) }),
+      prefix: text('prefix', prefixForm, ''),
+    }),
+    'hashicorp-vault': () => ({
+      kind: 'hashicorp-vault',
+      name,
+      address: address(text('address', /^.+$/), which),
+      mount: text('mount', /^[\w./-]{1,200}$/, 'secret'),
+      ...(members.namespace === undefined ? {} : { namespace: text('namespace', /^[\w./-]{1,200}$/) }),
+      prefix: text('prefix', prefixForm, ''),
+      token: secrets.hashicorpToken,
+    }),
+  };
+  return parse[kind]();
+}
+
+function address(text: string, which: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !['http:', 'https:'].includes(url.protocol) || url.username || url.search || url.hash)
+    throw new Error(`${which}: its address must be http or https, without user, query and fragment`);
+  return url.href.replace(/\/+$/, '');
+}

@@ -1,0 +1,32 @@
+/** The agents' certificates, for the instances themselves. */
+import { agentCertificate } from '@headgate/contract';
+import type { FastifyInstance } from 'fastify';
+import { recordEvents } from '../../kernel/events.ts';
+import { createAgentEndpoints } from '../agent-link/index.ts';
+import type { SecretServices } from './secret.routes.ts';
+import { keepCertificate } from './secret.store.ts';
+
+export function certificateRoutes(app: FastifyInstance, services: SecretServices): void {
+  const serve = createAgentEndpoints(app, services);
+  serve(agentCertificate, async ({ agent, body, request }) => {
+    const { accountId, agentId, name } = agent;
+    const { instanceId } = body;
+    const issued = await services.authority.issue(body.request, { agentId, instanceId });
+    const now = services.clock.now();
+    await services.database.transaction((tx) => {
+      keepCertificate(tx, { accountId, agentId, instanceId }, issued, now);
+      const source = { accountId, actorId: agentId, actorKind: 'agent', requestId: request.id } as const;
+      const { keyId, keyType, notAfter } = issued;
+      const after = { instanceId, keyId, keyType, notAfter };
+      const subject = { type: 'agent', id: agentId, name };
+      recordEvents(tx, source, [{ name: 'certificate-issued', subject, after }], now, services.newId);
+    });
+    return {
+      certificate: issued.certificate,
+      issuerChain: await services.authority.chainOf(issued.authorityId),
+      kid: issued.keyId,
+      notBefore: issued.notBefore.toISOString(),
+      notAfter: issued.notAfter.toISOString(),
+    };
+  });
+}

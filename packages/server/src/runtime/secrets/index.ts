@@ -1,0 +1,4 @@
+export { certificateRoutes } from './certificate.routes.ts';
+export { secretRoutes } from './secret.routes.ts';
+export { removeOldSecretWrites, secretWriteBatch } from './secret.store.ts';
+export { secretWork } from './secret.work.ts';

@@ -1,0 +1,112 @@
+/** Sealing a value for an agent's certificate, and what is asked of a value that its caller sealed. Formats: contract/secret.ts. */
+import { createHash, X509Certificate } from 'node:crypto';
+import {
+  contentEncryption,
+  headerFault,
+  type Receipt,
+  receiptType,
+  type SealedHeader,
+  type SealingAlgorithm,
+  type SecretPlace,
+  sealedType,
+} from '@headgate/contract';
+import { CompactEncrypt, compactVerify, decodeProtectedHeader } from 'jose';
+import type { KeyType } from '../../kernel/certificate-authority.ts';
+import { problem } from '../../kernel/problems.ts';
+import type { Secret } from '../../kernel/sealed.ts';
+
+/** The first is what this server seals by. */
+export const algorithmsOf: Record<KeyType, [SealingAlgorithm, ...SealingAlgorithm[]]> = {
+  EC: ['ECDH-ES', 'ECDH-ES+A256KW'],
+  RSA: ['RSA-OAEP-256'],
+};
+const receiptAlgorithm: Record<KeyType, string> = { EC: 'ES256', RSA: 'PS256' };
+
+export interface SealingKey {
+  keyId: string;
+  keyType: KeyType;
+  /** PEM. */
+  certificate: string;
+}
+
+export interface Sealed {
+  jwe: string;
+  jti: string;
+  expiresAt: Date;
+}
+
+/** How long a value that this server sealed may be on its way. */
+const sealedSeconds = 300;
+
+export async function sealValue(
+  value: Secret,
+  key: SealingKey,
+  about: { agentId: string; place: SecretPlace; jti: string; now: Date },
+): Promise<Sealed> {
+  const expiresAt = new Date(about.now.getTime() + sealedSeconds * 1_000);
+  const header: SealedHeader = {
+    typ: sealedType,
+    alg: algorithmsOf[key.keyType][0],
+    enc: contentEncryption,
+    kid: key.keyId,
+    agent: about.agentId,
+    ...about.place,
+    jti: about.jti,
+    exp: Math.floor(expiresAt.getTime() / 1_000),
+  };
+  const jwe = await new CompactEncrypt(new TextEncoder().encode(value.reveal()))
+    .setProtectedHeader({ ...header })
+    .encrypt(new X509Certificate(key.certificate).publicKey);
+  return { jwe, jti: about.jti, expiresAt };
+}
+
+/** What is to be seen of a value that its caller sealed. Throws `sealed-value-refused`. */
+export function readSealed(
+  jwe: string,
+  expected: { agentId: string; place: SecretPlace; now: Date; keys: readonly SealingKey[] },
+): Sealed & { keyId: string } {
+  const refused = (reason: string) => problem('sealed-value-refused', { reason });
+  let header: Record<string, unknown>;
+  try {
+    header = decodeProtectedHeader(jwe) as Record<string, unknown>;
+  } catch {
+    throw refused('its protected header cannot be read');
+  }
+  const { agentId: agent, place, now } = expected;
+  const fault = headerFault(header, { agent, place, now });
+  if (fault !== undefined) throw refused(fault);
+  const key = expected.keys.find(({ keyId }) => keyId === header.kid);
+  if (key === undefined) throw refused('its `kid` is no certificate of an instance that is connected');
+  if (!algorithmsOf[key.keyType].some((name) => name === header.alg))
+    throw refused(`its \`alg\` does not fit the certificate’s key: ${algorithmsOf[key.keyType].join(', ')}`);
+  const { jti, exp } = header as SealedHeader;
+  return { jwe, jti, expiresAt: new Date(exp * 1_000), keyId: key.keyId };
+}
+
+export function sealedDigest(jwe: string): string {
+  return createHash('sha256').update(jwe).digest('base64url');
+}
+
+/** The receipt of a write, if it is one: signed by the key that opened the value, and about that value. */
+export async function verifiedReceipt(
+  receipt: string,
+  key: SealingKey,
+  about: { agentId: string; jti: string; sha256: string; place: SecretPlace },
+): Promise<Receipt | undefined> {
+  const { publicKey } = new X509Certificate(key.certificate);
+  const checked = await compactVerify(receipt, publicKey, {
+    algorithms: [receiptAlgorithm[key.keyType]],
+  }).catch(() => undefined);
+  if (checked?.protectedHeader.typ !== receiptType || checked.protectedHeader.kid !== key.keyId)
+    return undefined;
+  const told = JSON.parse(new TextDecoder().decode(checked.payload)) as Receipt;
+  const { place } = about;
+  const isAbout =
+    told.agent === about.agentId &&
+    told.jti === about.jti &&
+    told.sha256 === about.sha256 &&
+    (['name', 'key', 'type', 'vaultName', 'provider'] as const).every((name) => told[name] === place[name]);
+  return isAbout && typeof told.resolverRef === 'string' && typeof told.vaultSecretName === 'string'
+    ? told
+    : undefined;
+}

@@ -1,0 +1,172 @@
+/** E15: a value on its way from the caller into a vault of an agent. The formats, and who holds what in plain, are in contract/secret.ts. */
+import { type BodyOf, getAgentCertificate, type SecretPlace, writeSecretValue } from '@headgate/contract';
+import type { CertificateAuthority } from '../../kernel/certificate-authority.ts';
+import type { Endpoints, LongCall, Services } from '../../kernel/endpoint.ts';
+import { asUuid } from '../../kernel/identifiers.ts';
+import type { Problem } from '../../kernel/problems.ts';
+import { problem } from '../../kernel/problems.ts';
+import type { Secret } from '../../kernel/sealed.ts';
+import { createWait, type Wakes } from '../../kernel/wakes.ts';
+import { enqueueWork } from '../../kernel/work.ts';
+import { algorithmsOf, readSealed, sealedDigest, sealValue, verifiedReceipt } from './sealing.ts';
+import {
+  type AgentKeys,
+  agentKeys,
+  insertSecretWrite,
+  presentKeys,
+  readSecretWrite,
+  type SecretWrite,
+  type SecretWriteRow,
+} from './secret.store.ts';
+import { placeOf, takeValue } from './secret.value.ts';
+
+export interface SecretServices extends Services {
+  authority: CertificateAuthority;
+  wakes: Wakes;
+  /** How long a request waits for the agent. */
+  secretWaitSeconds: number;
+  stopping: AbortSignal;
+}
+
+/** A wake-up may be lost with a connection: who waits looks again by himself. */
+const lookAgainMilliseconds = 2_000;
+
+export function secretRoutes({ read, long }: Endpoints, services: SecretServices): void {
+  read(getAgentCertificate, async ({ params, rows }) => {
+    const { name, keys } = presentKeys(await rows(agentKeys, [asUuid(params.agentId)]), params.agentId);
+    const [key] = keys;
+    if (key === undefined) throw problem('agent-not-connected', { name });
+    return {
+      body: {
+        certificate: key.certificate,
+        issuerChain: await services.authority.chainOf(key.authorityId),
+        kid: key.keyId,
+        notAfter: key.notAfter.toISOString(),
+        algorithms: algorithmsOf[key.keyType],
+      },
+    };
+  });
+
+  long(writeSecretValue, async (call) => {
+    const { params, query, body } = call;
+    const value = takeValue(body.secret);
+    const place = placeOf(query, body.secret);
+    const agent = presentKeys(await call.rows(agentKeys, [asUuid(params.agentId)]), params.agentId);
+    const until = new Date(call.now.getTime() + services.secretWaitSeconds * 1_000);
+    const begun =
+      (await call.awaited.earlier()) ??
+      (await begin(call, { agent, place, value, sealedValue: body.secret.sealedValue, until }));
+    if ('answer' in begun) return begun.answer;
+    const { workId } = begun.pending;
+    const ended = await endOf(services, call.scope.accountId, workId);
+    if (ended === undefined)
+      throw problem('agent-timeout', { name: agent.name, seconds: services.secretWaitSeconds });
+    const answer = await answerTo(ended);
+    if ('refusal' in answer) {
+      await call.awaited.giveUp(workId);
+      throw answer.refusal;
+    }
+    return call.awaited.finish(workId, { body: answer.body });
+  });
+
+  async function begin(call: LongCall<typeof writeSecretValue>, given: Given) {
+    const write = await sealedWrite(call, given);
+    const { accountId, writeId, agentId, keyId, place, sealed } = write;
+    return call.awaited.begin({ workId: writeId, until: given.until }, (tx) => {
+      insertSecretWrite(tx, write, call.now);
+      const work = {
+        account_id: accountId,
+        work_id: writeId,
+        project_id: null,
+        environment_name: null,
+        agent_id: agentId,
+        kind: 'secret-write' as const,
+        name: place.name,
+      };
+      enqueueWork(tx, work, call.now, { keyId, claimableUntil: sealed.expiresAt });
+      // All that wait: only one of them has the key.
+      tx.afterCommit(() => services.wakes.wake(agentId, 'all'));
+      const subject = { type: 'secret-write', id: writeId, name: place.name };
+      return [{ name: 'secret-write-requested', subject, after: { agentId, keyId, ...place } }];
+    });
+  }
+}
+
+interface Given {
+  agent: AgentKeys;
+  place: SecretPlace;
+  value: Secret | undefined;
+  sealedValue: BodyOf<typeof writeSecretValue>['secret']['sealedValue'];
+  until: Date;
+}
+
+/** Throws `agent-not-connected` and `sealed-value-refused`. */
+async function sealedWrite(
+  { params, scope, newId, now }: LongCall<typeof writeSecretValue>,
+  { agent, place, value, sealedValue }: Given,
+): Promise<SecretWrite> {
+  const [key] = agent.keys;
+  if (key === undefined) throw problem('agent-not-connected', { name: agent.name });
+  const agentId = asUuid(params.agentId);
+  const writeId = newId();
+  const about = { agentId, place, now };
+  const sealed =
+    value === undefined
+      ? readSealed(sealedValue ?? '', { ...about, keys: agent.keys })
+      : { ...(await sealValue(value, key, { ...about, jti: writeId })), keyId: key.keyId };
+  const { accountId } = scope;
+  return {
+    accountId,
+    writeId,
+    agentId,
+    keyId: sealed.keyId,
+    place,
+    sealed,
+    sha256: sealedDigest(sealed.jwe),
+  };
+}
+
+/** The write when it has ended; undefined when it has not in the time that a request waits. */
+async function endOf(
+  services: SecretServices,
+  accountId: string,
+  writeId: string,
+): Promise<SecretWriteRow | undefined> {
+  const until = Date.now() + services.secretWaitSeconds * 1_000;
+  for (;;) {
+    // Waiting begins before looking: what ends meanwhile wakes us.
+    const wait = createWait(services.wakes, writeId);
+    try {
+      const row = await readSecretWrite(services.database.read, accountId, writeId);
+      if (row === undefined) return undefined;
+      if (row.status !== 'PENDING') return row;
+      const left = until - Date.now();
+      if (services.stopping.aborted) throw problem('shutting-down');
+      if (left <= 0) return undefined;
+      await wait.atMost(Math.min(left, lookAgainMilliseconds), services.stopping);
+    } finally {
+      wait.end();
+    }
+  }
+}
+
+type SecretAnswer = { resolver_ref: string; vaultSecretName: string; receipt: string };
+
+async function answerTo(row: SecretWriteRow): Promise<{ body: SecretAnswer } | { refusal: Problem }> {
+  const refused = (reason: string) => ({ refusal: problem('vault-refused', { reason }) });
+  const { receipt, certificate, key_id: keyId, key_type: keyType } = row;
+  if (row.status === 'FAILED' || receipt === null) return refused(row.message ?? 'the agent gave no reason.');
+  if (certificate === null || keyType === null)
+    return refused('the agent’s certificate has ended, so its receipt cannot be checked.');
+  const { agent_id: agentId, jti, sealed_sha256: sha256, place } = row;
+  const checked = await verifiedReceipt(
+    receipt,
+    { keyId, keyType, certificate },
+    { agentId, jti, sha256, place },
+  );
+  if (checked === undefined)
+    return refused('the receipt is not signed by the agent’s key, or is about another value.');
+  return {
+    body: { resolver_ref: checked.resolverRef, vaultSecretName: checked.vaultSecretName, receipt },
+  };
+}

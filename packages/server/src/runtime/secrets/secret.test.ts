@@ -1,0 +1,255 @@
+/** E15: a secret on its way into a vault, by an agent that the test plays. */
+import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
+import { test } from 'node:test';
+import type { BodyOf, writeSecretValue } from '@headgate/contract';
+import { CompactEncrypt } from 'jose';
+import { requireProblem } from '../../testing/client.ts';
+import { type SealingAgent, sealingAgent } from '../../testing/sealing-agent.ts';
+import { startTestServer } from '../../testing/server.ts';
+
+const server = await startTestServer();
+const impatient = await startTestServer({ settings: { HEADGATE_SECRET_WAIT_SECONDS: '1' } });
+type Secret = BodyOf<typeof writeSecretValue>['secret'];
+interface Written {
+  resolver_ref: string;
+  vaultSecretName: string;
+  receipt: string;
+}
+const password: Secret = { name: 'orders-api', type: 'PASSWORD', value: { password: 'x1' } };
+
+async function scene(of = server, type: 'ec' | 'rsa' = 'ec') {
+  const account = await of.account();
+  const agent = await sealingAgent(account, { type });
+  const path = `/secrets/${agent.agentId}/secret-value`;
+  const write = (secret: object, query = '', key?: string) =>
+    account.admin.post<Written>(
+      `${path}${query}`,
+      { secret },
+      key === undefined ? {} : { headers: { 'idempotency-key': key } },
+    );
+  return { account, admin: account.admin, agent, write };
+}
+
+/** A value that its caller seals, for what the certificate operation tells. */
+async function sealed(agent: SealingAgent, given: object = {}, plain: object = { password: 'x2' }) {
+  const header = {
+    alg: 'ECDH-ES',
+    enc: 'A256GCM',
+    typ: 'headgate-secret+jwe',
+    kid: agent.issued.kid,
+    agent: agent.agentId,
+    name: 'orders-api',
+    type: 'PASSWORD',
+    jti: `a value of ${Math.random()} ${Math.random()}`,
+    exp: Math.floor(server.clock.now().getTime() / 1_000) + 60,
+    ...given,
+  };
+  return new CompactEncrypt(new TextEncoder().encode(JSON.stringify(plain)))
+    .setProtectedHeader(header)
+    .encrypt(new X509Certificate(agent.issued.certificate).publicKey);
+}
+const bySealed = (sealedValue: string) => ({ name: 'orders-api', type: 'PASSWORD', sealedValue });
+
+for (const type of ['ec', 'rsa'] as const) {
+  test(`a value is opened by its agent only, and confirmed by a receipt (${type})`, async () => {
+    const { agent, write } = await scene(server, type);
+    const answered = write({ ...password, key: 'k' }, '?vaultName=main&provider=AWS');
+    const work = await agent.next();
+    assert.ok(work);
+    assert.equal(await agent.open(work), '{"password":"x1"}');
+    const { sealedValue: _, keyId, ...place } = work.payload;
+    assert.deepEqual(place, {
+      name: 'orders-api',
+      key: 'k',
+      type: 'PASSWORD',
+      vaultName: 'main',
+      provider: 'AWS',
+    });
+    assert.equal(keyId, agent.issued.kid);
+    await agent.end(work);
+    const { status, body } = await answered;
+    assert.equal(status, 201);
+    assert.deepEqual([body.resolver_ref, body.vaultSecretName], ['test://orders-api', 'orders-api']);
+  });
+}
+
+test('a caller seals by what the certificate operation tells', async () => {
+  const { admin, agent, write } = await scene();
+  const found = await admin.get<{ certificate: string; kid: string; issuerChain: string[] }>(
+    `/agents/${agent.agentId}/certificate`,
+  );
+  assert.equal(found.body.kid, agent.issued.kid);
+  const [issuer = ''] = found.body.issuerChain;
+  assert.ok(new X509Certificate(found.body.certificate).verify(new X509Certificate(issuer).publicKey));
+  const answered = write(bySealed(await sealed(agent)));
+  const work = await agent.next();
+  assert.ok(work);
+  assert.equal(await agent.open(work), '{"password":"x2"}');
+  await agent.end(work);
+  assert.equal((await answered).status, 201);
+});
+
+test('a sealed value that is stale, swapped, cut or for another key is refused, and one that was sent before too', async () => {
+  const { agent, write } = await scene();
+  const now = Math.floor(server.clock.now().getTime() / 1_000);
+  const bad: [object, RegExp][] = [
+    [{ exp: now - 1 }, /stale/],
+    [{ exp: now + 100_000 }, /more than 3600 s ahead/],
+    [{ name: 'other' }, /another `name`/],
+    [{ key: 'other' }, /another `key`/],
+    [{ vaultName: 'other' }, /another `vaultName`/],
+    [{ type: 'OAUTH_CLIENT_CRED' }, /another `type`/],
+    [{ agent: 'other' }, /another agent/],
+    [{ kid: 'x'.repeat(43) }, /no certificate/],
+    [{ jti: 'short' }, /`jti`/],
+    [{ typ: 'JWE' }, /`typ`/],
+    [{ enc: 'A128GCM' }, /`enc`/],
+  ];
+  for (const [given, reason] of bad) {
+    const refused = requireProblem(
+      await write(bySealed(await sealed(agent, given))),
+      422,
+      'sealed-value-refused',
+    );
+    assert.match(refused.detail, reason);
+  }
+  requireProblem(
+    await write(bySealed((await sealed(agent)).split('.').slice(0, 4).join('.'))),
+    400,
+    'invalid-request',
+  );
+  const good = await sealed(agent);
+  const [first] = await Promise.all([write(bySealed(good)), agent.confirmNext()]);
+  assert.equal(first.status, 201);
+  requireProblem(await write(bySealed(good)), 409, 'sealed-value-used');
+});
+
+test('each type asks for its members, and a value is given in one way', async () => {
+  const { write } = await scene();
+  const lacking = { name: 'a', type: 'OAUTH_CLIENT_CRED', value: { clientId: 'x' } };
+  const neither = { name: 'a', type: 'PASSWORD' };
+  const both = { ...password, sealedValue: 'a..b.c.d' };
+  for (const [secret, reason] of [
+    [lacking, /lacks clientSecret, which the type OAUTH_CLIENT_CRED/],
+    [neither, /one of `value` and `sealedValue`/],
+    [both, /one of `value` and `sealedValue`/],
+  ] as const) {
+    assert.match(requireProblem(await write(secret), 422, 'secret-value-incomplete').detail, reason);
+  }
+});
+
+test('an agent that is not connected, or has no certificate, is 409; one of nobody 404', async () => {
+  const { account, admin, agent, write } = await scene();
+  const other = await account.agent();
+  requireProblem(
+    await admin.post(`/secrets/${other.agentId}/secret-value`, { secret: password }),
+    409,
+    'agent-not-connected',
+  );
+  server.clock.advance(60);
+  requireProblem(await write(password), 409, 'agent-not-connected');
+  const stranger = await scene();
+  const path = `/secrets/${agent.agentId}/secret-value`;
+  requireProblem(await stranger.admin.post(path, { secret: password }), 404, 'agent-not-found');
+});
+
+test('what the vault refuses is 502 with the agent’s reason, and is tried anew under the same key', async () => {
+  const { agent, write } = await scene();
+  const refuse = async () => {
+    const work = await agent.next();
+    assert.ok(work);
+    await agent.end(work, { message: 'the vault "main" refuses the agent.' });
+  };
+  const [first] = await Promise.all([write(password, '', 'one'), refuse()]);
+  assert.match(requireProblem(first, 502, 'vault-refused').detail, /refuses the agent/);
+  const [second] = await Promise.all([write(password, '', 'one'), agent.confirmNext()]);
+  assert.equal(second.status, 201);
+});
+
+test('a receipt that another key signed, or that is about another value, is no confirmation', async () => {
+  const { account, agent, write } = await scene();
+  const other = await sealingAgent(account);
+  const confirm = async (said: object) => {
+    const work = await agent.next();
+    assert.ok(work);
+    await agent.end(work, said);
+  };
+  for (const said of [{ name: 'other' }, { jti: 'another one of these' }, { agent: other.agentId }, {}]) {
+    if (Object.keys(said).length === 0) agent.privateKey = other.privateKey;
+    const [answer] = await Promise.all([write(password), confirm(said)]);
+    assert.match(requireProblem(answer, 502, 'vault-refused').detail, /receipt is not signed/);
+  }
+});
+
+test('without an answer in time it is 504; the same key tells later, also at another server', async () => {
+  const { agent, write, account } = await scene(impatient);
+  requireProblem(await write(password, '', 'later'), 504, 'agent-timeout');
+  const work = await agent.next(0);
+  assert.ok(work);
+  await agent.end(work);
+  impatient.clock.advance(2);
+  const told = await write(password, '', 'later');
+  assert.equal(told.status, 201);
+  const again = await write(password, '', 'later');
+  assert.equal(again.headers['idempotency-replayed'], 'true');
+  assert.deepEqual(again.body, told.body);
+  const [{ count } = { count: 0 }] = await server.database.query<{ count: number }>(
+    'select count(*)::integer as count from secret_write where account_id = $1',
+    [account.accountId],
+  );
+  assert.equal(count, 1);
+  requireProblem(
+    await write({ ...password, value: { password: 'other' } }, '', 'later'),
+    422,
+    'idempotency-key-reused',
+  );
+});
+
+test('while a request waits, another one under its key is 409', async () => {
+  const { agent, write } = await scene();
+  const first = write(password, '', 'waiting');
+  const work = await agent.next();
+  assert.ok(work);
+  requireProblem(await write(password, '', 'waiting'), 409, 'idempotency-key-in-use');
+  await agent.end(work);
+  assert.equal((await first).status, 201);
+});
+
+test('the sealed value is wiped when its work ends, and work that nobody claims ends with the value', async () => {
+  const { account, agent, write } = await scene(impatient);
+  const kept = async () =>
+    server.database.query<{ status: string; sealed_value: string | null }>(
+      'select status, sealed_value from secret_write where account_id = $1',
+      [account.accountId],
+    );
+  requireProblem(await write(password), 504, 'agent-timeout');
+  assert.match((await kept())[0]?.sealed_value ?? '', /^ey/);
+  impatient.clock.advance(301);
+  await impatient.sweep();
+  assert.deepEqual(await kept(), [{ status: 'FAILED', sealed_value: null }]);
+  assert.equal(await agent.next(0), undefined);
+});
+
+test('of two instances only the one that has the key gets the value', async () => {
+  const { account, agent, write } = await scene();
+  const second = await sealingAgent(account, { agent });
+  const answered = write(bySealed(await sealed(agent)));
+  assert.equal(await second.next(1), undefined);
+  await agent.confirmNext();
+  assert.equal((await answered).status, 201);
+});
+
+test('a write leaves its request, its claim and its end in the events, without the value', async () => {
+  const { account, agent, write } = await scene();
+  await Promise.all([write({ ...password, value: { password: 'unheard-of' } }), agent.confirmNext()]);
+  const events = await server.database.query<{ name: string; row: string }>(
+    'select name, e::text as row from event e where account_id = $1 order by event_id',
+    [account.accountId],
+  );
+  assert.deepEqual(
+    events.map(({ name }) => name).filter((name) => /secret|certificate/.test(name)),
+    ['certificate-issued', 'secret-write-requested', 'secret-write-claimed', 'secret-write-ended'],
+  );
+  assert.ok(!events.some(({ row }) => row.includes('unheard-of')));
+});

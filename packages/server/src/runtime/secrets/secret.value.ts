@@ -1,0 +1,42 @@
+/** A secret value of a request: where it goes, and its members as one secret text. */
+import {
+  type BodyOf,
+  membersOfType,
+  missingMembers,
+  type QueryOf,
+  type SecretPlace,
+  type writeSecretValue,
+} from '@headgate/contract';
+import { problem } from '../../kernel/problems.ts';
+import { Secret } from '../../kernel/sealed.ts';
+
+type Given = BodyOf<typeof writeSecretValue>['secret'];
+
+export function placeOf(query: QueryOf<typeof writeSecretValue>, { name, key, type }: Given): SecretPlace {
+  const { vaultName, provider } = query;
+  return {
+    name,
+    type,
+    ...(key === undefined ? {} : { key }),
+    ...(vaultName === undefined ? {} : { vaultName }),
+    ...(provider === undefined ? {} : { provider }),
+  };
+}
+
+/**
+ * Takes the plain value out of the request; from here on it is in a type that cannot be printed. Undefined when the caller sealed it.
+ * Throws `secret-value-incomplete`.
+ */
+export function takeValue(secret: Given): Secret | undefined {
+  const { type, value, sealedValue } = secret;
+  delete secret.value;
+  if ((value === undefined) === (sealedValue === undefined))
+    throw incomplete('body.secret has one of `value` and `sealedValue`.');
+  if (value === undefined) return undefined;
+  const missing = missingMembers(type, value);
+  if (missing !== undefined)
+    throw incomplete(`body.secret.value lacks ${missing.join(', ')}, which the type ${type} asks for.`);
+  return new Secret(JSON.stringify(membersOfType(type, value)));
+}
+
+const incomplete = (lacks: string) => problem('secret-value-incomplete', { lacks });

@@ -1,0 +1,46 @@
+/** Secret writes as work: what the agent is told, and what their end means. */
+import { recordEvents } from '../../kernel/events.ts';
+import type { Metrics } from '../../kernel/metrics.ts';
+import type { Wakes } from '../../kernel/wakes.ts';
+import type { WorkOwner } from '../../kernel/work.ts';
+import { endSecretWrites } from './secret.store.ts';
+
+/** A SecretWriteWork. */
+const payload = `
+  select json_strip_nulls(json_build_object('provider', s.provider, 'vaultName', s.vault_name, 'name', s.name, 'key', s.secret_key,
+    'type', s.type, 'keyId', s.key_id, 'sealedValue', s.sealed_value))
+  from secret_write s where s.account_id = claimed.account_id and s.write_id = claimed.work_id`;
+
+const withoutReceipt = 'the agent sent no receipt.';
+
+export function secretWork(services: { metrics: Metrics; wakes: Wakes }): WorkOwner {
+  const nothing = () => undefined;
+  return {
+    claimed: { with: [], payload },
+    started: nothing,
+    silent: nothing,
+    cameBack: nothing,
+    requeued: nothing,
+    ended({ tx, accountId, source, now, newId }, ends) {
+      const rows = ends.map((end) => {
+        const receipt = end.status === 'SUCCESS' ? (end.receipt ?? null) : null;
+        const message = receipt === null ? (end.message?.slice(0, 2_000) ?? withoutReceipt) : null;
+        return { id: end.workId, receipt, message, status: receipt === null ? 'FAILED' : 'WRITTEN' } as const;
+      });
+      for (const [status, alike] of Map.groupBy(rows, (row) => row.status))
+        endSecretWrites(tx, accountId, status, alike);
+      const events = rows.map(({ id, status, message }) => ({
+        name: 'secret-write-ended' as const,
+        subject: { type: 'secret-write', id },
+        after: message === null ? { status } : { status, message },
+      }));
+      recordEvents(tx, source, events, now, newId);
+      tx.afterCommit(() => {
+        for (const { id, status } of rows) {
+          services.metrics.workEnded('secret-write', status);
+          services.wakes.wake(id, 'all');
+        }
+      });
+    },
+  };
+}
