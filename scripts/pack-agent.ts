@@ -29,6 +29,8 @@ interface Manifest {
   bin?: Record<string, string>;
   dependencies?: Record<string, string>;
   optionalDependencies?: Record<string, string>;
+  peerDependencies?: Record<string, string>;
+  peerDependenciesMeta?: Record<string, { optional?: boolean }>;
 }
 
 /** @returns the tarball's path */
@@ -107,7 +109,9 @@ function bundledManifest({ name, version, license, dependencies }: Manifest): ob
 }
 
 function packedManifest(): object {
-  const { version, description, license, bin, dependencies, optionalDependencies } = manifestOf('agent');
+  const { version, description, license, bin, dependencies, ...others } = manifestOf('agent');
+  // What is loaded only when it is used: kept as it is declared.
+  const { optionalDependencies, peerDependencies, peerDependenciesMeta } = others;
   const inherited = bundled.map((part) => manifestOf(part).dependencies);
   return {
     name: 'headgate-agent',
@@ -120,6 +124,8 @@ function packedManifest(): object {
     files: ['bin', 'dist'],
     dependencies: Object.assign({}, ...inherited, dependencies),
     optionalDependencies,
+    peerDependencies,
+    peerDependenciesMeta,
     bundleDependencies: bundled.map((part) => manifestOf(part).name),
   };
 }

@@ -193,6 +193,10 @@ export async function runSchedule(seed: number): Promise<Verdict> {
   const isOver = () => rows().every((row) => row.state === 'ended');
   if (!(await time.until(isOver, time.now + boundMilliseconds)))
     history.fault(`not over in time: ${JSON.stringify(rows().filter(({ state }) => state !== 'ended'))}`);
+  // Who is on the way out may still take work, and gives none a place.
+  const areGone = () => world.instances.every((instance) => !instance.stopping || instance.dead);
+  if (!(await time.until(areGone, time.now + boundMilliseconds)))
+    history.fault('a stopped agent does not end');
   await probe(world, probeMilliseconds);
   for (const [id, told] of history.works) {
     if (id.startsWith('work') && told.end === undefined) history.fault(`${id} has no end`);
