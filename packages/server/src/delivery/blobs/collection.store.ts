@@ -138,10 +138,11 @@ export const dueObjects = statement<{ object_key: string }>(
   { alone: true },
 );
 
-/** Packs of which less than half is left. Parameter: account. */
+/** Packs of which less than half is left. One that has nothing since the doomed ones were looked for waits for the next pass. Parameter: account. */
 export const sparseObjects = statement<{ object_key: string }>(
   `
-  select object_key from blob_object where account_id = $1 and state = 'live' and live_bytes * 2 < size order by object_key limit 100`,
+  select object_key from blob_object where account_id = $1 and state = 'live' and live_bytes * 2 < size and live_bytes > 0
+  order by object_key limit 100`,
   { alone: true },
 );
 
