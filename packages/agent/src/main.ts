@@ -72,7 +72,11 @@ async function main(config: AgentConfig): Promise<number> {
     const stop = () => void session.stop(String(stopping.reason));
     stopping.addEventListener('abort', stop);
     if (stopping.aborted) stop();
-    [end] = await Promise.all([session.run(), certificates.run(stopping)]);
+    const ended = new AbortController();
+    const renewing = certificates.run(AbortSignal.any([stopping, ended.signal]));
+    end = await session.run();
+    ended.abort();
+    await renewing;
   } finally {
     await Promise.all(Object.values(warehouses).map((warehouse) => warehouse.close()));
     await lock.release();

@@ -87,9 +87,13 @@ test('what an operation names in its path is declared, and nothing more', () => 
 
 const writes = ({ method }: Operation) => method !== 'GET';
 
+/** Who has seen a secret is to be known (shapes.md, Agents). */
+const readsOfSecrets = ['getAgentCredentials'];
+
 test('a write declares the events that it leaves, or says why it leaves none; a read declares none', () => {
   for (const operation of operations) {
-    if (!writes(operation)) assert.deepEqual(operation.events, [], operation.id);
+    if (!writes(operation) && !readsOfSecrets.includes(operation.id))
+      assert.deepEqual(operation.events, [], operation.id);
     else if (operation.withoutEvent === undefined) assert.ok(operation.events.length > 0, operation.id);
     else assert.deepEqual(operation.events, [], operation.id);
     for (const name of operation.events) assert.ok(eventNames.includes(name), name);

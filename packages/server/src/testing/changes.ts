@@ -1,8 +1,11 @@
 /** Whether the database was changed, by whatever: every row that is written, changed or removed is noted in its own transaction. */
 import type { TestDatabase } from './database.ts';
 
-/** What is in the object store has rows before anything refers to it, and they go when nothing does: nobody sees that. */
-const bookkeeping = 'blob_object';
+/**
+ * No change that a caller asked for: what is in the object store has rows before anything refers to it, and they go when nothing does; and of
+ * the instances of agents it is noted when they were heard of.
+ */
+const bookkeeping = "'blob_object', 'agent_instance'";
 
 export interface Changes {
   /** The tables changed since the last call. */
@@ -18,7 +21,7 @@ export async function watchChanges(database: TestDatabase): Promise<Changes> {
       return null;
     end $$;
     do $$ declare found record; begin
-      for found in select tablename from pg_tables where schemaname = 'public' and tablename not in ('noted_change', '${bookkeeping}') loop
+      for found in select tablename from pg_tables where schemaname = 'public' and tablename not in ('noted_change', ${bookkeeping}) loop
         execute format('create trigger note_change after insert or update or delete on %I for each row execute function note_change()', found.tablename);
       end loop;
     end $$`);
