@@ -18,21 +18,22 @@ export interface Registry {
   close(): Promise<void>;
 }
 
-const packageName = /^(@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*$/i;
-const tarball = '/-/package.tgz';
+const tarball = /^(.+)\/-\/([\w.+-]+)\.tgz$/;
 
 export async function startRegistry(): Promise<Registry> {
   const missing: string[] = [];
+  const installed = foldersByName();
   const server = createServer((request, response) => {
     const path = decodeURIComponent(request.url ?? '').slice(1);
-    const name = path.replace(tarball, '');
-    const folder = join(checkout, 'node_modules', name);
-    if (!packageName.test(name) || !existsSync(join(folder, 'package.json'))) {
+    const [, name = path, version] = tarball.exec(path) ?? [];
+    const folders = installed.get(name) ?? [];
+    const [folder] = folders.filter((each) => version === undefined || manifestOf(each).version === version);
+    if (folder === undefined) {
       missing.push(name);
       response.writeHead(404).end('{}');
-    } else if (path === name) {
+    } else if (version === undefined) {
       response.setHeader('content-type', 'application/json');
-      response.end(JSON.stringify(packument(folder, `${url}/${name}${tarball}`)));
+      response.end(JSON.stringify(packument(folders, `${url}/${name}`)));
     } else void sendTarball(folder, response);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -47,11 +48,34 @@ export async function startRegistry(): Promise<Registry> {
   };
 }
 
-function packument(folder: string, address: string): object {
-  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  const { name, version } = manifest;
-  const dist = { tarball: address };
-  return { name, 'dist-tags': { latest: version }, versions: { [version]: { ...manifest, dist } } };
+/** Some packages are installed in several versions, each below the one that needs it. */
+function foldersByName(): Map<string, string[]> {
+  const lock = JSON.parse(readFileSync(join(checkout, 'node_modules', '.package-lock.json'), 'utf8'));
+  const places = Object.keys(lock.packages).filter((place) =>
+    existsSync(join(checkout, place, 'package.json')),
+  );
+  const folders = places.map((place) => join(checkout, place));
+  return Map.groupBy(folders, (folder) =>
+    folder.slice(folder.lastIndexOf('node_modules/') + 'node_modules/'.length),
+  );
+}
+
+function manifestOf(folder: string): { name: string; version: string } {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+}
+
+function packument(folders: readonly string[], address: string): object {
+  const manifests = folders.map(manifestOf);
+  const [first] = manifests;
+  const published = manifests.map((manifest) => {
+    const dist = { tarball: `${address}/-/${manifest.version}.tgz` };
+    return [manifest.version, { ...manifest, dist }] as const;
+  });
+  return {
+    name: first?.name,
+    'dist-tags': { latest: first?.version },
+    versions: Object.fromEntries(published),
+  };
 }
 
 async function sendTarball(folder: string, response: ServerResponse): Promise<void> {
