@@ -157,26 +157,28 @@ export class Batch {
 }
 
 function asText(value: Parameter): string | Buffer | null {
-  if (typeof value === 'string' || value === null) return value;
+  if (typeof value === 'string' || value === null || Buffer.isBuffer(value)) return value;
   if (value instanceof Date) return value.toISOString();
-  if (Buffer.isBuffer(value)) return value;
   if (Array.isArray(value)) return arrayText(value);
   return String(value);
 }
 
-function arrayText(values: readonly (string | number | null)[]): string {
+function arrayText(values: Extract<Parameter, readonly unknown[]>): string {
   // Thousands of digests, say: asked once whether anything needs care.
   if (values.every(isText) && !needsCare.test(values.join(''))) {
     return values.length === 0 ? '{}' : `{"${values.join('","')}"}`;
   }
-  const elements = values.map((value) =>
-    value === null ? 'NULL' : isText(value) ? `"${value.replaceAll(/["\\]/g, '\\$&')}"` : String(value),
-  );
-  return `{${elements.join(',')}}`;
+  return `{${values.map(elementText).join(',')}}`;
 }
 
 const needsCare = /["\\]/;
 
-function isText(value: string | number | null): value is string {
+function elementText(value: string | number | boolean | null | Date | Buffer): string {
+  if (value === null) return 'NULL';
+  if (Buffer.isBuffer(value)) return `"\\\\x${value.toString('hex')}"`;
+  return `"${String(asText(value)).replaceAll(/["\\]/g, '\\$&')}"`;
+}
+
+function isText(value: unknown): value is string {
   return typeof value === 'string';
 }

@@ -9,10 +9,25 @@ export function countedTotal(kind: CountedKind): string {
     where account_id = $1 and project_id = $3 and kind = '${kind}'`;
 }
 
-/** The change of a total, to stand in a `with` of the statement that makes it; $1 is the account, $2 the project. A connection keeps to one slot. */
-export function countChange(kind: CountedKind, change: 1 | -1): string {
+/** The removal of one from a total, to stand in a `with` of the statement that makes it; $1 is the account, $2 the project. */
+export function countRemoved(kind: CountedKind): string {
+  return countChange(kind, '$1, $2', '-1', '');
+}
+
+/** What the rows of an insertStatement add to the totals of their projects. */
+export function countInserted(kind: CountedKind): string {
+  return countChange(
+    kind,
+    'account_id, project_id',
+    'count(*)',
+    'from given group by account_id, project_id',
+  );
+}
+
+/** A connection keeps to one slot. */
+function countChange(kind: CountedKind, project: string, change: string, from: string): string {
   return `
     insert into project_counter as c (account_id, project_id, kind, slot, count)
-    values ($1, $2, '${kind}', (pg_backend_pid() % 16)::smallint, ${change})
+    select ${project}, '${kind}', (pg_backend_pid() % 16)::smallint, ${change} ${from}
     on conflict (account_id, project_id, kind, slot) do update set count = c.count + excluded.count`;
 }

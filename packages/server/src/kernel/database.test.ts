@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pg from 'pg';
 import { startTestServer } from '../testing/server.ts';
-import { allStatements, statement } from './database.ts';
+import { allStatements, insertStatement, type Parameter, statement } from './database.ts';
 import { problem } from './problems.ts';
 
 const server = await startTestServer();
 const { database } = server.deps;
+await server.database.query(`
+  create table remark (number integer, words text, said_at timestamptz, bytes bytea, facts jsonb, is_true boolean, length integer)`);
 
 test('every statement of the server prepares on the migrated database', async () => {
   const client = new pg.Client(server.database.connection);
@@ -184,4 +186,49 @@ test('a write that must wait for a lock does not hold up those of its trip', asy
   held.resolve();
   await Promise.all([holder, waits]);
   assert.deepEqual([await countOf('unlocked'), renamed], [1, true]);
+});
+
+const insertRemark = insertStatement(
+  'remark',
+  {
+    number: 'integer',
+    words: 'text',
+    said_at: 'timestamptz',
+    bytes: 'bytea',
+    facts: 'jsonb',
+    is_true: 'boolean',
+  },
+  { derived: { length: 'length(given.words)' } },
+);
+const remarksOf = statement<{ command: string; words: string | null }>(
+  'select number, words, said_at, bytes, facts, is_true, length, cmin::text as command from remark order by number',
+);
+
+test('inserts of one kind in a trip are one statement, and store what each was given', async () => {
+  const words = ['plain', '"quoted", {braced} and \\ slashed', 'NULL', '', null, 'Grüße 🌊\n', 'last'];
+  const rows = words.map((each, number): Parameter[] => [
+    number,
+    each,
+    new Date(number * 1_000),
+    number % 2 === 0 ? Buffer.from([0, 92, 34, number]) : null,
+    JSON.stringify({ each, list: ['"', '\\'] }),
+    number % 2 === 0,
+  ]);
+  await Promise.all(rows.map((row) => database.transaction((tx) => tx.send(insertRemark, row))));
+  const found = await database.read(remarksOf, []);
+  const stored = found.map(({ command: _, ...row }) => row);
+  assert.deepEqual(
+    stored,
+    words.map((each, number) => ({
+      number,
+      words: each,
+      said_at: new Date(number * 1_000),
+      bytes: number % 2 === 0 ? Buffer.from([0, 92, 34, number]) : null,
+      facts: { each, list: ['"', '\\'] },
+      is_true: number % 2 === 0,
+      length: each === null ? null : [...each].length,
+    })),
+  );
+  // The first goes at once; the others wait for it, and go together.
+  assert.equal(new Set(found.slice(1).map((row) => row.command)).size, 1);
 });

@@ -14,11 +14,11 @@ import { isDatabaseError } from './database-error.ts';
 import type { Problem } from './problems.ts';
 import { createSharedReads, createSharedWrites } from './shared-trips.ts';
 import type { Parameter, Statement } from './statement.ts';
-import { PipelinedTransaction, type Read, type Transaction } from './transaction.ts';
+import { type Opening, PipelinedTransaction, type Read, type Transaction } from './transaction.ts';
 
 export { isDatabaseError, isUnavailable } from './database-error.ts';
-export { allStatements, type Parameter, type Statement, statement } from './statement.ts';
-export type { Read, Transaction } from './transaction.ts';
+export { allStatements, insertStatement, type Parameter, type Statement, statement } from './statement.ts';
+export type { Opening, Read, Transaction } from './transaction.ts';
 
 // Counters, sizes and versions are bigint in tables, and fit a number.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
@@ -33,8 +33,12 @@ export interface Database {
   /**
    * Runs `work` in one transaction and commits it. What `work` has sent when it returns goes out together with the commit.
    * A failure of any statement, or of `work`, rolls everything back and is thrown; effects of `afterCommit` then never run.
+   * `opening` goes before all that `work` sends, and is asked for when the first of it leaves.
    */
-  transaction<Result>(work: (tx: Transaction) => Promise<Result> | Result): Promise<Result>;
+  transaction<Result>(
+    work: (tx: Transaction) => Promise<Result> | Result,
+    opening?: Opening,
+  ): Promise<Result>;
   /** A connection of its own that LISTENs; it is opened again when it breaks. */
   listen(channel: string, onMessage: (payload: string) => void): Promise<{ close(): Promise<void> }>;
   close(): Promise<void>;
@@ -76,8 +80,11 @@ export function openDatabase(options: DatabaseOptions): Database {
     return [first.rows as One[], second.rows as Other[]];
   }
 
-  async function transaction<Result>(work: (tx: Transaction) => Promise<Result> | Result): Promise<Result> {
-    const tx = new PipelinedTransaction(() => pool.connect(), sendWrite);
+  async function transaction<Result>(
+    work: (tx: Transaction) => Promise<Result> | Result,
+    opening?: Opening,
+  ): Promise<Result> {
+    const tx = new PipelinedTransaction(() => pool.connect(), sendWrite, opening);
     try {
       let result: Result;
       try {

@@ -15,6 +15,7 @@ import {
   type Database,
   isDatabaseError,
   isUnavailable,
+  type Opening,
   type Parameter,
   type Statement,
   statement,
@@ -83,7 +84,10 @@ export interface ReadCall<Op extends Operation> extends Call<Op> {
 
 export interface WriteCall<Op extends Operation> extends Call<Op> {
   tx: Transaction;
-  /** Reads what the write is judged by before its transaction begins, which then is one trip; the transaction refuses what is `changed`. */
+  /**
+   * Reads what the write is judged by, the caller's rights with it, before its transaction begins, which then is one trip; the transaction
+   * refuses what is `changed`.
+   */
   rows: ReadCall<Op>['rows'];
 }
 
@@ -129,8 +133,13 @@ export interface Endpoints {
   file<Op extends Operation>(operation: Op, handler: (call: ReadCall<Op>) => Promise<FileAnswer>): void;
 }
 
+/** Parameters: account, a request's key, now. */
+const unlessAnswered = (account: string, key: string, now: string) => `
+    when not pg_try_advisory_xact_lock(hashtextextended(encode(${key}, 'hex'), 0)) then refuse('HG409')
+    when exists (select from idempotency_record where account_id = ${account} and key_digest = ${key} and expires_at > ${now}) then refuse('HG200')`;
+
 /**
- * The first statement of every write: refuses it by an error, so that what is already queued behind it does nothing. The project may
+ * The first statement of a write: refuses it by an error, so that what is already queued behind it does nothing. The project may
  * still be deleted before the commit: the foreign keys of what is written, or its row locks, order the two; and a request under the
  * same key may commit in this very moment: then the key of its record is taken.
  */
@@ -139,11 +148,14 @@ const enterWrite = statement(`
     when standing = 'inactive' then refuse('HG401')
     when standing = 'unknown' then refuse('HG404')
     when standing <> 'permitted' then refuse('HG403')
-    when $9::bytea is null then null
-    when not pg_try_advisory_xact_lock(hashtextextended(encode($9, 'hex'), 0)) then refuse('HG409')
-    when exists (select from idempotency_record where account_id = $1 and key_digest = $9 and expires_at > $8) then refuse('HG200')
+    when $9::bytea is null then null ${unlessAnswered('$1', '$9', '$8')}
   end as refused
   from rights($1, $2, $3, $4, $5, $6, $7, $8)`);
+
+/** The same for one whose rights were read just before, with what it is judged by. */
+const enterUnderKey = statement(
+  `select case ${unlessAnswered('$1::uuid', '$2::bytea', '$3::timestamptz')} end as refused`,
+);
 
 /** SQLSTATE of a refusal: what a write was judged by is not as it was read. */
 export const changed = 'HG412';
@@ -201,8 +213,10 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
     write(operation, handler) {
       route(operation, async (guard, reply) => {
         const key = keyOf(guard, contentOf(guard.request));
-        const work = (tx: Transaction) => handler({ ...guard.call, tx, rows: readCall(guard).rows });
-        return send(reply, answerOf(await write(guard, key, work)));
+        return send(
+          reply,
+          answerOf(await write(guard, key, (tx, rows) => handler({ ...guard.call, tx, rows }))),
+        );
       });
     },
     long(operation, handler) {
@@ -299,11 +313,17 @@ function answerOf(written: Earlier): StoredAnswer {
   return written.answer;
 }
 
+/** What a handler does in its transaction. */
+type WriteWork<Op extends Operation> = (
+  tx: Transaction,
+  rows: WriteCall<Op>['rows'],
+) => Promise<Outcome<Op>> | Outcome<Op>;
+
 /** One write under its key. What fails after the rights were found good may be a request whose answer is there already, or just now. */
 async function write<Op extends Operation>(
   guard: Guard<Op>,
   key: IdempotencyKey | undefined,
-  work: (tx: Transaction) => Promise<Outcome<Op>> | Outcome<Op>,
+  work: WriteWork<Op>,
   pending?: PendingWork,
 ): Promise<Earlier> {
   const { read } = guard.services.database;
@@ -335,13 +355,22 @@ function replayed(before: Earlier): Earlier {
 function attempt<Op extends Operation>(
   guard: Guard<Op>,
   key: IdempotencyKey | undefined,
-  work: (tx: Transaction) => Promise<Outcome<Op>> | Outcome<Op>,
+  work: WriteWork<Op>,
   pending: PendingWork | undefined,
 ): Promise<Earlier> {
   const { services, operation, call, request } = guard;
+  let permitted = false;
+  const rows: ReadCall<Op>['rows'] = async (query, parameters) => {
+    const found = await readCall(guard).rows(query, parameters);
+    permitted = true;
+    return found;
+  };
+  function entry(): ReturnType<Opening> {
+    if (!permitted) return [enterWrite, [...guardParameters(guard), key?.key ?? null]];
+    return key && [enterUnderKey, [call.scope.accountId, key.key, call.now]];
+  }
   return services.database.transaction(async (tx) => {
-    tx.send(enterWrite, [...guardParameters(guard), key?.key ?? null]);
-    const outcome = await work(tx);
+    const outcome = await work(tx, rows);
     const source = { ...call.scope, actorKind: 'credential' as const, requestId: request.id };
     recordEvents(tx, source, outcome.events, call.now, services.newId);
     if (pending !== undefined) {
@@ -358,7 +387,7 @@ function attempt<Op extends Operation>(
       storeAnswer(tx, call.scope.accountId, key, answer, { now: call.now, sealer });
     }
     return { answer };
-  });
+  }, entry);
 }
 
 /** Whether the entry refused the write, for another reason than that its key has an answer. */

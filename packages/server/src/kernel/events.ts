@@ -1,5 +1,5 @@
 import type { EventName } from '@headgate/contract';
-import { type Parameter, statement, type Transaction } from './database.ts';
+import { insertStatement, type Parameter, statement, type Transaction } from './database.ts';
 
 /** What happened to what, with its state before and after: never a secret. It is written by the transaction that did it. */
 export interface AccountEvent {
@@ -28,8 +28,21 @@ const insertEvents = statement(`${insertIntoEvent}
     "subjectName" text, before jsonb, after jsonb)`);
 
 // The usual case, without the way through JSON.
-const insertEvent = statement(`${insertIntoEvent}
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`);
+const insertEvent = insertStatement('event', {
+  account_id: 'uuid',
+  occurred_at: 'timestamptz',
+  event_id: 'uuid',
+  name: 'text',
+  actor_id: 'uuid',
+  actor_kind: 'text',
+  request_id: 'uuid',
+  project_id: 'uuid',
+  subject_type: 'text',
+  subject_id: 'text',
+  subject_name: 'text',
+  state_before: 'jsonb',
+  state_after: 'jsonb',
+});
 
 /** Writes the events of a transaction, in one statement. */
 export function recordEvents(

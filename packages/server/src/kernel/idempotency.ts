@@ -2,7 +2,7 @@
  * Retries that do a thing once (decisions.md §2): the answer to a POST is kept under its Idempotency-Key in the transaction of its
  * effect, and given again to the same request. Keys and requests are kept as keyed digests.
  */
-import { isDatabaseError, type Read, statement, type Transaction } from './database.ts';
+import { insertStatement, isDatabaseError, type Read, statement, type Transaction } from './database.ts';
 import { invalidRequest, problem } from './problems.ts';
 import { type Sealer, Secret } from './sealed.ts';
 
@@ -43,9 +43,16 @@ const selectRecord = statement<RecordRow>(`
   select request_digest, status, headers, body, body_sealed, pending_work_id, pending_until from idempotency_record
   where account_id = $1 and key_digest = $2 and expires_at > $3`);
 
-const insertRecord = statement(`
-  insert into idempotency_record (account_id, key_digest, request_digest, status, headers, body, body_sealed, expires_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8)`);
+const insertRecord = insertStatement('idempotency_record', {
+  account_id: 'uuid',
+  key_digest: 'bytea',
+  request_digest: 'bytea',
+  status: 'smallint',
+  headers: 'jsonb',
+  body: 'text',
+  body_sealed: 'bytea',
+  expires_at: 'timestamptz',
+});
 
 /** The key of a request, scoped to its actor, method and path; undefined when it carries none. */
 export function idempotencyKey(

@@ -10,6 +10,7 @@
  */
 import type { Sent } from './batch.ts';
 import { isDatabaseError } from './database-error.ts';
+import type { Parameter } from './statement.ts';
 
 /** A trip of few leaves work for other connections, and nobody waits for many others. */
 const readsOfTrip = 8;
@@ -34,7 +35,7 @@ export function createSharedReads(send: Send): Send {
     const leaving = waiting;
     waiting = [];
     for (let start = 0; start < leaving.length; start += readsOfTrip) {
-      void travel(leaving.slice(start, start + readsOfTrip), send, send);
+      travel(leaving.slice(start, start + readsOfTrip), send, send);
     }
   }
 
@@ -59,13 +60,15 @@ export function createSharedWrites({ together, alone }: { together: Send; alone:
   let underWay = false;
   let toGoAlone = 0;
 
-  async function depart(): Promise<void> {
+  function depart(): void {
     underWay = true;
-    while (waiting.length > 0) {
-      const arrived = await travel(waiting.splice(0, writesOfTrip), together, alone);
+    const leaving = waiting.splice(0, writesOfTrip);
+    // The next ones leave before those that arrived go on: the connection is not to wait for them.
+    travel(leaving, together, alone, (arrived) => {
+      underWay = false;
       if (!arrived) toGoAlone = writesAloneAfterFailure;
-    }
-    underWay = false;
+      if (waiting.length > 0) depart();
+    });
   }
 
   return (items) => {
@@ -75,20 +78,26 @@ export function createSharedWrites({ together, alone }: { together: Send; alone:
     }
     return new Promise((resolve, reject) => {
       waiting.push({ items, resolve, reject });
-      if (!underWay) void depart();
+      if (!underWay) depart();
     });
   };
 }
 
-/** One trip. When it fails, each passenger goes alone if that can tell more, and is refused if it cannot; answers false in the first case. */
-async function travel(passengers: readonly Passenger[], together: Send, alone: Send): Promise<boolean> {
-  try {
-    await together(passengers.flatMap(({ items }) => items));
+/** One trip. When it fails, each passenger goes alone if that can tell more, and is refused if it cannot; `over` hears false in the first case. */
+function travel(
+  passengers: readonly Passenger[],
+  together: Send,
+  alone: Send,
+  over: (arrived: boolean) => void = () => undefined,
+): void {
+  function arrive(): void {
+    over(true);
     for (const { resolve } of passengers) resolve();
-    return true;
-  } catch (failure) {
+  }
+  function fail(failure: unknown): void {
     // Only of what PostgreSQL itself refused is it known that nothing of it was done.
     const again = isDatabaseError(failure) && (passengers.length > 1 || failure.code === lockNotAvailable);
+    over(!again);
     for (const { items, resolve, reject } of passengers) {
       if (!again) reject(failure);
       else {
@@ -96,8 +105,29 @@ async function travel(passengers: readonly Passenger[], together: Send, alone: S
         alone(items).then(resolve, reject);
       }
     }
-    return !again;
   }
+  together(itemsOf(passengers)).then(arrive, fail);
+}
+
+/** What passengers send, in their order; inserts of the same kind go as one of many rows, where the last of them is. */
+function itemsOf(passengers: readonly Passenger[]): readonly Sent[] {
+  const items = passengers.flatMap((passenger) => passenger.items);
+  if (passengers.length === 1) return items;
+  const inserts = Map.groupBy(items, ({ statement }) => statement.ofMany);
+  return items.flatMap((item) => {
+    const { ofMany } = item.statement;
+    const alike = ofMany && inserts.get(ofMany);
+    if (ofMany === undefined || alike === undefined || alike.length === 1) return [item];
+    return alike.at(-1) === item ? [{ statement: ofMany, parameters: asColumns(alike), rows: [] }] : [];
+  });
+}
+
+/** The parameters of inserts of one row each, as those of one insert of all. */
+function asColumns(inserts: readonly Sent[]): Parameter[] {
+  const [first] = inserts;
+  return (first?.parameters ?? []).map((_, column) =>
+    inserts.map(({ parameters }) => parameters[column] as string),
+  );
 }
 
 /** The connection gave up waiting (PostgreSQL, Appendix A: lock_not_available). */

@@ -24,6 +24,9 @@ export interface Transaction {
   afterCommit(effect: () => void): void;
 }
 
+/** What a transaction begins with, asked for when its first trip leaves. */
+export type Opening = () => readonly [Statement<unknown>, readonly Parameter[]] | undefined;
+
 // Of the protocol, not of the schema: they are not among allStatements().
 const [begin, commit, rollback] = ['begin', 'commit', 'rollback'].map(
   (word): Statement<never> => ({ name: word, text: word, types: [], parameterCount: 0, alone: true }),
@@ -32,6 +35,7 @@ const [begin, commit, rollback] = ['begin', 'commit', 'rollback'].map(
 export class PipelinedTransaction implements Transaction {
   readonly #connect: () => Promise<pg.PoolClient>;
   readonly #share: Send;
+  #opening: Opening | undefined;
   #client: pg.PoolClient | undefined;
   #waiting: Sent[] = [];
   #begun = false;
@@ -44,9 +48,10 @@ export class PipelinedTransaction implements Transaction {
   /** Set when the connection cannot be used any more. */
   #broken: Error | undefined;
 
-  constructor(connect: () => Promise<pg.PoolClient>, share: Send) {
+  constructor(connect: () => Promise<pg.PoolClient>, share: Send, opening?: Opening) {
     this.#connect = connect;
     this.#share = share;
+    this.#opening = opening;
   }
 
   /** May be handed on by itself, as a Read. */
@@ -122,9 +127,13 @@ export class PipelinedTransaction implements Transaction {
   }
 
   #take(): Sent[] {
+    const opening = this.#opening?.();
+    this.#opening = undefined;
     const waiting = this.#waiting;
     this.#waiting = [];
-    return waiting;
+    if (opening === undefined) return waiting;
+    const [statement, parameters] = opening;
+    return [{ statement, parameters, rows: [] }, ...waiting];
   }
 
   #opened(waiting: Sent[]): Sent[] {

@@ -15,6 +15,7 @@
 import type { WorkCommand, WorkKind } from '@headgate/contract';
 import {
   type Database,
+  insertStatement,
   isDatabaseError,
   type Read,
   type Statement,
@@ -90,10 +91,22 @@ export interface WorkOwner {
 
 export type WorkOwners = Readonly<Record<WorkKind, WorkOwner>>;
 
-const insertWork = statement(`
-  insert into work (account_id, work_id, project_id, environment_name, agent_id, kind, name, state, created_at, queued_at,
-    key_id, claimable_until)
-  values ($1, $2, $3, $4, $5, $6, $7, 'queued', $8, $8, $9, $10)`);
+const insertWork = insertStatement(
+  'work',
+  {
+    account_id: 'uuid',
+    work_id: 'uuid',
+    project_id: 'uuid',
+    environment_name: 'text',
+    agent_id: 'uuid',
+    kind: 'text',
+    name: 'text',
+    created_at: 'timestamptz',
+    key_id: 'text',
+    claimable_until: 'timestamptz',
+  },
+  { derived: { state: "'queued'", queued_at: 'given.created_at' } },
+);
 
 /** Of work that only one key opens, and that is worth nothing when it has waited for too long. */
 export interface Sealing {

@@ -39,7 +39,7 @@ export function executionRoutes(
     const scalarVariables = body.scalarVariables ?? {};
     const gridVariables = body.gridVariables ?? {};
     const [found] = await rows(whatStartNeeds, startParameters(body));
-    const { version, pipeline, agentId } = requireStart(found, body);
+    const { version, pipeline, agentId, userName } = requireStart(found, body);
     const first = [pipeline, ...version.pipelines.filter((each) => each !== pipeline)];
     const sharedArtifacts = await chooseVersions(services.database.read, scope, first);
     const executionId = newId();
@@ -55,7 +55,12 @@ export function executionRoutes(
       executionTag,
       ...(sharedArtifacts.length === 0 ? {} : { sharedArtifacts }),
     };
-    insertExecution(tx, scope, { ...execution, scalarVariables, gridVariables }, timeOfId(executionId));
+    insertExecution(
+      tx,
+      scope,
+      { ...execution, userName, scalarVariables, gridVariables },
+      timeOfId(executionId),
+    );
     const work = {
       account_id: scope.accountId,
       work_id: executionId,

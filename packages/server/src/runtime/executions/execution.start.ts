@@ -10,6 +10,7 @@ type StartRequest = BodyOf<typeof startPipelineExecution>;
 
 interface StartRow {
   default_agent_id: string | null;
+  user_name: string;
   /** The agent that the request names, or the only one of the account where one is needed. */
   named_agent_id: string | null;
   only_agent_id: string | null;
@@ -26,7 +27,7 @@ interface StartRow {
  * No row without the environment.
  */
 export const whatStartNeeds = guardedRead<StartRow>(`
-  select e.default_agent_id, v.version_name, v.enabled, v.manifest_digest, m.pipelines,
+  select e.default_agent_id, (select name from credential where account_id = $1 and credential_id = $2) as user_name, v.version_name, v.enabled, v.manifest_digest, m.pipelines,
     (select coalesce(json_object_agg(name, type), '{}') from variable
       where account_id = $1 and project_id = $3 and name = any ($11::text[])) as variable_types,
     (select agent_id from agent where account_id = $1 and agent_id = $12::uuid) as named_agent_id,
@@ -48,6 +49,7 @@ export interface Start {
   version: { name: string; manifestDigest: string; pipelines: readonly PipelineDescription[] };
   pipeline: PipelineDescription;
   agentId: string;
+  userName: string;
 }
 
 /**
@@ -68,7 +70,7 @@ export function requireStart(found: StartRow | undefined, body: StartRequest): S
   requireVariables(body.scalarVariables, body.gridVariables, pipeline, types);
   const agentId = found.named_agent_id ?? found.default_agent_id ?? found.only_agent_id;
   if (agentId === null) throw problem('environment-without-agent', { name: environmentName });
-  return { version: { name, manifestDigest, pipelines }, pipeline, agentId };
+  return { version: { name, manifestDigest, pipelines }, pipeline, agentId, userName: found.user_name };
 }
 
 /** A pipeline's name is read with or without its extension. Throws `pipeline-not-found`. */

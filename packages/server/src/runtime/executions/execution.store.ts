@@ -7,7 +7,7 @@ import type {
   SharedArtifact,
   Step,
 } from '@headgate/contract';
-import { type Parameter, statement, type Transaction } from '../../kernel/database.ts';
+import { insertStatement, type Parameter, statement, type Transaction } from '../../kernel/database.ts';
 import { changed } from '../../kernel/endpoint.ts';
 import { insertIntoEvent } from '../../kernel/events.ts';
 import { callerSeesAll, guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
@@ -97,11 +97,38 @@ interface StepRow {
   finished_at: Date | null;
 }
 
-const insertOne = statement(`
-  insert into pipeline_execution (account_id, execution_id, project_id, environment_name, pipeline_name, pipeline_type,
-    version_name, manifest_digest, agent_id, status, trigger, execution_tag, running_tag, scalar_variables, grid_variables, user_name, started_at, shared_artifacts)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'RUNNING', $10, $11, $11, $12, $13,
-    (select name from credential where account_id = $1 and credential_id = $14), $15, $16)`);
+// Refuses the transaction when its version was disabled, or its environment deleted, since they were read.
+const insertOne = insertStatement(
+  'pipeline_execution',
+  {
+    account_id: 'uuid',
+    execution_id: 'uuid',
+    project_id: 'uuid',
+    environment_name: 'text',
+    pipeline_name: 'text',
+    pipeline_type: 'text',
+    version_name: 'text',
+    manifest_digest: 'text',
+    agent_id: 'uuid',
+    execution_tag: 'text',
+    scalar_variables: 'jsonb',
+    grid_variables: 'jsonb',
+    user_name: 'text',
+    started_at: 'timestamptz',
+    shared_artifacts: 'jsonb',
+  },
+  {
+    derived: {
+      status: `case when exists (
+        select from artifact_version v
+        where v.account_id = given.account_id and v.project_id = given.project_id and v.environment_name = given.environment_name
+          and v.version_name = given.version_name and v.enabled
+      ) then 'RUNNING'::execution_status else refuse('${changed}')::execution_status end`,
+      trigger: "'API'",
+      running_tag: 'given.execution_tag',
+    },
+  },
+);
 
 export interface NewExecution {
   executionId: string;
@@ -113,19 +140,19 @@ export interface NewExecution {
   manifestDigest: string;
   agentId: string;
   executionTag: string | undefined;
+  /** Of the credential that starts it. */
+  userName: string;
   scalarVariables: object;
   gridVariables: object;
   /** What was chosen for its uses of shared pipelines. */
   sharedArtifacts?: readonly SharedArtifact[];
 }
 
-/** Refuses the transaction when its version was disabled, or its environment deleted, since they were read. */
 export function insertExecution(tx: Transaction, scope: Scope, made: NewExecution, now: Date): void {
   const { executionTag, environmentName } = made;
   tx.onConstraint('pipeline_execution_tag_running', () =>
     problem('execution-tag-running', { tag: executionTag ?? '', environmentName }),
   );
-  tx.send(refuseIfChanged, [scope.accountId, made.projectId, environmentName, made.versionName]);
   tx.send(insertOne, [
     scope.accountId,
     made.executionId,
@@ -136,21 +163,14 @@ export function insertExecution(tx: Transaction, scope: Scope, made: NewExecutio
     made.versionName,
     made.manifestDigest,
     made.agentId,
-    'API',
     executionTag ?? null,
     JSON.stringify(made.scalarVariables),
     JSON.stringify(made.gridVariables),
-    scope.actorId,
+    made.userName,
     now,
     made.sharedArtifacts === undefined ? null : JSON.stringify(made.sharedArtifacts),
   ]);
 }
-
-const refuseIfChanged = statement(`
-  select case when not exists (
-    select from artifact_version
-    where account_id = $1 and project_id = $2 and environment_name = $3 and version_name = $4 and enabled
-  ) then refuse('${changed}') end`);
 
 const selectOne = statement<Pick<ExecutionRow, 'status' | 'environment_name' | 'pipeline_name'>>(`
   select status, environment_name, pipeline_name from pipeline_execution

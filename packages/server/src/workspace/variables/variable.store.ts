@@ -6,8 +6,8 @@ import type {
   VariableType,
   VariableValue,
 } from '@headgate/contract';
-import { countChange, countedTotal } from '../../kernel/counter.ts';
-import { statement, type Transaction } from '../../kernel/database.ts';
+import { countedTotal, countInserted, countRemoved } from '../../kernel/counter.ts';
+import { insertStatement, statement, type Transaction } from '../../kernel/database.ts';
 import { guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
 import { entityTag } from '../../kernel/if-match.ts';
 import type { Scope } from '../../kernel/permissions.ts';
@@ -60,11 +60,23 @@ export const variableWithOverrides = guardedRead<
   where v.account_id = $1 and v.project_id = $3 and v.name = $9
   order by o.environment_name`);
 
-const insertOne = statement(`
-  with counted as (${countChange('variable', 1)})
-  insert into variable (account_id, project_id, name, variable_id, type, behaviour, description, value,
-    supports_double_resolution, version, created_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`);
+const insertOne = insertStatement(
+  'variable',
+  {
+    account_id: 'uuid',
+    project_id: 'uuid',
+    name: 'text',
+    variable_id: 'uuid',
+    type: 'variable_type',
+    behaviour: 'variable_behaviour',
+    description: 'text',
+    value: 'jsonb',
+    supports_double_resolution: 'boolean',
+    version: 'bigint',
+    created_at: 'timestamptz',
+  },
+  { with: [countInserted('variable')] },
+);
 
 export function insertVariable(
   tx: Transaction,
@@ -123,7 +135,7 @@ export function updateVariableRow(tx: Transaction, scope: Scope, projectId: stri
 }
 
 const deleteOne = statement(`
-  with counted as (${countChange('variable', -1)})
+  with counted as (${countRemoved('variable')})
   delete from variable where account_id = $1 and project_id = $2 and name = $3`);
 
 export function deleteVariableRow(tx: Transaction, scope: Scope, projectId: string, name: string): void {
