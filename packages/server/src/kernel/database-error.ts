@@ -27,3 +27,6 @@ export function isUnavailable(failure: unknown): boolean {
     )
   );
 }
+
+/** SQLSTATE of a refusal: what a write was judged by is not as it was read. */
+export const changed = 'HG412';

@@ -14,6 +14,7 @@
  */
 import type { WorkCommand, WorkKind } from '@headgate/contract';
 import {
+  changed,
   type Database,
   insertStatement,
   isDatabaseError,
@@ -213,9 +214,6 @@ export interface HeldRow extends WorkSubject {
   report_sequence: number;
   command: WorkCommand | null;
 }
-
-/** SQLSTATE of a refusal: work is not as it was read. */
-const changed = 'HG412';
 
 // Locked in the order of their ids, so that two batches never wait for each other.
 const lockWork = statement<HeldRow>(`

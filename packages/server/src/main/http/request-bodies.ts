@@ -2,9 +2,9 @@
 import type { MediaType } from '@headgate/contract';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { decode, requireKnownEncoding } from '../../kernel/content-encoding.ts';
-import { keepContent } from '../../kernel/endpoint.ts';
 import { readJson } from '../../kernel/json-body.ts';
 import { problem } from '../../kernel/problems.ts';
+import { keepContent } from '../../kernel/write.ts';
 import { bodyTooLarge } from './problem-answers.ts';
 
 const mediaForms: Record<MediaType, RegExp> = {

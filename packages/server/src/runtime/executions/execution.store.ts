@@ -7,8 +7,14 @@ import type {
   SharedArtifact,
   Step,
 } from '@headgate/contract';
-import { insertStatement, type Parameter, statement, type Transaction } from '../../kernel/database.ts';
-import { changed } from '../../kernel/endpoint.ts';
+import {
+  changed,
+  insertStatement,
+  type Parameter,
+  statement,
+  type Transaction,
+} from '../../kernel/database.ts';
+
 import { insertIntoEvent } from '../../kernel/events.ts';
 import { callerSeesAll, guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
 import { asUuid } from '../../kernel/identifiers.ts';

@@ -1,0 +1,32 @@
+/** What a request reads under its caller's rights, which are checked in the same trip (guarded-read.ts). */
+import type { Operation } from '@headgate/contract';
+import type { ReadCall, Serving } from './call.ts';
+import { guardParameters, refusal } from './guard.ts';
+import type { Standing } from './permissions.ts';
+
+export function readCall<Op extends Operation>(serving: Serving<Op>): ReadCall<Op> {
+  const { database } = serving.services;
+  function permitted<Head extends { standing: Standing }>(rows: readonly Head[]): Head {
+    const [head] = rows;
+    if (head === undefined) throw new Error('rights() answers one row.');
+    const refused = refusal(head.standing, serving);
+    if (refused !== undefined) throw refused;
+    return head;
+  }
+  return {
+    ...serving.call,
+    async rows(query, parameters) {
+      const rows = await database.read(query, [...guardParameters(serving), ...parameters]);
+      permitted(rows);
+      return rows.filter((row) => row.found === true);
+    },
+    async page(query, parameters) {
+      const all = [...guardParameters(serving), ...parameters];
+      const [heads, rows] = await database.readBoth(
+        [query.head, all.slice(0, query.head.parameterCount)],
+        [query.rows, all.slice(0, query.rows.parameterCount)],
+      );
+      return { rows, total: permitted(heads).total };
+    },
+  };
+}
