@@ -25,7 +25,7 @@ export const secretVaultTypes = [
   ...plainVaultTypes,
 ] as const;
 
-const SecretReferenceName = Type.String({
+export const SecretReferenceName = Type.String({
   minLength: 1,
   maxLength: 128,
   pattern: '^[\\w()-]{1,128}$',

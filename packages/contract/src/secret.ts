@@ -97,6 +97,16 @@ const secretPlace = {
 const SecretPlace = Type.Object(secretPlace);
 export type SecretPlace = Static<typeof SecretPlace>;
 
+const VaultText = Type.String({ minLength: 1, maxLength: 1_024 });
+export const SecretCoordinates = Type.Object({
+  provider: Type.Optional(oneOf(vaultProviders)),
+  vaultName: Type.Optional(Name),
+  secretName: VaultText,
+  secretKey: Type.Optional(Type.String({ maxLength: 1_024 })),
+});
+/** Where a secret is kept: in which of an agent's vaults (its first, unless one is named), and under which name there. */
+export type SecretCoordinates = Static<typeof SecretCoordinates>;
+
 export const SealedHeader = Type.Object({
   ...secretPlace,
   typ: Type.Literal(sealedType),

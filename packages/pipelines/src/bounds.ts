@@ -45,5 +45,7 @@ export const expressionBytesLimit = 32 * 1_048_576;
 export const expressionSourceLimit = 65_536;
 /** Characters that an expression may yield, and that one component's parameters may grow to. */
 export const expressionResultLimit = 4 * 1_048_576;
+/** Secret references that one expression may name. */
+export const secretUseLimit = 100;
 /** Rows that a query may put into a variable, and that a grid may hold. */
 export const variableRowLimit = 10_000;

@@ -76,6 +76,67 @@ describe('expressions in texts', () => {
   });
 });
 
+describe('secret("name")', () => {
+  const kept: Record<string, string> = { lake: 'it\'s "of" the lake', other: 'of the other' };
+  let read: string[] = [];
+  const withSecrets = createExpressionEngine(undefined, {
+    async read(name) {
+      read.push(name);
+      return kept[name] ?? Promise.reject(new Error(`there is no ${name}`));
+    },
+    conceal: (message) => message.replaceAll(/lake/g, '***'),
+  });
+  const come = (expression: string, variables = scope) => {
+    read = [];
+    return interpolate(expression, { ...evaluation, engine: withSecrets, scope: variables });
+  };
+
+  it('is the value, as a whole, in a text and in an expression', async () => {
+    assert.equal(await come('${secret("lake")}'), kept.lake);
+    assert.equal(await come("k=${secret('other')}; ${name}"), 'k=of the other; ann');
+    assert.equal(await come('${secret(`other`).length + n}'), 14);
+    assert.equal(await come('${[secret("lake"), secret("other")].length}'), 2);
+    assert.deepEqual(read, ['lake', 'other']);
+  });
+
+  it('is read only when the expression comes to it, whatever else it catches', async () => {
+    assert.equal(await come('${n > 1 ? secret("other") : secret("gone")}'), 'of the other');
+    assert.deepEqual(read, ['other']);
+    await come('${name}');
+    assert.deepEqual(read, []);
+    assert.equal(
+      await come('${(() => { try { return secret("other"); } catch { return 0; } })()}'),
+      kept.other,
+    );
+  });
+
+  it('says what the source says when there is none', () =>
+    assert.rejects(come('${secret("gone")}'), { message: 'there is no gone' }));
+
+  it('takes a name that is written there, not one that is computed', async () => {
+    for (const expression of ['secret(name)', 'secret("la" + "ke")', 'secret()', '(s => s("lake"))(secret)'])
+      await assert.rejects(come(`\${${expression}}`), { message: /write the name .* as a text/ });
+    assert.deepEqual(read, []);
+  });
+
+  it('is hidden by a variable of this name, and says so', async () => {
+    const own = createScope([
+      projectVariable({ name: 'secret', type: 'TEXT', behaviour: 'SHARED', value: 'mine' }),
+    ]);
+    assert.equal(await come('${secret}', own), 'mine');
+    assert.equal(await come('${secret.length}', own), 4);
+    await assert.rejects(come('${secret("lake")}', own), { message: /hides secret\("…"\)/ });
+  });
+
+  it('is concealed in the message of a failure before that is cut', () =>
+    assert.rejects(come('${(() => { throw new Error("x".repeat(495) + "lake"); })()}'), {
+      message: /x\*\*\*\)/,
+    }));
+
+  it('is not to be had where there is no source', () =>
+    assert.rejects(text('${secret("lake")}'), { message: /no secrets to be had/ }));
+});
+
 describe('expressions are bounded, and the message says what to do', () => {
   const cases: [string, RegExp][] = [
     ['(() => { for (;;); })()', /ran longer than 2000 ms .*do the work in SQL/],

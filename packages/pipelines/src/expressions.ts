@@ -2,7 +2,9 @@
  * Expressions of tenants, run in QuickJS inside WebAssembly: no host object, no I/O, bounded in time, memory and stack. Each expression has a
  * heap of its own, so nothing passes from one to the next.
  *
- * Globals: every scalar variable by its name; a grid as an object of its columns' values (`grid.column.length`); `sysvar`.
+ * Globals: every scalar variable by its name; a grid as an object of its columns' values (`grid.column.length`); `sysvar`; and
+ * `secret("name")`, see secret-calls.ts. An expression that comes to a secret that is not read yet is given up, and evaluated anew with it:
+ * it has no effects, and what it does not come to is not read.
  */
 import {
   newQuickJSWASMModule,
@@ -16,6 +18,15 @@ import {
   expressionResultLimit,
   expressionSourceLimit,
 } from './bounds.ts';
+import type { SecretSource } from './secret-calls.ts';
+import {
+  defineSecret,
+  noSecrets,
+  readWanted,
+  type Secrets,
+  secretError,
+  secretsOf,
+} from './secret-function.ts';
 import { shorten } from './template.ts';
 import { isGrid, missingVariable, type Variable } from './variables.ts';
 
@@ -47,6 +58,7 @@ const identifier = /^\s*([A-Za-z_$][\w$]*)\s*$/;
 
 export function createExpressionEngine(
   bounds: ExpressionBounds = { milliseconds: expressionMillisecondsLimit, bytes: expressionBytesLimit },
+  source: SecretSource = noSecrets,
 ): ExpressionEngine {
   let loading: Promise<QuickJSWASMModule> | undefined;
   return {
@@ -58,14 +70,27 @@ export function createExpressionEngine(
       }
       const named = scalarNamed(expression, scope);
       if (named !== undefined) return named;
-      loading ??= newQuickJSWASMModule();
-      const quickjs = await loading;
-      const result = run(quickjs, bounds, expression, scope);
-      if (result.broken) loading = undefined;
-      if (result.error !== undefined) throw new ExpressionError(result.error);
-      return result.value;
+      const secrets = secretsFor(expression, scope, source);
+      for (;;) {
+        loading ??= newQuickJSWASMModule();
+        const result = run(await loading, bounds, expression, scope, secrets);
+        if (result.broken) loading = undefined;
+        if (secrets.wanted !== undefined) await readWanted(secrets, source);
+        else if (result.error !== undefined) throw new ExpressionError(result.error);
+        else return result.value;
+      }
     },
   };
+}
+
+function secretsFor(expression: string, scope: ExpressionScope, source: SecretSource): Secrets {
+  const secrets = secretsOf(expression, source);
+  if (secrets.names.length > 0 && scope.variables.some(({ name }) => name === 'secret')) {
+    throw new ExpressionError(
+      'a variable named "secret" is visible here and hides secret("…"): give the variable another name',
+    );
+  }
+  return secrets;
 }
 
 /** The value of an expression that is a scalar variable's name, which needs no engine. */
@@ -85,6 +110,7 @@ function run(
   bounds: ExpressionBounds,
   expression: string,
   scope: ExpressionScope,
+  secrets: Secrets,
 ): Result {
   const started = performance.now();
   const late = () => performance.now() - started > bounds.milliseconds;
@@ -95,7 +121,7 @@ function run(
     runtime.setMaxStackSize(stackBytes);
     runtime.setInterruptHandler(late);
     const context = runtime.newContext();
-    const outcome = evaluateIn(context, expression, scope);
+    const outcome = evaluateIn(context, expression, scope, secrets);
     context.dispose();
     runtime.dispose();
     if (outcome.error === undefined) return { broken: false, value: outcome.value };
@@ -114,16 +140,22 @@ type Outcome =
   | { value: ExpressionValue; error?: undefined }
   | { value?: undefined; error: { name: string; message: string } };
 
-function evaluateIn(context: QuickJSContext, expression: string, scope: ExpressionScope): Outcome {
+function evaluateIn(
+  context: QuickJSContext,
+  expression: string,
+  scope: ExpressionScope,
+  secrets: Secrets,
+): Outcome {
   const json = context.getProp(context.global, 'JSON');
   const stringify = context.getProp(json, 'stringify');
   try {
+    if (/\bsecret\b/.test(expression)) defineSecret(context, secrets);
     defineGlobals(context, globalsOf(expression, scope));
     const result = context.evalCode(`(${expression}\n)`, 'expression', { strict: true });
-    if (result.error !== undefined) return { error: readError(context, result.error) };
+    if (result.error !== undefined) return { error: readError(context, result.error, secrets) };
     const { value } = result;
     try {
-      return toValue(context, value, stringify);
+      return toValue(context, value, stringify, secrets);
     } finally {
       value.dispose();
     }
@@ -168,7 +200,12 @@ function defineGlobals(context: QuickJSContext, globals: Record<string, unknown>
   result.value.dispose();
 }
 
-function toValue(context: QuickJSContext, handle: QuickJSHandle, stringify: QuickJSHandle): Outcome {
+function toValue(
+  context: QuickJSContext,
+  handle: QuickJSHandle,
+  stringify: QuickJSHandle,
+  secrets: Secrets,
+): Outcome {
   const type = context.typeof(handle);
   if (type === 'undefined') return { value: null };
   if (type === 'boolean') return { value: context.dump(handle) as boolean };
@@ -177,7 +214,7 @@ function toValue(context: QuickJSContext, handle: QuickJSHandle, stringify: Quic
   if (type !== 'object')
     return { error: { name: 'TypeError', message: `it yields a ${type}, which is no value` } };
   const json = context.callFunction(stringify, context.undefined, handle);
-  if (json.error !== undefined) return { error: readError(context, json.error) };
+  if (json.error !== undefined) return { error: readError(context, json.error, secrets) };
   const result = context.typeof(json.value) === 'string' ? context.getString(json.value) : 'null';
   json.value.dispose();
   return result === 'null' ? { value: null } : text(result);
@@ -194,12 +231,16 @@ function finite(value: number): ExpressionValue {
   return Number.isFinite(value) ? value : String(value);
 }
 
-function readError(context: QuickJSContext, handle: QuickJSHandle): { name: string; message: string } {
+function readError(
+  context: QuickJSContext,
+  handle: QuickJSHandle,
+  { conceal }: Secrets,
+): { name: string; message: string } {
   const member = (name: string) => {
     const value = context.getProp(handle, name);
     const result = context.typeof(value) === 'string' ? context.getString(value) : '';
     value.dispose();
-    return shorten(result, 500);
+    return shorten(conceal(result), 500);
   };
   const error =
     context.typeof(handle) === 'object'
@@ -228,6 +269,7 @@ function explain(
     const names = known.length === 0 ? 'none is visible here' : `visible here: ${known.join(', ')}`;
     return `${missingVariable(unknown)}, or quote it if it is a text (${names}). Expression`;
   }
+  if (error.name === secretError) return error.message;
   if (error.name === 'SyntaxError')
     return `the expression cannot be read (${error.message}); a text needs quotes`;
   return `the expression fails (${error.name}: ${error.message})`;

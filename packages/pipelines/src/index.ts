@@ -18,7 +18,7 @@ export {
 } from './expressions.ts';
 export type { Finding, FindingCode } from './finding.ts';
 export { type ComponentEnd, createWalk, topologicalOrder, type Walk, type WalkOutcome } from './graph.ts';
-export { linkProject, variablesAskedFor } from './link.ts';
+export { linkProject, secretsAskedFor, variablesAskedFor } from './link.ts';
 export { planComponent } from './orchestration-plan.ts';
 export { type OutlineResult, outlineFile, type PipelineOutline, sizeOf } from './outline.ts';
 export { ParameterError } from './parameters.ts';
@@ -38,6 +38,7 @@ export {
   type VariableDeclaration,
 } from './pipeline.ts';
 export { type Evaluation, evaluateValue, type Resolved, resolveParameters } from './resolve.ts';
+export { type SecretSource, secretNames } from './secret-calls.ts';
 export { type SharedPipelineUse, sharedPipelineUses } from './shared-pipeline-use.ts';
 export { type Dialect, SqlError, type StatementList, type TableReference } from './sql/dialect.ts';
 export { duckdb } from './sql/duckdb.ts';

@@ -7,6 +7,7 @@ import { callCycles } from './validate-calls.ts';
 /** What the project has beside its pipelines. */
 export interface ProjectNames {
   variables: ReadonlySet<string>;
+  secretReferences: ReadonlySet<string>;
   /** Paths of all files, pipelines too. */
   files: ReadonlySet<string>;
 }
@@ -27,6 +28,14 @@ export function variablesAskedFor(outlines: Iterable<PipelineOutline>): Set<stri
   return names;
 }
 
+/** The names of secret references that pipelines use. */
+export function secretsAskedFor(outlines: Iterable<PipelineOutline>): Set<string> {
+  const names = new Set<string>();
+  for (const { notes } of outlines)
+    for (const note of notes) if ('asks' in note && note.asks === 'secret') names.add(note.name);
+  return names;
+}
+
 /** Tells all findings of a project: file by file in the order given, and then what concerns several. */
 export function linkProject(
   outlines: readonly PipelineOutline[],
@@ -41,6 +50,7 @@ export function linkProject(
     for (const note of notes) {
       if (!('asks' in note)) report({ path, ...note });
       else if (note.asks === 'variable') answerVariable(path, note, known, bounded);
+      else if (note.asks === 'secret') answerSecret(path, note, known, bounded);
       else if (note.asks === 'file') answerFile(path, note, known, bounded);
       else answerCall(path, note, declarations, known, bounded);
     }
@@ -61,6 +71,17 @@ function answerVariable(
   if (known.variables.has(name) || name === 'sysvar') return;
   const message = `the pipeline declares no variable "${name}": declare it here or in the project`;
   report({ path, component, code: 'undeclared-variable', message, level: 'warning' });
+}
+
+function answerSecret(
+  path: string,
+  { component, name }: { component: string; name: string },
+  known: ProjectNames,
+  report: ReportOfProject,
+): void {
+  if (known.secretReferences.has(name)) return;
+  const message = `the project has no secret reference "${name}": create it, or correct the name`;
+  report({ path, component, code: 'unknown-secret-reference', message, level: 'warning' });
 }
 
 function answerFile(

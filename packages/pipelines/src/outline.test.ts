@@ -29,7 +29,11 @@ function outlines(sources: Sources, most?: number): PipelineOutline[] {
 
 function linked(all: readonly PipelineOutline[], variables: string[] = [], files: string[] = []): Finding[] {
   const findings: Finding[] = [];
-  const known = { variables: new Set(variables), files: new Set(files) };
+  const known = {
+    variables: new Set(variables),
+    secretReferences: new Set<string>(),
+    files: new Set(files),
+  };
   linkProject(all, known, (finding) => findings.push(finding));
   return findings;
 }

@@ -77,6 +77,7 @@ const cut = (name: string) => name.slice(0, referenceLimit + 1);
 function bounded(question: Question): Question {
   switch (question.asks) {
     case 'variable':
+    case 'secret':
       return { ...question, name: cut(question.name) };
     case 'file':
       return { ...question, path: cut(question.path) };

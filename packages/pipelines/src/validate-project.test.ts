@@ -108,6 +108,28 @@ describe('validateProject', () => {
       ['warning undeclared-variable A'],
     ],
     [
+      'secret references that the project does not have, wherever an expression names them',
+      [
+        orch(
+          {
+            S: start('Script', 'If', 'Update'),
+            Script: {
+              type: 'sql-script',
+              parameters: { sqlScript: "select '${secret(\"gone\")}', secret('of SQL'), ${x.secret('no')}" },
+            },
+            If: { type: 'if', parameters: { mode: 'Advanced', condition1: "secret('lake') != ''" } },
+            Update: {
+              type: 'end-success',
+              parameters: {},
+              postProcessing: { updateScalarVariables: [['known', 'secret(`lake`)']] },
+            },
+          },
+          { known: variable('COPIED') },
+        ),
+      ],
+      ['Script', 'If', 'Update'].map((name) => `warning unknown-secret-reference ${name}`),
+    ],
+    [
       'variables that nobody declares, named by what reads and changes them',
       [
         orch(

@@ -13,10 +13,12 @@ export interface ProjectFile {
  * Files that are no pipelines are only known to be there.
  *
  * @param projectVariables names of the project's variables, when they are known
+ * @param secretReferences names of its secret references
  */
 export function validateProject(
   files: Iterable<ProjectFile>,
   projectVariables: readonly string[] = [],
+  secretReferences: readonly string[] = [],
 ): Finding[] {
   const findings: Finding[] = [];
   const outlines: PipelineOutline[] = [];
@@ -31,7 +33,11 @@ export function validateProject(
       findings.push({ path, code: 'syntax-error', message, level: 'error' });
     }
   }
-  const known = { variables: new Set(projectVariables), files: paths };
+  const known = {
+    variables: new Set(projectVariables),
+    secretReferences: new Set(secretReferences),
+    files: paths,
+  };
   linkProject(outlines, known, (finding) => findings.push(finding));
   return findings;
 }

@@ -1,6 +1,7 @@
 /** Variables that pipelines use but nobody declares, as far as that can be decided without running them. */
 import type { Notes } from './finding.ts';
 import type { OrchestrationComponent, Pipeline, Plain } from './pipeline.ts';
+import { secretNames } from './secret-calls.ts';
 import { splitTemplate, TemplateError } from './template.ts';
 
 /** Only expressions that are a single name are decided. */
@@ -12,14 +13,31 @@ export function checkExpressions(component: string, value: Plain, pipeline: Pipe
   if (typeof value !== 'string' || !value.includes('${')) return;
   try {
     for (const segment of splitTemplate(value)) {
-      const name =
-        'expression' in segment ? /^\s*([A-Za-z_$][\w$]*)\s*$/.exec(segment.expression)?.[1] : undefined;
+      if (!('expression' in segment)) continue;
+      const name = /^\s*([A-Za-z_$][\w$]*)\s*$/.exec(segment.expression)?.[1];
       if (name !== undefined) checkVariable(component, name, pipeline, notes);
+      checkSecrets(component, [segment.expression], notes);
     }
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
     notes.report({ component, code: 'unclosed-expression', message: error.message, level: 'error' });
   }
+}
+
+/** Expressions that stand by themselves, outside of `${…}`. */
+export function checkBareExpressions(component: OrchestrationComponent, notes: Notes): void {
+  const { name, type, parameters, updateScalarVariables } = component;
+  const afterwards = updateScalarVariables.map(([, expression]) => expression);
+  const bare = (texts: readonly string[]) => texts.filter((text) => !text.includes('${'));
+  if (type === 'update-scalar') checkSecrets(name, bare(secondCells(parameters.scalarsToUpdate)), notes);
+  if (type === 'if' && typeof parameters.condition1 === 'string')
+    checkSecrets(name, bare([parameters.condition1]), notes);
+  checkSecrets(name, afterwards, notes);
+}
+
+function checkSecrets(component: string, expressions: readonly string[], notes: Notes): void {
+  for (const name of new Set(expressions.flatMap(secretNames)))
+    notes.ask({ asks: 'secret', component, name });
 }
 
 function checkVariable(component: string, name: string, pipeline: Pipeline, notes: Notes): void {

@@ -5,7 +5,12 @@ import type { Notes, Report } from './finding.ts';
 import type { Orchestration, OrchestrationComponent, Pipeline, PlainMap } from './pipeline.ts';
 import { checkCall, checkSharedCalls } from './validate-calls.ts';
 import { checkTransformation } from './validate-transformation.ts';
-import { checkExpressions, checkNamedVariables, secondCells } from './validate-variables.ts';
+import {
+  checkBareExpressions,
+  checkExpressions,
+  checkNamedVariables,
+  secondCells,
+} from './validate-variables.ts';
 
 export function checkPipeline(pipeline: Pipeline, notes: Notes): void {
   checkComponents(pipeline, notes);
@@ -86,6 +91,7 @@ function checkOrchestration(orchestration: Orchestration, notes: Notes): void {
     checkTransitions(component, orchestration, report);
     checkIterator(component, orchestration, report);
     checkNamedVariables(component, orchestration, notes);
+    checkBareExpressions(component, notes);
     checkCall(component, notes);
   }
   checkSharedCalls(orchestration, report);

@@ -5,6 +5,7 @@ import { headerText } from '../../kernel/header-text.ts';
 import { pageBounds } from '../../kernel/paging.ts';
 import { problem } from '../../kernel/problems.ts';
 import { environmentByName } from '../../workspace/environments/index.ts';
+import { secretReferencesAmong } from '../../workspace/secret-references/index.ts';
 import { variablesAmong } from '../../workspace/variables/index.ts';
 import type { Blobs } from '../blobs/index.ts';
 import {
@@ -44,9 +45,12 @@ function uploadRoute({ long }: Endpoints, store: UploadServices): void {
       const checks = createPipelineChecks(store.readPipeline);
       const upload = await readUpload(request.raw, store.limits, writer, checks);
       const variables = await rows(variablesAmong, [checks.askedFor()]);
+      const secrets = checks.secretsAskedFor();
+      const references = secrets.length === 0 ? [] : await rows(secretReferencesAmong, [secrets]);
       const found = checks.warnings(
         upload.files.map((file) => file.path),
         variables.map((variable) => variable.name),
+        references.map((reference) => reference.name),
       );
       const version = {
         projectId: params.projectId,

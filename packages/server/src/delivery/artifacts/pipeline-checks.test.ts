@@ -54,6 +54,20 @@ test('a sound project is stored without a warning', async () => {
   assert.deepEqual([warnings, warningsTotal], [[], 0]);
 });
 
+test('secrets that the project has no reference for are told', async () => {
+  const files = {
+    'a.orch.yaml': orchestration({ S: start('A'), A: script('${secret("there")} ${secret("gone")}') }),
+  };
+  const { admin, project, parts, warnings } = await uploadTo(files);
+  assert.equal(warnings.length, 2);
+  const reference = { type: 'PASSWORD', secretName: 's' };
+  await admin.post(`${project.path}/secret-references/there`, reference);
+  const answer = await upload(admin, project, parts, { versionName: '2' });
+  const [warning, ...more] = (answer.body as unknown as Checked).warnings;
+  assert.deepEqual([warning?.code, warning?.component, more], ['unknown-secret-reference', 'A', []]);
+  assert.match(warning?.message ?? '', /no secret reference "gone"/);
+});
+
 test('component types that no agent knows, and what leads nowhere, are told: errors first, then by path', async () => {
   const { admin, project, answer, told, warningsTotal } = await uploadTo(
     {
@@ -208,6 +222,6 @@ test('the notes of one upload are bounded, and what is beyond is told', async ()
   for (const path of ['a', 'b', 'c']) await checks.take(path, '');
   assert.deepEqual(rooms, [200_000, 110_000, 20_000]);
   assert.deepEqual(checks.askedFor(), ['nobody']);
-  const { warningsTotal } = checks.warnings([], []);
+  const { warningsTotal } = checks.warnings([], [], []);
   assert.equal(warningsTotal, 200_001);
 });

@@ -1,6 +1,12 @@
 /** The checks of an upload's pipelines: each file as it arrives, and all together at the end. Memory is bounded, whatever the upload holds. */
 import { type UploadWarning, uploadWarningLimit } from '@headgate/contract';
-import { linkProject, type PipelineOutline, sizeOf, variablesAskedFor } from '@headgate/pipelines';
+import {
+  linkProject,
+  type PipelineOutline,
+  secretsAskedFor,
+  sizeOf,
+  variablesAskedFor,
+} from '@headgate/pipelines';
 import { problem } from '../../kernel/problems.ts';
 import { type Described, describePipeline } from './pipeline-description.ts';
 import type { PipelineReader } from './pipeline-reader.ts';
@@ -21,8 +27,14 @@ export interface PipelineChecks {
   take(path: string, text: string): Promise<Described>;
   /** Names of variables that the project may have; `warnings` is told which it has. */
   askedFor(): string[];
+  /** Names of secret references, in the same way. */
+  secretsAskedFor(): string[];
   /** What all files together come to. `paths`: of all files that are stored. */
-  warnings(paths: Iterable<string>, projectVariables: Iterable<string>): Warnings;
+  warnings(
+    paths: Iterable<string>,
+    projectVariables: Iterable<string>,
+    secretReferences: Iterable<string>,
+  ): Warnings;
 }
 
 export function createPipelineChecks(read: PipelineReader): PipelineChecks {
@@ -43,9 +55,14 @@ export function createPipelineChecks(read: PipelineReader): PipelineChecks {
       return { pipeline: describePipeline(outline) };
     },
     askedFor: () => [...variablesAskedFor(outlines)],
-    warnings(paths, projectVariables) {
+    secretsAskedFor: () => [...secretsAskedFor(outlines)],
+    warnings(paths, projectVariables, secretReferences) {
       outlines.sort((one, other) => (one.path < other.path ? -1 : 1));
-      const known = { variables: new Set(projectVariables), files: new Set(paths) };
+      const known = {
+        variables: new Set(projectVariables),
+        secretReferences: new Set(secretReferences),
+        files: new Set(paths),
+      };
       const kept = { error: [] as UploadWarning[], warning: [] as UploadWarning[] };
       let warningsTotal = 0;
       linkProject(outlines, known, (finding) => {

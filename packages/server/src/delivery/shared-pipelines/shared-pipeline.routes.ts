@@ -31,9 +31,9 @@ export function sharedPipelineRoutes({ read, write, long }: Endpoints, store: Up
     return store.blobs.writing(scope.accountId, async (writer) => {
       const checks = createPipelineChecks(store.readPipeline);
       const upload = await readUpload(request.raw, store.limits, writer, checks);
-      // The variables of the projects that will use it are not known yet.
+      // The variables and secret references of the projects that will use it are not known yet.
       const paths = upload.files.map((file) => file.path);
-      const found = checks.warnings(paths, checks.askedFor());
+      const found = checks.warnings(paths, checks.askedFor(), checks.secretsAskedFor());
       const version = {
         prefix: headerText(headers.sharedpipelineidprefix),
         versionName: headerText(headers.versionname),

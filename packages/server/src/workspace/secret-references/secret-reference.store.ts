@@ -1,7 +1,7 @@
 /** The table `secret_reference`. */
 import type { SecretReference } from '@headgate/contract';
 import { statement, type Transaction } from '../../kernel/database.ts';
-import { guardedPage } from '../../kernel/guarded-read.ts';
+import { guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
 import type { Scope } from '../../kernel/permissions.ts';
 import { problem } from '../../kernel/problems.ts';
 import { providerOf } from './secret-reference.ts';
@@ -21,6 +21,11 @@ export const secretReferencePage = guardedPage<SecretReferenceRow>({
   rows: `select ${columns} from secret_reference where ${filters} order by name limit $11 offset $12`,
   total: `select count(*)::bigint as total from secret_reference where ${filters}`,
 });
+
+/** Those of the names that there are. Parameters: names. */
+export const secretReferencesAmong = guardedRead<{ name: string }>(
+  'select name from secret_reference where account_id = $1 and project_id = $3 and name = any ($9::text[])',
+);
 
 const insertOne = statement(`
   insert into secret_reference (account_id, project_id, name, type, secret_name, secret_key, vault_name, vault_type, provider,

@@ -1,9 +1,10 @@
-/** Which provider a reference counts as, pure. */
+/** Which provider a reference counts as, and where it leads, pure. */
 import {
   awsVaultTypes,
   azureVaultTypes,
   gcpVaultTypes,
   plainVaultTypes,
+  type SecretCoordinates,
   type SecretProvider,
   type SecretReference,
 } from '@headgate/contract';
@@ -22,4 +23,27 @@ export function providerOf({
 }: Pick<SecretReference, 'provider' | 'vaultType'>): SecretProvider | undefined {
   if (provider !== undefined || vaultType === undefined) return provider;
   return (Object.keys(vaultsOf) as SecretProvider[]).find((each) => vaultsOf[each].includes(vaultType));
+}
+
+type Members = 'provider' | 'vaultType' | 'vaultName' | 'secretKey';
+type Kept = Pick<SecretReference, 'secretName'> & {
+  [Member in Members]: NonNullable<SecretReference[Member]> | null;
+};
+
+/** What an agent is told of a reference. The default vault is the agent's first, whatever its provider. */
+export function coordinatesOf({
+  secretName,
+  secretKey,
+  vaultName,
+  vaultType,
+  provider,
+}: Kept): SecretCoordinates {
+  const vault = vaultType === null || vaultType === 'DEFAULT_SECRET_VAULT' ? {} : { vaultType };
+  const named = providerOf({ ...vault, ...(provider === null ? {} : { provider }) });
+  return {
+    secretName,
+    ...(secretKey ? { secretKey } : {}),
+    ...(vaultName === null ? {} : { vaultName }),
+    ...(named === undefined ? {} : { provider: named }),
+  };
 }

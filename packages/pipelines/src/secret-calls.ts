@@ -1,0 +1,28 @@
+/**
+ * `secret("name")` in an expression: the value of a secret reference of the project, read by the agent when the expression comes to it.
+ *
+ * The name is written there as a text. Were it computed, then whoever starts a pipeline, or the rows that it reads, could choose the secret;
+ * so it also can be looked up before the run.
+ */
+import { secretUseLimit } from './bounds.ts';
+
+/** Where an engine has the values from. */
+export interface SecretSource {
+  /** @throws Error that says why there is no value; its message names the reference. */
+  read(name: string): Promise<string>;
+  /** A message of an error without the values and without parts of them; it is cut only afterwards. */
+  conceal(message: string): string;
+}
+
+const call = /(?<![\w$.])secret\s*\(\s*(["'`])([\w()-]{1,128})\1\s*\)/g;
+
+/** The names that an expression, or a text with expressions, asks for; each once. */
+export function secretNames(source: string): string[] {
+  if (!source.includes('secret')) return [];
+  const names = new Set<string>();
+  for (const [, , name = ''] of source.matchAll(call)) {
+    names.add(name);
+    if (names.size === secretUseLimit) break;
+  }
+  return [...names];
+}
