@@ -1,11 +1,12 @@
 /** After all that people do with it, no secret is in what was printed or kept. */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { formsOf } from '../../packages/server/src/testing/secret-forms.ts';
 import { Installation } from './harness/installation.ts';
-import { Project, sqlScript } from './harness/project.ts';
+import { Project, pipelineFile, sqlScript, steps } from './harness/project.ts';
 import { filesHolding } from './harness/secrets.ts';
 import { until } from './harness/waiting.ts';
 
@@ -15,6 +16,7 @@ const databasePassword = 'password-of-the-database-7c1e';
 describe('secrets', { timeout: 120_000 }, () => {
   let headgate: Installation;
   let secrets: string[];
+  let answers: string;
   before(async () => {
     headgate = await Installation.create({
       environment: {
@@ -50,6 +52,7 @@ describe('secrets', { timeout: 120_000 }, () => {
     assert.notEqual(otherSecret, '');
     headgate.output = headgate.output.replace(otherSecret, '');
     await writeSecrets(client);
+    answers = await useSecrets(client, project);
     // The agent gets a secret of its own and tokens; both are in nobody's output either.
     const agent = await headgate.process('agent');
     const environ = readFileSync(`/proc/${agent.pid}/environ`, 'utf8');
@@ -76,6 +79,15 @@ describe('secrets', { timeout: 120_000 }, () => {
     }
     // The three parts of a signed token, whoever's it is.
     assert.doesNotMatch(headgate.output, /eyJ[\w-]+\.eyJ[\w-]+\.[\w-]{20,}/);
+  });
+
+  it('are not in what a run tells that printed them, failed with them, and named pipelines by them', () => {
+    for (const form of formsOf(vaultSecret)) assert.equal(answers.includes(form), false, form);
+    assert.match(answers, /key = \*\*\*/);
+    assert.match(answers, /base64 = \*\*\*/);
+    assert.match(answers, /Conversion Error: .*\*\*\*/);
+    assert.match(answers, /holds no pipeline \\"\*\*\*\\"/);
+    assert.match(answers, /has no such secret or key/);
   });
 
   it('are not in what is kept: database, log of PostgreSQL, artifacts, the agent’s folder', () => {
@@ -128,4 +140,54 @@ async function writeSecrets(client: ReturnType<Installation['client']>): Promise
   assert.equal(refused.status, 502);
   assert.match(refused.body.detail, /has no vault of the provider AWS/);
   await client.call('POST', path, { body: { secret: { ...secret, type: vaultSecret } } });
+}
+
+const value = '${secret("orders-password")}';
+
+/** All that is told of runs that use the secret of the vault, and of one whose secret is not there. */
+async function useSecrets(client: ReturnType<Installation['client']>, project: Project): Promise<string> {
+  const make = (name: string, given: object) =>
+    client.ask('POST', `${project.path}/secret-references/${name}`, { type: 'PASSWORD', ...given });
+  await make('orders-password', { secretName: 'orders', secretKey: 'password' });
+  await make('dangling', { secretName: 'nowhere' });
+  const variable = { metadata: { type: 'TEXT', visibility: 'PUBLIC', scope: 'SHARED' }, defaultValue: '' };
+  const print = (name: string) => ({ variablesToPrint: [[name]] });
+  const files = {
+    'prints.orch.yaml': pipelineFile(
+      'orchestration',
+      {
+        Start: { type: 'start', transitions: { unconditional: ['Set'] } },
+        Set: {
+          type: 'update-scalar',
+          parameters: { scalarsToUpdate: [['key', 'secret("orders-password")']] },
+          transitions: { success: ['Query'] },
+        },
+        Query: {
+          type: 'query-to-scalar',
+          parameters: {
+            mode: 'Advanced',
+            query: `select base64(encode('${value}')) as b`,
+            scalarVariableMapping: [['base64', 'b']],
+          },
+          transitions: { success: ['Print'] },
+        },
+        Print: { type: 'print-variables', parameters: print('key'), transitions: { success: ['Encoded'] } },
+        Encoded: { type: 'print-variables', parameters: print('base64') },
+      },
+      { key: variable, base64: variable },
+    ),
+    'fails.orch.yaml': sqlScript(`select '${value}'::integer`),
+    'calls.orch.yaml': steps(['Call', 'run-orchestration', { orchestrationJob: value }]),
+    'dangles.orch.yaml': sqlScript('select \'${secret("dangling")}\''),
+  };
+  await project.publish(files, 'dev', '2');
+  const told: unknown[] = [];
+  for (const name of ['prints', 'fails', 'calls', 'dangles']) {
+    const execution = await project.run(name);
+    assert.equal(execution.status, name === 'prints' ? 'SUCCESS' : 'FAILED', JSON.stringify(execution));
+    told.push(execution, await project.steps(execution.pipelineExecutionId));
+  }
+  told.push(await client.ask('GET', '/v1/events?from=2020-01-01T00:00:00Z&to=2100-01-01T00:00:00Z&size=100'));
+  told.push(await client.ask('GET', `${project.path}/secret-references`));
+  return JSON.stringify(told);
 }

@@ -83,6 +83,7 @@ export function simulatedControlPlane(way: Way, life: Life & { cutUntil: number 
     // The status of agents is not simulated: what a goodbye says changes no work.
     goodbye: (_body, signal) => call(async () => ({ agentStatus: 'stopped' as const }), signal),
     certificate: none,
+    secretReference: none,
     artifact: none,
     blob: none,
   };

@@ -13,6 +13,8 @@ import type {
   IssuedCertificate,
   ReportsRequest,
   ReportsResponse,
+  SecretCoordinates,
+  SecretLookup,
 } from '@headgate/contract';
 
 const callTimeoutMilliseconds = 30_000;
@@ -29,6 +31,7 @@ export interface ControlPlane {
   report(body: ReportsRequest, signal: AbortSignal): Promise<ReportsResponse>;
   goodbye(body: GoodbyeRequest, signal: AbortSignal): Promise<GoodbyeResponse>;
   certificate(body: CertificateRequest, signal: AbortSignal): Promise<IssuedCertificate>;
+  secretReference(body: SecretLookup, signal: AbortSignal): Promise<SecretCoordinates>;
   artifact(digest: string, signal: AbortSignal): Promise<ArtifactManifest>;
   blob(sha256: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
 }
@@ -97,6 +100,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     report: (body, signal) => post('/reports', body, signal),
     goodbye: (body, signal) => post('/goodbye', body, signal),
     certificate: (body, signal) => post('/certificates', body, signal),
+    secretReference: (body, signal) => post('/secret-references', body, signal),
     async artifact(digest, signal) {
       const path = `/artifacts/${encodeURIComponent(digest)}`;
       return (await readJson(

@@ -13,6 +13,7 @@ import { agentFolders, privateFolder } from './folders.ts';
 import { createHandlers } from './handlers/registry.ts';
 import { createLog, reasonOf } from './log.ts';
 import { readOrMakePrivateFile } from './private-file.ts';
+import { createSecretReferences } from './secret-references.ts';
 import { Session } from './session.ts';
 import { TakenValues } from './taken-values.ts';
 import { createVaults } from './vaults/registry.ts';
@@ -57,6 +58,7 @@ async function main(config: AgentConfig): Promise<number> {
         folders,
         artifacts,
         warehouses,
+        secretReferences: createSecretReferences({ controlPlane, instanceId, vaults }),
         certificates,
         takenValues,
         vaults,

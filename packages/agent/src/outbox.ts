@@ -54,6 +54,7 @@ interface Channel extends WorkKey {
   reports: Report[];
   steps: Map<string, Step>;
   ending: Ending | undefined;
+  mask: (text: string) => string;
 }
 
 export class Outbox {
@@ -73,8 +74,8 @@ export class Outbox {
 
   open(key: WorkKey): void {
     const { workId, epoch } = key;
-    const channel = { workId, epoch, sequence: 0, reports: [], steps: new Map(), ending: undefined };
-    this.#channels.set(nameOf(key), channel);
+    const empty = { sequence: 0, reports: [], steps: new Map(), ending: undefined };
+    this.#channels.set(nameOf(key), { workId, epoch, ...empty, mask: (text) => text });
   }
 
   started(key: WorkKey): void {
@@ -84,8 +85,15 @@ export class Outbox {
   }
 
   step(key: WorkKey, step: Step): void {
-    this.#channels.get(nameOf(key))?.steps.set(step.stepId, fitting(step));
+    const channel = this.#channels.get(nameOf(key));
+    channel?.steps.set(step.stepId, fitting(step, channel.mask));
     this.#wake();
+  }
+
+  /** All texts that are reported of this work pass through `mask`. */
+  conceal(key: WorkKey, mask: (text: string) => string): void {
+    const channel = this.#channels.get(nameOf(key));
+    if (channel) channel.mask = mask;
   }
 
   /** The last report of this work. */
@@ -191,7 +199,7 @@ export class Outbox {
     if (steps.length > 0) this.#add(channel, { type: 'progress', steps });
     const ended = channel.reports.at(-1)?.type;
     if (channel.ending && ended !== 'completed' && ended !== 'released') {
-      this.#add(channel, fittingEnding(channel.ending));
+      this.#add(channel, fittingEnding(channel.ending, channel.mask));
     }
   }
 
@@ -245,20 +253,24 @@ function isUnreadable(error: unknown): boolean {
   return error instanceof ControlPlaneError && [400, 413, 422].includes(error.status);
 }
 
-function fitting(step: Step): Step {
+function fitting(step: Step, mask: (text: string) => string): Step {
+  const { name, message, childPipeline } = step;
   return {
     ...step,
-    name: textOf(step.name, nameLimit),
-    ...(step.message === undefined ? {} : { message: textOf(step.message, messageLimit) }),
+    name: textOf(mask(name), nameLimit),
+    ...(message === undefined ? {} : { message: textOf(mask(message), messageLimit) }),
+    ...(childPipeline === undefined
+      ? {}
+      : { childPipeline: { ...childPipeline, name: mask(childPipeline.name) } }),
   };
 }
 
-function fittingEnding(ending: Ending): Ending {
-  if (ending.type === 'released') return { ...ending, reason: textOf(ending.reason, reasonLimit) };
+function fittingEnding(ending: Ending, mask: (text: string) => string): Ending {
+  if (ending.type === 'released') return { ...ending, reason: textOf(mask(ending.reason), reasonLimit) };
   const { message, ...rest } = ending.outcome;
   return {
     type: 'completed',
-    outcome: message === undefined ? rest : { ...rest, message: textOf(message, messageLimit) },
+    outcome: message === undefined ? rest : { ...rest, message: textOf(mask(message), messageLimit) },
   };
 }
 

@@ -36,6 +36,8 @@ export type FromRun =
   | { type: 'alive' }
   | { type: 'execute'; id: number; sql: string }
   | { type: 'query'; id: number; sql: string; maxRows: number }
+  /** The value of a secret reference. */
+  | { type: 'secret'; id: number; name: string }
   | { type: 'step'; step: Step }
   | { type: 'line'; line: string }
   | { type: 'finished'; outcome: RunOutcome };

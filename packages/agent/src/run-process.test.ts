@@ -39,6 +39,8 @@ test('a run that is caught in one built-in function is killed, and told so', {
     workFolder: folder,
     memoryMegabytes: 256,
     warehouse: { execute: nobody, query: nobody },
+    readSecret: nobody,
+    conceal: (said) => said,
     cancel: never,
     kill: never,
     onStep: () => undefined,

@@ -1,11 +1,11 @@
 /**
  * The agent's side of one run's process: a process group of its own, bounded memory, and no rights on the file system but reading code
- * and the artifacts and using the files folder (Node's permission model). Its SQL passes through here.
+ * and the artifacts and using the files folder (Node's permission model). Its SQL and its secrets pass through here.
  */
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Step } from '@headgate/contract';
+import type { Secret, Step } from '@headgate/contract';
 import { type Child, endingOf, startChild } from './child-process.ts';
 import type { RunOutcome, Warehouse } from './engine/ports.ts';
 import { reasonOf } from './log.ts';
@@ -25,6 +25,9 @@ export interface RunOptions {
   workFolder: string;
   memoryMegabytes: number;
   warehouse: Warehouse;
+  readSecret(name: string): Promise<Secret>;
+  /** What the process says at its death without the secrets that it was given. */
+  conceal(text: string): string;
   /** Graceful: the run ends after its running step. */
   cancel: AbortSignal;
   /** The whole process group is killed. */
@@ -83,7 +86,7 @@ function converse(child: Child, options: RunOptions): Promise<RunOutcome> {
         outcome = message.outcome;
         // It has nothing left to do, and whatever it may have started ends with it.
         child.kill();
-      } else void answer(child, options.warehouse, message);
+      } else void answer(child, options, message);
     });
     child.process.once('error', (error) => {
       clearInterval(watch);
@@ -94,9 +97,7 @@ function converse(child: Child, options: RunOptions): Promise<RunOutcome> {
     // On a busy machine its exit is seen before its last words are read; at its close all have been.
     child.process.once('close', (code, signal) => {
       clearInterval(watch);
-      resolve(
-        outcome ?? { status: 'FAILED', message: deathOf(child, code, signal, options.memoryMegabytes) },
-      );
+      resolve(outcome ?? { status: 'FAILED', message: deathOf(child, code, signal, options) });
     });
     send(child, {
       type: 'start',
@@ -113,18 +114,28 @@ function converse(child: Child, options: RunOptions): Promise<RunOutcome> {
 
 async function answer(
   child: Child,
-  warehouse: Warehouse,
+  options: RunOptions,
   message: Extract<FromRun, { id: number }>,
 ): Promise<void> {
   const { id } = message;
   try {
-    const value =
-      message.type === 'execute'
-        ? await warehouse.execute(message.sql)
-        : await warehouse.query(message.sql, message.maxRows);
-    send(child, { type: 'answer', id, value });
+    send(child, { type: 'answer', id, value: await carryOut(options, message) });
   } catch (error) {
     send(child, { type: 'refusal', id, message: reasonOf(error) });
+  }
+}
+
+async function carryOut(
+  { warehouse, readSecret }: RunOptions,
+  message: Extract<FromRun, { id: number }>,
+): Promise<unknown> {
+  switch (message.type) {
+    case 'execute':
+      return warehouse.execute(message.sql);
+    case 'query':
+      return warehouse.query(message.sql, message.maxRows);
+    case 'secret':
+      return (await readSecret(message.name)).reveal();
   }
 }
 
@@ -137,9 +148,9 @@ function deathOf(
   child: Child,
   code: number | null,
   signal: NodeJS.Signals | null,
-  memoryMegabytes: number,
+  { memoryMegabytes, conceal }: RunOptions,
 ): string {
-  const said = child.stderrTail().trim();
+  const said = conceal(child.stderrTail().trim());
   if (/heap out of memory|heap limit/i.test(said)) {
     return `the run needed more than ${memoryMegabytes} MB of memory and was ended: make its variables smaller, or raise HEADGATE_AGENT_RUN_MEMORY_MB of the agent`;
   }

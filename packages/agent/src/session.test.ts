@@ -56,6 +56,28 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
     assert.deepEqual(server.violations, []);
   });
 
+  it('masks all texts of a work in its reports, once its handler says how', async () => {
+    connect(async (_work, context) => {
+      context.step(step('before'));
+      await context.started();
+      context.conceal((text) => text.replaceAll('canary', '***'));
+      const childPipeline = { id: randomUUID(), name: 'a canary' };
+      context.step({ ...step('the canary', 'canary'.repeat(2)), childPipeline });
+      throw new Error('failed of a canary');
+    });
+    const id = server.enqueue({ artifactDigest });
+    assert.deepEqual(await server.outcome(id), { status: 'FAILED', message: 'failed of a ***' });
+    assert.deepEqual(
+      [...server.work(id).steps.values()].map(({ name, message, childPipeline }) => [
+        ...[name, message, childPipeline?.name],
+      ]),
+      [
+        ['before', undefined, undefined],
+        ['the ***', '******', 'a ***'],
+      ],
+    );
+  });
+
   it('claims work, reports its progress in order and its end', async () => {
     connect(async (_work, context) => {
       context.started();

@@ -300,6 +300,7 @@ export class Session {
         step: (step) => {
           if (!work.killed) this.#outbox.step(work, step);
         },
+        conceal: (mask) => this.#outbox.conceal(work, mask),
         cancel: work.cancel.signal,
         kill: work.kill.signal,
       });

@@ -47,13 +47,16 @@
  *   - A `secret-write` names the key that opens it (`keyId`); only the instance whose certificate it is gets it. It completes with a receipt
  *     (secret.ts), or fails with a reason that may be shown. The value's `jti` is accepted once.
  *   - An instance asks for its certificate with a PKCS#10 request, and again before it ends; it keeps the old key for what may still arrive.
+ *   - A run that comes to `secret("name")` asks, under the work that it is and its epoch, where the project's secret reference of this name leads; the
+ *     instance reads the value from its vault. The server says where a secret is kept, and never learns what it is.
  *   - Unknown members are ignored on both sides.
  */
 import { type Static, Type } from 'typebox';
 import { agentStatuses } from './agent.ts';
 import { operation } from './operation.ts';
 import { DateTime, EnvironmentName, mapOf, Name, OpaqueId, oneOf, Uuid } from './primitives.ts';
-import { receiptLimit, SecretWriteWork } from './secret.ts';
+import { receiptLimit, SecretCoordinates, SecretWriteWork } from './secret.ts';
+import { SecretReferenceName } from './secret-reference.ts';
 import {
   GridRow,
   NumberValue,
@@ -394,6 +397,22 @@ export const agentBlob = operation({
   params: Type.Object({ sha256: OpaqueId }),
   success: { status: 200, mediaType: 'application/octet-stream' },
   problems: ['blob-not-found', 'storage-unavailable'],
+});
+
+export const SecretLookup = Type.Object({ instanceId: Uuid, ...Holding, name: SecretReferenceName });
+/** By who holds the work of a project: which of its secret references. */
+export type SecretLookup = Static<typeof SecretLookup>;
+
+export const agentSecretReference = operation({
+  ...agentOperation,
+  id: 'agentSecretReference',
+  method: 'POST',
+  path: '/agent/v1/secret-references',
+  summary: 'Look up where a secret is kept that a held run names',
+  body: SecretLookup,
+  success: { status: 200, body: SecretCoordinates },
+  problems: ['work-not-held', 'secret-reference-not-found', 'secret-reference-of-another-agent'],
+  withoutEvent: 'it reads a record of the project; what is read from a vault, the vault itself notes',
 });
 
 export const CertificateRequest = Type.Object({

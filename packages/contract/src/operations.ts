@@ -22,6 +22,7 @@ import {
   agentHeartbeat,
   agentHello,
   agentReport,
+  agentSecretReference,
 } from './agent-protocol.ts';
 import {
   compareArtifacts,
@@ -156,4 +157,5 @@ export const operations: readonly Operation[] = [
   agentArtifact,
   agentBlob,
   agentCertificate,
+  agentSecretReference,
 ];

@@ -55,6 +55,9 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   'idempotency-key-in-use': 'The first request under this Idempotency-Key has not ended yet. Try again.',
   'concurrent-change': 'Another request changed the same thing at the same time. Send the request again.',
   'protocol-version-unsupported': 'The agent speaks no version of the protocol that this server speaks.',
+  'work-not-held': 'Another claim has the work, or it has ended.',
+  'secret-reference-of-another-agent':
+    'The secret reference names the agent that resolves it, and the run is on another one.',
   'agent-not-connected': 'No instance of the agent with a certificate was heard of lately.',
   'sealed-value-used': 'The `jti` of the sealed value was taken before.',
   'artifact-disabled': 'The version is disabled in the environment.',

@@ -217,6 +217,15 @@ export const problems = {
     ({ name }) =>
       `The agent ${JSON.stringify(name)} is not connected, or has no certificate yet: start it, and send the request again.`,
   ),
+  'work-not-held': kind<{ id: string; epoch: number }>(
+    409,
+    ({ id, epoch }) => `The work ${id} is not held by this instance under the epoch ${epoch}.`,
+  ),
+  'secret-reference-of-another-agent': kind<{ name: string; agent: string }>(
+    409,
+    ({ name, agent }) =>
+      `The secret reference ${JSON.stringify(name)} is for the agent ${JSON.stringify(agent)} only: run the pipeline there, or make the reference without an agentId.`,
+  ),
   'sealed-value-used': kind(
     409,
     () => 'This sealed value was sent before, and each is written once: seal it anew, with another `jti`.',

@@ -1,5 +1,5 @@
 /**
- * The process of one run: entry, started by `run-process.ts`. Gives the engine its ports: SQL, steps and lines go to the agent over IPC,
+ * The process of one run: entry, started by `run-process.ts`. Gives the engine its ports: SQL, secrets, steps and lines go over IPC to the agent,
  * files are read from the sealed artifacts. Ends with its run, or with the agent.
  */
 import { randomUUID } from 'node:crypto';
@@ -24,7 +24,12 @@ function send(message: FromRun, sent?: () => void): void {
   process.send?.(message, undefined, undefined, () => sent?.());
 }
 
-function ask(message: { type: 'execute'; sql: string } | { type: 'query'; sql: string; maxRows: number }) {
+type Question =
+  | { type: 'execute'; sql: string }
+  | { type: 'query'; sql: string; maxRows: number }
+  | { type: 'secret'; name: string };
+
+function ask(message: Question) {
   const id = ++lastId;
   return new Promise<unknown>((resolve, reject) => {
     waiting.set(id, { resolve, reject });
@@ -42,6 +47,7 @@ function portsOf(start: RunStart): RunPorts {
   return {
     warehouse,
     artifact: filesOf(start.artifact),
+    secret: async (name) => (await ask({ type: 'secret', name })) as string,
     shared: chosenVersions(start.shared),
     filesFolder: start.filesFolder,
     report: (step) => send({ type: 'step', step }),

@@ -18,6 +18,10 @@ export interface Fixture {
   /** Every report, as sent. */
   reports: Step[];
   lines: string[];
+  /** The project's secret references, by name. */
+  secrets: Map<string, string>;
+  /** The names that were read, in turn. */
+  secretsRead: string[];
   cancel(): void;
   /** The artifact: path to text. */
   publish(files: Readonly<Record<string, string>>): Promise<void>;
@@ -44,6 +48,8 @@ export async function createFixture(): Promise<Fixture> {
   const steps = new Map<string, Step>();
   const reports: Step[] = [];
   const lines: string[] = [];
+  const secrets = new Map<string, string>();
+  const secretsRead: string[] = [];
   let cancelled = false;
   let ids = 0;
   const ports: RunPorts = {
@@ -51,6 +57,12 @@ export async function createFixture(): Promise<Fixture> {
     artifact: {
       read: async (path) => files.get(path),
       place: (path) => (files.has(path) ? join(artifact, path) : undefined),
+    },
+    async secret(name) {
+      secretsRead.push(name);
+      const value = secrets.get(name);
+      if (value === undefined) throw new Error(`the secret reference "${name}" cannot be looked up: none`);
+      return value;
     },
     shared: ({ prefix, versionName }) => shared.get(`${prefix} ${versionName ?? 'latest'}`),
     filesFolder,
@@ -73,6 +85,8 @@ export async function createFixture(): Promise<Fixture> {
     steps,
     reports,
     lines,
+    secrets,
+    secretsRead,
     cancel: () => {
       cancelled = true;
     },

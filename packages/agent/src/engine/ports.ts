@@ -41,6 +41,12 @@ export type SharedVersion = { versionName: string; files: ArtifactFiles } | { fa
 export interface RunPorts {
   warehouse: Warehouse;
   artifact: ArtifactFiles;
+  /**
+   * The value of a secret reference of the project.
+   *
+   * @throws Error that names the reference and says why it cannot be had.
+   */
+  secret(name: string): Promise<string>;
   /** Undefined for a use that the execution's start did not know of. */
   shared(use: SharedPipelineUse): SharedVersion | undefined;
   /** Absolute path of the agent's files folder for this environment; it exists. */

@@ -50,6 +50,8 @@ export interface RunContext {
   readonly dialect: Dialect;
   readonly warehouse: Session;
   readonly expressions: ExpressionEngine;
+  /** A text that leaves the run, without the secrets that it has read; before it is cut. */
+  mask(text: string): string;
   /** Counts a step that starts. */
   countStep(): void;
   halted(): RunOutcome | undefined;

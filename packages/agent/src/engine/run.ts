@@ -23,6 +23,7 @@ import { ownArtifact, sharedArtifacts } from './artifact.ts';
 import { runOrchestration } from './orchestration.ts';
 import type { RunBounds, RunOutcome, RunPorts, RunRequest } from './ports.ts';
 import { messageOf, type PipelineCall, type PipelineRun, type RunContext } from './run-context.ts';
+import { type RunSecrets, runSecrets } from './run-secrets.ts';
 import { createSession } from './session.ts';
 import { cutMessage } from './step.ts';
 import { runTransformation } from './transformation.ts';
@@ -43,15 +44,17 @@ export const runBounds: RunBounds = {
  * @returns how it ended; it rejects only when a port other than the warehouse does. A failure's message names the pipeline's file and the component.
  */
 export async function runPipeline(request: RunRequest, ports: RunPorts): Promise<RunOutcome> {
-  const outcome = await runRoot(request, ports);
-  return outcome.message === undefined ? outcome : { ...outcome, message: cutMessage(outcome.message) };
+  const secrets = runSecrets(ports);
+  const outcome = await runRoot(request, secrets);
+  if (outcome.message === undefined) return outcome;
+  return { ...outcome, message: cutMessage(secrets.mask(outcome.message)) };
 }
 
-async function runRoot(request: RunRequest, ports: RunPorts): Promise<RunOutcome> {
+async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOutcome> {
   try {
     const scope = createScope(request.variables.map(projectVariable));
-    return await createContext(request, ports).call({
-      artifact: ownArtifact(request, ports),
+    return await createContext(request, secrets).call({
+      artifact: ownArtifact(request, secrets.ports),
       name: request.pipelineName,
       type: pipelineTypeOf(request.pipelineName),
       pipelineRunId: request.pipelineExecutionId,
@@ -65,7 +68,7 @@ async function runRoot(request: RunRequest, ports: RunPorts): Promise<RunOutcome
   }
 }
 
-function createContext(request: RunRequest, ports: RunPorts): RunContext {
+function createContext(request: RunRequest, { source, ports, mask }: RunSecrets): RunContext {
   const { bounds } = request;
   let steps = 0;
   let last: Promise<unknown> = Promise.resolve();
@@ -74,10 +77,11 @@ function createContext(request: RunRequest, ports: RunPorts): RunContext {
     ports,
     dialect: duckdb,
     warehouse: createSession(ports.warehouse),
-    expressions: createExpressionEngine({
-      milliseconds: bounds.expressionMilliseconds,
-      bytes: bounds.expressionBytes,
-    }),
+    expressions: createExpressionEngine(
+      { milliseconds: bounds.expressionMilliseconds, bytes: bounds.expressionBytes },
+      source,
+    ),
+    mask,
     countStep: () => {
       steps += 1;
     },

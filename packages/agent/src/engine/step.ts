@@ -26,7 +26,7 @@ export function startStep(run: PipelineRun, component: { name: string; type: str
   };
   const change = (changes: StepChange & Pick<Partial<Step>, 'finishedAt'>) => {
     step = { ...step, ...changes };
-    if (step.message !== undefined) step.message = cutMessage(step.message);
+    if (step.message !== undefined) step.message = cutMessage(run.context.mask(step.message));
     ports.report(step);
   };
   ports.report(step);

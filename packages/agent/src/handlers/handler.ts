@@ -9,6 +9,8 @@ export interface WorkContext {
    */
   started(): Promise<void>;
   step(step: Step): void;
+  /** From now on everything that is reported of this work passes through here first: the second line after what the run itself masks. */
+  conceal(mask: (text: string) => string): void;
   /** Aborted when the work is to end after what it is doing now. */
   cancel: AbortSignal;
   /** Aborted when the work is to end at once. What the handler returns or throws then does not count. */

@@ -4,8 +4,10 @@ import type { ArtifactCache } from '../artifact-cache.ts';
 import type { AgentConfig } from '../config.ts';
 import { type Folders, privateFolder } from '../folders.ts';
 import type { Log } from '../log.ts';
+import { Masking } from '../masking.ts';
 import type { Outcome } from '../outbox.ts';
-import { runInProcess } from '../run-process.ts';
+import { type RunOptions, runInProcess } from '../run-process.ts';
+import type { SecretReferences } from '../secret-references.ts';
 import type { WarehouseDriver, WarehouseKind } from '../warehouses/warehouse.ts';
 import { acquireArtifacts } from './acquired-artifacts.ts';
 import type { Handler, WorkContext } from './handler.ts';
@@ -15,6 +17,7 @@ export interface PipelineExecutionDependencies {
   folders: Folders;
   artifacts: ArtifactCache;
   warehouses: Record<WarehouseKind, WarehouseDriver>;
+  secretReferences: SecretReferences;
   log: Log;
 }
 
@@ -86,6 +89,7 @@ async function run(
         workFolder: folders.temporary,
         memoryMegabytes: config.runMemoryMegabytes,
         warehouse,
+        ...secretsOf(work, context, dependencies.secretReferences),
         cancel: context.cancel,
         kill: context.kill,
         onStep: context.step,
@@ -99,4 +103,22 @@ async function run(
   } finally {
     held.release();
   }
+}
+
+/** What it reads for the run is masked in the run's reports, too. */
+function secretsOf(
+  work: WorkOf<'pipeline-execution'>,
+  context: WorkContext,
+  references: SecretReferences,
+): Pick<RunOptions, 'readSecret' | 'conceal'> {
+  const masking = new Masking();
+  return {
+    async readSecret(name) {
+      const secret = await references.read(work, name, context.kill);
+      masking.add(secret);
+      context.conceal((text) => masking.mask(text));
+      return secret;
+    },
+    conceal: (text) => masking.conceal(text),
+  };
 }

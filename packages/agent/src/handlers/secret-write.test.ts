@@ -72,6 +72,7 @@ async function scene(keyType: 'ec' | 'rsa' = 'ec') {
     return (await open())(work, {
       started: async () => undefined,
       step: nothing,
+      conceal: nothing,
       cancel: signal,
       kill: signal,
     });

@@ -15,6 +15,7 @@ import { CompactSign, compactDecrypt, decodeProtectedHeader } from 'jose';
 import type { AgentKey, Certificates } from '../certificates.ts';
 import type { Outcome } from '../outbox.ts';
 import type { TakenValues } from '../taken-values.ts';
+import { namedVault } from '../vaults/named-vault.ts';
 import type { Vaults } from '../vaults/registry.ts';
 import type { WrittenSecret } from '../vaults/vault.ts';
 import type { Handler } from './handler.ts';
@@ -39,8 +40,7 @@ export function createSecretWriteHandler(dependencies: SecretWriteDependencies):
     if (key === undefined)
       throw new Error('this instance does not hold the key that the value is sealed for.');
     const { jti, exp } = headerOf(payload, key, now());
-    const vault = vaults.find(place);
-    if (vault === undefined) throw new Error(`this agent has no vault ${nameOf(place)}.`);
+    const vault = namedVault(vaults, place);
     const value = await openValue(sealedValue, key, place);
     const sha256 = createHash('sha256').update(sealedValue).digest('base64url');
     const taken = { workId, sha256, until: exp * 1_000 };
@@ -119,9 +119,4 @@ function signReceipt(
   return new CompactSign(new TextEncoder().encode(JSON.stringify(receipt)))
     .setProtectedHeader({ alg: receiptAlgorithm[key.keyType], typ: receiptType, kid: key.kid })
     .sign(key.privateKey);
-}
-
-function nameOf({ vaultName, provider }: SecretPlace): string {
-  const named = vaultName === undefined ? [] : [`named ${JSON.stringify(vaultName)}`];
-  return [...named, ...(provider === undefined ? [] : [`of the provider ${provider}`])].join(' ');
 }

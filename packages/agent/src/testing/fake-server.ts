@@ -16,6 +16,8 @@ import {
   type PipelineExecutionWork,
   type Report,
   ReportsRequest,
+  type SecretCoordinates,
+  SecretLookup,
   type Step,
   type WorkCommand,
   type WorkItem,
@@ -43,6 +45,9 @@ const ok = (body: unknown): Answer => ({ status: 200, body });
 const problem = (status: number, code: string): Answer => ({ status, body: { status, code, detail: code } });
 
 export class FakeServer {
+  /** The project's secret references, by name; undefined: a server of a version before them. */
+  secretReferences: Record<string, SecretCoordinates> | undefined = {};
+  secretLookups = 0;
   readonly violations: string[] = [];
   readonly works = new Map<string, FakeWork>();
   hellos = 0;
@@ -260,6 +265,10 @@ export class FakeServer {
     if (kind === 'heartbeats' && this.#valid(HeartbeatRequest, body))
       return this.#heartbeats(body as HeartbeatRequest);
     if (kind === 'reports' && this.#valid(ReportsRequest, body)) return this.#reports(body as ReportsRequest);
+    if (kind === 'secret-references')
+      return this.secretReferences && this.#valid(SecretLookup, body)
+        ? this.#lookUp(body as SecretLookup, this.secretReferences)
+        : problem(404, 'path-not-found');
     if (kind === 'goodbye' && this.knowsGoodbye && this.#valid(GoodbyeRequest, body))
       return this.#goodbye(body as GoodbyeRequest);
     if (kind === 'goodbye') return problem(404, 'path-not-found');
@@ -287,6 +296,16 @@ export class FakeServer {
     const { heartbeatSeconds, leaseSeconds, claimWaitSeconds } = this;
     const names = { agentId: randomUUID(), name: 'test', serverVersion: '0' };
     return ok({ protocolVersion: 1, ...names, heartbeatSeconds, leaseSeconds, claimWaitSeconds });
+  }
+
+  #lookUp(asked: SecretLookup, references: Record<string, SecretCoordinates>): Answer {
+    this.secretLookups += 1;
+    const work = this.works.get(asked.workId);
+    const isHeld =
+      work?.state === 'held' && work.epoch === asked.epoch && work.instanceId === asked.instanceId;
+    if (!isHeld) return problem(409, 'work-not-held');
+    const found = references[asked.name];
+    return found === undefined ? problem(404, 'secret-reference-not-found') : ok(found);
   }
 
   #goodbye({ stage }: GoodbyeRequest): Answer {

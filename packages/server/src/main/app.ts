@@ -15,7 +15,7 @@ import { problem, withHeaders } from '../kernel/problems.ts';
 import { eventRoutes } from '../records/events/index.ts';
 import { agentLinkRoutes } from '../runtime/agent-link/index.ts';
 import { executionRoutes } from '../runtime/executions/index.ts';
-import { certificateRoutes, secretRoutes } from '../runtime/secrets/index.ts';
+import { certificateRoutes, secretLookupRoutes, secretRoutes } from '../runtime/secrets/index.ts';
 import { agentRoutes } from '../workspace/agents/index.ts';
 import { connectionRoutes } from '../workspace/connections/index.ts';
 import { environmentRoutes } from '../workspace/environments/index.ts';
@@ -87,6 +87,7 @@ export function createApp(deps: Dependencies, certificate?: Certificate): Fastif
   agentLinkRoutes(app, deps);
   secretRoutes(endpoints, deps);
   certificateRoutes(app, deps);
+  secretLookupRoutes(app, deps);
   return app;
 }
 

@@ -475,6 +475,11 @@ export const agentExamples: Examples = {
   async agentCertificate() {
     return { path: '/certificates', body: { instanceId, request: await requestFor(makeKeys('ec')) } };
   },
+  async agentSecretReference(place) {
+    const { work } = await claimOne(place);
+    const [name = ''] = (await createSecretReference(place)).split('/').slice(-1);
+    return { path: '/secret-references', body: { instanceId, workId: work.workId, epoch: work.epoch, name } };
+  },
   async agentArtifact(place) {
     const { work } = await claimOne(place);
     return { path: `/artifacts/${work.payload.artifactDigest}` };

@@ -1,0 +1,174 @@
+/** A run that uses secrets: what it gets, when, and what of them leaves it. */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, test } from 'node:test';
+import { createFixture, type Fixture } from './engine-fixture.ts';
+import { orchestration, print, start, text, transformation, update } from './pipeline-fixture.ts';
+
+const canary = 'canary of/a "bay"+ 8f21';
+let fixture: Fixture;
+beforeEach(async () => {
+  fixture = await createFixture();
+  fixture.secrets.set('lake', canary);
+});
+afterEach(() => fixture.dispose());
+
+const script = (sqlScript: string, more: object = {}) => ({
+  type: 'sql-script',
+  parameters: { sqlScript },
+  ...more,
+});
+
+async function run(components: Record<string, object>, variables: object = { x: text('') }) {
+  await fixture.publish({ 'main.orch.yaml': orchestration(components, variables) });
+  const outcome = await fixture.run('main');
+  const told = JSON.stringify([outcome, fixture.reports, fixture.lines]);
+  for (const part of ['canary', '8f21', 'bay"', Buffer.from(canary).toString('base64').slice(0, 8)])
+    assert.ok(!told.replaceAll('\\"', '"').includes(part), `${part} in ${told}`);
+  return { ...outcome, told };
+}
+
+/** One component after the other. */
+function chain(...components: object[]): Record<string, object> {
+  const names = components.map((_, index) => `C${index}`);
+  const linked = components.map((component, index) => [
+    names[index],
+    { transitions: { success: names.slice(index + 1, index + 2) }, ...component },
+  ]);
+  return { Start: start(...names.slice(0, 1)), ...Object.fromEntries(linked) };
+}
+
+test('a secret is a value in parameters, variables and SQL, read once a run', async () => {
+  const { status } = await run(
+    chain(
+      update('x', "secret('lake').length"),
+      update('y', '${secret("lake")}'),
+      script("create table t as select '${secret(\"lake\")}' as v, ${x} as n, '${y}' as w"),
+    ),
+    { x: text(''), y: text('') },
+  );
+  assert.equal(status, 'SUCCESS');
+  assert.deepEqual(await fixture.rows('select * from t'), [[canary, canary.length, canary]]);
+  assert.deepEqual(fixture.secretsRead, ['lake']);
+});
+
+test('a run that names none reads none; nor does one that does not come to it', async () => {
+  await run(chain(update('x', '1 > 2 ? secret("lake") : "none"'), print('x')));
+  assert.deepEqual([fixture.secretsRead, fixture.lines], [[], ['x = none']]);
+});
+
+test('what a run prints is masked: as it is, and in what its expressions make of it', async () => {
+  const { status, told } = await run(
+    chain(
+      update('x', 'secret("lake")'),
+      print('x'),
+      update('x', '"a=" + encodeURIComponent(secret("lake"))'),
+      print('x'),
+      update('x', 'JSON.stringify({ key: secret("lake") })'),
+      print('x'),
+    ),
+  );
+  assert.equal(status, 'SUCCESS');
+  assert.deepEqual(fixture.lines, ['x = ***', 'x = a=***', 'x = {"key":"***"}']);
+  assert.match(told, /"message":"x = \*\*\*"/);
+});
+
+test('so is a value that went through a table', async () => {
+  await run(
+    chain(
+      script('create table t as select \'${secret("lake")}\' as v'),
+      {
+        type: 'query-to-scalar',
+        parameters: {
+          mode: 'Advanced',
+          query: "select v || ' ' || base64(v::blob) as v from t",
+          scalarVariableMapping: [['x', 'v']],
+        },
+      },
+      print('x'),
+    ),
+  );
+  assert.deepEqual(fixture.lines, ['x = *** ***']);
+});
+
+test('errors of the database that quote the statement tell nothing of the value', async () => {
+  const statements = [
+    'select \'${secret("lake")}\'::integer',
+    'select ${secret("lake")}',
+    'select "${secret("lake").slice(0)}" from nowhere',
+    "select '${secret(\"lake\")}' as a, nothing from nowhere where x = 'something long to come after it'",
+    'selekt \'${secret("lake")}\'',
+    'select \'x${secret("lake")}',
+  ];
+  for (const statement of statements) {
+    const { status, message } = await run(chain(script(statement)));
+    assert.equal(status, 'FAILED', statement);
+    assert.match(message ?? '', /"C0" failed: .*Error/, statement);
+  }
+});
+
+test('errors of expressions, names of pipelines and post-processing tell nothing of the value', async () => {
+  const call = (orchestrationJob: string) => ({
+    type: 'run-orchestration',
+    parameters: { orchestrationJob },
+  });
+  const failing = [
+    update('x', 'JSON.parse(secret("lake"))'),
+    update('x', '(() => { throw new Error("z".repeat(490) + secret("lake")); })()'),
+    update('x', 'nothing[secret("lake")]'),
+    call('${secret("lake")}'),
+    script('select 1', {
+      postProcessing: { updateScalarVariables: [['x', 'null[secret("lake")]']] },
+    }),
+    { type: 'file-load', parameters: { source: '${secret("lake")}', fileType: 'CSV', targetTable: 't' } },
+  ];
+  for (const component of failing) assert.equal((await run(chain(component))).status, 'FAILED');
+});
+
+test('a transformation uses secrets, too; a long message is masked before it is cut', async () => {
+  await fixture.publish({
+    'tran.tran.yaml': transformation({
+      Made: { type: 'sql', parameters: { query: 'select \'${secret("lake")}\' as v' }, sources: [] },
+      Kept: { type: 'rewrite-table', parameters: { targetTable: 'kept' }, sources: ['Made'] },
+    }),
+  });
+  const called = { type: 'run-transformation', parameters: { transformationJob: 'tran' } };
+  await run(chain(called, update('x', '"y".repeat(9990) + secret("lake")'), print('x')));
+  assert.deepEqual(await fixture.rows('select v from kept'), [[canary]]);
+});
+
+test('a secret that cannot be had fails its step, which may be tried again', async () => {
+  fixture.secrets.delete('lake');
+  const failed = await run(chain(script('select \'${secret("lake")}\'')));
+  assert.match(failed.message ?? '', /"C0" failed: the secret reference "lake" cannot be looked up/);
+  const again = { ...script('select 1'), parameters: { sqlScript: 'select \'${secret("lake")}\'' } };
+  const components = {
+    Start: start('First'),
+    First: { ...again, transitions: { failure: ['Second'] } },
+    Second: again,
+  };
+  await run(components);
+  assert.equal(fixture.secretsRead.length, 3, 'a failure is not remembered');
+});
+
+test('rows that are written to a file are the customer’s, and are not masked', async () => {
+  await run(
+    chain({
+      type: 'file-unload',
+      parameters: { query: 'select \'${secret("lake")}\' as v', target: 'out.csv', fileType: 'CSV' },
+    }),
+  );
+  assert.match(await readFile(join(fixture.filesFolder, 'out.csv'), 'utf8'), /canary/);
+});
+
+test('what is computed from a value is not masked: so it is documented', async () => {
+  await fixture.publish({
+    'main.orch.yaml': orchestration(chain(update('x', 'secret("lake").toUpperCase()'), print('x')), {
+      x: text(''),
+    }),
+  });
+  await fixture.run('main');
+  assert.deepEqual(fixture.lines, [`x = ${canary.toUpperCase()}`]);
+});

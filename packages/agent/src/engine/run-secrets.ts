@@ -1,0 +1,74 @@
+/** The secrets of one run: each is read once, when an expression comes to it, and masked from then on in all that leaves the run. */
+import { Secret, type Step } from '@headgate/contract';
+import type { SecretSource } from '@headgate/pipelines';
+import { Masking } from '../masking.ts';
+import type { RunPorts, Warehouse } from './ports.ts';
+
+/** Secrets that one run may read. */
+const secretLimit = 100;
+
+export interface RunSecrets {
+  source: SecretSource;
+  /** The ports, past which no value leaves: what the warehouse is told is not changed, its errors are. */
+  ports: RunPorts;
+  mask(text: string): string;
+}
+
+export function runSecrets(ports: RunPorts): RunSecrets {
+  const masking = new Masking();
+  const values = new Map<string, Promise<string>>();
+
+  async function readFirst(name: string): Promise<string> {
+    if (values.size >= secretLimit) throw new Error(`a run reads ${secretLimit} secrets at most`);
+    const value = await ports.secret(name);
+    masking.add(new Secret(value));
+    return value;
+  }
+
+  function read(name: string): Promise<string> {
+    const known = values.get(name);
+    if (known !== undefined) return known;
+    const reading = readFirst(name);
+    values.set(name, reading);
+    // What failed is read again by whoever comes to it next: a retry may succeed.
+    reading.catch(() => values.delete(name));
+    return reading;
+  }
+
+  const mask = (text: string) => masking.mask(text);
+  return {
+    source: { read, conceal: (message) => masking.conceal(message) },
+    ports: {
+      ...ports,
+      warehouse: concealingWarehouse(ports.warehouse, masking),
+      report: (step) => ports.report(maskedStep(step, mask)),
+      log: (line) => ports.log(mask(line)),
+    },
+    mask,
+  };
+}
+
+/** Databases quote a statement in their errors, mostly a part of it. */
+function concealingWarehouse(warehouse: Warehouse, masking: Masking): Warehouse {
+  const conceal = (sql: string) => (error: unknown) => {
+    if (error instanceof Error && masking.finds(sql)) throw new Error(masking.conceal(error.message));
+    throw error;
+  };
+  return {
+    execute: (sql) => warehouse.execute(sql).catch(conceal(sql)),
+    query: (sql, maxRows) => warehouse.query(sql, maxRows).catch(conceal(sql)),
+  };
+}
+
+/** Names can be expressions, too: that of a called pipeline. */
+function maskedStep(step: Step, mask: (text: string) => string): Step {
+  const { message, childPipeline } = step;
+  return {
+    ...step,
+    name: mask(step.name),
+    ...(message === undefined ? {} : { message: mask(message) }),
+    ...(childPipeline === undefined
+      ? {}
+      : { childPipeline: { ...childPipeline, name: mask(childPipeline.name) } }),
+  };
+}

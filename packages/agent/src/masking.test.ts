@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Secret } from '@headgate/contract';
+import { Masking } from './masking.ts';
+
+function maskingOf(...values: string[]): Masking {
+  const masking = new Masking();
+  for (const value of values) masking.add(new Secret(value));
+  return masking;
+}
+
+const value = 'it\'s "of/a+canary" \\ sécret, 8f21';
+
+test('a value is replaced in each form in which it is usually written', () => {
+  const masking = maskingOf(value);
+  const bytes = Buffer.from(value);
+  const written = [
+    value,
+    JSON.stringify(value),
+    encodeURIComponent(value),
+    encodeURI(value),
+    new URLSearchParams({ value }).toString(),
+    `'${value.replaceAll("'", "''")}'`,
+    `"${value.replaceAll('"', '""')}"`,
+    bytes.toString('hex'),
+    bytes.toString('hex').toUpperCase(),
+    bytes.toString('base64'),
+    bytes.toString('base64url'),
+  ];
+  for (const text of written) {
+    const masked = masking.mask(`before ${text} after`);
+    assert.match(masked, /^before ["']?(value=)?\*\*\*["']? after$/, text);
+  }
+});
+
+test('also inside of base64, wherever it begins', () => {
+  const masking = maskingOf(value);
+  for (const before of ['', 'x', 'xy', 'xyz', 'user:']) {
+    const masked = masking.mask(Buffer.from(`${before}${value}: after`).toString('base64'));
+    assert.match(masked, /\*\*\*/);
+    const left = masked.split('***').map((each) => Buffer.from(each, 'base64').toString('latin1'));
+    for (const each of left)
+      for (let at = 0; at + 3 <= value.length; at += 1)
+        assert.ok(!each.includes(value.slice(at, at + 3)), `${each} holds a part`);
+  }
+});
+
+test('values that touch or overlap leave nothing of each other', () => {
+  assert.equal(maskingOf('abcabc').mask('x abcabcabc y'), 'x *** y');
+  assert.equal(maskingOf('first', 'stone').mask('firstone'), '***');
+  assert.equal(maskingOf('first', 'stone').mask('first stone'), '*** ***');
+  assert.equal(maskingOf('long value', 'value').mask('a long value, a value'), 'a ***, a ***');
+});
+
+test('a value of several lines, or of members, is found by each of them', () => {
+  const key = '-----BEGIN KEY-----\nMIIabcdef\n-----END KEY-----\n';
+  assert.equal(maskingOf(key).mask(`the key ${key.trim()}`), 'the key ***\n***\n***');
+  assert.equal(maskingOf(key).mask('its line MIIabcdef'), 'its line ***');
+  const members = JSON.stringify({ clientId: 'reader', nested: { clientSecret: 'pass"word' }, port: 5432 });
+  assert.equal(maskingOf(members).mask('reader, pass"word, 5432, clientId'), '***, ***, 5432, clientId');
+  assert.equal(maskingOf(members).mask(`all: ${members}`), 'all: ***');
+});
+
+test('a short value is replaced as a word, an empty one not at all', () => {
+  assert.equal(maskingOf('abc').mask('abc, "abc"; abcd Abc dabc'), '***, "***"; abcd Abc dabc');
+  assert.equal(maskingOf('7').mask('7 of 70'), '*** of 70');
+  assert.equal(maskingOf('').mask('nothing'), 'nothing');
+});
+
+test('what an error quotes of a value is replaced as far as four characters of it are together', () => {
+  const masking = maskingOf('s3cr3t-of-the-lake');
+  const message = 'Parser Error: syntax error at or near "lake"\nLINE 1: ...cr3t-of-the-la...';
+  assert.equal(masking.conceal(message), 'Parser Error: syntax error at or near "***"\nLINE 1: ...***...');
+  assert.equal(masking.mask(message), message, 'only there');
+});
+
+test('what is computed from a value is not found', () => {
+  assert.equal(maskingOf('s3cr3t-of-the-lake').mask('S3CR3T-OF-THE-LAKE'), 'S3CR3T-OF-THE-LAKE');
+});
+
+test('texts without a value, and those of a run without secrets, stay as they are', () => {
+  assert.equal(new Masking().mask(value), value);
+  assert.equal(new Masking().conceal(value), value);
+  assert.equal(maskingOf(value).mask('nothing of the kind'), 'nothing of the kind');
+});

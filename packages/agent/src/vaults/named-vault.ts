@@ -1,0 +1,18 @@
+/** The vault that a place names, or why there is none. */
+import type { SecretCoordinates, SecretPlace } from '@headgate/contract';
+import type { Vaults } from './registry.ts';
+import type { Vault } from './vault.ts';
+
+type Named = Pick<SecretPlace | SecretCoordinates, 'vaultName' | 'provider'>;
+
+/** @throws Error that names what was asked for. */
+export function namedVault(vaults: Vaults, place: Named): Vault {
+  const vault = vaults.find(place);
+  if (vault === undefined) throw new Error(`this agent has no vault ${describe(place)}.`);
+  return vault;
+}
+
+function describe({ vaultName, provider }: Named): string {
+  const named = vaultName === undefined ? [] : [`named ${JSON.stringify(vaultName)}`];
+  return [...named, ...(provider === undefined ? [] : [`of the provider ${provider}`])].join(' ');
+}

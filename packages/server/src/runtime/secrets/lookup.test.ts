@@ -1,0 +1,85 @@
+/** What an instance is told of the secret references of a run that it holds. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import type { SecretCoordinates } from '@headgate/contract';
+import { instanceOf } from '../../testing/agent.ts';
+import { requireProblem } from '../../testing/client.ts';
+import { createPlace } from '../../testing/examples.ts';
+import { executionOf } from '../../testing/executions.ts';
+import { startTestServer } from '../../testing/server.ts';
+
+const server = await startTestServer();
+const password = { type: 'PASSWORD', secretName: 'prod/reader' };
+
+async function running() {
+  const place = await createPlace(await server.account());
+  const { account, agent, project } = place;
+  const instance = instanceOf(agent);
+  await instance.hello();
+  await executionOf(place);
+  const [work] = (await instance.claim()).work;
+  assert.ok(work);
+  const { workId, epoch } = work;
+  const lookUp = (name: string, given: object = {}, by = agent) =>
+    by.client.post<SecretCoordinates>('/secret-references', {
+      ...{ instanceId: instance.instanceId, workId, epoch, name },
+      ...given,
+    });
+  const create = async (name: string, more: object = {}) => {
+    const path = `${project.path}/secret-references/${name}`;
+    const answer = await account.admin.post(path, { ...password, ...more });
+    assert.equal(answer.status, 201, answer.text);
+  };
+  return { ...place, instance, work, lookUp, create };
+}
+
+test('it is told where the secret is kept: the vault of the reference, else the agent’s own', async () => {
+  const { lookUp, create } = await running();
+  const cases: [object, object][] = [
+    [{}, {}],
+    [
+      { secretKey: 'user', vaultName: 'main' },
+      { secretKey: 'user', vaultName: 'main' },
+    ],
+    [{ secretKey: '' }, {}],
+    [{ vaultType: 'GCP_SECRET_MANAGER' }, { provider: 'GCP' }],
+    [{ vaultType: 'CLOUD_A_SECRET_MANAGER', provider: 'azure' }, { provider: 'AZURE' }],
+    [{ vaultType: 'HEADGATE_CUSTOMER_VAULT' }, { provider: 'HEADGATE' }],
+    [{ vaultType: 'DEFAULT_SECRET_VAULT' }, {}],
+  ];
+  for (const [index, [given, told]] of cases.entries()) {
+    await create(`r${index}`, given);
+    const { status, body } = await lookUp(`r${index}`);
+    assert.deepEqual([status, body], [200, { secretName: 'prod/reader', ...told }]);
+  }
+});
+
+test('only of the project of a work that this instance holds, under its epoch, until it ends', async () => {
+  const { account, instance, work, lookUp, create } = await running();
+  await create('reader');
+  requireProblem(await lookUp('other'), 404, 'secret-reference-not-found');
+  const elsewhere = await account.project();
+  await account.admin.post(`${elsewhere.path}/secret-references/other`, password);
+  requireProblem(await lookUp('other'), 404, 'secret-reference-not-found');
+  const wrong = [{ epoch: work.epoch + 1 }, { instanceId: randomUUID() }, { workId: randomUUID() }];
+  for (const given of wrong) requireProblem(await lookUp('reader', given), 409, 'work-not-held');
+  requireProblem(await lookUp('reader', {}, await account.agent()), 409, 'work-not-held');
+  requireProblem(await lookUp('reader', {}, (await running()).agent), 409, 'work-not-held');
+  requireProblem(await lookUp('no name'), 400, 'invalid-request');
+  await instance.report(work, { type: 'started' });
+  assert.equal((await lookUp('reader')).status, 200);
+  await instance.report(work, { type: 'completed', outcome: { status: 'SUCCESS' } });
+  requireProblem(await lookUp('reader'), 409, 'work-not-held');
+});
+
+test('a reference that names its agent is for that agent only', async () => {
+  const { account, agent, lookUp, create } = await running();
+  const other = await account.agent('lisbon');
+  await create('mine', { agentId: agent.agentId });
+  await create('theirs', { agentId: other.agentId });
+  assert.equal((await lookUp('mine')).status, 200);
+  const refused = await lookUp('theirs');
+  requireProblem(refused, 409, 'secret-reference-of-another-agent');
+  assert.match(refused.problem.detail, /"theirs" is for the agent "lisbon" only/);
+});
