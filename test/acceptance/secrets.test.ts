@@ -189,5 +189,15 @@ async function useSecrets(client: ReturnType<Installation['client']>, project: P
   }
   told.push(await client.ask('GET', '/v1/events?from=2020-01-01T00:00:00Z&to=2100-01-01T00:00:00Z&size=100'));
   told.push(await client.ask('GET', `${project.path}/secret-references`));
+  const checked = await client.ask('POST', `${project.path}/secret-references/check`, {});
+  const found = checked.results.map((each: Record<string, unknown>) => [
+    each.secretReferenceName,
+    each.outcome,
+  ]);
+  assert.deepEqual(found, [
+    ['dangling', 'NOT_FOUND'],
+    ['orders-password', 'RESOLVED'],
+  ]);
+  told.push(checked);
   return JSON.stringify(told);
 }

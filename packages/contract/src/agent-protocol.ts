@@ -47,6 +47,7 @@
  *   - A `secret-write` names the key that opens it (`keyId`); only the instance whose certificate it is gets it. It completes with a receipt
  *     (secret.ts), or fails with a reason that may be shown. The value's `jti` is accepted once.
  *   - An instance asks for its certificate with a PKCS#10 request, and again before it ends; it keeps the old key for what may still arrive.
+ *   - A `secret-check` asks whether secrets can be read, and completes with `checkedSecrets`; it may be given to another instance as often as it takes.
  *   - A run that comes to `secret("name")` asks, under the work that it is and its epoch, where the project's secret reference of this name leads; the
  *     instance reads the value from its vault. The server says where a secret is kept, and never learns what it is.
  *   - Unknown members are ignored on both sides.
@@ -56,6 +57,7 @@ import { agentStatuses } from './agent.ts';
 import { operation } from './operation.ts';
 import { DateTime, EnvironmentName, mapOf, Name, OpaqueId, oneOf, Uuid } from './primitives.ts';
 import { receiptLimit, SecretCoordinates, SecretWriteWork } from './secret.ts';
+import { CheckedSecrets, SecretCheckWork } from './secret-check.ts';
 import { SecretReferenceName } from './secret-reference.ts';
 import {
   GridRow,
@@ -71,7 +73,7 @@ export const claimLimit = 100;
 export const claimWaitLimitSeconds = 25;
 export const reportLimit = 200;
 
-export const workKinds = ['pipeline-execution', 'secret-write'] as const;
+export const workKinds = ['pipeline-execution', 'secret-write', 'secret-check'] as const;
 export type WorkKind = (typeof workKinds)[number];
 
 /** What an instance may be able to do beside kinds of work: `restart`, obeying the command. */
@@ -155,6 +157,7 @@ export const WorkItem = Type.Union([
     payload: PipelineExecutionWork,
   }),
   Type.Object({ ...claimedWork, kind: Type.Literal('secret-write'), payload: SecretWriteWork }),
+  Type.Object({ ...claimedWork, kind: Type.Literal('secret-check'), payload: SecretCheckWork }),
 ]);
 export type WorkItem = Static<typeof WorkItem>;
 /** Work of one kind. */
@@ -259,6 +262,7 @@ export const Report = Type.Union([
       receipt: Type.Optional(
         Type.String({ maxLength: receiptLimit, description: 'Of a secret that was written' }),
       ),
+      checkedSecrets: Type.Optional(CheckedSecrets),
     }),
   }),
   Type.Object({ ...Reporting, type: Type.Literal('released'), reason: Type.String({ maxLength: 1_000 }) }),
@@ -336,6 +340,7 @@ export const agentClaim = operation({
     'pipeline-execution-claimed',
     'pipeline-execution-reclaimed',
     'secret-write-claimed',
+    'secret-check-claimed',
     'agent-status-changed',
   ],
 });
@@ -362,7 +367,12 @@ export const agentReport = operation({
   body: ReportsRequest,
   success: { status: 200, body: ReportsResponse },
   problems: [],
-  events: ['pipeline-execution-started', 'pipeline-execution-ended', 'secret-write-ended'],
+  events: [
+    'pipeline-execution-started',
+    'pipeline-execution-ended',
+    'secret-write-ended',
+    'secret-check-ended',
+  ],
 });
 
 export const agentGoodbye = operation({

@@ -18,6 +18,7 @@ export * from './problem.ts';
 export * from './problem-meaning.ts';
 export * from './project.ts';
 export * from './secret.ts';
+export * from './secret-check.ts';
 export * from './secret-reference.ts';
 export * from './secret-text.ts';
 export * from './shared-pipeline.ts';

@@ -63,6 +63,7 @@ import {
 } from './pipeline-execution.ts';
 import { createProject, deleteProject, getProject, listProjects, updateProject } from './project.ts';
 import { getAgentCertificate, writeSecretValue } from './secret.ts';
+import { checkSecretReferences } from './secret-check.ts';
 import { createSecretReference, deleteSecretReference, listSecretReferences } from './secret-reference.ts';
 import {
   createSharedPipelines,
@@ -112,6 +113,7 @@ export const operations: readonly Operation[] = [
   createDataPlatformConnection,
   listSecretReferences,
   createSecretReference,
+  checkSecretReferences,
   deleteSecretReference,
   createArtifact,
   listArtifacts,

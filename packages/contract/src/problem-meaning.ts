@@ -58,6 +58,7 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   'work-not-held': 'Another claim has the work, or it has ended.',
   'secret-reference-of-another-agent':
     'The secret reference names the agent that resolves it, and the run is on another one.',
+  'no-agent-to-ask': 'Of the agents that would read the secrets none is connected, allowed, and new enough.',
   'agent-not-connected': 'No instance of the agent with a certificate was heard of lately.',
   'sealed-value-used': 'The `jti` of the sealed value was taken before.',
   'artifact-disabled': 'The version is disabled in the environment.',
@@ -88,6 +89,8 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   'pipeline-variable-type': 'A value is given that the variable’s type does not take.',
   'shared-version-without-pipeline': 'The form has no pipeline that can be read and shared.',
   'promotion-to-itself': 'A version is promoted to the environment that it is in.',
+  'secret-reference-name-reserved':
+    '`check` is no name for a secret reference: its path is that of the check.',
   'secret-value-incomplete':
     'The value lacks members of its type, or there is none: one of `value` and `sealedValue` is sent.',
   'sealed-value-refused':
@@ -99,6 +102,7 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   'internal-error': 'A fault of the service. The operator finds it in the log by `traceId`.',
   'vault-refused':
     'The agent could not write to the vault, and says why: a missing right, a secret that is being deleted, no answer.',
+  'secret-check-timeout': 'No agent that was asked has answered in time.',
   'agent-timeout': 'The agent took the request or not, and has not answered in time.',
   'database-unavailable': 'The database does not answer at the moment. Try again.',
   'storage-unavailable':

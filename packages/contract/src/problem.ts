@@ -226,6 +226,10 @@ export const problems = {
     ({ name, agent }) =>
       `The secret reference ${JSON.stringify(name)} is for the agent ${JSON.stringify(agent)} only: run the pipeline there, or make the reference without an agentId.`,
   ),
+  'no-agent-to-ask': kind<{ reasons: readonly string[] }>(
+    409,
+    ({ reasons }) => `No agent can be asked: ${reasons.join('; ')}.`,
+  ),
   'sealed-value-used': kind(
     409,
     () => 'This sealed value was sent before, and each is written once: seal it anew, with another `jti`.',
@@ -324,6 +328,11 @@ export const problems = {
       `The source and the target are both the environment ${JSON.stringify(name)}: name another target.`,
   ),
   'secret-value-incomplete': kind<{ lacks: string }>(422, ({ lacks }) => `Nothing was written: ${lacks}`),
+  'secret-reference-name-reserved': kind<{ name: string }>(
+    422,
+    ({ name }) =>
+      `No secret reference can be named ${JSON.stringify(name)}: this path asks the agents whether secrets are there. Choose another name.`,
+  ),
   'sealed-value-refused': kind<{ reason: string }>(
     422,
     ({ reason }) => `body.secret.sealedValue is refused: ${reason}.`,
@@ -350,6 +359,11 @@ export const problems = {
     504,
     ({ name, seconds }) =>
       `The agent ${JSON.stringify(name)} did not confirm the write within ${seconds} s. It may still happen: the same request with the same Idempotency-Key tells.`,
+  ),
+  'secret-check-timeout': kind<{ names: readonly string[]; seconds: number }>(
+    504,
+    ({ names, seconds }) =>
+      `None of the agents ${names.map((name) => JSON.stringify(name)).join(', ')} answered within ${seconds} s. The same request with the same Idempotency-Key tells what they answer later.`,
   ),
   'database-unavailable': kind(
     503,

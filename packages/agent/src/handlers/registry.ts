@@ -1,12 +1,16 @@
 import type { Handlers } from './handler.ts';
 import { createPipelineExecutionHandler, type PipelineExecutionDependencies } from './pipeline-execution.ts';
+import { createSecretCheckHandler, type SecretCheckDependencies } from './secret-check.ts';
 import { createSecretWriteHandler, type SecretWriteDependencies } from './secret-write.ts';
 
-export type HandlerDependencies = PipelineExecutionDependencies & SecretWriteDependencies;
+export type HandlerDependencies = PipelineExecutionDependencies &
+  SecretWriteDependencies &
+  SecretCheckDependencies;
 
 export function createHandlers(dependencies: HandlerDependencies): Handlers {
   return {
     'pipeline-execution': createPipelineExecutionHandler(dependencies),
     'secret-write': createSecretWriteHandler(dependencies),
+    'secret-check': createSecretCheckHandler(dependencies),
   };
 }

@@ -60,7 +60,7 @@ const rows: Record<string, Row> = {
     operations: [
       ...['createVariable', 'updateVariable'],
       ...['createConnection', 'updateConnection', 'deleteConnection', 'createDataPlatformConnection'],
-      ...['createSecretReference', 'deleteSecretReference'],
+      ...['createSecretReference', 'deleteSecretReference', 'checkSecretReferences'],
     ],
   },
   'write and delete overrides in an environment; upload, promote, enable artifacts there': {

@@ -12,7 +12,7 @@
  *
  * States: queued → held ⇄ silent → ended; held or silent → queued when it is given back. A holder with an old epoch is refused.
  */
-import type { WorkCommand, WorkKind } from '@headgate/contract';
+import type { CheckedSecrets, WorkCommand, WorkKind } from '@headgate/contract';
 import {
   changed,
   type Database,
@@ -76,6 +76,8 @@ export interface WorkEnd {
   message?: string | undefined;
   /** Of a secret that was written. */
   receipt?: string | undefined;
+  /** Of secrets that an agent was asked about. */
+  checkedSecrets?: CheckedSecrets | undefined;
 }
 
 /** What a kind of work means. All calls are about many works of one account at once. */
@@ -109,9 +111,9 @@ const insertWork = insertStatement(
   { derived: { state: "'queued'", queued_at: 'given.created_at' } },
 );
 
-/** Of work that only one key opens, and that is worth nothing when it has waited for too long. */
+/** Of work that is worth nothing when it has waited for too long, and that, if it is sealed, only one key opens. */
 export interface Sealing {
-  keyId: string;
+  keyId?: string;
   claimableUntil: Date;
 }
 

@@ -15,6 +15,7 @@ import { problem, withHeaders } from '../kernel/problems.ts';
 import { eventRoutes } from '../records/events/index.ts';
 import { agentLinkRoutes } from '../runtime/agent-link/index.ts';
 import { executionRoutes } from '../runtime/executions/index.ts';
+import { secretCheckRoutes } from '../runtime/secret-checks/index.ts';
 import { certificateRoutes, secretLookupRoutes, secretRoutes } from '../runtime/secrets/index.ts';
 import { agentRoutes } from '../workspace/agents/index.ts';
 import { connectionRoutes } from '../workspace/connections/index.ts';
@@ -86,6 +87,7 @@ export function createApp(deps: Dependencies, certificate?: Certificate): Fastif
   executionRoutes(endpoints, { ...deps, times: deps.config.work });
   agentLinkRoutes(app, deps);
   secretRoutes(endpoints, deps);
+  secretCheckRoutes(endpoints, deps);
   certificateRoutes(app, deps);
   secretLookupRoutes(app, deps);
   return app;

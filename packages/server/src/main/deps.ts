@@ -17,6 +17,7 @@ import { createTokens } from '../kernel/tokens.ts';
 import { openWakes, type Wakes } from '../kernel/wakes.ts';
 import type { WorkOwners, WorkTimes } from '../kernel/work.ts';
 import { executionWork } from '../runtime/executions/index.ts';
+import { secretCheckWork } from '../runtime/secret-checks/index.ts';
 import { secretWork } from '../runtime/secrets/index.ts';
 import type { Config } from './config.ts';
 import { openObjects } from './objects.ts';
@@ -94,6 +95,7 @@ export async function createDependencies(config: Config, given: Given): Promise<
     owners: {
       'pipeline-execution': executionWork({ runLimitSeconds: config.work.runLimitSeconds, metrics }),
       'secret-write': secretWork({ metrics, wakes }),
+      'secret-check': secretCheckWork({ metrics, wakes }),
     },
     times: config.work,
     objects,

@@ -10,6 +10,7 @@ import { sweepBatch, sweepWork } from '../kernel/work.ts';
 import { eventRetention } from '../records/events/index.ts';
 import { sweepAgents } from '../runtime/agent-link/index.ts';
 import { executionRetention, executionsUse } from '../runtime/executions/index.ts';
+import { removeOldSecretChecks, secretCheckBatch } from '../runtime/secret-checks/index.ts';
 import { removeOldSecretWrites, secretWriteBatch } from '../runtime/secrets/index.ts';
 import { connectedSeconds } from '../workspace/agents/index.ts';
 import type { Config } from './config.ts';
@@ -58,6 +59,12 @@ export function startSweeper(deps: Dependencies): Sweeper {
       deps.metrics.removed('secret-writes', removed);
       await rest(restMilliseconds);
       return removed === secretWriteBatch;
+    }),
+    repeat(deps, answersEveryMilliseconds, async () => {
+      const removed = await removeOldSecretChecks(deps.database.read, deps.clock.now());
+      deps.metrics.removed('secret-checks', removed);
+      await rest(restMilliseconds);
+      return removed === secretCheckBatch;
     }),
     repeat(deps, retentionEveryMilliseconds, async () => {
       await applyRetention(deps, retentionRules(deps.config), deps.clock.now(), rest);

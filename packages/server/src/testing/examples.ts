@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Operation } from '@headgate/contract';
 import type { Account, RegisteredAgent } from './account.ts';
+import { checkingAgent } from './checking-agent.ts';
 import type { Asked } from './client.ts';
 import { claimOne, endedExecutionOf, executionOf, instanceId } from './executions.ts';
 import {
@@ -259,6 +260,14 @@ const ofSecretReferences: Examples = {
     body: { ...secretReference, agentId: agent.agentId },
   }),
   deleteSecretReference: async (place) => ({ path: await createSecretReference(place) }),
+  async checkSecretReferences(place) {
+    const [name = ''] = (await createSecretReference(place)).split('/').slice(-1);
+    const agent = await checkingAgent(place.account, { name: place.named('oslo-2') });
+    // Answered by the agent, while the request waits; not at all where the request is refused.
+    void agent.answerNext(() => ({ finding: 'RESOLVED' })).catch(() => undefined);
+    const body = { secretReferenceNames: [name], agentId: agent.agentId };
+    return { path: `${place.project.path}/secret-references/check`, body };
+  },
 };
 
 const day = 86_400_000;

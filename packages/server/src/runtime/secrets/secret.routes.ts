@@ -1,12 +1,13 @@
 /** E15: a value on its way from the caller into a vault of an agent. The formats, and who holds what in plain, are in contract/secret.ts. */
 import { type BodyOf, getAgentCertificate, type SecretPlace, writeSecretValue } from '@headgate/contract';
+import { endWithin } from '../../kernel/awaited-end.ts';
 import type { CertificateAuthority } from '../../kernel/certificate-authority.ts';
 import type { Endpoints, LongCall, Services } from '../../kernel/endpoint.ts';
 import { asUuid } from '../../kernel/identifiers.ts';
 import type { Problem } from '../../kernel/problems.ts';
 import { problem } from '../../kernel/problems.ts';
 import type { Secret } from '../../kernel/sealed.ts';
-import { createWait, type Wakes } from '../../kernel/wakes.ts';
+import type { Wakes } from '../../kernel/wakes.ts';
 import { enqueueWork } from '../../kernel/work.ts';
 import { algorithmsOf, readSealed, sealedDigest, sealValue, verifiedReceipt } from './sealing.ts';
 import {
@@ -27,9 +28,6 @@ export interface SecretServices extends Services {
   secretWaitSeconds: number;
   stopping: AbortSignal;
 }
-
-/** A wake-up may be lost with a connection: who waits looks again by himself. */
-const lookAgainMilliseconds = 2_000;
 
 export function secretRoutes({ read, long }: Endpoints, services: SecretServices): void {
   read(getAgentCertificate, async ({ params, rows }) => {
@@ -127,27 +125,15 @@ async function sealedWrite(
 }
 
 /** The write when it has ended; undefined when it has not in the time that a request waits. */
-async function endOf(
+function endOf(
   services: SecretServices,
   accountId: string,
   writeId: string,
 ): Promise<SecretWriteRow | undefined> {
-  const until = Date.now() + services.secretWaitSeconds * 1_000;
-  for (;;) {
-    // Waiting begins before looking: what ends meanwhile wakes us.
-    const wait = createWait(services.wakes, writeId);
-    try {
-      const row = await readSecretWrite(services.database.read, accountId, writeId);
-      if (row === undefined) return undefined;
-      if (row.status !== 'PENDING') return row;
-      const left = until - Date.now();
-      if (services.stopping.aborted) throw problem('shutting-down');
-      if (left <= 0) return undefined;
-      await wait.atMost(Math.min(left, lookAgainMilliseconds), services.stopping);
-    } finally {
-      wait.end();
-    }
-  }
+  return endWithin(services, services.secretWaitSeconds, writeId, async () => {
+    const row = await readSecretWrite(services.database.read, accountId, writeId);
+    return row?.status === 'PENDING' ? { waitsFor: writeId } : { ended: row };
+  });
 }
 
 type SecretAnswer = { resolver_ref: string; vaultSecretName: string; receipt: string };

@@ -1,2 +1,2 @@
 export { connectionRoutes } from './connection.routes.ts';
-export { connectionsNaming } from './named-secrets.store.ts';
+export { connectionsNaming, secretPlaces } from './named-secrets.store.ts';

@@ -1,24 +1,36 @@
-/** Which connections and overrides name a secret. */
+/** Which connections and overrides name a secret, and which secrets they name. */
 import type { SecretReference } from '@headgate/contract';
 import { statement, type Transaction } from '../../kernel/database.ts';
 import type { Scope } from '../../kernel/permissions.ts';
 
 /**
- * Wherever properties hold a secret's name: of a connection, of its overrides, and of what an environment was made with. Named is a
- * reference by its own name, or by the secret of the vault that it stands for; a key tells secrets of one name apart where both have one.
+ * SQL: wherever properties hold a secret's name: of a connection, of its overrides, and of what an environment was made with. An override
+ * without a location has that of its connection.
+ */
+export const secretPlaces = (account: string, project: string) => `
+  select 'the connection ' || to_json(name) as used_by, null::text as environment_name, details -> 'connectionProperties' as properties,
+    details -> 'secretsLocation' as location
+  from connection where account_id = ${account} and project_id = ${project}
+  union all
+  select 'the override of the connection ' || to_json(o.connection_name) || ' in the environment ' || to_json(o.environment_name),
+    o.environment_name, o.overrides -> 'connectionProperties', coalesce(o.overrides -> 'secretsLocation', c.details -> 'secretsLocation')
+  from connection_override o
+  join connection c on c.account_id = o.account_id and c.project_id = o.project_id and c.name = o.connection_name
+  where o.account_id = ${account} and o.project_id = ${project}
+  union all
+  select 'the connection ' || to_json(o.connection_name) || ' in the environment ' || to_json(o.environment_name),
+    o.environment_name, property.value, c.details -> 'secretsLocation'
+  from environment_connection_override o
+  join connection c on c.account_id = o.account_id and c.project_id = o.project_id and c.name = o.connection_name,
+    jsonb_each(o.properties) property
+  where o.account_id = ${account} and o.project_id = ${project}`;
+
+/**
+ * Named is a reference by its own name, or by the secret of the vault that it stands for; a key tells secrets of one name apart where both have
+ * one.
  */
 const naming = statement<{ used_by: string }>(`
-  with place as (
-    select 'the connection ' || to_json(name) as used_by, details -> 'connectionProperties' as properties
-    from connection where account_id = $1 and project_id = $2
-    union all
-    select 'the override of the connection ' || to_json(connection_name) || ' in the environment ' || to_json(environment_name),
-      overrides -> 'connectionProperties'
-    from connection_override where account_id = $1 and project_id = $2
-    union all
-    select 'the connection ' || to_json(o.connection_name) || ' in the environment ' || to_json(o.environment_name), property.value
-    from environment_connection_override o, jsonb_each(o.properties) property where o.account_id = $1 and o.project_id = $2
-  )
+  with place as (${secretPlaces('$1', '$2')})
   select used_by from place
   where $3 in (properties ->> 'secretName', properties ->> 'credentialSecretName')
     or ($4 in (properties ->> 'secretName', properties ->> 'credentialSecretName')

@@ -1,0 +1,61 @@
+/** Says of each secret whether this agent could read it. Its value does not leave the vault's answer. */
+import type { CheckedSecrets, SecretCoordinates, SecretFinding } from '@headgate/contract';
+import { reasonOf } from '../log.ts';
+import type { Vaults } from '../vaults/registry.ts';
+import { VaultError, type VaultFault } from '../vaults/vault.ts';
+import type { Handler } from './handler.ts';
+
+export interface SecretCheckDependencies {
+  vaults: Vaults;
+}
+
+type Checked = CheckedSecrets[number];
+
+/** Asked at the same time: vaults throttle who asks for more. */
+const atOnce = 5;
+const messageLimit = 500;
+
+const findingOf: Record<VaultFault, SecretFinding> = {
+  'not-found': 'NOT_FOUND',
+  'being-deleted': 'NOT_FOUND',
+  'not-keyed': 'NOT_FOUND',
+  invalid: 'NOT_FOUND',
+  denied: 'DENIED',
+  throttled: 'UNAVAILABLE',
+  timeout: 'UNAVAILABLE',
+  unavailable: 'UNAVAILABLE',
+  changed: 'UNAVAILABLE',
+};
+
+export function createSecretCheckHandler({ vaults }: SecretCheckDependencies): Handler<'secret-check'> {
+  return async ({ payload }, { kill }) => {
+    const { secrets } = payload;
+    const checkedSecrets: CheckedSecrets = [];
+    let next = 0;
+    async function work(): Promise<void> {
+      for (let at = next++; at < secrets.length; at = next++) {
+        kill.throwIfAborted();
+        checkedSecrets[at] = await check(vaults, secrets[at] as SecretCoordinates, kill);
+      }
+    }
+    await Promise.all(Array.from({ length: Math.min(atOnce, secrets.length) }, work));
+    return { status: 'SUCCESS', checkedSecrets };
+  };
+}
+
+async function check(
+  vaults: Vaults,
+  { secretName, secretKey, ...place }: SecretCoordinates,
+  signal: AbortSignal,
+): Promise<Checked> {
+  const vault = vaults.find(place);
+  if (vault === undefined) return { finding: 'NO_SUCH_VAULT', message: 'this agent has no such vault' };
+  try {
+    const exists = await vault.exists({ name: secretName, key: secretKey }, signal);
+    if (exists) return { finding: 'RESOLVED' };
+    return { finding: 'NOT_FOUND', message: 'the vault has no such secret or key' };
+  } catch (error) {
+    const finding = error instanceof VaultError ? findingOf[error.fault] : 'UNAVAILABLE';
+    return { finding, message: reasonOf(error).slice(0, messageLimit) };
+  }
+}

@@ -1,0 +1,108 @@
+/** Asking the agents whether the secrets that a project names are there. The request waits for their answers. */
+import { checkSecretReferences } from '@headgate/contract';
+import { endWithin, type Looked } from '../../kernel/awaited-end.ts';
+import type { Endpoints, LongCall, Services } from '../../kernel/endpoint.ts';
+import { asUuid } from '../../kernel/identifiers.ts';
+import { problem } from '../../kernel/problems.ts';
+import type { Wakes } from '../../kernel/wakes.ts';
+import { enqueueWork } from '../../kernel/work.ts';
+import { askedAgents, checkedEnvironments, type EnvironmentRow, namedSecrets } from './secret-check.asked.ts';
+import { type CheckRow, insertCheck, readCheck } from './secret-check.store.ts';
+import { answerOf, askingsOf, type Planned, planCheck } from './secret-check.ts';
+
+export interface SecretCheckServices extends Services {
+  wakes: Wakes;
+  /** How long a request waits for the agents. */
+  secretWaitSeconds: number;
+  stopping: AbortSignal;
+}
+
+type CheckCall = LongCall<typeof checkSecretReferences>;
+
+/** Of one project that are looked at. */
+const secretLimit = 5_000;
+const toldReasons = 5;
+
+export function secretCheckRoutes({ long }: Endpoints, services: SecretCheckServices): void {
+  long(checkSecretReferences, async (call) => {
+    // Who sends it means to create a reference of this name.
+    if ('secretName' in call.body) throw problem('secret-reference-name-reserved', { name: 'check' });
+    const environments = await call.rows(checkedEnvironments, [call.body.environmentName ?? null]);
+    const begun =
+      (await call.awaited.earlier()) ?? (await begin(call, services, await planOf(call, environments)));
+    if ('answer' in begun) return begun.answer;
+    const { workId: checkId } = begun.pending;
+    const { accountId } = call.scope;
+    const look = () => readCheck(services.database.read, accountId, checkId);
+    const seconds = services.secretWaitSeconds;
+    await endWithin(services, seconds, checkId, async () => whatIsLeft(await look()));
+    const check = await look();
+    if (check === undefined) throw problem('project-not-found', { projectId: call.params.projectId });
+    const { planned, unchecked } = check.kept;
+    const ends = new Map(check.parts.map((part) => [part.work_id, part]));
+    const isSilent = check.parts.length > 0 && check.parts.every(({ state }) => state === 'PENDING');
+    if (isSilent) throw problem('secret-check-timeout', { names: agentNames(planned), seconds });
+    return call.awaited.finish(checkId, { body: answerOf(planned, ends, unchecked) });
+  });
+}
+
+/** Throws `secret-reference-not-found`, `unknown-environment` and `unknown-agent`. */
+async function planOf({ body, rows, newId }: CheckCall, environments: readonly EnvironmentRow[]) {
+  const { secretReferenceNames: names, environmentName, agentId } = body;
+  const secrets = await rows(namedSecrets, [names ?? null, secretLimit]);
+  const missing = names?.find((name) => !secrets.some(({ reference }) => reference === name));
+  if (missing !== undefined) throw problem('secret-reference-not-found', { name: missing });
+  if (environmentName !== undefined && environments.length === 0)
+    throw problem('unknown-environment', { name: environmentName });
+  const only = agentId === undefined ? undefined : asUuid(agentId);
+  const askings = askingsOf(secrets, environments, only);
+  const ids = new Set([...askings.map((asking) => asking.agentId), only].filter((id) => id !== undefined));
+  const agents = ids.size === 0 ? [] : await rows(askedAgents, [[...ids]]);
+  if (agentId !== undefined && agents.length === 0) throw problem('unknown-agent', { id: agentId });
+  return planCheck(askings, agents, newId);
+}
+
+/** Throws `no-agent-to-ask`. */
+function begin(call: CheckCall, services: SecretCheckServices, plan: ReturnType<typeof planCheck>) {
+  const { planned, parts } = plan;
+  if (planned.length > 0 && parts.length === 0)
+    throw problem('no-agent-to-ask', { reasons: reasonsOf(planned) });
+  const { accountId } = call.scope;
+  const { projectId } = call.params;
+  const checkId = call.newId();
+  const until = new Date(call.now.getTime() + services.secretWaitSeconds * 1_000);
+  return call.awaited.begin({ workId: checkId, until }, (tx) => {
+    insertCheck(tx, { accountId, checkId, projectId, ...plan }, call.now);
+    for (const { workId, agentId, environmentName } of parts) {
+      const work = {
+        account_id: accountId,
+        work_id: workId,
+        project_id: projectId,
+        environment_name: environmentName,
+        agent_id: agentId,
+        kind: 'secret-check' as const,
+        name: 'secrets',
+      };
+      enqueueWork(tx, work, call.now, { claimableUntil: until });
+      tx.afterCommit(() => services.wakes.wake(agentId, 'one'));
+    }
+    const subject = { type: 'secret-check', id: checkId, name: 'secrets' };
+    const after = { ...call.body, secrets: planned.length, agentIds: parts.map(({ agentId }) => agentId) };
+    return [{ name: 'secret-check-requested', projectId, subject, after }];
+  });
+}
+
+function whatIsLeft(check: CheckRow | undefined): Looked<true> {
+  const pending = check?.parts.find(({ state }) => state === 'PENDING');
+  return pending === undefined ? { ended: true } : { waitsFor: pending.work_id };
+}
+
+function reasonsOf(planned: readonly Planned[]): string[] {
+  const reasons = planned.flatMap((each) => ('outcome' in each && each.message ? [each.message] : []));
+  return [...new Set(reasons)].slice(0, toldReasons);
+}
+
+function agentNames(planned: readonly Planned[]): string[] {
+  const asked = planned.flatMap((each) => ('part' in each ? [each.told.agentName ?? ''] : []));
+  return [...new Set(asked)].slice(0, toldReasons);
+}

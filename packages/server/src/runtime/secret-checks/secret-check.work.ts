@@ -1,0 +1,46 @@
+/** Checks of secrets as work: what the agent is asked, and what its answer means. */
+import { recordEvents } from '../../kernel/events.ts';
+import type { Metrics } from '../../kernel/metrics.ts';
+import type { Wakes } from '../../kernel/wakes.ts';
+import type { WorkEnd, WorkOwner } from '../../kernel/work.ts';
+import { endCheckParts } from './secret-check.store.ts';
+import type { PartEnd } from './secret-check.ts';
+
+/** A SecretCheckWork. */
+const payload = `
+  select json_build_object('secrets', s.secrets)
+  from secret_check_part s where s.account_id = claimed.account_id and s.work_id = claimed.work_id`;
+
+export function secretCheckWork(services: { metrics: Metrics; wakes: Wakes }): WorkOwner {
+  const nothing = () => undefined;
+  return {
+    claimed: { with: [], payload },
+    started: nothing,
+    silent: nothing,
+    cameBack: nothing,
+    requeued: nothing,
+    ended({ tx, accountId, source, now, newId }, ends) {
+      const parts = ends.map((end) => ({ id: end.workId, ...partEndOf(end) }));
+      endCheckParts(tx, accountId, parts);
+      const events = parts.map(({ id, state, message }) => ({
+        name: 'secret-check-ended' as const,
+        subject: { type: 'secret-check', id },
+        after: message === null ? { state } : { state, message },
+      }));
+      recordEvents(tx, source, events, now, newId);
+      tx.afterCommit(() => {
+        for (const { id, state } of parts) {
+          services.metrics.workEnded('secret-check', state);
+          services.wakes.wake(id, 'all');
+        }
+      });
+    },
+  };
+}
+
+function partEndOf({ status, checkedSecrets, message }: WorkEnd): PartEnd {
+  if (status === 'SUCCESS' && checkedSecrets !== undefined)
+    return { state: 'ANSWERED', findings: checkedSecrets, message: null };
+  const state = status === 'FORBIDDEN' ? 'FORBIDDEN' : 'FAILED';
+  return { state, findings: null, message: message?.slice(0, 1_000) ?? 'the agent gave no answer' };
+}
