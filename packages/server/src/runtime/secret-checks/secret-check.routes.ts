@@ -7,7 +7,7 @@ import { problem } from '../../kernel/problems.ts';
 import type { Wakes } from '../../kernel/wakes.ts';
 import { enqueueWork } from '../../kernel/work.ts';
 import { askedAgents, checkedEnvironments, type EnvironmentRow, namedSecrets } from './secret-check.asked.ts';
-import { type CheckRow, insertCheck, readCheck } from './secret-check.store.ts';
+import { type CheckRow, insertCheck, readCheck, subjectName } from './secret-check.store.ts';
 import { answerOf, askingsOf, type Planned, planCheck } from './secret-check.ts';
 
 export interface SecretCheckServices extends Services {
@@ -81,12 +81,12 @@ function begin(call: CheckCall, services: SecretCheckServices, plan: ReturnType<
         environment_name: environmentName,
         agent_id: agentId,
         kind: 'secret-check' as const,
-        name: 'secrets',
+        name: subjectName,
       };
       enqueueWork(tx, work, call.now, { claimableUntil: until });
       tx.afterCommit(() => services.wakes.wake(agentId, 'one'));
     }
-    const subject = { type: 'secret-check', id: checkId, name: 'secrets' };
+    const subject = { type: 'secret-check', id: checkId, name: subjectName };
     const after = { ...call.body, secrets: planned.length, agentIds: parts.map(({ agentId }) => agentId) };
     return [{ name: 'secret-check-requested', projectId, subject, after }];
   });

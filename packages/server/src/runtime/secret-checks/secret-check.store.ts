@@ -1,7 +1,12 @@
 /** The tables `secret_check` and `secret_check_part`. */
 import type { CheckedSecrets } from '@headgate/contract';
 import { type Read, statement, type Transaction } from '../../kernel/database.ts';
+import { insertIntoEvent } from '../../kernel/events.ts';
+import type { WorkMoment } from '../../kernel/work.ts';
 import type { Part, PartEnd, Planned } from './secret-check.ts';
+
+/** How events name what is checked. */
+export const subjectName = 'secrets';
 
 export interface Check {
   accountId: string;
@@ -48,14 +53,23 @@ export async function readCheck(
   return row;
 }
 
+// With the events, which name the project.
 const endParts = statement(`
-  update secret_check_part set state = ($3::text[])[array_position($2::uuid[], work_id)],
-    findings = (($4::text[])[array_position($2::uuid[], work_id)])::jsonb, message = ($5::text[])[array_position($2::uuid[], work_id)]
-  where account_id = $1 and work_id = any ($2::uuid[]) and state = 'PENDING'`);
+  with ended as (
+    update secret_check_part p set state = ($3::text[])[array_position($2::uuid[], p.work_id)],
+      findings = (($4::text[])[array_position($2::uuid[], p.work_id)])::jsonb, message = ($5::text[])[array_position($2::uuid[], p.work_id)]
+    from secret_check c
+    where p.account_id = $1 and p.work_id = any ($2::uuid[]) and p.state = 'PENDING'
+      and c.account_id = p.account_id and c.check_id = p.check_id
+    returning p.work_id, c.project_id, p.state, p.message
+  )
+  ${insertIntoEvent}
+  select $1, $6, ($7::uuid[])[row_number() over ()], 'secret-check-ended', $8, $9, $10, project_id, 'secret-check', work_id::text, '${subjectName}',
+    null, jsonb_strip_nulls(jsonb_build_object('state', state, 'message', message))
+  from ended`);
 
 export function endCheckParts(
-  tx: Transaction,
-  accountId: string,
+  { tx, accountId, source, now, newId }: WorkMoment,
   ends: readonly (PartEnd & { id: string })[],
 ): void {
   const json = (findings: CheckedSecrets | null) => (findings === null ? null : JSON.stringify(findings));
@@ -65,6 +79,7 @@ export function endCheckParts(
     ends.map(({ state }) => state),
     ends.map(({ findings }) => json(findings)) as string[],
     ends.map(({ message }) => message) as string[],
+    ...[now, ends.map(newId), source.actorId, source.actorKind, source.requestId],
   ]);
 }
 

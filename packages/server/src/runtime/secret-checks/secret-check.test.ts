@@ -1,11 +1,13 @@
 /** Whether secrets are there: who is asked about which, and what the answer says. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { SecretCheck, SecretCoordinates } from '@headgate/contract';
+import type { AccountEventItem, Page, SecretCheck, SecretCoordinates } from '@headgate/contract';
+import { statement } from '../../kernel/database.ts';
 import { instanceOf } from '../../testing/agent.ts';
 import { type CheckingAgent, checkingAgent } from '../../testing/checking-agent.ts';
 import { requireProblem } from '../../testing/client.ts';
 import { startTestServer } from '../../testing/server.ts';
+import { removeOldSecretChecks } from './secret-check.store.ts';
 
 const server = await startTestServer();
 const impatient = await startTestServer({ settings: { HEADGATE_SECRET_WAIT_SECONDS: '1' } });
@@ -212,6 +214,44 @@ test('a check that nobody claims in time is not asked any more', async () => {
   impatient.clock.advance(2);
   await impatient.sweep();
   assert.equal(await oslo.next(0), undefined);
+});
+
+test('the log of the project tells of the check, who was asked, and how that ended', async () => {
+  const { account, admin, projectId, reference, check } = await project();
+  const oslo = await checkingAgent(account, { name: 'oslo' });
+  await reference('a', { agentId: oslo.agentId });
+  const answers = oslo.answerNext(there);
+  await check({ secretReferenceNames: ['a'] });
+  await answers;
+  const range = 'from=2020-01-01T00:00:00.000Z&to=2100-01-01T00:00:00.000Z';
+  const { results } = (
+    await admin.get<Page<AccountEventItem>>(`/events?${range}&projectId=${projectId}&size=100`)
+  ).body;
+  const told = results.filter((event) => event.eventName.startsWith('secret-check-'));
+  assert.deepEqual(told.map((event) => [event.eventName, event.additionalInfo.after]).toReversed(), [
+    ['secret-check-requested', { secrets: 1, agentIds: [oslo.agentId], secretReferenceNames: ['a'] }],
+    ['secret-check-claimed', undefined],
+    ['secret-check-ended', { state: 'ANSWERED' }],
+  ]);
+});
+
+test('old checks are removed', async () => {
+  const { account, reference, check } = await project();
+  const oslo = await checkingAgent(account, { name: 'oslo' });
+  await reference('a', { agentId: oslo.agentId });
+  const answers = oslo.answerNext(there);
+  await check();
+  await answers;
+  const now = server.clock.now().getTime();
+  const { read } = server.deps.database;
+  const rows = async () => (await read(all, [account.accountId]))[0]?.count;
+  const all = statement<{ count: number }>(
+    'select count(*)::integer as count from secret_check_part where account_id = $1',
+  );
+  await removeOldSecretChecks(read, new Date(now + 47 * 3_600_000));
+  assert.equal(await rows(), 1);
+  await removeOldSecretChecks(read, new Date(now + 49 * 3_600_000));
+  assert.equal(await rows(), 0);
 });
 
 test('no reference can be named check; the answer to who tries says so', async () => {

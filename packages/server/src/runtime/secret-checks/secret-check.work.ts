@@ -1,5 +1,4 @@
 /** Checks of secrets as work: what the agent is asked, and what its answer means. */
-import { recordEvents } from '../../kernel/events.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { Wakes } from '../../kernel/wakes.ts';
 import type { WorkEnd, WorkOwner } from '../../kernel/work.ts';
@@ -19,16 +18,10 @@ export function secretCheckWork(services: { metrics: Metrics; wakes: Wakes }): W
     silent: nothing,
     cameBack: nothing,
     requeued: nothing,
-    ended({ tx, accountId, source, now, newId }, ends) {
+    ended(moment, ends) {
       const parts = ends.map((end) => ({ id: end.workId, ...partEndOf(end) }));
-      endCheckParts(tx, accountId, parts);
-      const events = parts.map(({ id, state, message }) => ({
-        name: 'secret-check-ended' as const,
-        subject: { type: 'secret-check', id },
-        after: message === null ? { state } : { state, message },
-      }));
-      recordEvents(tx, source, events, now, newId);
-      tx.afterCommit(() => {
+      endCheckParts(moment, parts);
+      moment.tx.afterCommit(() => {
         for (const { id, state } of parts) {
           services.metrics.workEnded('secret-check', state);
           services.wakes.wake(id, 'all');

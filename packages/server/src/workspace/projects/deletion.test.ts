@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AccountEventItem, Page } from '@headgate/contract';
 import { type Instance, instanceOf } from '../../testing/agent.ts';
+import { checkingAgent } from '../../testing/checking-agent.ts';
 import { requireProblem } from '../../testing/client.ts';
 import { createPlace, type Place } from '../../testing/examples.ts';
 import { type OwnedTable, ownedTables, rowsOf } from '../../testing/owned-tables.ts';
@@ -51,6 +52,11 @@ async function furnish(place: Place): Promise<void> {
   await account.admin.post(`${project.path}/connections`, { name: 'reader', ...connection });
   const reference = { type: 'PASSWORD', secretName: 's' };
   await account.admin.post(`${project.path}/secret-references/reader`, reference);
+  const asked = await checkingAgent(account);
+  const answered = asked.answerNext(() => ({ finding: 'RESOLVED' }));
+  const check = { agentId: asked.agentId, secretReferenceNames: ['reader'] };
+  assert.equal((await account.admin.post(`${project.path}/secret-references/check`, check)).status, 200);
+  await answered;
   const warehouse = { name: 'wh', platformConnectionType: 'dwh', authProvider: 'duckdb', authType: 'none' };
   await account.admin.post(`${project.path}/data-platform-connections`, warehouse);
   const environment = {
