@@ -114,7 +114,13 @@ describe('secret("name")', () => {
     assert.rejects(come('${secret("gone")}'), { message: 'there is no gone' }));
 
   it('takes a name that is written there, not one that is computed', async () => {
-    for (const expression of ['secret(name)', 'secret("la" + "ke")', 'secret()', '(s => s("lake"))(secret)'])
+    for (const expression of [
+      'secret(name)',
+      'secret("la" + "ke")',
+      'secret()',
+      'secret("l.ake")',
+      '(s => s("lake"))(secret)',
+    ])
       await assert.rejects(come(`\${${expression}}`), { message: /write the name .* as a text/ });
     assert.deepEqual(read, []);
   });

@@ -4,7 +4,8 @@ import { type SecretSource, secretNames } from './secret-calls.ts';
 
 /** The name of the errors that it throws. */
 export const secretError = 'SecretError';
-const computedName = 'write the name of the secret reference as a text: secret("name")';
+const computedName =
+  'write the name of the secret reference as a text of letters, digits, "_", "-", "(" and ")": secret("name")';
 
 export const noSecrets: SecretSource = {
   read: () => Promise.reject(new Error('there are no secrets to be had here')),

@@ -94,7 +94,9 @@ class EnvironmentDatabase {
       await first.ask({ type: 'open', connection });
       return first;
     } catch (error) {
-      this.#settings.log.warn('the warehouse is started again', { ...this.#place, reason: reasonOf(error) });
+      // A database that has failed for good repeats the error, which may quote a statement.
+      const reason = reasonOf(error).split('Original error')[0];
+      this.#settings.log.warn('the warehouse is started again', { ...this.#place, reason });
       await first.end();
       const second = await this.#running();
       await second.ask({ type: 'open', connection });
