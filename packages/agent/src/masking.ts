@@ -16,6 +16,8 @@ const mask = '***';
 const shortBelow = 4;
 /** So many characters in a row are not left of a value in the message of an error. */
 const fragmentLength = 4;
+/** Characters of an error's message that are looked at; more than are told of it. */
+const messageLimit = 100_000;
 
 export class Masking {
   /** What is replaced wherever it is. */
@@ -42,7 +44,8 @@ export class Masking {
   }
 
   /** For messages of errors, which may quote a part of what they are about: fragments are replaced, too. */
-  conceal(text: string): string {
+  conceal(message: string): string {
+    const text = message.slice(0, messageLimit);
     const found = this.#found(text);
     for (let at = 0; at + fragmentLength <= text.length; at += 1)
       if (this.#fragments.has(text.slice(at, at + fragmentLength))) found.push([at, at + fragmentLength]);

@@ -41,7 +41,7 @@ export type Report = (finding: Omit<Finding, 'path'>) => void;
 /** What only the other files of the project can answer. */
 export type Question =
   | { asks: 'variable'; component: string; name: string }
-  | { asks: 'secret'; component: string; name: string }
+  | { asks: 'secret'; component?: string; name: string }
   | { asks: 'file'; component: string; path: string }
   | { asks: 'call'; component: string; path: string; sets: readonly string[] };
 

@@ -38,7 +38,7 @@ export {
   type VariableDeclaration,
 } from './pipeline.ts';
 export { type Evaluation, evaluateValue, type Resolved, resolveParameters } from './resolve.ts';
-export { type SecretSource, secretNames } from './secret-calls.ts';
+export { type SecretSource, secretNames, secretOfDefault } from './secret-calls.ts';
 export { type SharedPipelineUse, sharedPipelineUses } from './shared-pipeline-use.ts';
 export { type Dialect, SqlError, type StatementList, type TableReference } from './sql/dialect.ts';
 export { duckdb } from './sql/duckdb.ts';

@@ -75,13 +75,14 @@ function answerVariable(
 
 function answerSecret(
   path: string,
-  { component, name }: { component: string; name: string },
+  { component, name }: { component?: string; name: string },
   known: ProjectNames,
   report: ReportOfProject,
 ): void {
   if (known.secretReferences.has(name)) return;
   const message = `the project has no secret reference "${name}": create it, or correct the name`;
-  report({ path, component, code: 'unknown-secret-reference', message, level: 'warning' });
+  const where = component === undefined ? { path } : { path, component };
+  report({ ...where, code: 'unknown-secret-reference', message, level: 'warning' });
 }
 
 function answerFile(

@@ -5,6 +5,7 @@
  * so it also can be looked up before the run.
  */
 import { secretUseLimit } from './bounds.ts';
+import type { Plain } from './pipeline.ts';
 
 /** Where an engine has the values from. */
 export interface SecretSource {
@@ -15,6 +16,16 @@ export interface SecretSource {
 }
 
 const call = /(?<![\w$.])secret\s*\(\s*(["'`])([\w()-]{1,128})\1\s*\)/g;
+
+const whole = /^\s*\$\{\s*secret\s*\(\s*(["'`])([\w()-]{1,128})\1\s*\)\s*\}\s*$/;
+
+/**
+ * The name in a default value that is `${secret("name")}` and nothing else. Default values are texts otherwise, not expressions; what is given for a
+ * variable, by whoever starts the pipeline, always is.
+ */
+export function secretOfDefault(defaultValue: Plain): string | undefined {
+  return typeof defaultValue === 'string' ? whole.exec(defaultValue)?.[2] : undefined;
+}
 
 /** The names that an expression, or a text with expressions, asks for; each once. */
 export function secretNames(source: string): string[] {

@@ -124,10 +124,10 @@ describe('validateProject', () => {
               postProcessing: { updateScalarVariables: [['known', 'secret(`lake`)']] },
             },
           },
-          { known: variable('COPIED') },
+          { known: { ...variable('COPIED'), defaultValue: '${secret("default")}' } },
         ),
       ],
-      ['Script', 'If', 'Update'].map((name) => `warning unknown-secret-reference ${name}`),
+      ['-', 'Script', 'If', 'Update'].map((name) => `warning unknown-secret-reference ${name}`),
     ],
     [
       'variables that nobody declares, named by what reads and changes them',

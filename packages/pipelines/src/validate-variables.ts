@@ -1,7 +1,7 @@
 /** Variables that pipelines use but nobody declares, as far as that can be decided without running them. */
 import type { Notes } from './finding.ts';
 import type { OrchestrationComponent, Pipeline, Plain } from './pipeline.ts';
-import { secretNames } from './secret-calls.ts';
+import { secretNames, secretOfDefault } from './secret-calls.ts';
 import { splitTemplate, TemplateError } from './template.ts';
 
 /** Only expressions that are a single name are decided. */
@@ -33,6 +33,14 @@ export function checkBareExpressions(component: OrchestrationComponent, notes: N
   if (type === 'if' && typeof parameters.condition1 === 'string')
     checkSecrets(name, bare([parameters.condition1]), notes);
   checkSecrets(name, afterwards, notes);
+}
+
+/** Default values that are secrets. */
+export function checkDefaults(pipeline: Pipeline, notes: Notes): void {
+  for (const { defaultValue } of pipeline.variables.values()) {
+    const name = secretOfDefault(defaultValue);
+    if (name !== undefined) notes.ask({ asks: 'secret', name });
+  }
 }
 
 function checkSecrets(component: string, expressions: readonly string[], notes: Notes): void {

@@ -7,12 +7,14 @@ import { checkCall, checkSharedCalls } from './validate-calls.ts';
 import { checkTransformation } from './validate-transformation.ts';
 import {
   checkBareExpressions,
+  checkDefaults,
   checkExpressions,
   checkNamedVariables,
   secondCells,
 } from './validate-variables.ts';
 
 export function checkPipeline(pipeline: Pipeline, notes: Notes): void {
+  checkDefaults(pipeline, notes);
   checkComponents(pipeline, notes);
   if (pipeline.type === 'orchestration') checkOrchestration(pipeline, notes);
   else checkTransformation(pipeline, notes.report);

@@ -50,6 +50,8 @@ export interface RunContext {
   readonly dialect: Dialect;
   readonly warehouse: Session;
   readonly expressions: ExpressionEngine;
+  /** @throws Error that names the secret reference and says why its value cannot be had */
+  readSecret(name: string): Promise<string>;
   /** A text that leaves the run, without the secrets that it has read; before it is cut. */
   mask(text: string): string;
   /** Counts a step that starts. */

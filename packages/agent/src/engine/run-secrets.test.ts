@@ -139,6 +139,21 @@ test('a transformation uses secrets, too; a long message is masked before it is 
   assert.deepEqual(await fixture.rows('select v from kept'), [[canary]]);
 });
 
+test('a variable’s default may be a secret, read unless another value is given; what is given is a text', async () => {
+  const variables = { x: text('${ secret("lake") }'), y: text('${x}') };
+  await run(chain(print('x'), print('y')), variables);
+  assert.deepEqual([fixture.lines, fixture.secretsRead], [['x = ***', 'y = ${x}'], ['lake']]);
+  const scalarVariables = { x: '${secret("lake")}' };
+  assert.deepEqual(await fixture.run('main', { scalarVariables }), { status: 'SUCCESS' });
+  assert.equal(fixture.lines[2], 'x = ${secret("lake")}');
+  assert.equal(fixture.secretsRead.length, 1);
+  fixture.secrets.delete('lake');
+  assert.deepEqual(await fixture.run('main'), {
+    status: 'FAILED',
+    message: 'main.orch.yaml: the variable "x": the secret reference "lake" cannot be looked up: none',
+  });
+});
+
 test('a secret that cannot be had fails its step, which may be tried again', async () => {
   fixture.secrets.delete('lake');
   const failed = await run(chain(script('select \'${secret("lake")}\'')));

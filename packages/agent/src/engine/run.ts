@@ -2,7 +2,6 @@
 import {
   createExpressionEngine,
   createScope,
-  declaredVariable,
   duckdb,
   expressionBytesLimit,
   expressionMillisecondsLimit,
@@ -21,6 +20,7 @@ import {
 } from '@headgate/pipelines';
 import { ownArtifact, sharedArtifacts } from './artifact.ts';
 import { runOrchestration } from './orchestration.ts';
+import { ownVariables } from './own-variables.ts';
 import type { RunBounds, RunOutcome, RunPorts, RunRequest } from './ports.ts';
 import { messageOf, type PipelineCall, type PipelineRun, type RunContext } from './run-context.ts';
 import { type RunSecrets, runSecrets } from './run-secrets.ts';
@@ -81,6 +81,7 @@ function createContext(request: RunRequest, { source, ports, mask }: RunSecrets)
       { milliseconds: bounds.expressionMilliseconds, bytes: bounds.expressionBytes },
       source,
     ),
+    readSecret: (name) => source.read(name),
     mask,
     countStep: () => {
       steps += 1;
@@ -116,8 +117,10 @@ async function callPipeline(context: RunContext, call: PipelineCall): Promise<Ru
         `pipelines call each other more than ${limit} deep (${describeChain(chain)}): does one call itself without an end?`,
       );
     }
-    const scope = call.scope.call([...pipeline.variables.values()].map(declaredVariable));
-    setArguments(scope, call.scalars, call.grids);
+    const scalars = [...call.scalars];
+    const given = new Set(scalars.map(([name]) => name));
+    const scope = call.scope.call(await ownVariables(context, pipeline, given));
+    setArguments(scope, scalars, call.grids);
     const { pipelineRunId, artifact } = call;
     const run = { context, pipelineRunId, pipeline, artifact, chain, scope };
     return await (pipeline.type === 'orchestration'
