@@ -89,7 +89,7 @@ async function run(
         workFolder: folders.temporary,
         memoryMegabytes: config.runMemoryMegabytes,
         warehouse,
-        ...secretsOf(work, context, dependencies.secretReferences),
+        ...secretsOf(work, context, dependencies),
         cancel: context.cancel,
         kill: context.kill,
         onStep: context.step,
@@ -109,12 +109,13 @@ async function run(
 function secretsOf(
   work: WorkOf<'pipeline-execution'>,
   context: WorkContext,
-  references: SecretReferences,
+  { secretReferences, log }: PipelineExecutionDependencies,
 ): Pick<RunOptions, 'readSecret' | 'conceal'> {
   const masking = new Masking();
   return {
     async readSecret(name) {
-      const secret = await references.read(work, name, context.kill);
+      const secret = await secretReferences.read(work, name, context.kill);
+      log.info('a secret is read for a run', { workId: work.workId, secretReference: name });
       masking.add(secret);
       context.conceal((text) => masking.mask(text));
       return secret;

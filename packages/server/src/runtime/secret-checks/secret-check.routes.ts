@@ -84,7 +84,8 @@ function begin(call: CheckCall, services: SecretCheckServices, plan: ReturnType<
         name: subjectName,
       };
       enqueueWork(tx, work, call.now, { claimableUntil: until });
-      tx.afterCommit(() => services.wakes.wake(agentId, 'one'));
+      // All that wait: some of them may be too old for it.
+      tx.afterCommit(() => services.wakes.wake(agentId, 'all'));
     }
     const subject = { type: 'secret-check', id: checkId, name: subjectName };
     const after = { ...call.body, secrets: planned.length, agentIds: parts.map(({ agentId }) => agentId) };
