@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Secret } from '@headgate/contract';
+import fc from 'fast-check';
 import { Masking } from './masking.ts';
 
 function maskingOf(...values: string[]): Masking {
@@ -59,6 +60,31 @@ test('a value of several lines, or of members, is found by each of them', () => 
   const members = JSON.stringify({ clientId: 'reader', nested: { clientSecret: 'pass"word' }, port: 5432 });
   assert.equal(maskingOf(members).mask('reader, pass"word, 5432, clientId'), '***, ***, 5432, clientId');
   assert.equal(maskingOf(members).mask(`all: ${members}`), 'all: ***');
+});
+
+test('whatever a value is and stands in, it is found', () => {
+  const texts = fc.string({ unit: 'grapheme', maxLength: 30 });
+  const values = fc
+    .string({ unit: 'grapheme', minLength: 4, maxLength: 40 })
+    .filter((value) => !value.includes('*'));
+  fc.assert(
+    fc.property(values, texts, texts, (secret, before, after) => {
+      const masking = maskingOf(secret);
+      const written = [
+        secret,
+        JSON.stringify(secret).slice(1, -1),
+        encodeURIComponent(secret),
+        secret.replaceAll("'", "''"),
+        Buffer.from(secret).toString('hex'),
+        Buffer.from(secret).toString('base64url'),
+      ];
+      for (const form of written) {
+        const masked = masking.mask(`${before}${form}${after}`);
+        assert.ok(masked.includes('***') && !masked.includes(secret), form);
+      }
+    }),
+    { numRuns: 300 },
+  );
 });
 
 test('a short value is replaced as a word, an empty one not at all', () => {

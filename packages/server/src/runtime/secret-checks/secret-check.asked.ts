@@ -25,7 +25,7 @@ export interface NamedSecretRow {
  */
 export const namedSecrets = guardedRead<NamedSecretRow>(`
   with place as (
-    select used_by, environment_name, coalesce(properties ->> 'secretName', properties ->> 'credentialSecretName') as secret_name,
+    select used_by, environment_name, coalesce(nullif(properties ->> 'secretName', ''), nullif(properties ->> 'credentialSecretName', '')) as secret_name,
       nullif(properties ->> 'secretKey', '') as secret_key, location ->> 'vaultName' as vault_name, location ->> 'type' as vault_type
     from (${secretPlaces('$1', '$3')}) named
     where $9::text[] is null
