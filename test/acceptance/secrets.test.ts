@@ -13,7 +13,7 @@ import { until } from './harness/waiting.ts';
 const vaultSecret = 'canary of/a "vault"+ \\ sécret, 8f21';
 const databasePassword = 'password-of-the-database-7c1e';
 
-describe('secrets', { timeout: 120_000 }, () => {
+describe('secrets', { timeout: 240_000 }, () => {
   let headgate: Installation;
   let secrets: string[];
   let answers: string;
