@@ -168,7 +168,7 @@ const forget: Effect = (rows, [at]) => {
 
 /** By what a statement's text holds; the first that fits. */
 const effects: readonly (readonly [RegExp, Effect])[] = [
-  [/^insert into work /, insert],
+  [/ insert into work \(/, insert],
   [/set state = 'held', epoch = epoch \+ 1/, claim],
   [
     /^select work_id, project_id, kind, name, epoch, state, report_sequence, command\b.* from work/,
