@@ -71,7 +71,8 @@ export function createAgentEndpoints(app: FastifyInstance, services: Services) {
         const agent = await identify(request);
         check({ params: request.params, query: request.query, headers: request.headers, body: request.body });
         const gone = new AbortController();
-        request.raw.once('close', () => {
+        // Of the answer: the request closes when its body was read, and says nothing of the connection from then on.
+        reply.raw.once('close', () => {
           if (!reply.raw.writableEnded) gone.abort();
         });
         const call = {
