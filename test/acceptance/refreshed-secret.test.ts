@@ -54,6 +54,13 @@ describe('the local agent whose secret is refreshed', { timeout: 240_000 }, () =
     const path = `/v1/agents/${agentId}/credentials`;
     secrets.push((await client.ask('POST', path, { action: 'SECRET_REFRESH' })).clientSecret);
   };
+  const certificate = async (): Promise<string> => {
+    const { agentId } = (await at(own).ask('GET', '/v1/agents')).results[0];
+    return until('a certificate', 30, async () => {
+      const { status, body } = await at(own).call('GET', `/v1/agents/${agentId}/certificate`);
+      return status === 200 && body.kid;
+    });
+  };
   const said = (message: string, times: number) =>
     until(`${message}, ${times} times`, 30, () => own.output.split(`"msg":"${message}"`).length > times);
   const given = (times: number) => said('the secret was refreshed, and the new one given', times);
@@ -62,9 +69,11 @@ describe('the local agent whose secret is refreshed', { timeout: 240_000 }, () =
     const { pid } = await own.process('agent');
     const id = await project.start('long');
     await project.stepRunning(id, 'Script');
+    const before = await certificate();
     await refresh(at(own));
     await given(1);
     assert.equal((await project.run('short')).status, 'SUCCESS');
+    assert.notEqual(await certificate(), before, 'the one of before is revoked');
     assert.equal((await own.process('agent')).pid, pid);
     await project.cancel(id, true);
     assert.equal((await project.ended(id)).status, 'CANCELLED');
@@ -82,6 +91,9 @@ describe('the local agent whose secret is refreshed', { timeout: 240_000 }, () =
     // What is queued meanwhile could be given to the one that died, and would wait for the end of its lease.
     await said('connected', 2);
     assert.equal((await project.run('short')).status, 'SUCCESS');
+    const { agentId } = (await at(own).ask('GET', '/v1/agents')).results[0];
+    const secret = { name: 'orders', type: 'PASSWORD', value: { password: 'x' } };
+    await at(own).ask('POST', `/v1/secrets/${agentId}/secret-value`, { secret });
     for (const secret of secrets) assert.ok(!own.output.includes(secret) && !other.output.includes(secret));
   });
 });

@@ -30,9 +30,11 @@ async function main(config: AgentConfig): Promise<number> {
   const credential = { serverUrl, clientId, clientSecret };
   const stop = stopSignal();
   const stopping = stop.signal;
+  let certificates: Certificates | undefined;
   if (config.endWithStdin)
     followParent(stop, (secret) => {
       credential.clientSecret = secret.reveal();
+      certificates?.renewSoon();
       log.info('the secret was refreshed, and the new one given');
     });
   const folders = agentFolders(await realpath(await privateFolder(config.folder)));
@@ -50,10 +52,10 @@ async function main(config: AgentConfig): Promise<number> {
     const limitBytes = config.artifactCacheMegabytes * 1024 * 1024;
     const artifacts = await ArtifactCache.open({ folders, limitBytes, source: controlPlane, log });
     const instanceId = await readOrMakePrivateFile(folders.instanceId, randomUUID);
-    const certificates = await Certificates.open({
+    certificates = await Certificates.open({
       folder: folders.keys,
       instanceId,
-      clientId: config.clientId,
+      credential,
       keyType: config.certificateKey,
       request: controlPlane.certificate,
       log,

@@ -19,7 +19,13 @@ import { settleStatus } from './agent.status.ts';
 import { lockAgent } from './agent.store.ts';
 import { allowlistOf, writeAllowlist } from './agent-allowlist.store.ts';
 import { askForRestart, writePause } from './agent-control.store.ts';
-import { lockClient, openSecret, refreshSecret, secretWakeKey } from './agent-secret.store.ts';
+import {
+  lockClient,
+  openSecret,
+  refreshSecret,
+  revokeCertificates,
+  secretWakeKey,
+} from './agent-secret.store.ts';
 
 export function agentControlRoutes(endpoints: Endpoints, services: { sealer: Sealer; wakes: Wakes }): void {
   credentialsOfAgent(endpoints, services);
@@ -38,16 +44,22 @@ function credentialsOfAgent({ write }: Endpoints, { sealer, wakes }: { sealer: S
     };
   });
 
-  write(refreshAgentSecret, async ({ tx, scope, params, body }) => {
+  write(refreshAgentSecret, async ({ tx, scope, params, body, now }) => {
     requireWord(agentCredentialActions, body.action, 'action');
     const client = await lockClient(tx, scope, params.agentId);
     const secret = generateSecret();
+    const revoked = await revokeCertificates(tx, scope, client.agent_id, now);
     refreshSecret(tx, sealer, scope, client.agent_id, secret);
     tx.afterCommit(() => wakes.wake(secretWakeKey(client.agent_id), 'all'));
     const { client_id: clientId } = client;
     return {
       body: { clientId, clientSecret: secret.reveal() },
-      events: [{ name: 'agent-secret-refreshed', subject: subjectOf(client), after: { clientId } }],
+      events: [
+        { name: 'agent-secret-refreshed', subject: subjectOf(client), after: { clientId } },
+        ...revoked.map(
+          (before) => ({ name: 'certificate-revoked', subject: subjectOf(client), before }) as const,
+        ),
+      ],
     };
   });
 }

@@ -51,6 +51,29 @@ export function refreshSecret(
   tx.send(replaceSecret, [scope.accountId, agentId, ...keptForms(sealer, agentId, secret)]);
 }
 
+const selectCertificates = statement<{ key_id: string; instance_id: string }>(`
+  select c.key_id, c.instance_id from agent a
+  join agent_certificate c on c.account_id = a.account_id and c.agent_id = a.agent_id and c.secret_generation = a.secret_generation
+  where a.account_id = $1 and a.agent_id = $2 and c.not_after > $3
+  order by c.key_id
+  limit 100`);
+// Nobody may claim it any more: the next sweep ends it, and tells who waits.
+const endSealedWork = statement(`
+  update work set claimable_until = $3
+  where account_id = $1 and agent_id = $2 and key_id is not null and state <> 'ended' and claimable_until > $3`);
+
+/** Before the secret is replaced: the certificates that end with it, for the events. What is sealed to them is worth nothing from now on. */
+export async function revokeCertificates(
+  tx: Transaction,
+  scope: Pick<Scope, 'accountId'>,
+  agentId: string,
+  now: Date,
+): Promise<{ keyId: string; instanceId: string }[]> {
+  tx.send(endSealedWork, [scope.accountId, agentId, now]);
+  const rows = await tx.query(selectCertificates, [scope.accountId, agentId, now]);
+  return rows.map(({ key_id: keyId, instance_id: instanceId }) => ({ keyId, instanceId }));
+}
+
 /** Whom a refreshed secret concerns waits for this. */
 export const secretWakeKey = (agentId: string) => `${agentId}:secret`;
 
