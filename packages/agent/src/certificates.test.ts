@@ -1,6 +1,6 @@
 /** The keys of an instance: asked for once, renewed in time, kept for what may still arrive. */
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -27,7 +27,7 @@ async function scene(keyType: 'ec' | 'rsa' = 'ec') {
     Certificates.open({
       folder,
       instanceId: '01890000-0000-7000-8000-000000000001',
-      clientId: 'a client',
+      credential: { clientId: 'a client', clientSecret: 'a secret' },
       keyType,
       request: issuer.issue,
       log,
@@ -91,8 +91,41 @@ test('an answer that is lost leads to no other key', async () => {
 test('a certificate of another credential, or for another key, is of no use', async () => {
   const { issuer, open } = await scene();
   await (await open()).renew(signal);
-  assert.equal((await open({ clientId: 'another' })).current, undefined);
+  assert.equal(
+    (await open({ credential: { clientId: 'another', clientSecret: 'a secret' } })).current,
+    undefined,
+  );
   const wrong = { ...(await issuer.issue(issuer.requests[0] ?? assert.fail())) };
-  const mixed = await open({ clientId: 'third', request: async () => ({ ...wrong, kid: 'x'.repeat(43) }) });
+  const mixed = await open({
+    credential: { clientId: 'third', clientSecret: 'x' },
+    request: async () => ({ ...wrong, kid: 'x'.repeat(43) }),
+  });
   await assert.rejects(mixed.renew(signal), /another key/);
 });
+
+test('a certificate counts under the secret that it was issued under: a refreshed one leads to another, at once', async () => {
+  const { folder, issuer, open } = await scene();
+  const credential = { clientId: 'a client', clientSecret: 'first' };
+  const certificates = await open({ credential });
+  const ending = new AbortController();
+  const first = await until(() => certificates.current, certificates.run(ending.signal));
+  credential.clientSecret = 'second';
+  assert.equal(certificates.current, undefined);
+  certificates.renewSoon();
+  const second = await until(() => certificates.current);
+  assert.notEqual(second.kid, first.kid);
+  assert.equal(certificates.keyOf(first.kid), first, 'what it holds may still be opened');
+  ending.abort();
+  assert.equal((await open({ credential })).current?.kid, second.kid);
+  assert.equal(issuer.requests.length, 2);
+  for (const name of await readdir(folder))
+    assert.ok(!String(await readFile(join(folder, name))).includes('"second"'), name);
+});
+
+async function until<Found>(look: () => Found | undefined, _running?: Promise<void>): Promise<Found> {
+  for (;;) {
+    const found = look();
+    if (found !== undefined) return found;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

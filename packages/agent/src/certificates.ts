@@ -32,10 +32,14 @@ export interface AgentKey {
   keyType: KeyType;
   notBefore: Date;
   notAfter: Date;
+  /** Of the secret under which its certificate was issued. */
+  secretDigest: string | undefined;
 }
 
 interface KeptKey {
   clientId: string;
+  /** Absent in those of older agents. */
+  secretDigest?: string;
   privateKey: string;
   certificate: string;
 }
@@ -43,8 +47,11 @@ interface KeptKey {
 export interface CertificateOptions {
   folder: string;
   instanceId: string;
-  /** Of the agent's credential: a certificate that another agent got in this folder is of no use. */
-  clientId: string;
+  /**
+   * A certificate that another agent got in this folder is of no use, and one that was issued under another secret is revoked. Read at each
+   * use: another secret may take its place.
+   */
+  credential: { readonly clientId: string; readonly clientSecret: string };
   keyType: KeyType;
   request(body: CertificateRequest, signal: AbortSignal): Promise<IssuedCertificate>;
   log: Log;
@@ -55,6 +62,7 @@ export class Certificates {
   readonly #options: CertificateOptions;
   readonly #now: () => Date;
   readonly #keys = new Map<string, AgentKey>();
+  #wake = new AbortController();
 
   private constructor(options: CertificateOptions) {
     this.#options = options;
@@ -74,7 +82,8 @@ export class Certificates {
 
   get current(): AgentKey | undefined {
     const now = this.#now();
-    const good = [...this.#keys.values()].filter((key) => key.notAfter > now);
+    const secret = this.#secretDigest();
+    const good = [...this.#keys.values()].filter((key) => key.notAfter > now && key.secretDigest === secret);
     return good.sort((one, other) => other.notBefore.getTime() - one.notBefore.getTime())[0];
   }
 
@@ -83,6 +92,7 @@ export class Certificates {
     const backoff = createBackoff();
     while (!signal.aborted) {
       let wait = lookEveryMilliseconds;
+      const woken = AbortSignal.any([signal, this.#wake.signal]);
       try {
         await this.renew(signal);
         backoff.reset();
@@ -94,8 +104,14 @@ export class Certificates {
           waitMilliseconds: wait,
         });
       }
-      await sleep(wait, undefined, { signal }).catch(() => undefined);
+      await sleep(wait, undefined, { signal: woken }).catch(() => undefined);
     }
+  }
+
+  /** The secret was refreshed: its certificate counts no more. */
+  renewSoon(): void {
+    this.#wake.abort();
+    this.#wake = new AbortController();
   }
 
   /** Gets a certificate when there is none or it is time for another, and removes what is over. */
@@ -105,6 +121,7 @@ export class Certificates {
     const { current } = this;
     if (current !== undefined && current.keyType === keyType && !this.#isDue(current)) return;
     const nextKey = join(folder, 'next.pem');
+    const secretDigest = this.#secretDigest();
     let privateKey = (await readPrivateFile(nextKey))?.toString('utf8');
     if (privateKey === undefined || keyTypeOf(createPrivateKey(privateKey)) !== keyType) {
       privateKey = await makePrivateKey(keyType);
@@ -114,9 +131,15 @@ export class Certificates {
       { instanceId, request: await requestCertificate(privateKey, instanceId) },
       signal,
     );
-    await this.#keep(issued, privateKey);
+    await this.#keep(issued, { privateKey, secretDigest });
     await rm(nextKey, { force: true });
     log.info('certificate issued', { kid: issued.kid, notAfter: issued.notAfter });
+  }
+
+  /** Of a random secret that is long; kept in a file that holds private keys. */
+  #secretDigest(): string {
+    const { clientId, clientSecret } = this.#options.credential;
+    return createHash('sha256').update(`${clientId}\n${clientSecret}`).digest('base64url');
   }
 
   #isDue({ notBefore, notAfter }: AgentKey): boolean {
@@ -124,24 +147,28 @@ export class Certificates {
     return this.#now().getTime() > notBefore.getTime() + life * renewAfter;
   }
 
-  async #keep(issued: IssuedCertificate, privateKey: string): Promise<void> {
+  async #keep(
+    issued: IssuedCertificate,
+    { privateKey, secretDigest }: { privateKey: string; secretDigest: string },
+  ): Promise<void> {
     const certificate = new X509Certificate(issued.certificate);
     if (kidOf(certificate) !== issued.kid || !certificate.checkPrivateKey(createPrivateKey(privateKey)))
       throw new Error('the server answered with a certificate of another key');
-    const { clientId, folder } = this.#options;
-    const kept: KeptKey = { clientId, privateKey, certificate: issued.certificate };
+    const { credential, folder } = this.#options;
+    const { clientId } = credential;
+    const kept: KeptKey = { clientId, secretDigest, privateKey, certificate: issued.certificate };
     await writePrivateFile(join(folder, `${issued.kid}.json`), JSON.stringify(kept));
     this.#keys.set(issued.kid, opened(kept));
   }
 
   async #load(): Promise<void> {
-    const { folder, clientId, log } = this.#options;
+    const { folder, credential, log } = this.#options;
     for (const name of await readdir(folder)) {
       if (!name.endsWith('.json')) continue;
       try {
         const kept = JSON.parse(String(await readPrivateFile(join(folder, name)))) as KeptKey;
         const key = opened(kept);
-        if (kept.clientId === clientId) this.#keys.set(key.kid, key);
+        if (kept.clientId === credential.clientId) this.#keys.set(key.kid, key);
       } catch {
         // Its text holds a key, and a parser's message would quote it.
         log.warn('a key of this folder cannot be read and is left alone', { file: name });
@@ -159,7 +186,7 @@ export class Certificates {
   }
 }
 
-function opened({ privateKey, certificate: pem }: KeptKey): AgentKey {
+function opened({ privateKey, certificate: pem, secretDigest }: KeptKey): AgentKey {
   const certificate = new X509Certificate(pem);
   const key = createPrivateKey(privateKey);
   return {
@@ -169,6 +196,7 @@ function opened({ privateKey, certificate: pem }: KeptKey): AgentKey {
     keyType: keyTypeOf(key),
     notBefore: new Date(certificate.validFrom),
     notAfter: new Date(certificate.validTo),
+    secretDigest,
   };
 }
 

@@ -57,6 +57,7 @@ export function mayPass(error: unknown): boolean {
 export interface ControlPlaneOptions {
   serverUrl: string;
   clientId: string;
+  /** Read for each token: another one may take its place. */
   clientSecret: string;
   /** Milliseconds of a clock that only moves forward. */
   now?: () => number;

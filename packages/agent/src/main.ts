@@ -12,6 +12,7 @@ import { lockFolder } from './folder-lock.ts';
 import { agentFolders, privateFolder } from './folders.ts';
 import { createHandlers } from './handlers/registry.ts';
 import { createLog, reasonOf } from './log.ts';
+import { followParent } from './parent.ts';
 import { readOrMakePrivateFile } from './private-file.ts';
 import { createSecretReferences } from './secret-references.ts';
 import { Session } from './session.ts';
@@ -25,7 +26,17 @@ const lockWaitMilliseconds = 30_000;
 /** Runs until it is told to stop, or to restart. Answers the exit code. */
 async function main(config: AgentConfig): Promise<number> {
   const log = createLog({ level: config.logLevel });
-  const stopping = stopSignal(config.endWithStdin);
+  const { serverUrl, clientId, clientSecret } = config;
+  const credential = { serverUrl, clientId, clientSecret };
+  const stop = stopSignal();
+  const stopping = stop.signal;
+  let certificates: Certificates | undefined;
+  if (config.endWithStdin)
+    followParent(stop, (secret) => {
+      credential.clientSecret = secret.reveal();
+      certificates?.renewSoon();
+      log.info('the secret was refreshed, and the new one given');
+    });
   const folders = agentFolders(await realpath(await privateFolder(config.folder)));
   const lock = await lockFolder(folders.lock, lockWaitMilliseconds, stopping);
   const warehouses = createWarehouses({
@@ -37,14 +48,14 @@ async function main(config: AgentConfig): Promise<number> {
   let end: 'stopped' | 'restart';
   try {
     await privateFolder(folders.temporary);
-    const controlPlane = asAgent(config.agentId, createControlPlane(config));
+    const controlPlane = asAgent(config.agentId, createControlPlane(credential));
     const limitBytes = config.artifactCacheMegabytes * 1024 * 1024;
     const artifacts = await ArtifactCache.open({ folders, limitBytes, source: controlPlane, log });
     const instanceId = await readOrMakePrivateFile(folders.instanceId, randomUUID);
-    const certificates = await Certificates.open({
+    certificates = await Certificates.open({
       folder: folders.keys,
       instanceId,
-      clientId: config.clientId,
+      credential,
       keyType: config.certificateKey,
       request: controlPlane.certificate,
       log,
@@ -71,9 +82,9 @@ async function main(config: AgentConfig): Promise<number> {
       log,
     });
     log.info('agent started', { server: config.serverUrl, folder: folders.root, pid: process.pid });
-    const stop = () => void session.stop(String(stopping.reason));
-    stopping.addEventListener('abort', stop);
-    if (stopping.aborted) stop();
+    const endSession = () => void session.stop(String(stopping.reason));
+    stopping.addEventListener('abort', endSession);
+    if (stopping.aborted) endSession();
     const ended = new AbortController();
     const renewing = certificates.run(AbortSignal.any([stopping, ended.signal]));
     end = await session.run();
@@ -87,8 +98,8 @@ async function main(config: AgentConfig): Promise<number> {
   return end === 'restart' ? restartExitCode : 0;
 }
 
-/** Aborted by SIGINT, SIGTERM or, when the agent is to end with its parent, the end of stdin. A second signal ends it at once. */
-function stopSignal(endWithStdin: boolean): AbortSignal {
+/** Aborted by SIGINT or SIGTERM. A second signal ends the agent at once. */
+function stopSignal(): AbortController {
   const stopping = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.on(name, () => {
@@ -96,13 +107,7 @@ function stopSignal(endWithStdin: boolean): AbortSignal {
       stopping.abort(name);
     });
   }
-  if (endWithStdin) {
-    const gone = () => stopping.abort('stdin was closed');
-    process.stdin.on('end', gone).on('error', gone).resume();
-    // Whoever read our output may be gone too; to fail on that would leave no time to end in order.
-    for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined);
-  }
-  return stopping.signal;
+  return stopping;
 }
 
 function agentVersion(): string {

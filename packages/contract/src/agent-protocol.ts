@@ -81,6 +81,12 @@ export const instanceAbilities = ['restart'] as const;
 /** Of an agent that was told to restart (EX_TEMPFAIL of sysexits.h): to be started again. */
 export const restartExitCode = 75;
 
+/** A line of JSON on the standard input of an agent that ends with it: what the program that started it has to say. */
+export interface ParentMessage {
+  /** In place of the one before, which was refreshed. */
+  clientSecret: string;
+}
+
 export const HelloRequest = Type.Object({
   protocolVersions: Type.Array(Type.Integer({ minimum: 1 }), { minItems: 1, maxItems: 20 }),
   agentVersion: Type.String({ minLength: 1, maxLength: 50 }),

@@ -221,14 +221,14 @@ export const refreshAgentSecret = operation({
   path: '/v1/agents/{agentId}/credentials',
   summary: 'Give an agent another secret',
   description:
-    'The secret before it gets no token from then on; tokens that it was given are handed no work from then on, and refused within 2 s. The local agent of a server has a new secret at each start of it: refreshed, it is locked out until then.',
+    'The secret before it gets no token from then on; tokens that it was given are handed no work from then on, and refused within 2 s. The certificates of its instances are revoked: nothing is sealed to them any more, and what was and is not claimed yet ends. The local agent of a server is given the new one by its server.',
   permission: 'agents:manage',
   params: Type.Object(agentPath),
   body: Type.Object({ action: wordOfFilter(agentCredentialActions) }),
   success: { status: 200, body: AgentCredentials },
   answerHoldsSecret: true,
   problems: ['agent-not-found', 'unknown-word'],
-  events: ['agent-secret-refreshed'],
+  events: ['agent-secret-refreshed', 'certificate-revoked'],
 });
 
 export const agentCommandWords = ['RESTART', 'PAUSE', 'RESUME'] as const;

@@ -41,6 +41,7 @@ export const eventNames = [
   'agent-goodbye',
   'agent-status-changed',
   'certificate-issued',
+  'certificate-revoked',
   'secret-write-requested',
   'secret-write-claimed',
   'secret-write-ended',

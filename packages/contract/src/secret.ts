@@ -120,6 +120,31 @@ export const SealedHeader = Type.Object({
 /** The protected header of a sealed value. `jti` is of one value only; after `exp` nobody opens it. */
 export type SealedHeader = Static<typeof SealedHeader>;
 
+/** By the type of the certificate's key; the first is what our own programs seal by. */
+export const sealingAlgorithmsOf = {
+  EC: ['ECDH-ES', 'ECDH-ES+A256KW'],
+  RSA: ['RSA-OAEP-256'],
+} as const satisfies Record<string, readonly [SealingAlgorithm, ...SealingAlgorithm[]]>;
+export type SealingKeyType = keyof typeof sealingAlgorithmsOf;
+
+/** How long a value that our own programs sealed may be on its way. */
+export const sealedSeconds = 300;
+
+/** The header of a value that is sealed now. */
+export function sealedHeader(
+  key: { kid: string; keyType: SealingKeyType },
+  about: { agent: string; place: SecretPlace; jti: string; now: Date },
+): SealedHeader {
+  const [alg] = sealingAlgorithmsOf[key.keyType];
+  const { agent, place, jti, now } = about;
+  const exp = Math.floor(now.getTime() / 1_000) + sealedSeconds;
+  return { typ: sealedType, alg, enc: contentEncryption, kid: key.kid, agent, ...place, jti, exp };
+}
+
+/** Who a certificate is for: its subject's alternative name, a URI. */
+export const certificateHolder = (agentId: string, instanceId: string): string =>
+  `urn:headgate:agent:${agentId}:instance:${instanceId}`;
+
 /** Why a header is not the one of this place; undefined when it is. Both the server and the agent ask. */
 export function headerFault(
   header: Readonly<Record<string, unknown>>,

@@ -19,6 +19,7 @@ const findingOf: Record<VaultFault, SecretFinding> = {
   'not-found': 'NOT_FOUND',
   'being-deleted': 'NOT_FOUND',
   'not-keyed': 'NOT_FOUND',
+  disabled: 'NOT_FOUND',
   invalid: 'NOT_FOUND',
   denied: 'DENIED',
   throttled: 'UNAVAILABLE',

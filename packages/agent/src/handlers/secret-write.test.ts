@@ -35,7 +35,7 @@ async function scene(keyType: 'ec' | 'rsa' = 'ec') {
   const certificates = await Certificates.open({
     folder: join(folder, 'keys'),
     instanceId: randomUUID(),
-    clientId: 'c',
+    credential: { clientId: 'c', clientSecret: 's' },
     keyType,
     request: issuer.issue,
     log: createLog({ level: 'error', write: () => undefined }),

@@ -1,8 +1,7 @@
 /** AWS Secrets Manager by its SDK, which is loaded when the vault is first used. Credentials are found as AWS's own tools find them. */
 import type * as Sdk from '@aws-sdk/client-secrets-manager';
-import { Secret } from '@headgate/contract';
-import { addressText, valueUnder, withKey } from './keyed-secret.ts';
-import { isNotFound, type Vault, VaultError, type VaultFault, vaultCallMilliseconds } from './vault.ts';
+import { createTextVault, nothingOf } from './text-vault.ts';
+import { type Vault, VaultError, type VaultFault, vaultCallMilliseconds } from './vault.ts';
 
 export interface AwsVaultOptions {
   name: string;
@@ -64,62 +63,33 @@ export function createAwsVault({ name: vaultName, region, endpoint, prefix }: Aw
     }
   }
 
-  async function read(name: string, signal: AbortSignal): Promise<Secret> {
-    const { SecretString: text } = await call(signal, (sdk, client, options) =>
-      client.send(new sdk.GetSecretValueCommand({ SecretId: prefix + name }), options),
-    );
-    if (text === undefined) throw new VaultError('not-keyed', vaultName, 'it is binary');
-    return new Secret(text);
-  }
-
-  const nothingOf = (error: unknown) => {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  };
-
-  async function put(name: string, text: Secret, signal: AbortSignal): Promise<string | undefined> {
-    const SecretString = text.reveal();
-    const replaced = await call(signal, (sdk, client, options) =>
-      client.send(new sdk.PutSecretValueCommand({ SecretId: prefix + name, SecretString }), options),
-    ).catch(nothingOf);
-    if (replaced !== undefined) return replaced.ARN;
-    const made = await call(signal, (sdk, client, options) =>
-      client.send(new sdk.CreateSecretCommand({ Name: prefix + name, SecretString }), options),
-    );
-    return made.ARN;
-  }
-
-  async function find(
-    { name, key }: { name: string; key?: string | undefined },
-    signal: AbortSignal,
-  ): Promise<Secret | undefined> {
-    const secret = await read(name, signal).catch(nothingOf);
-    return key === undefined || secret === undefined ? secret : valueUnder(secret, key);
-  }
-
-  return {
-    async write({ name, key }, value, signal) {
-      const before = key === undefined ? undefined : await read(name, signal).catch(nothingOf);
-      const text = key === undefined ? value : withKey(before, key, value);
-      if (text === undefined) throw new VaultError('not-keyed', vaultName);
-      const arn = await put(name, text, signal);
-      return {
-        resolverRef: addressText(arn ?? `aws-secrets-manager://${region}/${prefix}${name}`, key),
-        vaultSecretName: prefix + name,
-      };
+  return createTextVault(vaultName, {
+    prefix,
+    valueBytes: 65_536,
+    async read(name, signal) {
+      const { SecretString: text } = await call(signal, (sdk, client, options) =>
+        client.send(new sdk.GetSecretValueCommand({ SecretId: name }), options),
+      );
+      if (text === undefined) throw new VaultError('not-keyed', vaultName, 'it is binary');
+      return text;
     },
-    async read(at, signal) {
-      const found = await find(at, signal);
-      if (found === undefined) throw new VaultError('not-found', vaultName);
-      return found;
-    },
-    exists: async (at, signal) => (await find(at, signal)) !== undefined,
-    async delete(name, signal) {
-      await call(signal, (sdk, client, options) =>
-        client.send(new sdk.DeleteSecretCommand({ SecretId: prefix + name }), options),
+    async put(name, text, signal) {
+      const SecretString = text.reveal();
+      const replaced = await call(signal, (sdk, client, options) =>
+        client.send(new sdk.PutSecretValueCommand({ SecretId: name, SecretString }), options),
       ).catch(nothingOf);
+      const written =
+        replaced ??
+        (await call(signal, (sdk, client, options) =>
+          client.send(new sdk.CreateSecretCommand({ Name: name, SecretString }), options),
+        ));
+      return written.ARN ?? `aws-secrets-manager://${region}/${name}`;
     },
-  };
+    remove: (name, signal) =>
+      call(signal, (sdk, client, options) =>
+        client.send(new sdk.DeleteSecretCommand({ SecretId: name }), options),
+      ),
+  });
 }
 
 function failureOf(error: unknown, vaultName: string): VaultError {

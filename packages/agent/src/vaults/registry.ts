@@ -1,7 +1,9 @@
 /** The vaults of an agent, by their names; the first is its own. */
 import type { SecretPlace } from '@headgate/contract';
 import { createAwsVault } from './aws-secrets-manager.ts';
+import { createAzureVault } from './azure-key-vault.ts';
 import { createFileVault } from './file.ts';
+import { createGoogleVault } from './google-secret-manager.ts';
 import { createHashicorpVault } from './hashicorp-vault.ts';
 import type { VaultSettings } from './settings.ts';
 import { providerOf, type Vault, type VaultKind } from './vault.ts';
@@ -12,6 +14,8 @@ type Factories = { [Kind in VaultKind]: (settings: Settings<Kind>, folder: strin
 const factories: Factories = {
   file: ({ name, key }, folder) => createFileVault({ name, folder, key }),
   'aws-secrets-manager': (settings) => createAwsVault(settings),
+  'azure-key-vault': (settings) => createAzureVault(settings),
+  'google-secret-manager': (settings) => createGoogleVault(settings),
   'hashicorp-vault': (settings) => createHashicorpVault(settings),
 };
 

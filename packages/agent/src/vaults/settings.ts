@@ -5,6 +5,15 @@ import { type VaultKind, vaultKinds } from './vault.ts';
 export type VaultSettings =
   | { kind: 'file'; name: string; key: Secret | undefined }
   | { kind: 'aws-secrets-manager'; name: string; region: string; endpoint?: string; prefix: string }
+  | { kind: 'azure-key-vault'; name: string; address: string; authority?: string; prefix: string }
+  | {
+      kind: 'google-secret-manager';
+      name: string;
+      project: string;
+      endpoint?: string;
+      location?: string;
+      prefix: string;
+    }
   | {
       kind: 'hashicorp-vault';
       name: string;
@@ -21,6 +30,8 @@ export interface VaultSecrets {
 }
 
 const nameForm = /^[\w.-]{1,255}$/;
+/** Of stores whose names have no `/`. */
+const shortPrefixForm = /^[A-Za-z0-9-]{0,60}$/;
 const prefixForm = /^[A-Za-z0-9_./-]{0,200}$/;
 
 /** @throws Error that says what is wrong with the text. */
@@ -59,6 +70,23 @@ function parseVault(given: unknown, which: string, secrets: VaultSecrets): Vault
       region: text('region', /^[a-z0-9-]{1,40}$/),
       ...(members.endpoint === undefined ? {} : { endpoint: address(text('endpoint', /^.+$/), which) }),
       prefix: text('prefix', prefixForm, ''),
+    }),
+    'azure-key-vault': () => ({
+      kind: 'azure-key-vault',
+      name,
+      address: address(text('address', /^https:.+$/), which),
+      ...(members.authority === undefined
+        ? {}
+        : { authority: address(text('authority', /^https:.+$/), which) }),
+      prefix: text('prefix', shortPrefixForm, ''),
+    }),
+    'google-secret-manager': () => ({
+      kind: 'google-secret-manager',
+      name,
+      project: text('project', /^[a-z0-9:.-]{1,100}$/),
+      ...(members.endpoint === undefined ? {} : { endpoint: address(text('endpoint', /^https:.+$/), which) }),
+      ...(members.location === undefined ? {} : { location: text('location', /^[a-z0-9-]{1,40}$/) }),
+      prefix: text('prefix', shortPrefixForm, ''),
     }),
     'hashicorp-vault': () => ({
       kind: 'hashicorp-vault',

@@ -7,12 +7,20 @@
  */
 import type { Secret, VaultProvider } from '@headgate/contract';
 
-export const vaultKinds = ['file', 'aws-secrets-manager', 'hashicorp-vault'] as const;
+export const vaultKinds = [
+  'file',
+  'aws-secrets-manager',
+  'azure-key-vault',
+  'google-secret-manager',
+  'hashicorp-vault',
+] as const;
 export type VaultKind = (typeof vaultKinds)[number];
 
 export const providerOf: Record<VaultKind, VaultProvider> = {
   file: 'HEADGATE',
   'aws-secrets-manager': 'AWS',
+  'azure-key-vault': 'AZURE',
+  'google-secret-manager': 'GCP',
   'hashicorp-vault': 'HASHICORP',
 };
 
@@ -46,6 +54,8 @@ export const vaultFaults = {
   timeout: 'does not answer in time',
   unavailable: 'cannot be reached, or cannot serve at the moment',
   'being-deleted': 'holds this secret as scheduled for deletion: restore it, or wait until it is gone',
+  disabled:
+    'holds this secret with its newest version disabled or destroyed: enable it, or write it whole again',
   'not-keyed': 'holds this secret as one text without keys: write it without a key, or under another name',
   changed: 'changed this secret at the same time, again and again: send it again',
   invalid: 'does not take this name or value',
@@ -62,10 +72,6 @@ export class VaultError extends Error {
     super(`the vault ${JSON.stringify(vaultName)} ${vaultFaults[fault]}${hint ? ` (${hint})` : ''}.`);
     this.fault = fault;
   }
-}
-
-export function isNotFound(error: unknown): boolean {
-  return error instanceof VaultError && error.fault === 'not-found';
 }
 
 /** How long one call to a vault may take, the library's own attempts included. */

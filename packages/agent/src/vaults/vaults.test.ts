@@ -137,6 +137,8 @@ test('vaults are found by name and provider; the first is the agent’s own', ()
   const text = JSON.stringify([
     { name: 'own', kind: 'file' },
     { name: 'north', kind: 'aws-secrets-manager', region: 'eu-north-1' },
+    { name: 'west', kind: 'azure-key-vault', address: 'https://west.vault.azure.net/' },
+    { name: 'south', kind: 'google-secret-manager', project: 'south-4711', location: 'europe-north1' },
     { name: 'kv', kind: 'hashicorp-vault', address: 'https://vault.example.com:8200/' },
   ]);
   const secrets = { fileKey: undefined, hashicorpToken: undefined };
@@ -145,7 +147,10 @@ test('vaults are found by name and provider; the first is the agent’s own', ()
   assert.ok(own !== undefined);
   assert.equal(vaults.find({ vaultName: 'own' }), own);
   assert.equal(vaults.find({ provider: 'HEADGATE' }), own);
-  assert.notEqual(vaults.find({ provider: 'AWS' }), own);
+  for (const provider of ['AWS', 'AZURE', 'GCP', 'HASHICORP'] as const) {
+    const found = vaults.find({ provider });
+    assert.ok(found !== undefined && found !== own, provider);
+  }
   assert.equal(vaults.find({ vaultName: 'own', provider: 'AWS' }), undefined);
   for (const bad of [
     '{',
@@ -154,6 +159,10 @@ test('vaults are found by name and provider; the first is the agent’s own', ()
     '[{"name":"../x","kind":"file"}]',
     '[{"name":"x","kind":"aws-secrets-manager"}]',
     '[{"name":"x","kind":"hashicorp-vault","address":"ftp://x"}]',
+    '[{"name":"x","kind":"azure-key-vault","address":"http://x.vault.azure.net"}]',
+    '[{"name":"x","kind":"azure-key-vault","address":"https://x.vault.azure.net","prefix":"a/"}]',
+    '[{"name":"x","kind":"google-secret-manager"}]',
+    '[{"name":"x","kind":"google-secret-manager","project":"p","endpoint":"http://x"}]',
     '[{"name":"x","kind":"file"},{"name":"x","kind":"file"}]',
   ]) {
     assert.throws(() => parseVaults(bad, secrets), Error, bad);

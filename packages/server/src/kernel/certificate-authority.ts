@@ -3,6 +3,7 @@
  * it and its receipts can be checked. All servers of a database share it; its key is sealed by the master key.
  */
 import { createHash, createPublicKey, randomBytes, type webcrypto } from 'node:crypto';
+import { certificateHolder } from '@headgate/contract';
 import type * as X509 from '@peculiar/x509';
 import type { Clock } from './clock.ts';
 import { type Database, statement } from './database.ts';
@@ -110,7 +111,7 @@ export function createCertificateAuthority(services: AuthorityServices): Certifi
           new x509.BasicConstraintsExtension(false, undefined, true),
           new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature | usage, true),
           new x509.SubjectAlternativeNameExtension([
-            { type: 'url', value: `urn:headgate:agent:${holder.agentId}:instance:${holder.instanceId}` },
+            { type: 'url', value: certificateHolder(holder.agentId, holder.instanceId) },
           ]),
           await x509.AuthorityKeyIdentifierExtension.create(issuer),
         ],

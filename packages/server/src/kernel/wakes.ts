@@ -99,8 +99,11 @@ export function createWait(wakes: Wakes, key: string) {
     /** Whether there was an occasion to look again. */
     async atMost(milliseconds: number, gone: AbortSignal): Promise<boolean> {
       const timer = setTimeout(() => woken.resolve(false), milliseconds);
-      gone.addEventListener('abort', () => woken.resolve(false), { once: true });
+      const giveUp = () => woken.resolve(false);
+      gone.addEventListener('abort', giveUp, { once: true });
       const occasion = await woken.promise;
+      // The signal may live as long as the server.
+      gone.removeEventListener('abort', giveUp);
       clearTimeout(timer);
       return occasion;
     },

@@ -172,7 +172,7 @@ export function claimStatement(owners: WorkOwners): Statement<ClaimedWork> {
           and (not (select restricted_access from claimant) or ${isAllowed('work')})
           and (key_id is null or exists (
             select from agent_certificate c
-            where c.account_id = $1 and c.agent_id = $2 and c.key_id = work.key_id and c.instance_id = $4))
+            where c.account_id = $1 and c.agent_id = $2 and c.key_id = work.key_id and c.instance_id = $4 and c.secret_generation = $10))
         order by created_at, work_id
         limit $3
         for update skip locked))
@@ -499,7 +499,8 @@ function endOf(work: SweptRow, times: WorkTimes): WorkEnd {
   const failed = (message: string): WorkEnd => ({ workId: work.work_id, status: 'FAILED', message });
   if (work.fate === 'queue bound')
     return failed(`${agent} did not claim it within ${times.queueLimitSeconds} s: is it running?`);
-  if (work.fate === 'claim bound') return failed(`${agent} did not claim it in time: is it running?`);
+  if (work.fate === 'claim bound')
+    return failed(`${agent} did not claim it in time: is it running? Or its secret was refreshed.`);
   if (work.fate === 'run bound') return failed(`${agent} did not end it within ${times.runLimitSeconds} s.`);
   return failed(
     `${agent} fell silent: no sign of life for ${times.leaseSeconds + times.graceSeconds} s. What it was doing may be half done.`,

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { processIdentity } from '../../../../scripts/process-lock.mjs';
+import { Secret } from '../kernel/sealed.ts';
 import { type LocalAgent, startLocalAgent } from './local-agent.ts';
 
 let folder: string;
@@ -16,7 +17,9 @@ before(() => {
   writeFileSync(
     entry,
     `console.log(JSON.stringify({ level: 'info', message: 'ready', agent: process.env.NAME, home: process.env.HOME }));
+    console.log(JSON.stringify({ level: 'info', message: 'has ' + process.env.HEADGATE_AGENT_CLIENT_SECRET }));
     console.error('not a log entry');
+    process.stdin.on('data', (line) => console.log(JSON.stringify({ level: 'info', message: 'told ' + JSON.parse(line).clientSecret })));
     process.stdin.resume().on('end', () => {
       console.log(JSON.stringify({ level: 'error', message: 'ending', flag: process.env.HEADGATE_AGENT_END_WITH_STDIN }));
       process.exit(0);
@@ -49,7 +52,8 @@ function listeningLog() {
 }
 
 function start(log: ReturnType<typeof listeningLog>['log']): LocalAgent {
-  return startLocalAgent({ node: process.execPath, entry, env: { NAME: 'local' }, cwd: folder, log });
+  const secret = new Secret('first');
+  return startLocalAgent({ node: process.execPath, entry, env: { NAME: 'local' }, secret, cwd: folder, log });
 }
 
 test("its log lines become the server's, with its own environment only, and it ends with its standard input", async () => {
@@ -76,11 +80,22 @@ test('when it is killed, another one is started', async () => {
   await agent.stop();
 });
 
+test('a new secret is handed to the one that runs, and is that of the ones that follow', async () => {
+  const { log, said } = listeningLog();
+  const agent = start(log);
+  await said('has first');
+  agent.giveSecret(new Secret('second'));
+  await said('told second');
+  process.kill(agent.pid ?? 0, 'SIGKILL');
+  await said('has second');
+  await agent.stop();
+});
+
 test('it does not outlive the process that started it', async () => {
   const module = new URL('local-agent.ts', import.meta.url).href;
   const code = `import { startLocalAgent } from ${JSON.stringify(module)};
     const log = { info(fields, message) { if (message === 'ready') console.log(agent.pid); }, warn() {}, error() {} };
-    const agent = startLocalAgent({ node: process.execPath, entry: ${JSON.stringify(entry)}, env: {}, cwd: '/', log });`;
+    const agent = startLocalAgent({ node: process.execPath, entry: ${JSON.stringify(entry)}, env: {}, secret: { reveal: () => 'x' }, cwd: '/', log });`;
   const parent = spawn(process.execPath, ['--input-type=module', '-e', code], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

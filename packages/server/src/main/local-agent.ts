@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { restartExitCode } from '@headgate/contract';
+import { type ParentMessage, restartExitCode } from '@headgate/contract';
+import type { Secret } from '../kernel/sealed.ts';
 import type { ProcessLog } from './process-log.ts';
 import type { ProcessUser } from './process-users.ts';
 
@@ -15,8 +16,9 @@ const STEADY_MS = 60_000;
 export interface LocalAgentOptions {
   node: string;
   entry: string;
-  /** All of its environment: nothing of this process's own is passed on. */
+  /** All of its environment but its secret: nothing of this process's own is passed on. */
   env: Record<string, string>;
+  secret: Secret;
   user?: ProcessUser | undefined;
   cwd: string;
   log: ProcessLog;
@@ -25,6 +27,8 @@ export interface LocalAgentOptions {
 export interface LocalAgent {
   /** Of the agent that runs now; undefined between two. */
   readonly pid: number | undefined;
+  /** For the agent that runs now, which goes on with it, and for those that follow. */
+  giveSecret(secret: Secret): void;
   /** Ends the agent: by closing its standard input, and by force when that was not enough. */
   stop(): Promise<void>;
 }
@@ -36,12 +40,13 @@ export interface LocalAgent {
 export function startLocalAgent(options: LocalAgentOptions): LocalAgent {
   const stopping = new AbortController();
   let child: ChildProcess | undefined;
+  let { secret } = options;
 
   async function keepRunning(): Promise<void> {
     let wait = FIRST_RETRY_MS;
     while (!stopping.signal.aborted) {
       const startedAt = performance.now();
-      child = spawnAgent(options);
+      child = spawnAgent({ ...options, secret });
       const how = await endOf(child);
       child = undefined;
       if (stopping.signal.aborted) return;
@@ -61,6 +66,11 @@ export function startLocalAgent(options: LocalAgentOptions): LocalAgent {
     get pid() {
       return child?.pid;
     },
+    giveSecret(newer) {
+      secret = newer;
+      const message: ParentMessage = { clientSecret: newer.reveal() };
+      child?.stdin?.write(`${JSON.stringify(message)}\n`);
+    },
     async stop() {
       stopping.abort();
       const last = child;
@@ -75,13 +85,17 @@ export function startLocalAgent(options: LocalAgentOptions): LocalAgent {
   };
 }
 
-function spawnAgent({ node, entry, env, user, cwd, log }: LocalAgentOptions): ChildProcess {
+function spawnAgent({ node, entry, env, secret, user, cwd, log }: LocalAgentOptions): ChildProcess {
   const child = spawn(node, [entry], {
     cwd,
     // In a group of its own: Ctrl-C is for the server, which ends the agent when it is time.
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
-    env: { ...env, HEADGATE_AGENT_END_WITH_STDIN: 'yes' },
+    env: {
+      ...env,
+      HEADGATE_AGENT_CLIENT_SECRET: secret.reveal(),
+      HEADGATE_AGENT_END_WITH_STDIN: 'yes',
+    },
     ...(user ? { uid: user.uid, gid: user.gid } : {}),
   });
   child.stdin.on('error', () => {});

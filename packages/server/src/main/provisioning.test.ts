@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { newClientId } from '../access/credentials/index.ts';
 import { generateSecret } from '../kernel/sealed.ts';
 import { startTestServer } from '../testing/server.ts';
-import { ensureFirstAccount, ensureGivenCredential } from './provisioning.ts';
+import { ensureFirstAccount, ensureGivenCredential, ensureLocalAgent } from './provisioning.ts';
 
 const server = await startTestServer();
 
@@ -15,4 +15,12 @@ test('servers that start at the same moment make one account and one first crede
   await eight(() => ensureGivenCredential(server.deps, accountId, given));
   const found = await server.database.query('select from credential where client_id = $1', [given.clientId]);
   assert.equal(found.length, 1);
+});
+
+test('servers that start at the same moment make one local agent, and each starts it with the same secret', async () => {
+  const accountId = await ensureFirstAccount(server.deps);
+  const made = await Promise.all(Array.from({ length: 8 }, () => ensureLocalAgent(server.deps, accountId)));
+  assert.equal(new Set(made.map(({ agentId }) => agentId)).size, 1);
+  assert.equal(new Set(made.map(({ secret }) => secret.reveal())).size, 1);
+  assert.equal(made.filter(({ isNew }) => isNew).length, 1);
 });

@@ -14,7 +14,7 @@ import type { Database, Transaction } from '../kernel/database.ts';
 import { type AccountEvent, recordEvents } from '../kernel/events.ts';
 import type { NewId } from '../kernel/identifiers.ts';
 import { generateSecret, type Sealer, Secret } from '../kernel/sealed.ts';
-import { registerLocalAgent } from '../workspace/agents/index.ts';
+import { type RegisteredAgent, registerLocalAgent } from '../workspace/agents/index.ts';
 
 const firstAccountName = 'default';
 const localAgentName = 'local';
@@ -137,26 +137,26 @@ export async function writeCredentialFile(
   await chmod(file, 0o600);
 }
 
-/** The local agent, with a secret that is new at each start: only the process that is started with it has it. */
+/** The local agent of the account, registered at the first start. */
 export async function ensureLocalAgent(
   services: ProvisioningServices,
   accountId: string,
-): Promise<ClientCredential> {
-  const secret = generateSecret();
+): Promise<RegisteredAgent> {
   const agent = {
     agent_id: services.newId(),
     name: localAgentName,
     description: 'Runs beside the server, in a process of its own.',
     client_id: newClientId(),
-    secret,
+    secret: generateSecret(),
   };
-  const registered = await services.database.transaction(async (tx) => {
+  return services.database.transaction(async (tx) => {
+    // Two servers that start at the same moment both find none.
+    lockAccounts(tx);
     const found = await registerLocalAgent(tx, services.sealer, accountId, agent, services.clock.now());
     const subject = { type: 'agent', id: found.agentId, name: agent.name };
     if (found.isNew) note(services, tx, accountId, { name: 'agent-created', subject });
     return found;
   });
-  return { clientId: registered.clientId, secret };
 }
 
 function note(services: ProvisioningServices, tx: Transaction, accountId: string, event: AccountEvent): void {

@@ -14,6 +14,7 @@ import { listenOnLoopback } from './http/loopback-listener.ts';
 import { explainDatabase, placesOf, startDatabase } from './installation.ts';
 import { takeInstanceLock } from './instance-lock.ts';
 import { type LocalAgent, startLocalAgent } from './local-agent.ts';
+import { followSecret } from './local-agent-secret.ts';
 import type { Places } from './places.ts';
 import {
   credentialFile,
@@ -137,8 +138,8 @@ async function localAgent(
   localUrl: string,
 ): Promise<LocalAgent | undefined> {
   if (places.agent === undefined) return undefined;
-  const { clientId, secret } = await ensureLocalAgent(deps, accountId);
-  return startLocalAgent({
+  const { agentId, clientId, secret, generation } = await ensureLocalAgent(deps, accountId);
+  const agent = startLocalAgent({
     node: places.agent.node,
     entry: places.agent.entry,
     cwd: places.agent.directory,
@@ -148,11 +149,13 @@ async function localAgent(
       ...deps.config.agentSettings,
       HEADGATE_SERVER_URL: localUrl,
       HEADGATE_AGENT_CLIENT_ID: clientId,
-      HEADGATE_AGENT_CLIENT_SECRET: secret.reveal(),
       HEADGATE_AGENT_DIR: places.agent.directory,
-      HEADGATE_AGENT_END_WITH_STDIN: 'yes',
     },
+    secret,
   });
+  // Ends by itself when the server stops.
+  void followSecret(deps, { accountId, agentId, generation }, (newer) => agent.giveSecret(newer));
+  return agent;
 }
 
 /** On a terminal people read the banner, and the log goes to a file; elsewhere it goes to standard output, for whoever collects it. */

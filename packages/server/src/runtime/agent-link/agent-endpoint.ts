@@ -3,7 +3,7 @@ import type { AnswerOf, BodyOf, Operation, ParamsOf } from '@headgate/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { statement } from '../../kernel/database.ts';
 import { bearer, routePath, type Services } from '../../kernel/endpoint.ts';
-import { problem } from '../../kernel/problems.ts';
+import { type Problem, problem } from '../../kernel/problems.ts';
 import type { TokenOwner } from '../../kernel/tokens.ts';
 import { requestCheck } from '../../kernel/validation.ts';
 
@@ -31,6 +31,11 @@ const selectAgent = statement<{ name: string; secret_generation: number }>(
 /** How long an agent is known without asking again; one that is deleted, and a token of a secret before, are refused within it. */
 const knownMilliseconds = 2_000;
 
+/** For a token of a secret before: its agent gets another. */
+export function secretRefreshed(): Problem {
+  return problem('token-invalid', { reason: 'the secret of its agent was refreshed; get a new one.' });
+}
+
 export function createAgentEndpoints(app: FastifyInstance, services: Services) {
   const known = new Map<string, { agent: CallingAgent; until: number }>();
 
@@ -53,8 +58,7 @@ export function createAgentEndpoints(app: FastifyInstance, services: Services) {
       remembered !== undefined && remembered.until > now && remembered.agent.generation === generation
         ? remembered
         : await look(owner, now);
-    if (agent.generation !== generation)
-      throw problem('token-invalid', { reason: 'the secret of its agent was refreshed; get a new one.' });
+    if (agent.generation !== generation) throw secretRefreshed();
     return agent;
   }
 
@@ -71,7 +75,8 @@ export function createAgentEndpoints(app: FastifyInstance, services: Services) {
         const agent = await identify(request);
         check({ params: request.params, query: request.query, headers: request.headers, body: request.body });
         const gone = new AbortController();
-        request.raw.once('close', () => {
+        // Of the answer: the request closes when its body was read, and says nothing of the connection from then on.
+        reply.raw.once('close', () => {
           if (!reply.raw.writableEnded) gone.abort();
         });
         const call = {

@@ -1,3 +1,3 @@
-export { createAgentEndpoints } from './agent-endpoint.ts';
+export { type CallingAgent, createAgentEndpoints, secretRefreshed } from './agent-endpoint.ts';
 export { agentLinkRoutes } from './agent-link.routes.ts';
 export { sweepAgents } from './agent-sweep.ts';

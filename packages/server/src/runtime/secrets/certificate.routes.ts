@@ -9,12 +9,12 @@ import { keepCertificate } from './secret.store.ts';
 export function certificateRoutes(app: FastifyInstance, services: SecretServices): void {
   const serve = createAgentEndpoints(app, services);
   serve(agentCertificate, async ({ agent, body, request }) => {
-    const { accountId, agentId, name } = agent;
+    const { accountId, agentId, name, generation } = agent;
     const { instanceId } = body;
     const issued = await services.authority.issue(body.request, { agentId, instanceId });
     const now = services.clock.now();
-    await services.database.transaction((tx) => {
-      keepCertificate(tx, { accountId, agentId, instanceId }, issued, now);
+    await services.database.transaction(async (tx) => {
+      await keepCertificate(tx, { accountId, agentId, instanceId, generation }, issued, now);
       const source = { accountId, actorId: agentId, actorKind: 'agent', requestId: request.id } as const;
       const { keyId, keyType, notAfter } = issued;
       const after = { instanceId, keyId, keyType, notAfter };

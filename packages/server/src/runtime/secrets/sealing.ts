@@ -1,25 +1,19 @@
 /** Sealing a value for an agent's certificate, and what is asked of a value that its caller sealed. Formats: contract/secret.ts. */
 import { createHash, X509Certificate } from 'node:crypto';
 import {
-  contentEncryption,
   headerFault,
   type Receipt,
   receiptType,
   type SealedHeader,
-  type SealingAlgorithm,
   type SecretPlace,
-  sealedType,
+  sealedHeader,
+  sealingAlgorithmsOf,
 } from '@headgate/contract';
 import { CompactEncrypt, compactVerify, decodeProtectedHeader } from 'jose';
 import type { KeyType } from '../../kernel/certificate-authority.ts';
 import { problem } from '../../kernel/problems.ts';
 import type { Secret } from '../../kernel/sealed.ts';
 
-/** The first is what this server seals by. */
-export const algorithmsOf: Record<KeyType, [SealingAlgorithm, ...SealingAlgorithm[]]> = {
-  EC: ['ECDH-ES', 'ECDH-ES+A256KW'],
-  RSA: ['RSA-OAEP-256'],
-};
 const receiptAlgorithm: Record<KeyType, string> = { EC: 'ES256', RSA: 'PS256' };
 
 export interface SealingKey {
@@ -35,29 +29,17 @@ export interface Sealed {
   expiresAt: Date;
 }
 
-/** How long a value that this server sealed may be on its way. */
-const sealedSeconds = 300;
-
 export async function sealValue(
   value: Secret,
   key: SealingKey,
   about: { agentId: string; place: SecretPlace; jti: string; now: Date },
 ): Promise<Sealed> {
-  const expiresAt = new Date(about.now.getTime() + sealedSeconds * 1_000);
-  const header: SealedHeader = {
-    typ: sealedType,
-    alg: algorithmsOf[key.keyType][0],
-    enc: contentEncryption,
-    kid: key.keyId,
-    agent: about.agentId,
-    ...about.place,
-    jti: about.jti,
-    exp: Math.floor(expiresAt.getTime() / 1_000),
-  };
+  const { agentId: agent, place, jti, now } = about;
+  const header = sealedHeader({ kid: key.keyId, keyType: key.keyType }, { agent, place, jti, now });
   const jwe = await new CompactEncrypt(new TextEncoder().encode(value.reveal()))
     .setProtectedHeader({ ...header })
     .encrypt(new X509Certificate(key.certificate).publicKey);
-  return { jwe, jti: about.jti, expiresAt };
+  return { jwe, jti, expiresAt: new Date(header.exp * 1_000) };
 }
 
 /** What is to be seen of a value that its caller sealed. Throws `sealed-value-refused`. */
@@ -77,8 +59,10 @@ export function readSealed(
   if (fault !== undefined) throw refused(fault);
   const key = expected.keys.find(({ keyId }) => keyId === header.kid);
   if (key === undefined) throw refused('its `kid` is no certificate of an instance that is connected');
-  if (!algorithmsOf[key.keyType].some((name) => name === header.alg))
-    throw refused(`its \`alg\` does not fit the certificate’s key: ${algorithmsOf[key.keyType].join(', ')}`);
+  if (!sealingAlgorithmsOf[key.keyType].some((name) => name === header.alg))
+    throw refused(
+      `its \`alg\` does not fit the certificate’s key: ${sealingAlgorithmsOf[key.keyType].join(', ')}`,
+    );
   const { jti, exp } = header as SealedHeader;
   return { jwe, jti, expiresAt: new Date(exp * 1_000), keyId: key.keyId };
 }

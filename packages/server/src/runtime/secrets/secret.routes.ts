@@ -1,5 +1,11 @@
 /** E15: a value on its way from the caller into a vault of an agent. The formats, and who holds what in plain, are in contract/secret.ts. */
-import { type BodyOf, getAgentCertificate, type SecretPlace, writeSecretValue } from '@headgate/contract';
+import {
+  type BodyOf,
+  getAgentCertificate,
+  type SecretPlace,
+  sealingAlgorithmsOf,
+  writeSecretValue,
+} from '@headgate/contract';
 import { endWithin } from '../../kernel/awaited-end.ts';
 import type { CertificateAuthority } from '../../kernel/certificate-authority.ts';
 import type { Endpoints, LongCall, Services } from '../../kernel/endpoint.ts';
@@ -9,7 +15,7 @@ import { problem } from '../../kernel/problems.ts';
 import type { Secret } from '../../kernel/sealed.ts';
 import type { Wakes } from '../../kernel/wakes.ts';
 import { enqueueWork } from '../../kernel/work.ts';
-import { algorithmsOf, readSealed, sealedDigest, sealValue, verifiedReceipt } from './sealing.ts';
+import { readSealed, sealedDigest, sealValue, verifiedReceipt } from './sealing.ts';
 import {
   type AgentKeys,
   agentKeys,
@@ -40,7 +46,7 @@ export function secretRoutes({ read, long }: Endpoints, services: SecretServices
         issuerChain: await services.authority.chainOf(key.authorityId),
         kid: key.keyId,
         notAfter: key.notAfter.toISOString(),
-        algorithms: algorithmsOf[key.keyType],
+        algorithms: [...sealingAlgorithmsOf[key.keyType]],
       },
     };
   });

@@ -5,6 +5,7 @@ import { type Read, statement, type Transaction } from '../../kernel/database.ts
 import { guardedRead } from '../../kernel/guarded-read.ts';
 import { problem } from '../../kernel/problems.ts';
 import { connectedSeconds } from '../../workspace/agents/index.ts';
+import { type CallingAgent, secretRefreshed } from '../agent-link/index.ts';
 import type { Sealed, SealingKey } from './sealing.ts';
 
 interface AgentKeyRow {
@@ -17,7 +18,7 @@ interface AgentKeyRow {
   not_after: Date;
 }
 
-/** An agent with the certificates of the instances that are there, the newest first. Parameter: the agent. */
+/** An agent with the certificates of the instances that are there and that its secret has not been refreshed since, the newest first. Parameter: the agent. */
 export const agentKeys = guardedRead<AgentKeyRow>(`
   select a.name, c.key_id, c.key_type, c.authority_id, c.certificate, c.not_after
   from agent a
@@ -26,6 +27,7 @@ export const agentKeys = guardedRead<AgentKeyRow>(`
     join agent_instance i on i.account_id = c.account_id and i.agent_id = c.agent_id and i.instance_id = c.instance_id
       and not i.stopping and i.last_seen_at > $8::timestamptz - interval '${connectedSeconds} seconds'
   ) on c.account_id = a.account_id and c.agent_id = a.agent_id and c.not_after > $8
+    and c.secret_generation = a.secret_generation
   where a.account_id = $1 and a.agent_id = $9
   order by c.issued_at desc, c.key_id
   limit 50`);
@@ -58,23 +60,28 @@ export function presentKeys(rows: readonly AgentKeyRow[], agentId: string): Agen
 const deleteEnded = statement(
   'delete from agent_certificate where account_id = $1 and agent_id = $2 and not_after < $3',
 );
-const insertCertificate = statement(`
-  insert into agent_certificate (account_id, agent_id, key_id, instance_id, authority_id, certificate, key_type, issued_at, not_after)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`);
+const insertCertificate = statement<{ key_id: string }>(`
+  insert into agent_certificate (account_id, agent_id, key_id, instance_id, authority_id, certificate, key_type, issued_at, not_after,
+    secret_generation)
+  select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10
+  from agent where account_id = $1 and agent_id = $2 and secret_generation = $10
+  returning key_id`);
 
-export function keepCertificate(
+/** Throws `token-invalid` when the secret that the agent's token was given for is not its secret any more. */
+export async function keepCertificate(
   tx: Transaction,
-  holder: { accountId: string; agentId: string; instanceId: string },
+  holder: Pick<CallingAgent, 'accountId' | 'agentId' | 'generation'> & { instanceId: string },
   issued: IssuedKey,
   now: Date,
-): void {
-  const { accountId, agentId, instanceId } = holder;
+): Promise<void> {
+  const { accountId, agentId, instanceId, generation } = holder;
   const { keyId, authorityId, certificate, keyType, notAfter } = issued;
   tx.send(deleteEnded, [accountId, agentId, now]);
-  tx.send(insertCertificate, [
+  const [kept] = await tx.query(insertCertificate, [
     ...[accountId, agentId, keyId, instanceId, authorityId],
-    ...[certificate, keyType, now, notAfter],
+    ...[certificate, keyType, now, notAfter, generation],
   ]);
+  if (kept === undefined) throw secretRefreshed();
 }
 
 const insertWrite = statement(`

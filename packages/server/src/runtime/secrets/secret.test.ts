@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { BodyOf, writeSecretValue } from '@headgate/contract';
 import { CompactEncrypt } from 'jose';
-import { requireProblem } from '../../testing/client.ts';
-import { type SealingAgent, sealingAgent } from '../../testing/sealing-agent.ts';
+import { createClient, requireProblem } from '../../testing/client.ts';
+import { makeKeys, requestFor, type SealingAgent, sealingAgent } from '../../testing/sealing-agent.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer();
@@ -252,4 +253,45 @@ test('a write leaves its request, its claim and its end in the events, without t
     ['certificate-issued', 'secret-write-requested', 'secret-write-claimed', 'secret-write-ended'],
   );
   assert.ok(!events.some(({ row }) => row.includes('unheard-of')));
+});
+
+test('a refreshed secret revokes the certificates of before, and what is sealed to them and not claimed ends', async () => {
+  const { account, admin, agent, write } = await scene();
+  const before = await sealed(agent);
+  const waiting = write(password);
+  const queued = "select from work where account_id = $1 and state = 'queued'";
+  while ((await server.database.query(queued, [account.accountId])).length === 0) await delay(5);
+  await admin.post(`/agents/${agent.agentId}/credentials`, { action: 'SECRET_REFRESH' });
+  requireProblem(await admin.get(`/agents/${agent.agentId}/certificate`), 409, 'agent-not-connected');
+  requireProblem(await write(password), 409, 'agent-not-connected');
+  // A token of before is known for a moment; it gets no certificate all the same.
+  const request = await requestFor(makeKeys('ec'));
+  requireProblem(
+    await agent.client.post('/certificates', { instanceId: agent.instanceId, request }),
+    401,
+    'token-invalid',
+  );
+  server.clock.advance(1);
+  await server.sweep();
+  assert.match(requireProblem(await waiting, 502, 'vault-refused').detail, /secret was refreshed/);
+  const events = await server.database.query<{ name: string; before: { keyId: string } | null }>(
+    "select name, state_before as before from event where account_id = $1 and name in ('agent-secret-refreshed', 'certificate-revoked') order by event_id",
+    [account.accountId],
+  );
+  assert.deepEqual(
+    events.map(({ name, before }) => [name, before?.keyId]),
+    [
+      ['agent-secret-refreshed', undefined],
+      ['certificate-revoked', agent.issued.kid],
+    ],
+  );
+
+  const owner = { accountId: account.accountId, actorId: agent.agentId, clientId: agent.clientId };
+  const token = () => server.deps.tokens.issue({ ...owner, generation: 1 }, 'agent');
+  const renewed = createClient(server.transport, '/agent/v1', token);
+  const again = await sealingAgent(account, { agent: { ...agent, client: renewed } });
+  const refused = await write(bySealed(before));
+  assert.match(requireProblem(refused, 422, 'sealed-value-refused').detail, /no certificate/);
+  const [answer] = await Promise.all([write(password), again.confirmNext()]);
+  assert.equal(answer.status, 201);
 });

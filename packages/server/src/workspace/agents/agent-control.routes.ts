@@ -16,17 +16,24 @@ import { generateSecret, type Sealer } from '../../kernel/sealed.ts';
 import type { Wakes } from '../../kernel/wakes.ts';
 import { requireWord } from '../../kernel/words.ts';
 import { settleStatus } from './agent.status.ts';
-import { lockAgent, lockClient, openSecret, refreshSecret } from './agent.store.ts';
+import { lockAgent } from './agent.store.ts';
 import { allowlistOf, writeAllowlist } from './agent-allowlist.store.ts';
 import { askForRestart, writePause } from './agent-control.store.ts';
+import {
+  lockClient,
+  openSecret,
+  refreshSecret,
+  revokeCertificates,
+  secretWakeKey,
+} from './agent-secret.store.ts';
 
 export function agentControlRoutes(endpoints: Endpoints, services: { sealer: Sealer; wakes: Wakes }): void {
-  credentialsOfAgent(endpoints, services.sealer);
+  credentialsOfAgent(endpoints, services);
   commandsToAgent(endpoints, services.wakes);
   allowlists(endpoints);
 }
 
-function credentialsOfAgent({ write }: Endpoints, sealer: Sealer): void {
+function credentialsOfAgent({ write }: Endpoints, { sealer, wakes }: { sealer: Sealer; wakes: Wakes }): void {
   // A read that leaves an event is a write.
   write(getAgentCredentials, async ({ tx, scope, params }) => {
     const client = await lockClient(tx, scope, params.agentId);
@@ -37,15 +44,22 @@ function credentialsOfAgent({ write }: Endpoints, sealer: Sealer): void {
     };
   });
 
-  write(refreshAgentSecret, async ({ tx, scope, params, body }) => {
+  write(refreshAgentSecret, async ({ tx, scope, params, body, now }) => {
     requireWord(agentCredentialActions, body.action, 'action');
     const client = await lockClient(tx, scope, params.agentId);
     const secret = generateSecret();
+    const revoked = await revokeCertificates(tx, scope, client.agent_id, now);
     refreshSecret(tx, sealer, scope, client.agent_id, secret);
+    tx.afterCommit(() => wakes.wake(secretWakeKey(client.agent_id), 'all'));
     const { client_id: clientId } = client;
     return {
       body: { clientId, clientSecret: secret.reveal() },
-      events: [{ name: 'agent-secret-refreshed', subject: subjectOf(client), after: { clientId } }],
+      events: [
+        { name: 'agent-secret-refreshed', subject: subjectOf(client), after: { clientId } },
+        ...revoked.map(
+          (before) => ({ name: 'certificate-revoked', subject: subjectOf(client), before }) as const,
+        ),
+      ],
     };
   });
 }

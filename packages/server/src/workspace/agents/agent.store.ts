@@ -1,7 +1,6 @@
 /** The table `agent`. */
 import { createHash } from 'node:crypto';
 import type { Agent, AgentStatus, AgentSummary } from '@headgate/contract';
-import { clientSecretPurpose } from '../../access/credentials/index.ts';
 import { statement, type Transaction } from '../../kernel/database.ts';
 import { guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
 import { asUuid, isUuid } from '../../kernel/identifiers.ts';
@@ -10,6 +9,7 @@ import type { Scope } from '../../kernel/permissions.ts';
 import { problem } from '../../kernel/problems.ts';
 import type { Sealer, Secret } from '../../kernel/sealed.ts';
 import { heardOf } from './agent.status.ts';
+import { keptForms } from './agent-secret.store.ts';
 
 interface SummaryRow {
   agent_id: string;
@@ -180,85 +180,4 @@ const deleteOne = statement('delete from agent where account_id = $1 and agent_i
 
 export function deleteAgentRow(tx: Transaction, scope: Scope, agentId: string): void {
   tx.send(deleteOne, [scope.accountId, agentId]);
-}
-
-const secretPurpose = (agentId: string) => `secret of the agent ${agentId}`;
-
-/** A secret as the table keeps it: to compare with, and to show to whoever starts the agent. */
-function keptForms(sealer: Sealer, agentId: string, secret: Secret): [Buffer, Buffer] {
-  return [sealer.digest(secret.reveal(), clientSecretPurpose), sealer.seal(secret, secretPurpose(agentId))];
-}
-
-interface ClientRow {
-  agent_id: string;
-  name: string;
-  client_id: string;
-  secret_sealed: Buffer | null;
-}
-
-const selectClient = statement<ClientRow>(`
-  select agent_id, name, client_id, secret_sealed from agent where account_id = $1 and agent_id = $2 for update`);
-
-/** Throws `agent-not-found`. */
-export async function lockClient(tx: Transaction, scope: Scope, id: string): Promise<ClientRow> {
-  const [row] = await tx.query(selectClient, [scope.accountId, asUuid(id)]);
-  if (row === undefined) throw problem('agent-not-found', { id });
-  return row;
-}
-
-/** Throws `agent-secret-not-kept`. */
-export function openSecret(sealer: Sealer, { agent_id, name, secret_sealed }: ClientRow): Secret {
-  if (secret_sealed === null) throw problem('agent-secret-not-kept', { name });
-  return sealer.unseal(secret_sealed, secretPurpose(agent_id));
-}
-
-const replaceSecret = statement(`
-  update agent set secret_digest = $3, secret_sealed = $4, secret_generation = secret_generation + 1
-  where account_id = $1 and agent_id = $2`);
-
-/** From then on its secret of before, and the tokens of that, count no more. */
-export function refreshSecret(
-  tx: Transaction,
-  sealer: Sealer,
-  scope: Scope,
-  agentId: string,
-  secret: Secret,
-): void {
-  tx.send(replaceSecret, [scope.accountId, agentId, ...keptForms(sealer, agentId, secret)]);
-}
-
-const selectByName = statement<{ agent_id: string; client_id: string }>(
-  'select agent_id, client_id from agent where account_id = $1 and name = $2',
-);
-// The tokens of before stay: its process of another start may still have runs to end.
-const renewSecret = statement(`
-  update agent set secret_digest = $3, secret_sealed = $4 where account_id = $1 and agent_id = $2`);
-
-export interface RegisteredAgent {
-  agentId: string;
-  clientId: string;
-  isNew: boolean;
-}
-
-/** Registers an agent that runs beside its server, under its name, or gives the one of that name another secret. */
-export async function registerLocalAgent(
-  tx: Transaction,
-  sealer: Sealer,
-  accountId: string,
-  agent: Pick<NewAgent, 'agent_id' | 'name' | 'description' | 'client_id' | 'secret'>,
-  now: Date,
-): Promise<RegisteredAgent> {
-  const [known] = await tx.query(selectByName, [accountId, agent.name]);
-  if (known !== undefined) {
-    tx.send(renewSecret, [accountId, known.agent_id, ...keptForms(sealer, known.agent_id, agent.secret)]);
-    return { agentId: known.agent_id, clientId: known.client_id, isNew: false };
-  }
-  const local = {
-    agent_type: 'data_productivity_cloud',
-    cloud_provider: 'local',
-    deployment: 'local',
-  } as const;
-  const settings = { track_name: 'current', enable_auto_updates: false, restricted_access: false } as const;
-  insertAgent(tx, sealer, accountId, { ...agent, ...local, ...settings }, now);
-  return { agentId: agent.agent_id, clientId: agent.client_id, isNew: true };
 }

@@ -1,0 +1,23 @@
+/** One call of a vendor's library, bounded whatever the library makes of its own retries and of the signal. */
+import { VaultError, vaultCallMilliseconds } from './vault.ts';
+
+/** Throws `timeout` when the time is over or the caller gives up, and else what `failureOf` makes of the library's error. */
+export async function boundedCall<Result>(
+  { signal, vaultName }: { signal: AbortSignal; vaultName: string },
+  work: (abortSignal: AbortSignal) => Promise<Result>,
+  failureOf: (error: unknown) => VaultError,
+): Promise<Result> {
+  const abortSignal = AbortSignal.any([signal, AbortSignal.timeout(vaultCallMilliseconds)]);
+  const late = Promise.withResolvers<never>();
+  const giveUp = () => late.reject(new VaultError('timeout', vaultName));
+  abortSignal.addEventListener('abort', giveUp, { once: true });
+  if (abortSignal.aborted) giveUp();
+  try {
+    return await Promise.race([late.promise, work(abortSignal)]);
+  } catch (error) {
+    if (abortSignal.aborted) throw new VaultError('timeout', vaultName);
+    throw error instanceof VaultError ? error : failureOf(error);
+  } finally {
+    abortSignal.removeEventListener('abort', giveUp);
+  }
+}

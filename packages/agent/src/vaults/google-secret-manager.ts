@@ -1,0 +1,165 @@
+/** Google Secret Manager by its SDK over HTTPS (not gRPC), which is loaded when the vault is first used. Credentials are found as Google's own tools find them. */
+import { isUtf8 } from 'node:buffer';
+import type * as Sdk from '@google-cloud/secret-manager';
+import { createBackoff, retrying } from '../backoff.ts';
+import { boundedCall } from './bounded-call.ts';
+import { createTextVault, nothingOf } from './text-vault.ts';
+import { type Vault, VaultError, type VaultFault } from './vault.ts';
+
+export interface GoogleVaultOptions {
+  name: string;
+  /** The project's id or number. */
+  project: string;
+  /** In place of Google's own address, as `https://secretmanager.europe-west3.rep.googleapis.com`. */
+  endpoint?: string | undefined;
+  /** The one region that keeps the secrets which are made here; without it Google chooses. */
+  location?: string | undefined;
+  /** Before the name of every secret, as `headgate-`. */
+  prefix: string;
+}
+
+type Client = Sdk.SecretManagerServiceClient;
+interface CallOptions {
+  timeout: number;
+  signal: AbortSignal;
+  retry: { retryCodes: number[] };
+}
+
+/** Secret Manager takes no other names. */
+const nameForm = /^[\w-]{1,255}$/;
+
+/** Codes of gRPC, which the SDK gives over HTTPS too. */
+const codes = {
+  invalidArgument: 3,
+  deadlineExceeded: 4,
+  notFound: 5,
+  alreadyExists: 6,
+  permissionDenied: 7,
+  resourceExhausted: 8,
+  failedPrecondition: 9,
+  unavailable: 14,
+  unauthenticated: 16,
+} as const;
+const faults: Readonly<Record<number, VaultFault>> = {
+  [codes.invalidArgument]: 'invalid',
+  [codes.deadlineExceeded]: 'timeout',
+  [codes.notFound]: 'not-found',
+  [codes.permissionDenied]: 'denied',
+  [codes.resourceExhausted]: 'throttled',
+  [codes.failedPrecondition]: 'invalid',
+  [codes.unauthenticated]: 'denied',
+};
+
+/** The SDK's own attempts hide what went wrong behind a time-out: ours are these. */
+const retries = {
+  limit: 3,
+  again: (error: unknown) =>
+    [codes.resourceExhausted, codes.unavailable].some((code) => code === codeOf(error)),
+};
+const pauses = { firstMilliseconds: 250, limitMilliseconds: 1_000 };
+const attemptMilliseconds = 5_000;
+
+export function createGoogleVault(options: GoogleVaultOptions): Vault {
+  const { name: vaultName, project, endpoint, location, prefix } = options;
+  let opened: Promise<Client> | undefined;
+
+  async function open(): Promise<Client> {
+    const sdk = await import('@google-cloud/secret-manager').catch(() => {
+      throw new VaultError('unavailable', vaultName, 'install @google-cloud/secret-manager');
+    });
+    const url = endpoint === undefined ? undefined : new URL(endpoint);
+    const place = url && { apiEndpoint: url.hostname, port: Number(url.port || 443) };
+    const client = new sdk.SecretManagerServiceClient({ fallback: true, projectId: project, ...place });
+    // Here, because a call that finds no credential leaves a rejection that nobody can handle.
+    await client.initialize().catch(() => {
+      throw new VaultError('denied', vaultName, 'no credential of Google’s was found');
+    });
+    return client;
+  }
+
+  function ready(): Promise<Client> {
+    opened ??= open();
+    const client = opened;
+    // Whoever calls next looks for a credential again.
+    client.catch(() => {
+      opened = undefined;
+    });
+    return client;
+  }
+
+  const pathOf = (name: string) => `projects/${project}/secrets/${name}`;
+
+  function call<Result>(
+    name: string,
+    signal: AbortSignal,
+    work: (client: Client, path: string, options: CallOptions) => Promise<Result>,
+  ): Promise<Result> {
+    if (!nameForm.test(name))
+      throw new VaultError('invalid', vaultName, 'names there have letters, digits, hyphens and _ only');
+    const client = ready();
+    return boundedCall(
+      { signal, vaultName },
+      async (abortSignal) => {
+        const callOptions = { timeout: attemptMilliseconds, signal: abortSignal, retry: { retryCodes: [] } };
+        const ready = await client;
+        const again = { ...retries, signal: abortSignal, backoff: createBackoff(pauses) };
+        return retrying(() => work(ready, pathOf(name), callOptions), again);
+      },
+      (error) => failureOf(error, vaultName),
+    );
+  }
+
+  const create = (secretId: string, signal: AbortSignal) =>
+    call(secretId, signal, async (client, _, callOptions) => {
+      const replication =
+        location === undefined ? { automatic: {} } : { userManaged: { replicas: [{ location }] } };
+      const request = { parent: `projects/${project}`, secretId, secret: { replication } };
+      await client.createSecret(request, callOptions).catch((error: unknown) => {
+        // Another has made it meanwhile: it takes our version all the same.
+        if (codeOf(error) !== codes.alreadyExists) throw error;
+      });
+    });
+
+  return createTextVault(vaultName, {
+    prefix,
+    valueBytes: 65_536,
+    async read(name, signal) {
+      const [{ payload }] = await call(name, signal, (client, path, callOptions) =>
+        client.accessSecretVersion({ name: `${path}/versions/latest` }, callOptions),
+      );
+      const data = Buffer.from(payload?.data ?? '');
+      if (!isUtf8(data)) throw new VaultError('not-keyed', vaultName, 'it is binary');
+      return data.toString('utf8');
+    },
+    async put(name, text, signal) {
+      const payload = { data: Buffer.from(text.reveal()) };
+      const add = () =>
+        call(name, signal, (client, parent, callOptions) =>
+          client.addSecretVersion({ parent, payload }, callOptions),
+        );
+      if ((await add().catch(nothingOf)) === undefined) {
+        await create(name, signal);
+        await add();
+      }
+      return `//secretmanager.googleapis.com/${pathOf(name)}`;
+    },
+    remove: (name, signal) =>
+      call(name, signal, (client, path, callOptions) => client.deleteSecret({ name: path }, callOptions)),
+  });
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}
+
+function failureOf(error: unknown, vaultName: string): VaultError {
+  const code = codeOf(error);
+  const message = error instanceof Error ? error.message : '';
+  // A credential that is missing or refused before any call is made has no code of gRPC, or the status of the token's address.
+  if (/default credentials|invalid_grant|invalid_client/i.test(message) || code === 401 || code === 403)
+    return new VaultError('denied', vaultName);
+  if (code === codes.failedPrecondition && /\b(DISABLED|DESTROYED)\b/i.test(message))
+    return new VaultError('disabled', vaultName);
+  const known = Object.entries(codes).find(([, value]) => value === code)?.[0];
+  return new VaultError(faults[Number(code)] ?? 'unavailable', vaultName, known);
+}

@@ -1,0 +1,103 @@
+/** The secrets in the table `agent`: a keyed hash to compare with, and the secret sealed, for who starts the agent. */
+import { clientSecretPurpose } from '../../access/credentials/index.ts';
+import { type Read, statement, type Transaction } from '../../kernel/database.ts';
+import { asUuid } from '../../kernel/identifiers.ts';
+import type { Scope } from '../../kernel/permissions.ts';
+import { problem } from '../../kernel/problems.ts';
+import type { Sealer, Secret } from '../../kernel/sealed.ts';
+
+export const secretPurpose = (agentId: string) => `secret of the agent ${agentId}`;
+
+/** A secret as the table keeps it: to compare with, and to show to whoever starts the agent. */
+export function keptForms(sealer: Sealer, agentId: string, secret: Secret): [Buffer, Buffer] {
+  return [sealer.digest(secret.reveal(), clientSecretPurpose), sealer.seal(secret, secretPurpose(agentId))];
+}
+
+interface ClientRow {
+  agent_id: string;
+  name: string;
+  client_id: string;
+  secret_sealed: Buffer | null;
+}
+
+const selectClient = statement<ClientRow>(`
+  select agent_id, name, client_id, secret_sealed from agent where account_id = $1 and agent_id = $2 for update`);
+
+/** Throws `agent-not-found`. */
+export async function lockClient(tx: Transaction, scope: Scope, id: string): Promise<ClientRow> {
+  const [row] = await tx.query(selectClient, [scope.accountId, asUuid(id)]);
+  if (row === undefined) throw problem('agent-not-found', { id });
+  return row;
+}
+
+/** Throws `agent-secret-not-kept`. */
+export function openSecret(sealer: Sealer, { agent_id, name, secret_sealed }: ClientRow): Secret {
+  if (secret_sealed === null) throw problem('agent-secret-not-kept', { name });
+  return sealer.unseal(secret_sealed, secretPurpose(agent_id));
+}
+
+const replaceSecret = statement(`
+  update agent set secret_digest = $3, secret_sealed = $4, secret_generation = secret_generation + 1
+  where account_id = $1 and agent_id = $2`);
+
+/** From then on its secret of before, and the tokens of that, count no more. */
+export function refreshSecret(
+  tx: Transaction,
+  sealer: Sealer,
+  scope: Pick<Scope, 'accountId'>,
+  agentId: string,
+  secret: Secret,
+): void {
+  tx.send(replaceSecret, [scope.accountId, agentId, ...keptForms(sealer, agentId, secret)]);
+}
+
+const selectCertificates = statement<{ key_id: string; instance_id: string }>(`
+  select c.key_id, c.instance_id from agent a
+  join agent_certificate c on c.account_id = a.account_id and c.agent_id = a.agent_id and c.secret_generation = a.secret_generation
+  where a.account_id = $1 and a.agent_id = $2 and c.not_after > $3
+  order by c.key_id
+  limit 100`);
+// Nobody may claim it any more: the next sweep ends it, and tells who waits.
+const endSealedWork = statement(`
+  update work set claimable_until = $3
+  where account_id = $1 and agent_id = $2 and key_id is not null and state <> 'ended' and claimable_until > $3`);
+
+/** Before the secret is replaced: the certificates that end with it, for the events. What is sealed to them is worth nothing from now on. */
+export async function revokeCertificates(
+  tx: Transaction,
+  scope: Pick<Scope, 'accountId'>,
+  agentId: string,
+  now: Date,
+): Promise<{ keyId: string; instanceId: string }[]> {
+  tx.send(endSealedWork, [scope.accountId, agentId, now]);
+  const rows = await tx.query(selectCertificates, [scope.accountId, agentId, now]);
+  return rows.map(({ key_id: keyId, instance_id: instanceId }) => ({ keyId, instanceId }));
+}
+
+/** Whom a refreshed secret concerns waits for this. */
+export const secretWakeKey = (agentId: string) => `${agentId}:secret`;
+
+export interface KeptSecretRow {
+  agent_id: string;
+  client_id: string;
+  secret_sealed: Buffer | null;
+  secret_generation: number;
+}
+
+const selectSecret = statement<KeptSecretRow>(`
+  select agent_id, client_id, secret_sealed, secret_generation from agent where account_id = $1 and agent_id = $2`);
+
+/** An agent's secret with its generation, for who runs the agent; undefined when it was deleted, or its secret is not kept. */
+export async function currentSecret(
+  read: Read,
+  sealer: Sealer,
+  accountId: string,
+  agentId: string,
+): Promise<{ secret: Secret; generation: number } | undefined> {
+  const [row] = await read(selectSecret, [accountId, agentId]);
+  if (row === undefined || row.secret_sealed === null) return undefined;
+  return {
+    secret: sealer.unseal(row.secret_sealed, secretPurpose(agentId)),
+    generation: row.secret_generation,
+  };
+}

@@ -1,0 +1,48 @@
+/** The agent that runs beside its servers, in the table `agent`. */
+import { statement, type Transaction } from '../../kernel/database.ts';
+import type { Sealer, Secret } from '../../kernel/sealed.ts';
+import { insertAgent, type NewAgent } from './agent.store.ts';
+import { type KeptSecretRow, refreshSecret, secretPurpose } from './agent-secret.store.ts';
+
+const lockByName = statement<KeptSecretRow>(`
+  select agent_id, client_id, secret_sealed, secret_generation from agent where account_id = $1 and name = $2 for update`);
+
+export interface RegisteredAgent {
+  agentId: string;
+  clientId: string;
+  secret: Secret;
+  generation: number;
+  isNew: boolean;
+}
+
+/**
+ * Registers an agent that runs beside its server, under its name, or answers the one of that name with the secret that it has: servers that
+ * share a database run instances of one agent, so none may change the secret of the others.
+ */
+export async function registerLocalAgent(
+  tx: Transaction,
+  sealer: Sealer,
+  accountId: string,
+  agent: Pick<NewAgent, 'agent_id' | 'name' | 'description' | 'client_id' | 'secret'>,
+  now: Date,
+): Promise<RegisteredAgent> {
+  const [known] = await tx.query(lockByName, [accountId, agent.name]);
+  if (known !== undefined) {
+    const { agent_id: agentId, client_id: clientId, secret_sealed, secret_generation: generation } = known;
+    if (secret_sealed !== null) {
+      const secret = sealer.unseal(secret_sealed, secretPurpose(agentId));
+      return { agentId, clientId, secret, generation, isNew: false };
+    }
+    refreshSecret(tx, sealer, { accountId }, agentId, agent.secret);
+    return { agentId, clientId, secret: agent.secret, generation: generation + 1, isNew: false };
+  }
+  const local = {
+    agent_type: 'data_productivity_cloud',
+    cloud_provider: 'local',
+    deployment: 'local',
+  } as const;
+  const settings = { track_name: 'current', enable_auto_updates: false, restricted_access: false } as const;
+  insertAgent(tx, sealer, accountId, { ...agent, ...local, ...settings }, now);
+  const { agent_id: agentId, client_id: clientId, secret } = agent;
+  return { agentId, clientId, secret, generation: 0, isNew: true };
+}

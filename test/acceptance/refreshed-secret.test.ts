@@ -1,0 +1,99 @@
+/** The secret of the local agent is refreshed: it goes on, with what it runs, whichever server was asked, and after a restart. */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import type { EmbeddedPostgres } from '../../packages/server/src/main/embedded-postgres.ts';
+import type { ApiClient } from './harness/client.ts';
+import { startDatabase } from './harness/database.ts';
+import { Installation } from './harness/installation.ts';
+import { Project, sqlScript } from './harness/project.ts';
+import { until } from './harness/waiting.ts';
+
+describe('the local agent whose secret is refreshed', { timeout: 240_000 }, () => {
+  let theirs: Installation;
+  let database: EmbeddedPostgres;
+  /** With the local agent. */
+  let own: Installation;
+  /** Without one. */
+  let other: Installation;
+  let project: Project;
+  const secrets: string[] = [];
+  const clientSecret = `secret-of-both-${randomBytes(12).toString('hex')}`;
+
+  before(async () => {
+    theirs = await Installation.create();
+    database = await startDatabase(theirs);
+    const shared = {
+      DATABASE_URL: database.connectionUrl(),
+      HEADGATE_MASTER_KEY: randomBytes(32).toString('base64'),
+      HEADGATE_PUBLIC_URL: 'http://headgate.test',
+      HEADGATE_CLIENT_ID: 'operator',
+      HEADGATE_CLIENT_SECRET: clientSecret,
+    };
+    own = await Installation.create({ environment: shared });
+    other = await Installation.create({ environment: { ...shared, HEADGATE_LOCAL_AGENT: 'off' } });
+    await own.start();
+    await other.start();
+    project = await Project.create(at(own));
+    await project.publish({
+      'long.orch.yaml': sqlScript('select count(*) from range(100000000000)'),
+      'short.orch.yaml': sqlScript('select 1'),
+    });
+    await said('connected', 1);
+  });
+  after(async () => {
+    await own.remove();
+    await other.remove();
+    await database.stop();
+    await theirs.remove();
+  });
+
+  const at = (installation: Installation): ApiClient => installation.client('operator', clientSecret);
+  const refresh = async (client: ApiClient): Promise<void> => {
+    const { agentId } = (await client.ask('GET', '/v1/agents')).results[0];
+    const path = `/v1/agents/${agentId}/credentials`;
+    secrets.push((await client.ask('POST', path, { action: 'SECRET_REFRESH' })).clientSecret);
+  };
+  const certificate = async (): Promise<string> => {
+    const { agentId } = (await at(own).ask('GET', '/v1/agents')).results[0];
+    return until('a certificate', 30, async () => {
+      const { status, body } = await at(own).call('GET', `/v1/agents/${agentId}/certificate`);
+      return status === 200 && body.kid;
+    });
+  };
+  const said = (message: string, times: number) =>
+    until(`${message}, ${times} times`, 30, () => own.output.split(`"msg":"${message}"`).length > times);
+  const given = (times: number) => said('the secret was refreshed, and the new one given', times);
+
+  it('goes on by the same process, and so does what it runs', async () => {
+    const { pid } = await own.process('agent');
+    const id = await project.start('long');
+    await project.stepRunning(id, 'Script');
+    const before = await certificate();
+    await refresh(at(own));
+    await given(1);
+    assert.equal((await project.run('short')).status, 'SUCCESS');
+    assert.notEqual(await certificate(), before, 'the one of before is revoked');
+    assert.equal((await own.process('agent')).pid, pid);
+    await project.cancel(id, true);
+    assert.equal((await project.ended(id)).status, 'CANCELLED');
+  });
+
+  it('is told of it when another server was asked', async () => {
+    await refresh(at(other));
+    await given(2);
+    assert.equal((await project.run('short')).status, 'SUCCESS');
+  });
+
+  it('starts with it when its process has died, and nobody printed it', async () => {
+    const { pid } = await own.process('agent');
+    await own.kill(pid);
+    // What is queued meanwhile could be given to the one that died, and would wait for the end of its lease.
+    await said('connected', 2);
+    assert.equal((await project.run('short')).status, 'SUCCESS');
+    const { agentId } = (await at(own).ask('GET', '/v1/agents')).results[0];
+    const secret = { name: 'orders', type: 'PASSWORD', value: { password: 'x' } };
+    await at(own).ask('POST', `/v1/secrets/${agentId}/secret-value`, { secret });
+    for (const secret of secrets) assert.ok(!own.output.includes(secret) && !other.output.includes(secret));
+  });
+});

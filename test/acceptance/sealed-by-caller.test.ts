@@ -1,0 +1,96 @@
+/** A caller seals a secret by itself: opened by the real agent, in its vault, and nowhere else in plain. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { createFileVault } from '../../packages/agent/src/vaults/file.ts';
+import { CertificateRefused, sealSecret } from '../../packages/client/src/index.ts';
+import type { ApiClient } from './harness/client.ts';
+import { checkout, ended, Installation } from './harness/installation.ts';
+import { filesHolding } from './harness/secrets.ts';
+import { until } from './harness/waiting.ts';
+
+const canary = 'a canary that only the caller and the vault know, 51c9';
+const place = { name: 'orders', key: 'password', type: 'PASSWORD', vaultName: 'default' } as const;
+const secret = { ...place, value: { password: canary } };
+
+describe('a secret that its caller seals', { timeout: 180_000 }, () => {
+  let headgate: Installation;
+  let client: ApiClient;
+  let agentId: string;
+  let certificate: { certificate: string; issuerChain: string[] };
+  before(async () => {
+    headgate = await Installation.create();
+    await headgate.start();
+    client = headgate.client();
+    agentId = (await client.ask('GET', '/v1/agents')).results[0].agentId;
+    certificate = await until('the agent’s certificate', 60, async () => {
+      const { status, body } = await client.call('GET', `/v1/agents/${agentId}/certificate`);
+      return status === 200 && body;
+    });
+  });
+  after(() => headgate.remove());
+
+  const post = (sealedValue: string) => {
+    const { vaultName, ...rest } = place;
+    const path = `/v1/secrets/${agentId}/secret-value?vaultName=${vaultName}`;
+    return client.call('POST', path, { body: { secret: { ...rest, sealedValue } } });
+  };
+
+  it('is in the agent’s vault, and the receipt tells where', async () => {
+    const [issuer = ''] = certificate.issuerChain;
+    const sealed = await sealSecret(secret, { agentId, certificate, issuer });
+    const { status, body } = await post(sealed);
+    assert.equal(status, 201, JSON.stringify(body));
+    assert.equal(body.resolver_ref, 'headgate-file://default/orders#password');
+    assert.equal((await post(sealed)).body.code, 'sealed-value-used');
+    // An agent works in its own folder.
+    const { pid } = await headgate.process('agent');
+    const folder = join(readlinkSync(`/proc/${pid}/cwd`), 'vaults');
+    const vault = createFileVault({ name: 'default', folder, key: undefined });
+    assert.equal((await vault.read(place, AbortSignal.timeout(10_000))).reveal(), canary);
+    assert.deepEqual(filesHolding([canary], headgate.keptFolders()), []);
+    assert.ok(!headgate.output.includes(canary));
+  });
+
+  it('is sealed by the example of docs/agents.md as it stands there', async () => {
+    const guide = readFileSync(join(checkout, 'docs/agents.md'), 'utf8');
+    const [, example = ''] = /```js\n(import .*?sealSecret.*?)```/s.exec(guide) ?? [];
+    assert.notEqual(example, '');
+    const authority = join(headgate.folder, 'authority.pem');
+    writeFileSync(authority, certificate.issuerChain.at(-1) ?? '');
+    const program = spawn(process.execPath, ['--input-type=module', '-e', example], {
+      cwd: checkout,
+      env: {
+        HEADGATE: headgate.url,
+        TOKEN: client.tokens.at(-1) ?? '',
+        AGENT_ID: agentId,
+        AUTHORITY: authority,
+        PASSWORD: canary,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let output = '';
+    for (const stream of [program.stdout, program.stderr]) stream.on('data', (text) => (output += text));
+    assert.equal(await ended(program), 0, output);
+    assert.match(output, /resolver_ref: 'headgate-file:\/\/default\/orders#password'/);
+  });
+
+  it('is not sealed to what another installation’s authority did not issue', async () => {
+    const other = await Installation.create();
+    try {
+      await other.start();
+      const { results } = await other.client().ask('GET', '/v1/agents');
+      const theirs = await until('the other’s certificate', 60, async () => {
+        const path = `/v1/agents/${results[0].agentId}/certificate`;
+        const { status, body } = await other.client().call('GET', path);
+        return status === 200 && body;
+      });
+      const sealing = sealSecret(secret, { agentId, certificate, issuer: theirs.issuerChain[0] });
+      await assert.rejects(sealing, CertificateRefused);
+    } finally {
+      await other.remove();
+    }
+  });
+});
