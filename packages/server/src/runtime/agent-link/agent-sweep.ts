@@ -13,7 +13,8 @@ interface SweptRow {
 
 /** Moves the agents `a` that fulfil a condition; each leaves an event. Parameters: now, ids of events. */
 const moveAgents = (to: 'unknown' | 'paused', condition: string) =>
-  statement<SweptRow>(`
+  statement<SweptRow>(
+    `
   with moving as (
     select a.account_id, a.agent_id, a.name, a.status from agent a
     where a.status in (${agentStates
@@ -31,7 +32,10 @@ const moveAgents = (to: 'unknown' | 'paused', condition: string) =>
       name, jsonb_build_object('agentStatus', status), jsonb_build_object('agentStatus', '${to}')
     from moving
   )
-  select agent_id from moving`);
+  select agent_id from moving`,
+    // It looks at all that are running: no write of a request waits for it.
+    { alone: true },
+  );
 
 const silence = moveAgents('unknown', `not ${heardOf('$1')}`);
 const emptied = moveAgents(

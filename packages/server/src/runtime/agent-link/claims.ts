@@ -1,31 +1,49 @@
-/** The long-poll: an instance asks for work, and is answered when there is some, a command for it, or its time is over. */
+/**
+ * The long-poll: an instance asks for work, and is answered when there is some, a command for it, or its time is over. Most of ten thousand
+ * claims find nothing: one of an instance that is known to have nothing waiting goes to wait at once, without a look (docs/adr/0026).
+ */
 import type { ClaimRequest, ClaimResponse, Command, WorkItem } from '@headgate/contract';
 import type { Services } from '../../kernel/endpoint.ts';
-import { createWait, type Wakes } from '../../kernel/wakes.ts';
+import { createWait, type Gone, type Occasion, type Wakes } from '../../kernel/wakes.ts';
 import { claim, claimStatement, commandsFor, type WorkOwners, type WorkTimes } from '../../kernel/work.ts';
-import type { CallingAgent } from './agent-endpoint.ts';
-import { commandForInstance } from './instance.store.ts';
+import { commandForInstance, type InstanceKey } from './instance.store.ts';
+import type { CallingAgent, KnownAgents } from './known-agents.ts';
 import type { Presence } from './presence.ts';
+import { createQuietInstances } from './quiet-instances.ts';
+import { waitingWork } from './roll-call.store.ts';
 
 /**
  * How long a claim waits at most, whatever it asks for: by its next one the server knows that the instance is still there (connectedSeconds),
  * also when its host was lost with the connection standing. A wake-up that was lost is made good by the next claim, too.
  */
 export const claimWaitSeconds = 8;
+/** From what was read for one claim to the next one, which is judged by it until it is read again for that. */
+export const betweenClaimsMilliseconds = claimWaitSeconds * 1_000 + 4_000;
 /** A command that was told is told again after this. */
 const repeatedAfterMilliseconds = 5_000;
+
+type Wait = ReturnType<typeof createWait>;
 
 interface ClaimServices extends Services {
   wakes: Wakes;
   owners: WorkOwners;
   times: WorkTimes;
+  /** Aborted when the server stops: waiting claims answer at once, empty. */
+  stopping: AbortSignal;
 }
 
-export function createClaims(services: ClaimServices, presence: Presence) {
+export function createClaims(services: ClaimServices, presence: Presence, known: KnownAgents) {
+  const { wakes } = services;
+  const quiet = createQuietInstances(wakes);
   const told = new Map<string, number>();
   const claimWork = claimStatement(services.owners);
+  const waits = new Set<Wait>();
+  services.stopping.addEventListener('abort', () => {
+    for (const wait of waits) wait.giveUp();
+  });
 
   async function look(agent: CallingAgent, request: ClaimRequest, requestId: string): Promise<ClaimResponse> {
+    const looking = quiet.looking({ agent, instanceId: request.instanceId });
     const { accountId, agentId, generation } = agent;
     const { instanceId, max } = request;
     const now = services.clock.now();
@@ -44,7 +62,8 @@ export function createClaims(services: ClaimServices, presence: Presence) {
             ),
     }));
     // A full hand leaves more on the table: the next one may have it.
-    if (works.length === max && max > 0) services.wakes.wake(agentId, 'one');
+    if (works.length === max && max > 0) wakes.wake(agentId, 'one');
+    else if (max > 0 && asked.length === 0 && ofInstance.length === 0) looking.confirm();
     const leaseExpiresAt = new Date(now.getTime() + services.times.leaseSeconds * 1_000).toISOString();
     return {
       work: works.map(
@@ -71,33 +90,79 @@ export function createClaims(services: ClaimServices, presence: Presence) {
     return answer;
   }
 
+  /** A claim that must look: its sign of life is written now, and whether its token still counts is known since a moment only. */
+  async function arrive({ agent, instanceId }: InstanceKey, requestId: string): Promise<void> {
+    const { accountId, agentId: actorId, generation } = agent;
+    await Promise.all([
+      presence.seen({ agent, instanceId }, requestId, true),
+      known.identify({ accountId, actorId, generation }),
+    ]);
+  }
+
+  /** Who was woken for work and was given none: it may be for another instance, which knows its kind or has its key. */
+  async function passOn({ accountId, agentId }: CallingAgent, occasion: Occasion): Promise<void> {
+    const waiting = await services.database.read(waitingWork, [accountId, agentId]);
+    if (waiting.length > 0) wakes.pass(agentId, occasion);
+  }
+
+  /** Waits for an occasion to look again; answers whether there was one. */
+  async function occasionIn(wait: Wait, milliseconds: number, gone: Gone): Promise<boolean> {
+    if (services.stopping.aborted) return false;
+    waits.add(wait);
+    try {
+      return await wait.atMost(milliseconds, gone);
+    } finally {
+      waits.delete(wait);
+    }
+  }
+
   return {
     async answer(
       agent: CallingAgent,
       request: ClaimRequest,
-      gone: AbortSignal,
+      gone: Gone,
       requestId: string,
     ): Promise<ClaimResponse> {
       const { instanceId } = request;
+      const key = { agent, instanceId };
       const until = Date.now() + Math.min(request.waitSeconds, claimWaitSeconds) * 1_000;
-      const seen = presence.seen({ agent, instanceId }, requestId, true);
-      for (;;) {
-        // Waiting begins before looking: what is enqueued meanwhile wakes us.
-        const wait = createWait(services.wakes, agent.agentId);
-        try {
-          const [answer] = await Promise.all([look(agent, request, requestId), seen]);
-          const left = until - Date.now();
-          if (news(answer, instanceId) || left <= 0 || gone.aborted) return remember(answer, instanceId);
-          const woken = await wait.atMost(left, gone);
-          if (gone.aborted) {
-            // The wake-up may have been for work: another one who waits shall have it.
-            services.wakes.wake(agent.agentId, 'one');
-            return nothing;
+      // Waiting begins before looking: what is enqueued meanwhile wakes us.
+      let wait = createWait(wakes, agent.agentId);
+      let occasion: Occasion | undefined;
+      let refusal: { failure: unknown } | undefined;
+      try {
+        const isQuiet = request.waitSeconds > 0 && quiet.has(key);
+        let arrival: Promise<void> | undefined;
+        if (isQuiet) {
+          presence.attend(key, requestId).then(
+            (hasNews) => hasNews && wait.wake(),
+            (failure) => {
+              refusal = { failure };
+              wait.wake();
+            },
+          );
+        } else arrival = arrive(key, requestId);
+        for (let looks = !isQuiet; ; looks = true) {
+          if (looks) {
+            const [answer] = await Promise.all([look(agent, request, requestId), arrival]);
+            const isOver = Date.now() >= until || gone.aborted;
+            if (answer.work.length > 0) occasion = undefined;
+            if (isOver || news(answer, instanceId)) return remember(answer, instanceId);
+            if (occasion !== undefined) passOn(agent, occasion).catch(() => undefined);
+            occasion = undefined;
           }
-          if (!woken) return nothing;
-        } finally {
+          const woken = await occasionIn(wait, until - Date.now(), gone);
+          if (refusal !== undefined) throw refusal.failure;
+          if (!woken || gone.aborted) return nothing;
+          occasion = wait.occasion();
           wait.end();
+          wait = createWait(wakes, agent.agentId);
         }
+      } finally {
+        wait.end();
+        // Nobody here makes use of it: another one who waits may.
+        for (const left of [occasion, wait.occasion()])
+          if (left !== undefined) wakes.pass(agent.agentId, left);
       }
     },
   };
