@@ -41,12 +41,13 @@ export const agents: Work = async (settings) => {
   await delay(settleMilliseconds);
   console.log(`  while they wait: ${idle()}`);
   const each = ((residentMebibytes(server.pid) - before) * 1_024) / count;
-  const { latencies, noticed, cores } = await handOut(server, child, scene.projectId, settings);
+  const { starts, latencies, noticed, cores } = await handOut(server, child, scene.projectId, settings);
   await requireCycles(server, latencies.length);
   console.log(
     `  memory: ${before.toFixed(0)} MiB before, ${residentMebibytes(server.pid).toFixed(0)} MiB at the end; the generator took ${cores.toFixed(2)} cores`,
   );
-  const show = (part: number) => percentile(latencies, part).toFixed(1);
+  const show = (part: number, of = latencies) => percentile(of, part).toFixed(1);
+  console.log(`  the start itself was answered in p50 ${show(0.5, starts)} ms, p99 ${show(0.99, starts)} ms`);
   const slowest = Math.max(noticed.closed, noticed.silent);
   return [
     {

@@ -24,8 +24,10 @@ export interface Occasion {
 }
 
 export interface Wakes {
-  /** Calls `wake` at the next occasion for the key, once. Answers how to stop waiting. */
-  wait(key: string, wake: (occasion?: Occasion) => void): () => void;
+  /** Wakes the waiter at the next occasion for the key, once. */
+  wait(key: string, waiter: Waiter): void;
+  /** It waits no more, woken or not. */
+  end(key: string, waiter: Waiter): void;
   /** Wakes one waiter for new work, or all for what concerns each. */
   wake(key: string, whom: 'one' | 'all'): void;
   /** By who was woken and leaves the occasion to others. */
@@ -36,15 +38,16 @@ export interface Wakes {
   close(): Promise<void>;
 }
 
-interface Waiter {
-  /** In the order in which they began to wait, and occasions came. */
+export interface Waiter {
+  /** In the order in which they began to wait, and occasions came; set by `wait`. */
   number: number;
-  wake: (occasion?: Occasion) => void;
+  wake(occasion?: Occasion): void;
 }
 
 export async function openWakes(database: Database, log: Log): Promise<Wakes> {
   const server = randomUUID().slice(0, 8);
-  const waiters = new Map<string, Set<Waiter>>();
+  /** In the order in which they began; mostly there is one. */
+  const waiters = new Map<string, Waiter[]>();
   const outgoing = new Map<string, 'one' | 'all'>();
   const listeners: ((key: string) => void)[] = [];
   let timer: NodeJS.Timeout | undefined;
@@ -53,8 +56,11 @@ export async function openWakes(database: Database, log: Log): Promise<Wakes> {
 
   function take(key: string, waiter: Waiter): void {
     const here = waiters.get(key);
-    if (here?.delete(waiter)) count -= 1;
-    if (here?.size === 0) waiters.delete(key);
+    const place = here?.indexOf(waiter) ?? -1;
+    if (here === undefined || place < 0) return;
+    here.splice(place, 1);
+    count -= 1;
+    if (here.length === 0) waiters.delete(key);
   }
 
   function wakeAll(key: string): void {
@@ -111,15 +117,15 @@ export async function openWakes(database: Database, log: Log): Promise<Wakes> {
   });
 
   return {
-    wait(key, wake) {
+    wait(key, waiter) {
       lastNumber += 1;
-      const waiter = { number: lastNumber, wake };
+      waiter.number = lastNumber;
       const here = waiters.get(key);
-      if (here === undefined) waiters.set(key, new Set([waiter]));
-      else here.add(waiter);
+      if (here === undefined) waiters.set(key, [waiter]);
+      else here.push(waiter);
       count += 1;
-      return () => take(key, waiter);
     },
+    end: take,
     wake: (key, whom) => hear(key, whom, true),
     pass(key, occasion) {
       if (!wakeOne(key, occasion) && occasion.isFromHere) tell(key, 'one');
@@ -134,34 +140,61 @@ export async function openWakes(database: Database, log: Log): Promise<Wakes> {
 }
 
 /** Waits from now on for the next occasion for a key; who waits ends it, woken or not. */
-export function createWait(wakes: Wakes, key: string) {
-  const woken = Promise.withResolvers<boolean>();
-  let occasion: Occasion | undefined;
-  const end = wakes.wait(key, (given) => {
-    occasion = given;
-    woken.resolve(true);
-  });
-  const giveUp = () => woken.resolve(false);
-  return {
-    end,
-    /** What it was woken for, where that is for one. */
-    occasion: () => occasion,
-    /** To look again, as if there were an occasion. */
-    wake: () => woken.resolve(true),
-    giveUp,
-    /** Whether there was an occasion to look again. */
-    async atMost(milliseconds: number, gone: Gone): Promise<boolean> {
-      const timer = setTimeout(giveUp, milliseconds);
-      gone.addEventListener('abort', giveUp);
-      if (gone.aborted) giveUp();
-      try {
-        return await woken.promise;
-      } finally {
+export function createWait(wakes: Wakes, key: string): Wait {
+  return new Wait(wakes, key);
+}
+
+/** Ten thousand of them wait at one time, so each is one object. */
+export class Wait implements Waiter {
+  readonly #wakes: Wakes;
+  readonly #key: string;
+  #hasOccasion: boolean | undefined;
+  #settled: (() => void) | undefined;
+  number = 0;
+  /** What it was woken for, where that is for one. */
+  occasion: Occasion | undefined;
+
+  constructor(wakes: Wakes, key: string) {
+    this.#wakes = wakes;
+    this.#key = key;
+    wakes.wait(key, this);
+  }
+
+  end(): void {
+    this.#wakes.end(this.#key, this);
+  }
+
+  /** To look again; also without an occasion. */
+  wake(occasion?: Occasion): void {
+    this.occasion ??= occasion;
+    this.#settle(true);
+  }
+
+  giveUp(): void {
+    this.#settle(false);
+  }
+
+  /** Whether there was an occasion to look again. */
+  atMost(milliseconds: number, gone: Gone): Promise<boolean> {
+    return new Promise((resolve) => {
+      const onGone = () => this.giveUp();
+      const timer = setTimeout(onGone, milliseconds);
+      gone.addEventListener('abort', onGone);
+      this.#settled = () => {
         clearTimeout(timer);
-        gone.removeEventListener('abort', giveUp);
-      }
-    },
-  };
+        gone.removeEventListener('abort', onGone);
+        resolve(this.#hasOccasion === true);
+      };
+      if (gone.aborted) this.#hasOccasion ??= false;
+      if (this.#hasOccasion !== undefined) this.#settled();
+    });
+  }
+
+  #settle(hasOccasion: boolean): void {
+    if (this.#hasOccasion !== undefined) return;
+    this.#hasOccasion = hasOccasion;
+    this.#settled?.();
+  }
 }
 
 /** What is used of an AbortSignal. */

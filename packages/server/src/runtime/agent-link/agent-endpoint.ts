@@ -51,6 +51,13 @@ export function createAgentEndpoints(
   };
 }
 
+/** Of a request that waits for long only what its answer needs is kept: the rest is some kilobytes, ten thousand times. */
+export function forgetHeaders({ raw }: FastifyRequest): void {
+  const accepted = raw.headers['accept-encoding'];
+  raw.rawHeaders = [];
+  raw.headers = accepted === undefined ? {} : { 'accept-encoding': accepted };
+}
+
 /** A connection that closes before its answer, as an AbortSignal tells it: ten thousand of those are too large, and it is mostly not asked for. */
 class Leaving implements Gone {
   readonly #reply: FastifyReply;

@@ -16,7 +16,7 @@ import type { Services } from '../../kernel/endpoint.ts';
 import { problem } from '../../kernel/problems.ts';
 import type { Wakes } from '../../kernel/wakes.ts';
 import type { WorkOwners, WorkTimes } from '../../kernel/work.ts';
-import { createAgentEndpoints } from './agent-endpoint.ts';
+import { createAgentEndpoints, forgetHeaders } from './agent-endpoint.ts';
 import { betweenClaimsMilliseconds, claimWaitSeconds, createClaims } from './claims.ts';
 import { applyReports, renewLeases } from './holding.ts';
 import { readCommandForInstance } from './instance.store.ts';
@@ -57,7 +57,10 @@ export function agentLinkRoutes(app: FastifyInstance, services: AgentLinkService
 
   serve(
     agentClaim,
-    ({ agent, body, gone, request }) => claims.answer(agent, body, gone, request.id),
+    ({ agent, body, gone, request }) => {
+      forgetHeaders(request);
+      return claims.answer({ agent, request: body, gone, requestId: request.id });
+    },
     betweenClaimsMilliseconds,
   );
 

@@ -4,7 +4,7 @@
  */
 import type { ClaimRequest, ClaimResponse, Command, WorkItem } from '@headgate/contract';
 import type { Services } from '../../kernel/endpoint.ts';
-import { createWait, type Gone, type Occasion, type Wakes } from '../../kernel/wakes.ts';
+import { createWait, type Gone, type Occasion, type Wait, type Wakes } from '../../kernel/wakes.ts';
 import { claim, claimStatement, commandsFor, type WorkOwners, type WorkTimes } from '../../kernel/work.ts';
 import { commandForInstance, type InstanceKey } from './instance.store.ts';
 import type { CallingAgent, KnownAgents } from './known-agents.ts';
@@ -22,8 +22,6 @@ export const betweenClaimsMilliseconds = claimWaitSeconds * 1_000 + 4_000;
 /** A command that was told is told again after this. */
 const repeatedAfterMilliseconds = 5_000;
 
-type Wait = ReturnType<typeof createWait>;
-
 interface ClaimServices extends Services {
   wakes: Wakes;
   owners: WorkOwners;
@@ -32,14 +30,29 @@ interface ClaimServices extends Services {
   stopping: AbortSignal;
 }
 
+interface Asking {
+  agent: CallingAgent;
+  request: ClaimRequest;
+  gone: Gone;
+  requestId: string;
+}
+
+interface Waiting {
+  wait: Wait;
+  /** What it was woken for, until it has looked. */
+  occasion?: Occasion | undefined;
+  /** Why it may not wait any longer. */
+  refusal?: { failure: unknown };
+}
+
 export function createClaims(services: ClaimServices, presence: Presence, known: KnownAgents) {
   const { wakes } = services;
   const quiet = createQuietInstances(wakes);
   const told = new Map<string, number>();
   const claimWork = claimStatement(services.owners);
-  const waits = new Set<Wait>();
+  const claims = new Set<Waiting>();
   services.stopping.addEventListener('abort', () => {
-    for (const wait of waits) wait.giveUp();
+    for (const { wait } of claims) wait.giveUp();
   });
 
   async function look(agent: CallingAgent, request: ClaimRequest, requestId: string): Promise<ClaimResponse> {
@@ -105,64 +118,64 @@ export function createClaims(services: ClaimServices, presence: Presence, known:
     if (waiting.length > 0) wakes.pass(agentId, occasion);
   }
 
-  /** Waits for an occasion to look again; answers whether there was one. */
-  async function occasionIn(wait: Wait, milliseconds: number, gone: Gone): Promise<boolean> {
-    if (services.stopping.aborted) return false;
-    waits.add(wait);
-    try {
-      return await wait.atMost(milliseconds, gone);
-    } finally {
-      waits.delete(wait);
+  /** A claim that need not look: the roll call finds whether it must, or may not wait at all. */
+  function attend(claim: Waiting, key: InstanceKey, requestId: string): void {
+    presence.attend(key, requestId).then(
+      (hasNews) => hasNews && claim.wait.wake(),
+      (failure: unknown) => {
+        claim.refusal = { failure };
+        claim.wait.wake();
+      },
+    );
+  }
+
+  /** One long-poll. Waiting begins before looking: what is enqueued meanwhile wakes it. */
+  async function poll(claim: Waiting, { agent, request, gone, requestId }: Asking): Promise<ClaimResponse> {
+    const { instanceId, waitSeconds } = request;
+    const key = { agent, instanceId };
+    const until = Date.now() + Math.min(waitSeconds, claimWaitSeconds) * 1_000;
+    const isQuiet = waitSeconds > 0 && quiet.has(key);
+    const arrival = isQuiet ? undefined : arrive(key, requestId);
+    if (isQuiet) attend(claim, key, requestId);
+    for (let looks = !isQuiet; ; looks = true) {
+      if (looks) {
+        const [answer] = await Promise.all([look(agent, request, requestId), arrival]);
+        const { occasion } = claim;
+        const isOver = Date.now() >= until || gone.aborted;
+        if (isOver || news(answer, instanceId)) {
+          if (answer.work.length > 0) claim.occasion = undefined;
+          return remember(answer, instanceId);
+        }
+        claim.occasion = undefined;
+        if (occasion !== undefined) passOn(agent, occasion).catch(() => undefined);
+      }
+      if (services.stopping.aborted) return nothing;
+      const isWoken = await claim.wait.atMost(until - Date.now(), gone);
+      if (claim.refusal !== undefined) throw claim.refusal.failure;
+      if (!isWoken || gone.aborted) return nothing;
+      waitAgain(claim, agent.agentId);
     }
   }
 
+  function waitAgain(claim: Waiting, agentId: string): void {
+    claim.occasion = claim.wait.occasion;
+    claim.wait.end();
+    claim.wait = createWait(wakes, agentId);
+  }
+
   return {
-    async answer(
-      agent: CallingAgent,
-      request: ClaimRequest,
-      gone: Gone,
-      requestId: string,
-    ): Promise<ClaimResponse> {
-      const { instanceId } = request;
-      const key = { agent, instanceId };
-      const until = Date.now() + Math.min(request.waitSeconds, claimWaitSeconds) * 1_000;
-      // Waiting begins before looking: what is enqueued meanwhile wakes us.
-      let wait = createWait(wakes, agent.agentId);
-      let occasion: Occasion | undefined;
-      let refusal: { failure: unknown } | undefined;
+    async answer(asking: Asking): Promise<ClaimResponse> {
+      const { agentId } = asking.agent;
+      const claim: Waiting = { wait: createWait(wakes, agentId) };
+      claims.add(claim);
       try {
-        const isQuiet = request.waitSeconds > 0 && quiet.has(key);
-        let arrival: Promise<void> | undefined;
-        if (isQuiet) {
-          presence.attend(key, requestId).then(
-            (hasNews) => hasNews && wait.wake(),
-            (failure) => {
-              refusal = { failure };
-              wait.wake();
-            },
-          );
-        } else arrival = arrive(key, requestId);
-        for (let looks = !isQuiet; ; looks = true) {
-          if (looks) {
-            const [answer] = await Promise.all([look(agent, request, requestId), arrival]);
-            const isOver = Date.now() >= until || gone.aborted;
-            if (answer.work.length > 0) occasion = undefined;
-            if (isOver || news(answer, instanceId)) return remember(answer, instanceId);
-            if (occasion !== undefined) passOn(agent, occasion).catch(() => undefined);
-            occasion = undefined;
-          }
-          const woken = await occasionIn(wait, until - Date.now(), gone);
-          if (refusal !== undefined) throw refusal.failure;
-          if (!woken || gone.aborted) return nothing;
-          occasion = wait.occasion();
-          wait.end();
-          wait = createWait(wakes, agent.agentId);
-        }
+        return await poll(claim, asking);
       } finally {
-        wait.end();
+        claims.delete(claim);
+        claim.wait.end();
         // Nobody here makes use of it: another one who waits may.
-        for (const left of [occasion, wait.occasion()])
-          if (left !== undefined) wakes.pass(agent.agentId, left);
+        for (const left of [claim.occasion, claim.wait.occasion])
+          if (left !== undefined) wakes.pass(agentId, left);
       }
     },
   };

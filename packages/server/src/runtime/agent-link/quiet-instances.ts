@@ -8,26 +8,32 @@ import type { InstanceKey } from './instance.store.ts';
 /** Instances of one agent come and go under new ids; those that are gone are not kept for ever. */
 const instancesOfAgent = 100;
 
+interface Quiet {
+  instanceId: string;
+  /** Of the secret with which it looked. */
+  generation: number;
+}
+
 export function createQuietInstances(wakes: Wakes) {
-  /** By agent and instance: the generation of the secret with which it looked. */
-  const quiet = new Map<string, Map<string, number>>();
+  /** By agent; mostly it has one instance. */
+  const quiet = new Map<string, Quiet[]>();
   wakes.listen((key) => quiet.delete(key));
 
   return {
-    has: ({ agent, instanceId }: InstanceKey): boolean =>
-      quiet.get(agent.agentId)?.get(instanceId) === agent.generation,
+    has: ({ agent: { agentId, generation }, instanceId }: InstanceKey): boolean =>
+      quiet.get(agentId)?.some((one) => one.instanceId === instanceId && one.generation === generation) ??
+      false,
 
     /** Before it looks; `confirm` it if it finds no more: that counts unless something is heard in between. */
-    looking({ agent, instanceId }: InstanceKey) {
-      const { agentId, generation } = agent;
-      const ofAgent = quiet.get(agentId) ?? new Map<string, number>();
+    looking({ agent: { agentId, generation }, instanceId }: InstanceKey) {
+      const ofAgent = quiet.get(agentId) ?? [];
       quiet.set(agentId, ofAgent);
-      ofAgent.delete(instanceId);
+      const before = ofAgent.findIndex((one) => one.instanceId === instanceId);
+      if (before >= 0) ofAgent.splice(before, 1);
+      if (ofAgent.length === instancesOfAgent) ofAgent.shift();
       return {
         confirm(): void {
-          if (quiet.get(agentId) !== ofAgent) return;
-          if (ofAgent.size >= instancesOfAgent) ofAgent.clear();
-          ofAgent.set(instanceId, generation);
+          if (quiet.get(agentId) === ofAgent) ofAgent.push({ instanceId, generation });
         },
       };
     },
