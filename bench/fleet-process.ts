@@ -4,12 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  type AgentSummary,
-  agentProtocolVersion,
-  type ClaimResponse,
-  type WorkItem,
-} from '@headgate/contract';
+import { type Agent, agentProtocolVersion, type ClaimResponse, type WorkItem } from '@headgate/contract';
 import { type Answered, type RawAnswer, RawConnection } from './raw-connection.ts';
 import { requestText } from './request.ts';
 
@@ -31,7 +26,7 @@ export interface FleetRun {
   latencies: number[];
   /** Of this process: 1 is a whole core. */
   cores: number;
-  /** Meanwhile one agent closed its connection, another one let it stand, and both were heard of no more: until the list said so, in seconds. */
+  /** Meanwhile one agent closed its connection, another one let it stand, and both were heard of no more: until it was shown, in seconds. */
   noticed: { closed: number; silent: number };
 }
 
@@ -50,7 +45,7 @@ const opensAtOnce = 100;
 const idleConnections = 64;
 const claimWaitSeconds = 25;
 const noticedWithinMilliseconds = 60_000;
-const lookEveryMilliseconds = 500;
+const lookEveryMilliseconds = 100;
 
 interface Simulated extends FleetAgent {
   token: string;
@@ -201,7 +196,7 @@ function anyIdle(): Simulated {
   }
 }
 
-/** Lets an agent die just after its next poll was sent, when it is missed the latest. Answers after how many seconds the list said so. */
+/** Lets an agent die just after its next poll was sent, when it is missed the latest. Answers after how many seconds that was shown. */
 async function noticed(token: string, die: (agent: Simulated) => void): Promise<number> {
   const agent = anyIdle();
   agent.busy = true;
@@ -213,11 +208,10 @@ async function noticed(token: string, die: (agent: Simulated) => void): Promise<
   // What was written leaves the process first.
   await delay(10);
   die(agent);
-  const look = requestText('GET', `/dpc/v1/agents?agentId=${agent.agentId}`, { token });
+  const look = requestText('GET', `/dpc/v1/agents/${agent.agentId}`, { token });
   for (;;) {
-    const { results } = JSON.parse((await send(look)).body) as { results: AgentSummary[] };
-    const [shown] = results;
-    if (shown?.connected === false && shown.agentStatus === 'unknown') break;
+    const shown = JSON.parse((await send(look)).body) as Agent;
+    if (!shown.connected && shown.agentStatus === 'unknown') break;
     if (performance.now() - at > noticedWithinMilliseconds) throw new Error('A dead agent was not missed.');
     await delay(lookEveryMilliseconds);
   }

@@ -3,7 +3,7 @@ import { type Database, statement } from '../../kernel/database.ts';
 import { insertIntoEvent } from '../../kernel/events.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import type { Wakes } from '../../kernel/wakes.ts';
-import { agentStates, heardOf } from '../../workspace/agents/index.ts';
+import { agentStates, agentsHeardOf } from '../../workspace/agents/index.ts';
 
 const batch = 500;
 
@@ -37,10 +37,11 @@ const moveAgents = (to: 'unknown' | 'paused', condition: string) =>
     { alone: true },
   );
 
-const silence = moveAgents('unknown', `not ${heardOf('$1')}`);
+// Of ten thousand agents nearly all are heard of: the list of those is made once, and each is looked for in it.
+const silence = moveAgents('unknown', `a.agent_id not in (${agentsHeardOf('$1')})`);
 const emptied = moveAgents(
   'paused',
-  `not exists (
+  `a.paused and not exists (
     select from work w where w.account_id = a.account_id and w.agent_id = a.agent_id and w.state in ('held', 'silent'))`,
 );
 

@@ -55,7 +55,7 @@ export function createClaims(services: ClaimServices, presence: Presence, known:
     for (const { wait } of claims) wait.giveUp();
   });
 
-  async function look(agent: CallingAgent, request: ClaimRequest, requestId: string): Promise<ClaimResponse> {
+  async function look({ agent, request, requestId }: Asking): Promise<ClaimResponse> {
     const looking = quiet.looking({ agent, instanceId: request.instanceId });
     const { accountId, agentId, generation } = agent;
     const { instanceId, max } = request;
@@ -74,6 +74,8 @@ export function createClaims(services: ClaimServices, presence: Presence, known:
               services.times,
             ),
     }));
+    // It was given for a token that counts, so what it reports needs no second look at that.
+    if (works.length > 0) known.confirm(agent, agent);
     // A full hand leaves more on the table: the next one may have it.
     if (works.length === max && max > 0) wakes.wake(agentId, 'one');
     else if (max > 0 && asked.length === 0 && ofInstance.length === 0) looking.confirm();
@@ -130,7 +132,8 @@ export function createClaims(services: ClaimServices, presence: Presence, known:
   }
 
   /** One long-poll. Waiting begins before looking: what is enqueued meanwhile wakes it. */
-  async function poll(claim: Waiting, { agent, request, gone, requestId }: Asking): Promise<ClaimResponse> {
+  async function poll(claim: Waiting, asking: Asking): Promise<ClaimResponse> {
+    const { agent, request, gone, requestId } = asking;
     const { instanceId, waitSeconds } = request;
     const key = { agent, instanceId };
     const until = Date.now() + Math.min(waitSeconds, claimWaitSeconds) * 1_000;
@@ -139,7 +142,7 @@ export function createClaims(services: ClaimServices, presence: Presence, known:
     if (isQuiet) attend(claim, key, requestId);
     for (let looks = !isQuiet; ; looks = true) {
       if (looks) {
-        const [answer] = await Promise.all([look(agent, request, requestId), arrival]);
+        const [answer] = await Promise.all([look(asking), arrival]);
         const { occasion } = claim;
         const isOver = Date.now() >= until || gone.aborted;
         if (isOver || news(answer, instanceId)) {
