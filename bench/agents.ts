@@ -41,8 +41,13 @@ export const agents: Work = async (settings) => {
   await delay(settleMilliseconds);
   console.log(`  while they wait: ${idle()}`);
   const each = ((residentMebibytes(server.pid) - before) * 1_024) / count;
-  const { starts, latencies, noticed, cores } = await handOut(server, child, scene.projectId, settings);
-  await requireCycles(server, latencies.length);
+  const { executions, starts, latencies, noticed, cores } = await handOut(
+    server,
+    child,
+    scene.projectId,
+    settings,
+  );
+  await requireCycles(server, executions);
   console.log(
     `  memory: ${before.toFixed(0)} MiB before, ${residentMebibytes(server.pid).toFixed(0)} MiB at the end; the generator took ${cores.toFixed(2)} cores`,
   );
