@@ -1,6 +1,6 @@
 /** The agents that call: a token says which one, and its row whether that token still counts. */
 import { type Database, statement } from '../../kernel/database.ts';
-import { problem } from '../../kernel/problems.ts';
+import { type Problem, problem } from '../../kernel/problems.ts';
 import type { TokenOwner } from '../../kernel/tokens.ts';
 
 export interface CallingAgent {
@@ -65,6 +65,10 @@ export function createKnownAgents({ read }: Pick<Database, 'read'>, now: () => n
 
 /** Throws `token-invalid`. */
 export function requireGeneration(current: Pick<AgentFacts, 'generation'>, generation: number): void {
-  if (current.generation === generation) return;
-  throw problem('token-invalid', { reason: 'the secret of its agent was refreshed; get a new one.' });
+  if (current.generation !== generation) throw secretRefreshed();
+}
+
+/** For a token of a secret before: its agent gets another. */
+export function secretRefreshed(): Problem {
+  return problem('token-invalid', { reason: 'the secret of its agent was refreshed; get a new one.' });
 }
