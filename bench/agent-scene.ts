@@ -18,8 +18,8 @@ export interface AgentScene {
   start: string;
 }
 
-const environmentName = 'bench';
-const pipelineName = 'nothing';
+export const environmentName = 'bench';
+export const pipelineName = 'nothing';
 const pipeline = `type: orchestration
 version: "1.0"
 pipeline:

@@ -2,6 +2,7 @@
 // relation to a peer of the same run where there is one, and prints it beside its limit. A missed limit is no failure.
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { agents } from './agents.ts';
 import { artifactComparison } from './artifact-comparison.ts';
 import { artifactList } from './artifact-list.ts';
 import { claimLatency } from './claim-latency.ts';
@@ -26,6 +27,7 @@ const works: Record<string, Work> = {
   memory: residentMemory,
   claim: claimLatency,
   cycles: workCycles,
+  agents,
   secret: secretWrite,
   permission: permissionCheck,
   deletion: projectDeletion,

@@ -17,7 +17,8 @@ interface Waiting {
   failed: (reason: Error) => void;
 }
 
-const receiveBytes = 256 * 1_024;
+/** One for all: what arrives is taken from it before anything else is received. */
+const received = Buffer.allocUnsafe(256 * 1_024);
 const endOfHead = Buffer.from('\r\n\r\n');
 
 export class RawConnection {
@@ -36,7 +37,7 @@ export class RawConnection {
     return new Promise((resolve, reject) => {
       let connection: RawConnection | undefined;
       const onread = {
-        buffer: Buffer.allocUnsafe(receiveBytes),
+        buffer: received,
         callback: (count: number, buffer: Uint8Array) => {
           if (connection !== undefined) connection.#received(buffer as Buffer, count);
           return true;

@@ -22,6 +22,8 @@ export interface Way {
   server: SimulatedServer;
   /** How often the server has died; no server is up where it is undefined. */
   generation(): number | undefined;
+  /** How many messages that were sent in a storm are still on their way, or wait at a server, or have an answer on its way. */
+  ofStorm: number;
 }
 
 /** What one instance sees of the servers. `cutUntil` is when its network is whole again. */
@@ -51,13 +53,22 @@ export function simulatedControlPlane(way: Way, life: Life & { cutUntil: number 
       const stop = time.listen(signal, () => settle(() => reject(signal.reason)));
       time.after(callTimeoutMilliseconds + waitSeconds * 1_000, fail('timeout'), life);
       const notices = random() < 0.5;
+      const ofStorm = way.weather() === calm ? 0 : 1;
+      const arrived = () => {
+        way.ofStorm -= ofStorm;
+      };
       const deliver = () => {
         const generation = way.generation();
-        if (generation === undefined) return time.after(1, failed, life);
+        if (generation === undefined) {
+          arrived();
+          return time.after(1, failed, life);
+        }
         const gone = () => (notices || way.weather() === calm) && (over || life.dead);
         const answered = (tell: () => void) => {
+          const late = delay();
           if (way.generation() !== generation) time.after(1, failed, life);
-          else if (!isLost()) time.after(delay(), tell, life);
+          else if (!isLost()) time.after(late, tell, life);
+          time.after(late, arrived);
         };
         Promise.resolve()
           .then(() => serve(gone))
@@ -66,11 +77,15 @@ export function simulatedControlPlane(way: Way, life: Life & { cutUntil: number 
             () => answered(failed),
           );
       };
+      const send = (late: number) => {
+        way.ofStorm += ofStorm;
+        time.after(late, deliver);
+      };
       if (isLost()) {
         // Either it is told at once, or nothing is ever heard.
         if (random() < 0.5) time.after(delay(), failed, life);
-      } else time.after(delay(), deliver);
-      if (random() < way.weather().duplication) time.after(delay() * 2, deliver);
+      } else send(delay());
+      if (random() < way.weather().duplication) send(delay() * 2);
     });
   }
 

@@ -50,6 +50,7 @@ class World {
       weather: () => this.weather,
       server: this.server,
       generation: () => (this.isUp ? this.generation : undefined),
+      ofStorm: 0,
     };
   }
 
@@ -197,6 +198,9 @@ export async function runSchedule(seed: number): Promise<Verdict> {
   const areGone = () => world.instances.every((instance) => !instance.stopping || instance.dead);
   if (!(await time.until(areGone, time.now + boundMilliseconds)))
     history.fault('a stopped agent does not end');
+  // A claim of the storm that comes twice, or late, may still take work for an agent that hears nothing of it.
+  if (!(await time.until(() => world.way.ofStorm === 0, time.now + boundMilliseconds)))
+    history.fault('a message of the storm never arrives');
   await probe(world, probeMilliseconds);
   for (const [id, told] of history.works) {
     if (id.startsWith('work') && told.end === undefined) history.fault(`${id} has no end`);

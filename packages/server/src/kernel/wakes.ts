@@ -1,6 +1,10 @@
 /**
  * Waking those who wait: a long-poll of an agent is told at once, in this process after the commit, and on the other servers by one
  * coalesced NOTIFY. A message may be lost with a broken connection; whoever waits looks again by himself now and then.
+ *
+ * Terminology
+ *   occasion   something new for a key. One that is for one waiter goes to who waits longest; who cannot use it passes it on, to those only
+ *              who waited when it came, so that it goes round once
  */
 import { randomUUID } from 'node:crypto';
 import { type Database, statement } from './database.ts';
@@ -12,33 +16,84 @@ const payloadLimit = 180;
 
 const notify = statement(`select pg_notify('${channel}', $1)`);
 
+/** For one waiter; `undefined` in its place is for all. */
+export interface Occasion {
+  /** Who began to wait later has looked since. */
+  readonly number: number;
+  readonly isFromHere: boolean;
+}
+
 export interface Wakes {
-  /** Calls `wake` at the next occasion for the key, once. Answers how to stop waiting. */
-  wait(key: string, wake: () => void): () => void;
+  /** Wakes the waiter at the next occasion for the key, once. */
+  wait(key: string, waiter: Waiter): void;
+  /** It waits no more, woken or not. */
+  end(key: string, waiter: Waiter): void;
   /** Wakes one waiter for new work, or all for what concerns each. */
   wake(key: string, whom: 'one' | 'all'): void;
+  /** By who was woken and leaves the occasion to others. */
+  pass(key: string, occasion: Occasion): void;
+  /** Calls `heard` with the key of each occasion, whoever waits, before anybody is woken for it. */
+  listen(heard: (key: string) => void): void;
   waiting(): number;
   close(): Promise<void>;
 }
 
+export interface Waiter {
+  /** In the order in which they began to wait, and occasions came; set by `wait`. */
+  number: number;
+  wake(occasion?: Occasion): void;
+}
+
 export async function openWakes(database: Database, log: Log): Promise<Wakes> {
   const server = randomUUID().slice(0, 8);
-  const waiters = new Map<string, Set<() => void>>();
+  /** In the order in which they began; mostly there is one. */
+  const waiters = new Map<string, Waiter[]>();
   const outgoing = new Map<string, 'one' | 'all'>();
+  const listeners: ((key: string) => void)[] = [];
   let timer: NodeJS.Timeout | undefined;
   let count = 0;
+  let lastNumber = 0;
 
-  function wakeHere(key: string, whom: 'one' | 'all'): boolean {
+  function take(key: string, waiter: Waiter): void {
     const here = waiters.get(key);
-    if (here === undefined) return false;
-    for (const wake of [...here]) {
-      here.delete(wake);
-      count -= 1;
-      wake();
-      if (whom === 'one') break;
+    const place = here?.indexOf(waiter) ?? -1;
+    if (here === undefined || place < 0) return;
+    here.splice(place, 1);
+    count -= 1;
+    if (here.length === 0) waiters.delete(key);
+  }
+
+  function wakeAll(key: string): void {
+    for (const waiter of [...(waiters.get(key) ?? [])]) {
+      take(key, waiter);
+      waiter.wake();
     }
-    if (here.size === 0) waiters.delete(key);
+  }
+
+  /** Wakes who waits longest, and longer than there is the occasion; answers whether there is such a one. */
+  function wakeOne(key: string, occasion: Occasion): boolean {
+    const [first] = waiters.get(key) ?? [];
+    if (first === undefined || first.number > occasion.number) return false;
+    take(key, first);
+    first.wake(occasion);
     return true;
+  }
+
+  function tell(key: string, whom: 'one' | 'all'): void {
+    outgoing.set(key, whom === 'all' ? 'all' : (outgoing.get(key) ?? 'one'));
+    timer ??= setTimeout(flush, coalesceMilliseconds);
+  }
+
+  function hear(key: string, whom: 'one' | 'all', isFromHere: boolean): void {
+    for (const heard of listeners) heard(key);
+    if (whom === 'all') {
+      wakeAll(key);
+      if (isFromHere) tell(key, 'all');
+      return;
+    }
+    lastNumber += 1;
+    // Someone here takes the work: the other servers need not hear of it.
+    if (!wakeOne(key, { number: lastNumber, isFromHere }) && isFromHere) tell(key, 'one');
   }
 
   function flush(): void {
@@ -58,30 +113,24 @@ export async function openWakes(database: Database, log: Log): Promise<Wakes> {
   const listener = await database.listen(channel, (message) => {
     const [sender, ...keys] = message.split(' ');
     if (sender === server) return;
-    for (const key of keys) wakeHere(key.slice(1), key.startsWith('1') ? 'one' : 'all');
+    for (const key of keys) hear(key.slice(1), key.startsWith('1') ? 'one' : 'all', false);
   });
 
   return {
-    wait(key, wake) {
-      let here = waiters.get(key);
-      if (here === undefined) {
-        here = new Set();
-        waiters.set(key, here);
-      }
-      here.add(wake);
+    wait(key, waiter) {
+      lastNumber += 1;
+      waiter.number = lastNumber;
+      const here = waiters.get(key);
+      if (here === undefined) waiters.set(key, [waiter]);
+      else here.push(waiter);
       count += 1;
-      return () => {
-        const left = waiters.get(key);
-        if (left?.delete(wake)) count -= 1;
-        if (left?.size === 0) waiters.delete(key);
-      };
     },
-    wake(key, whom) {
-      // Someone here takes the work: the other servers need not hear of it.
-      if (wakeHere(key, whom) && whom === 'one') return;
-      outgoing.set(key, whom === 'all' ? 'all' : (outgoing.get(key) ?? 'one'));
-      timer ??= setTimeout(flush, coalesceMilliseconds);
+    end: take,
+    wake: (key, whom) => hear(key, whom, true),
+    pass(key, occasion) {
+      if (!wakeOne(key, occasion) && occasion.isFromHere) tell(key, 'one');
     },
+    listen: (heard) => void listeners.push(heard),
     waiting: () => count,
     async close() {
       clearTimeout(timer);
@@ -91,21 +140,66 @@ export async function openWakes(database: Database, log: Log): Promise<Wakes> {
 }
 
 /** Waits from now on for the next occasion for a key; who waits ends it, woken or not. */
-export function createWait(wakes: Wakes, key: string) {
-  const woken = Promise.withResolvers<boolean>();
-  const end = wakes.wait(key, () => woken.resolve(true));
-  return {
-    end,
-    /** Whether there was an occasion to look again. */
-    async atMost(milliseconds: number, gone: AbortSignal): Promise<boolean> {
-      const timer = setTimeout(() => woken.resolve(false), milliseconds);
-      const giveUp = () => woken.resolve(false);
-      gone.addEventListener('abort', giveUp, { once: true });
-      const occasion = await woken.promise;
-      // The signal may live as long as the server.
-      gone.removeEventListener('abort', giveUp);
-      clearTimeout(timer);
-      return occasion;
-    },
-  };
+export function createWait(wakes: Wakes, key: string): Wait {
+  return new Wait(wakes, key);
+}
+
+/** Ten thousand of them wait at one time, so each is one object. */
+export class Wait implements Waiter {
+  readonly #wakes: Wakes;
+  readonly #key: string;
+  #hasOccasion: boolean | undefined;
+  #settled: (() => void) | undefined;
+  number = 0;
+  /** What it was woken for, where that is for one. */
+  occasion: Occasion | undefined;
+
+  constructor(wakes: Wakes, key: string) {
+    this.#wakes = wakes;
+    this.#key = key;
+    wakes.wait(key, this);
+  }
+
+  end(): void {
+    this.#wakes.end(this.#key, this);
+  }
+
+  /** To look again; also without an occasion. */
+  wake(occasion?: Occasion): void {
+    this.occasion ??= occasion;
+    this.#settle(true);
+  }
+
+  giveUp(): void {
+    this.#settle(false);
+  }
+
+  /** Whether there was an occasion to look again. */
+  atMost(milliseconds: number, gone: Gone): Promise<boolean> {
+    return new Promise((resolve) => {
+      const onGone = () => this.giveUp();
+      const timer = setTimeout(onGone, milliseconds);
+      gone.addEventListener('abort', onGone);
+      this.#settled = () => {
+        clearTimeout(timer);
+        gone.removeEventListener('abort', onGone);
+        resolve(this.#hasOccasion === true);
+      };
+      if (gone.aborted) this.#hasOccasion ??= false;
+      if (this.#hasOccasion !== undefined) this.#settled();
+    });
+  }
+
+  #settle(hasOccasion: boolean): void {
+    if (this.#hasOccasion !== undefined) return;
+    this.#hasOccasion = hasOccasion;
+    this.#settled?.();
+  }
+}
+
+/** What is used of an AbortSignal. */
+export interface Gone {
+  readonly aborted: boolean;
+  addEventListener(type: 'abort', listener: () => void): void;
+  removeEventListener(type: 'abort', listener: () => void): void;
 }

@@ -33,7 +33,8 @@ export function readBodies(app: FastifyInstance, limitBytes: number): void {
     (request, bytes, done) => {
       decode(bytes, request.headers, limit, (failure, content) => {
         if (content === undefined) return done(failure);
-        keepContent(request, content);
+        // The agent protocol has no Idempotency-Key.
+        if (request.routeOptions.config.operation?.surface !== 'agent') keepContent(request, content);
         try {
           done(null, content.length === 0 ? undefined : readJson(content));
         } catch (invalid) {

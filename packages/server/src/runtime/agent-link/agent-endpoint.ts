@@ -1,19 +1,10 @@
 /** Routes of the agent protocol: an agent's token, its request checked, its account; what an agent may is all that concerns its own work. */
 import type { AnswerOf, BodyOf, Operation, ParamsOf } from '@headgate/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { statement } from '../../kernel/database.ts';
 import { bearer, routePath, type Services } from '../../kernel/endpoint.ts';
-import { type Problem, problem } from '../../kernel/problems.ts';
-import type { TokenOwner } from '../../kernel/tokens.ts';
 import { requestCheck } from '../../kernel/validation.ts';
-
-export interface CallingAgent {
-  accountId: string;
-  agentId: string;
-  name: string;
-  /** Of the secret that its token was given for: the current one. */
-  generation: number;
-}
+import type { Gone } from '../../kernel/wakes.ts';
+import { type CallingAgent, createKnownAgents, knownMilliseconds } from './known-agents.ts';
 
 export interface AgentCall<Op extends Operation> {
   params: ParamsOf<Op>;
@@ -21,50 +12,20 @@ export interface AgentCall<Op extends Operation> {
   agent: CallingAgent;
   request: FastifyRequest;
   reply: FastifyReply;
-  /** Aborted when the agent went away: whoever waits for it stops. */
-  signal: AbortSignal;
+  /** Whether the agent went away: whoever waits for it stops. */
+  gone: Gone;
 }
 
-const selectAgent = statement<{ name: string; secret_generation: number }>(
-  'select name, secret_generation from agent where account_id = $1 and agent_id = $2',
-);
-/** How long an agent is known without asking again; one that is deleted, and a token of a secret before, are refused within it. */
-const knownMilliseconds = 2_000;
-
-/** For a token of a secret before: its agent gets another. */
-export function secretRefreshed(): Problem {
-  return problem('token-invalid', { reason: 'the secret of its agent was refreshed; get a new one.' });
-}
-
-export function createAgentEndpoints(app: FastifyInstance, services: Services) {
-  const known = new Map<string, { agent: CallingAgent; until: number }>();
-
-  async function look({ accountId, actorId: agentId }: TokenOwner, now: number) {
-    const [row] = await services.database.read(selectAgent, [accountId, agentId]);
-    known.delete(agentId);
-    if (row === undefined) throw problem('token-invalid', { reason: 'its agent was deleted.' });
-    const agent = { accountId, agentId, name: row.name, generation: row.secret_generation };
-    const found = { agent, until: now + knownMilliseconds };
-    known.set(agentId, found);
-    return found;
-  }
-
-  async function identify(request: FastifyRequest): Promise<CallingAgent> {
-    const owner = await services.tokens.verify(bearer(request), 'agent');
-    const now = services.clock.now().getTime();
-    const generation = owner.generation ?? 0;
-    const remembered = known.get(owner.actorId);
-    const { agent } =
-      remembered !== undefined && remembered.until > now && remembered.agent.generation === generation
-        ? remembered
-        : await look(owner, now);
-    if (agent.generation !== generation) throw secretRefreshed();
-    return agent;
-  }
-
+export function createAgentEndpoints(
+  app: FastifyInstance,
+  services: Services,
+  known = createKnownAgents(services.database, () => services.clock.now().getTime()),
+) {
+  /** `knownFor`: since how many milliseconds at most it is known that the caller's token counts. */
   return function serve<Op extends Operation>(
     operation: Op,
     handler: (call: AgentCall<Op>) => Promise<AnswerOf<Op> | FastifyReply>,
+    knownFor = knownMilliseconds,
   ): void {
     const check = requestCheck(operation);
     app.route({
@@ -72,24 +33,48 @@ export function createAgentEndpoints(app: FastifyInstance, services: Services) {
       url: routePath(operation),
       config: { operation },
       handler: async (request, reply) => {
-        const agent = await identify(request);
+        const owner = await services.tokens.verify(bearer(request), 'agent');
+        const agent = await known.identify(owner, knownFor);
         check({ params: request.params, query: request.query, headers: request.headers, body: request.body });
-        const gone = new AbortController();
-        // Of the answer: the request closes when its body was read, and says nothing of the connection from then on.
-        reply.raw.once('close', () => {
-          if (!reply.raw.writableEnded) gone.abort();
-        });
         const call = {
           params: request.params,
           body: request.body,
           agent,
           request,
           reply,
-          signal: gone.signal,
+          gone: new Leaving(reply),
         };
         const answer = await handler(call as unknown as AgentCall<Op>);
         return reply.sent ? reply : reply.code(operation.success.status).send(answer);
       },
     });
   };
+}
+
+/** Of a request that waits for long only what its answer needs is kept: the rest is some kilobytes, ten thousand times. */
+export function forgetHeaders({ raw }: FastifyRequest): void {
+  const accepted = raw.headers['accept-encoding'];
+  raw.rawHeaders = [];
+  raw.headers = accepted === undefined ? {} : { 'accept-encoding': accepted };
+}
+
+/** A connection that closes before its answer, as an AbortSignal tells it: ten thousand of those are too large, and it is mostly not asked for. */
+class Leaving implements Gone {
+  readonly #reply: FastifyReply;
+
+  constructor(reply: FastifyReply) {
+    this.#reply = reply;
+  }
+
+  get aborted(): boolean {
+    return this.#reply.raw.destroyed && !this.#reply.raw.writableEnded;
+  }
+
+  addEventListener(_type: 'abort', listener: () => void): void {
+    this.#reply.raw.once('close', listener);
+  }
+
+  removeEventListener(_type: 'abort', listener: () => void): void {
+    this.#reply.raw.off('close', listener);
+  }
 }

@@ -16,10 +16,11 @@ import type { Services } from '../../kernel/endpoint.ts';
 import { problem } from '../../kernel/problems.ts';
 import type { Wakes } from '../../kernel/wakes.ts';
 import type { WorkOwners, WorkTimes } from '../../kernel/work.ts';
-import { createAgentEndpoints } from './agent-endpoint.ts';
-import { claimWaitSeconds, createClaims } from './claims.ts';
+import { createAgentEndpoints, forgetHeaders } from './agent-endpoint.ts';
+import { betweenClaimsMilliseconds, claimWaitSeconds, createClaims } from './claims.ts';
 import { applyReports, renewLeases } from './holding.ts';
 import { readCommandForInstance } from './instance.store.ts';
+import { createKnownAgents } from './known-agents.ts';
 import { createPresence } from './presence.ts';
 
 export interface AgentLinkServices extends Services {
@@ -33,9 +34,10 @@ export interface AgentLinkServices extends Services {
 }
 
 export function agentLinkRoutes(app: FastifyInstance, services: AgentLinkServices): void {
-  const serve = createAgentEndpoints(app, services);
-  const presence = createPresence(services);
-  const claims = createClaims(services, presence);
+  const known = createKnownAgents(services.database, () => services.clock.now().getTime());
+  const serve = createAgentEndpoints(app, services, known);
+  const presence = createPresence(services, known);
+  const claims = createClaims(services, presence, known);
 
   serve(agentHello, async ({ agent, body, request }) => {
     if (!body.protocolVersions.includes(agentProtocolVersion)) {
@@ -53,8 +55,13 @@ export function agentLinkRoutes(app: FastifyInstance, services: AgentLinkService
     };
   });
 
-  serve(agentClaim, ({ agent, body, signal, request }) =>
-    claims.answer(agent, body, AbortSignal.any([signal, services.stopping]), request.id),
+  serve(
+    agentClaim,
+    ({ agent, body, gone, request }) => {
+      forgetHeaders(request);
+      return claims.answer({ agent, request: body, gone, requestId: request.id });
+    },
+    betweenClaimsMilliseconds,
   );
 
   serve(agentHeartbeat, async ({ agent, body, request }) => {

@@ -3,7 +3,7 @@ import { type Database, statement } from '../../kernel/database.ts';
 import { insertIntoEvent } from '../../kernel/events.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import type { Wakes } from '../../kernel/wakes.ts';
-import { agentStates, heardOf } from '../../workspace/agents/index.ts';
+import { agentStates, agentsHeardOf } from '../../workspace/agents/index.ts';
 
 const batch = 500;
 
@@ -13,7 +13,8 @@ interface SweptRow {
 
 /** Moves the agents `a` that fulfil a condition; each leaves an event. Parameters: now, ids of events. */
 const moveAgents = (to: 'unknown' | 'paused', condition: string) =>
-  statement<SweptRow>(`
+  statement<SweptRow>(
+    `
   with moving as (
     select a.account_id, a.agent_id, a.name, a.status from agent a
     where a.status in (${agentStates
@@ -31,12 +32,16 @@ const moveAgents = (to: 'unknown' | 'paused', condition: string) =>
       name, jsonb_build_object('agentStatus', status), jsonb_build_object('agentStatus', '${to}')
     from moving
   )
-  select agent_id from moving`);
+  select agent_id from moving`,
+    // It looks at all that are running: no write of a request waits for it.
+    { alone: true },
+  );
 
-const silence = moveAgents('unknown', `not ${heardOf('$1')}`);
+// Of ten thousand agents nearly all are heard of: the list of those is made once, and each is looked for in it.
+const silence = moveAgents('unknown', `a.agent_id not in (${agentsHeardOf('$1')})`);
 const emptied = moveAgents(
   'paused',
-  `not exists (
+  `a.paused and not exists (
     select from work w where w.account_id = a.account_id and w.agent_id = a.agent_id and w.state in ('held', 'silent'))`,
 );
 

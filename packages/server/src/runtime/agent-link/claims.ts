@@ -1,17 +1,24 @@
-/** The long-poll: an instance asks for work, and is answered when there is some, a command for it, or its time is over. */
+/**
+ * The long-poll: an instance asks for work, and is answered when there is some, a command for it, or its time is over. Most of ten thousand
+ * claims find nothing: one of an instance that is known to have nothing waiting goes to wait at once, without a look (docs/adr/0026).
+ */
 import type { ClaimRequest, ClaimResponse, Command, WorkItem } from '@headgate/contract';
 import type { Services } from '../../kernel/endpoint.ts';
-import { createWait, type Wakes } from '../../kernel/wakes.ts';
+import { createWait, type Gone, type Occasion, type Wait, type Wakes } from '../../kernel/wakes.ts';
 import { claim, claimStatement, commandsFor, type WorkOwners, type WorkTimes } from '../../kernel/work.ts';
-import type { CallingAgent } from './agent-endpoint.ts';
-import { commandForInstance } from './instance.store.ts';
+import { commandForInstance, type InstanceKey } from './instance.store.ts';
+import type { CallingAgent, KnownAgents } from './known-agents.ts';
 import type { Presence } from './presence.ts';
+import { createQuietInstances } from './quiet-instances.ts';
+import { waitingWork } from './roll-call.store.ts';
 
 /**
  * How long a claim waits at most, whatever it asks for: by its next one the server knows that the instance is still there (connectedSeconds),
  * also when its host was lost with the connection standing. A wake-up that was lost is made good by the next claim, too.
  */
 export const claimWaitSeconds = 8;
+/** From what was read for one claim to the next one, which is judged by it until it is read again for that. */
+export const betweenClaimsMilliseconds = claimWaitSeconds * 1_000 + 4_000;
 /** A command that was told is told again after this. */
 const repeatedAfterMilliseconds = 5_000;
 
@@ -19,13 +26,37 @@ interface ClaimServices extends Services {
   wakes: Wakes;
   owners: WorkOwners;
   times: WorkTimes;
+  /** Aborted when the server stops: waiting claims answer at once, empty. */
+  stopping: AbortSignal;
 }
 
-export function createClaims(services: ClaimServices, presence: Presence) {
+interface Asking {
+  agent: CallingAgent;
+  request: ClaimRequest;
+  gone: Gone;
+  requestId: string;
+}
+
+interface Waiting {
+  wait: Wait;
+  /** What it was woken for, until it has looked. */
+  occasion?: Occasion | undefined;
+  /** Why it may not wait any longer. */
+  refusal?: { failure: unknown };
+}
+
+export function createClaims(services: ClaimServices, presence: Presence, known: KnownAgents) {
+  const { wakes } = services;
+  const quiet = createQuietInstances(wakes);
   const told = new Map<string, number>();
   const claimWork = claimStatement(services.owners);
+  const claims = new Set<Waiting>();
+  services.stopping.addEventListener('abort', () => {
+    for (const { wait } of claims) wait.giveUp();
+  });
 
-  async function look(agent: CallingAgent, request: ClaimRequest, requestId: string): Promise<ClaimResponse> {
+  async function look({ agent, request, requestId }: Asking): Promise<ClaimResponse> {
+    const looking = quiet.looking({ agent, instanceId: request.instanceId });
     const { accountId, agentId, generation } = agent;
     const { instanceId, max } = request;
     const now = services.clock.now();
@@ -43,8 +74,11 @@ export function createClaims(services: ClaimServices, presence: Presence) {
               services.times,
             ),
     }));
+    // It was given for a token that counts, so what it reports needs no second look at that.
+    if (works.length > 0) known.confirm(agent, agent);
     // A full hand leaves more on the table: the next one may have it.
-    if (works.length === max && max > 0) services.wakes.wake(agentId, 'one');
+    if (works.length === max && max > 0) wakes.wake(agentId, 'one');
+    else if (max > 0 && asked.length === 0 && ofInstance.length === 0) looking.confirm();
     const leaseExpiresAt = new Date(now.getTime() + services.times.leaseSeconds * 1_000).toISOString();
     return {
       work: works.map(
@@ -71,33 +105,80 @@ export function createClaims(services: ClaimServices, presence: Presence) {
     return answer;
   }
 
-  return {
-    async answer(
-      agent: CallingAgent,
-      request: ClaimRequest,
-      gone: AbortSignal,
-      requestId: string,
-    ): Promise<ClaimResponse> {
-      const { instanceId } = request;
-      const until = Date.now() + Math.min(request.waitSeconds, claimWaitSeconds) * 1_000;
-      const seen = presence.seen({ agent, instanceId }, requestId, true);
-      for (;;) {
-        // Waiting begins before looking: what is enqueued meanwhile wakes us.
-        const wait = createWait(services.wakes, agent.agentId);
-        try {
-          const [answer] = await Promise.all([look(agent, request, requestId), seen]);
-          const left = until - Date.now();
-          if (news(answer, instanceId) || left <= 0 || gone.aborted) return remember(answer, instanceId);
-          const woken = await wait.atMost(left, gone);
-          if (gone.aborted) {
-            // The wake-up may have been for work: another one who waits shall have it.
-            services.wakes.wake(agent.agentId, 'one');
-            return nothing;
-          }
-          if (!woken) return nothing;
-        } finally {
-          wait.end();
+  /** A claim that must look: its sign of life is written now, and whether its token still counts is known since a moment only. */
+  async function arrive({ agent, instanceId }: InstanceKey, requestId: string): Promise<void> {
+    const { accountId, agentId: actorId, generation } = agent;
+    await Promise.all([
+      presence.seen({ agent, instanceId }, requestId, true),
+      known.identify({ accountId, actorId, generation }),
+    ]);
+  }
+
+  /** Who was woken for work and was given none: it may be for another instance, which knows its kind or has its key. */
+  async function passOn({ accountId, agentId }: CallingAgent, occasion: Occasion): Promise<void> {
+    const waiting = await services.database.read(waitingWork, [accountId, agentId]);
+    if (waiting.length > 0) wakes.pass(agentId, occasion);
+  }
+
+  /** A claim that need not look: the roll call finds whether it must, or may not wait at all. */
+  function attend(claim: Waiting, key: InstanceKey, requestId: string): void {
+    presence.attend(key, requestId).then(
+      (hasNews) => hasNews && claim.wait.wake(),
+      (failure: unknown) => {
+        claim.refusal = { failure };
+        claim.wait.wake();
+      },
+    );
+  }
+
+  /** One long-poll. Waiting begins before looking: what is enqueued meanwhile wakes it. */
+  async function poll(claim: Waiting, asking: Asking): Promise<ClaimResponse> {
+    const { agent, request, gone, requestId } = asking;
+    const { instanceId, waitSeconds } = request;
+    const key = { agent, instanceId };
+    const until = Date.now() + Math.min(waitSeconds, claimWaitSeconds) * 1_000;
+    const isQuiet = waitSeconds > 0 && quiet.has(key);
+    const arrival = isQuiet ? undefined : arrive(key, requestId);
+    if (isQuiet) attend(claim, key, requestId);
+    for (let looks = !isQuiet; ; looks = true) {
+      if (looks) {
+        const [answer] = await Promise.all([look(asking), arrival]);
+        const { occasion } = claim;
+        const isOver = Date.now() >= until || gone.aborted;
+        if (isOver || news(answer, instanceId)) {
+          if (answer.work.length > 0) claim.occasion = undefined;
+          return remember(answer, instanceId);
         }
+        claim.occasion = undefined;
+        if (occasion !== undefined) passOn(agent, occasion).catch(() => undefined);
+      }
+      if (services.stopping.aborted) return nothing;
+      const isWoken = await claim.wait.atMost(until - Date.now(), gone);
+      if (claim.refusal !== undefined) throw claim.refusal.failure;
+      if (!isWoken || gone.aborted) return nothing;
+      waitAgain(claim, agent.agentId);
+    }
+  }
+
+  function waitAgain(claim: Waiting, agentId: string): void {
+    claim.occasion = claim.wait.occasion;
+    claim.wait.end();
+    claim.wait = createWait(wakes, agentId);
+  }
+
+  return {
+    async answer(asking: Asking): Promise<ClaimResponse> {
+      const { agentId } = asking.agent;
+      const claim: Waiting = { wait: createWait(wakes, agentId) };
+      claims.add(claim);
+      try {
+        return await poll(claim, asking);
+      } finally {
+        claims.delete(claim);
+        claim.wait.end();
+        // Nobody here makes use of it: another one who waits may.
+        for (const left of [claim.occasion, claim.wait.occasion])
+          if (left !== undefined) wakes.pass(agentId, left);
       }
     },
   };

@@ -19,7 +19,7 @@ import {
   type WorkTimes,
 } from '../../kernel/work.ts';
 import { writeSteps } from '../executions/index.ts';
-import type { CallingAgent } from './agent-endpoint.ts';
+import type { CallingAgent } from './known-agents.ts';
 import { type Judged, judgeReports } from './reports.ts';
 
 interface HoldingServices extends Services {

@@ -2,7 +2,7 @@
 import type { AgentCommand, AgentStatus, HelloRequest } from '@headgate/contract';
 import { type Read, statement, type Transaction } from '../../kernel/database.ts';
 import { problem } from '../../kernel/problems.ts';
-import type { CallingAgent } from './agent-endpoint.ts';
+import type { CallingAgent } from './known-agents.ts';
 
 export interface InstanceKey {
   agent: CallingAgent;

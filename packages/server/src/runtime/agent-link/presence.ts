@@ -4,7 +4,6 @@ import type { Transaction } from '../../kernel/database.ts';
 import type { Services } from '../../kernel/endpoint.ts';
 import { recordEvents } from '../../kernel/events.ts';
 import { lockAgentStatus, settleStatus } from '../../workspace/agents/index.ts';
-import type { CallingAgent } from './agent-endpoint.ts';
 import {
   type InstanceKey,
   noteSignOfLife,
@@ -13,6 +12,8 @@ import {
   writeInstance,
   writeUnknownInstance,
 } from './instance.store.ts';
+import { type CallingAgent, type KnownAgents, requireGeneration } from './known-agents.ts';
+import { type Called, createRollCall } from './roll-call.ts';
 
 /** How often at most a sign of life is written: with the longest time between two, well within connectedSeconds. */
 const writtenEveryMilliseconds = 2_000;
@@ -28,13 +29,17 @@ interface Calling {
 
 export type Presence = ReturnType<typeof createPresence>;
 
-export function createPresence(services: Pick<Services, 'database' | 'clock' | 'newId'>) {
+export function createPresence(
+  services: Pick<Services, 'database' | 'clock' | 'newId' | 'log'>,
+  known: KnownAgents,
+) {
   const { database, clock, newId } = services;
+  const rollCall = createRollCall(services);
   /** When a sign of life of each instance was written last, oldest first. */
   const written = new Map<string, number>();
 
-  function isDue({ agent, instanceId }: InstanceKey, now: number): boolean {
-    const name = `${agent.agentId} ${instanceId}`;
+  function isDue(key: InstanceKey, now: number): boolean {
+    const name = nameOf(key);
     const last = written.get(name);
     if (last !== undefined && now - last < writtenEveryMilliseconds) return false;
     written.delete(name);
@@ -67,7 +72,42 @@ export function createPresence(services: Pick<Services, 'database' | 'clock' | '
     });
   }
 
+  /** Brings back an agent whose status is not that of one that is there. */
+  async function comeBack(by: Calling, { status, stopping }: Pick<Called, 'status' | 'stopping'>) {
+    if (awayStatuses.includes(status) || (status === 'stopping' && !stopping))
+      await change(by, () => undefined);
+  }
+
+  /** A sign of life. One of an instance that is not known makes it known when it `claims`: then it works. */
+  async function seen(key: InstanceKey, requestId: string, claims: boolean): Promise<void> {
+    const now = clock.now();
+    if (!isDue(key, now.getTime())) return;
+    const [found] = await database.transaction((tx) => noteSignOfLife(tx, key, now));
+    const by = { agent: key.agent, requestId };
+    if (found !== undefined) await comeBack(by, { ...found, status: found.agent_status });
+    else if (claims) await change(by, (tx) => writeUnknownInstance(tx, key, now));
+  }
+
   return {
+    seen,
+
+    /**
+     * A sign of life of an instance that waits, written together with those of others. Answers, within a second, whether something may
+     * wait for it. Throws `token-invalid`.
+     */
+    async attend(key: InstanceKey, requestId: string): Promise<boolean> {
+      const called = await new Promise<Called | undefined>((tell) => rollCall.attend(key, tell));
+      if (called === undefined) {
+        written.delete(nameOf(key));
+        await seen(key, requestId, true);
+        return true;
+      }
+      known.confirm(key.agent, called);
+      requireGeneration(called, key.agent.generation);
+      await comeBack({ agent: key.agent, requestId }, called);
+      return called.hasNews;
+    },
+
     async hello(agent: CallingAgent, said: HelloRequest, requestId: string): Promise<void> {
       const { agentVersion, instanceId, abilities, concurrency } = said;
       const by = { agent, requestId };
@@ -77,26 +117,10 @@ export function createPresence(services: Pick<Services, 'database' | 'clock' | '
       });
     },
 
-    /** A sign of life. One of an instance that is not known makes it known when it `claims`: then it works. */
-    async seen(key: InstanceKey, requestId: string, claims: boolean): Promise<void> {
-      const now = clock.now();
-      if (!isDue(key, now.getTime())) return;
-      const [known] = await database.transaction((tx) => noteSignOfLife(tx, key, now));
-      const by = { agent: key.agent, requestId };
-      if (known === undefined) {
-        if (claims) await change(by, (tx) => writeUnknownInstance(tx, key, now));
-      } else if (
-        awayStatuses.includes(known.agent_status) ||
-        (known.agent_status === 'stopping' && !known.stopping)
-      ) {
-        await change(by, () => undefined);
-      }
-    },
-
     /** Answers the status of the agent. */
     async goodbye(key: InstanceKey, stage: GoodbyeStage, requestId: string): Promise<AgentStatus> {
       const by = { agent: key.agent, requestId };
-      written.delete(`${key.agent.agentId} ${key.instanceId}`);
+      written.delete(nameOf(key));
       const { instanceId } = key;
       const [left] = await change(
         by,
@@ -114,4 +138,8 @@ export function createPresence(services: Pick<Services, 'database' | 'clock' | '
 
 function sourceOf({ agent: { accountId, agentId: actorId }, requestId }: Calling) {
   return { accountId, actorId, actorKind: 'agent', requestId } as const;
+}
+
+function nameOf({ agent, instanceId }: InstanceKey): string {
+  return `${agent.agentId} ${instanceId}`;
 }

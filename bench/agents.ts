@@ -1,0 +1,124 @@
+/** Ten thousand agents at one server: what each takes of its memory, how soon they get their work, and how soon a dead one is missed. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { registerFleet, requireOpenFiles } from './agent-fleet.ts';
+import { environmentName, pipelineName, prepareAgentScene, requireCycles } from './agent-scene.ts';
+import { type Child, startChild } from './child.ts';
+import { percentile, verdictAtMost } from './finding.ts';
+import type { FleetOrder, FleetReply, FleetRun } from './fleet-process.ts';
+import { startLoadGenerator } from './load.ts';
+import { postgresSeconds, processorSeconds } from './processor-time.ts';
+import { requestText } from './request.ts';
+import { residentMebibytes } from './resident-memory.ts';
+import { type MeasuredServer, startServer } from './server-process.ts';
+import type { Work, WorkSettings } from './work.ts';
+
+const count = 10_000;
+const aSecond = 300;
+/** Before its memory is looked at a server answers so many requests, so that it has loaded and compiled what they need. */
+const warmUps = 5_000;
+/** More than one whole poll of each. */
+const settleMilliseconds = 10_000;
+const mostKibibytes = 30;
+const mostMilliseconds = 50;
+const mostSeconds = 15;
+/** Both deaths happen and are noticed meanwhile. */
+const leastMilliseconds = 16_000;
+
+export const agents: Work = async (settings) => {
+  requireOpenFiles(count + 1_000);
+  await using ending = new AsyncDisposableStack();
+  const server = ending.adopt(await startServer(settings.profileFolder), (started) => started.stop());
+  const fleet = await registerFleet(server, count);
+  const scene = await prepareAgentScene(server);
+  await warmUp(server, scene.projectId);
+  const before = residentMebibytes(server.pid);
+  const module = new URL('./fleet-process.ts', import.meta.url);
+  const child = ending.adopt(await startChild(module), (started) => started.stop());
+  const started = performance.now();
+  await ask(child, { order: 'connect', port: server.port, agents: fleet });
+  console.log(`  ${count} agents connected in ${((performance.now() - started) / 1_000).toFixed(1)} s`);
+  const idle = watch(server);
+  await delay(settleMilliseconds);
+  console.log(`  while they wait: ${idle()}`);
+  const each = ((residentMebibytes(server.pid) - before) * 1_024) / count;
+  const { executions, starts, latencies, noticed, cores } = await handOut(
+    server,
+    child,
+    scene.projectId,
+    settings,
+  );
+  await requireCycles(server, executions);
+  console.log(
+    `  memory: ${before.toFixed(0)} MiB before, ${residentMebibytes(server.pid).toFixed(0)} MiB at the end; the generator took ${cores.toFixed(2)} cores`,
+  );
+  const show = (part: number, of = latencies) => percentile(of, part).toFixed(1);
+  console.log(`  the start itself was answered in p50 ${show(0.5, starts)} ms, p99 ${show(0.99, starts)} ms`);
+  const slowest = Math.max(noticed.closed, noticed.silent);
+  return [
+    {
+      work: `memory of the server for each of ${count} waiting agents`,
+      measured: `${each.toFixed(1)} KiB`,
+      limit: `≤ ${mostKibibytes} KiB`,
+      verdict: verdictAtMost(each, mostKibibytes),
+      rounds: [each],
+    },
+    {
+      work: `start to the claim answered, at ${aSecond} a second`,
+      measured: `p50 ${show(0.5)} ms, p99 ${show(0.99)} ms, at most ${show(1)} ms`,
+      limit: `p99 ≤ ${mostMilliseconds} ms`,
+      verdict: verdictAtMost(percentile(latencies, 0.99), mostMilliseconds),
+      rounds: latencies,
+    },
+    {
+      work: 'a dead agent is shown as not connected and unknown',
+      measured: `after ${noticed.closed.toFixed(1)} s, with its connection standing ${noticed.silent.toFixed(1)} s`,
+      limit: `≤ ${mostSeconds} s`,
+      verdict: verdictAtMost(slowest, mostSeconds),
+      rounds: [noticed.closed, noticed.silent],
+    },
+  ];
+};
+
+async function warmUp(server: MeasuredServer, projectId: string): Promise<void> {
+  const load = await startLoadGenerator();
+  const page = requestText('GET', `/dpc/v1/projects/${projectId}/variables`, { token: server.token });
+  await load.run({ port: server.port, connections: 8, requests: [page], answers: warmUps });
+  await load.stop();
+}
+
+async function handOut(
+  server: MeasuredServer,
+  child: Child,
+  projectId: string,
+  { rounds, milliseconds }: WorkSettings,
+): Promise<FleetRun> {
+  const busy = watch(server);
+  const { run } = await ask<{ run: FleetRun }>(child, {
+    order: 'run',
+    path: `/dpc/v1/projects/${projectId}/pipeline-executions`,
+    token: server.token,
+    body: { pipelineName, environmentName },
+    aSecond,
+    milliseconds: Math.max(leastMilliseconds, rounds * milliseconds),
+  });
+  console.log(`  while ${aSecond} executions a second are handed out: ${busy()}`);
+  return run;
+}
+
+/** Processor time from now on; answers it in words. */
+function watch(server: MeasuredServer): () => string {
+  const taken = () => [processorSeconds(server.pid), postgresSeconds(server.dataDirectory)] as const;
+  const before = taken();
+  const began = performance.now();
+  return () => {
+    const seconds = (performance.now() - began) / 1_000;
+    const [ofServer, ofPostgres] = taken().map((now, index) => (now - (before[index] ?? 0)) / seconds);
+    return `${ofServer?.toFixed(2)} cores of the server, ${ofPostgres?.toFixed(2)} of PostgreSQL`;
+  };
+}
+
+async function ask<Reply>(child: Child, order: FleetOrder): Promise<Reply> {
+  const reply = (await child.ask(order)) as FleetReply;
+  if ('failure' in reply) throw new Error(reply.failure);
+  return reply as Reply;
+}

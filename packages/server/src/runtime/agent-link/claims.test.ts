@@ -1,0 +1,119 @@
+/** Claims that wait: who is woken, and what is found though nobody was. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Agent } from '@headgate/contract';
+import type { RegisteredAgent } from '../../testing/account.ts';
+import { type Instance, instanceOf } from '../../testing/agent.ts';
+import { requireProblem } from '../../testing/client.ts';
+import { createPlace } from '../../testing/examples.ts';
+import { executionOf } from '../../testing/executions.ts';
+import { startTestServer } from '../../testing/server.ts';
+
+const server = await startTestServer();
+/** As agents ask. A claim that is not woken is answered empty when its time is over, and fails its test. */
+const waitSeconds = 25;
+
+async function place() {
+  const made = await createPlace(await server.account());
+  const shown = async () => (await made.account.admin.get<Agent>(`/agents/${made.agent.agentId}`)).body;
+  return { ...made, shown, enqueue: () => executionOf(made) };
+}
+
+async function until(what: () => Promise<boolean> | boolean): Promise<void> {
+  while (!(await what())) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+/** A claim that waits; resolves when it does, to its answer in an object. */
+async function waiting(instance: Instance, max = 10) {
+  const before = server.deps.wakes.waiting();
+  const answer = instance.claim(max, waitSeconds);
+  await until(() => server.deps.wakes.waiting() > before);
+  return { answer };
+}
+
+async function connected(agent: RegisteredAgent, abilities = ['pipeline-execution']) {
+  const instance = instanceOf(agent);
+  await instance.hello({ abilities });
+  return instance;
+}
+
+/** An instance that has asked once, and found nothing. */
+async function quietInstance(agent: RegisteredAgent) {
+  const instance = await connected(agent);
+  assert.deepEqual(await instance.claim(10, 0), { work: [], commands: [] });
+  return instance;
+}
+
+test('work goes to the instance that can do it, though another one waits longer', async () => {
+  const { agent, enqueue } = await place();
+  const unfit = () => connected(agent, ['a kind of tomorrow']);
+  await waiting(await unfit());
+  await waiting(await unfit());
+  const { answer } = await waiting(await connected(agent, ['pipeline-execution']));
+  await waiting(await unfit());
+  await enqueue();
+  assert.equal((await answer).work.length, 1);
+});
+
+test('two works that come while one instance is woken go to both that wait', async () => {
+  const { agent, enqueue } = await place();
+  const [one, other] = [await quietInstance(agent), await quietInstance(agent)];
+  const claims = [await waiting(one, 1), await waiting(other, 1)];
+  await Promise.all([enqueue(), enqueue()]);
+  const [first, second] = await Promise.all(claims.map(({ answer }) => answer));
+  assert.deepEqual([first?.work.length, second?.work.length], [1, 1]);
+});
+
+test('a claim whose connection closes leaves its work to the next one', async () => {
+  const { account, agent, enqueue } = await place();
+  const url = await server.listen();
+  const [lost, other] = [await connected(agent), await connected(agent)];
+  const owner = { accountId: account.accountId, actorId: agent.agentId, clientId: agent.clientId };
+  const token = await server.deps.tokens.issue(owner, 'agent');
+  const body = JSON.stringify({ instanceId: lost.instanceId, max: 10, waitSeconds });
+  const leaving = new AbortController();
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
+  const before = server.deps.wakes.waiting();
+  const gone = fetch(`${url}/agent/v1/claims`, { method: 'POST', headers, body, signal: leaving.signal });
+  await until(() => server.deps.wakes.waiting() > before);
+  leaving.abort();
+  await assert.rejects(gone);
+  await until(() => server.deps.wakes.waiting() === before);
+  const { answer } = await waiting(other);
+  await enqueue();
+  assert.equal((await answer).work.length, 1);
+});
+
+test('work that became claimable in silence is found while the claim waits', async () => {
+  const { account, agent, enqueue } = await place();
+  const instance = await quietInstance(agent);
+  await account.admin.post(`/agents/${agent.agentId}/commands`, { command: 'PAUSE' });
+  await enqueue();
+  assert.deepEqual((await instance.claim(10, 0)).work, []);
+  await server.database.query('update agent set paused = false where agent_id = $1', [agent.agentId]);
+  assert.equal((await instance.claim(10, waitSeconds)).work.length, 1);
+});
+
+test('a claim that waits is a sign of life, also of an instance that has nothing to do', async () => {
+  const { agent, shown } = await place();
+  const instance = await quietInstance(agent);
+  server.clock.advance(14);
+  await server.sweep();
+  assert.deepEqual([(await shown()).agentStatus, (await shown()).connected], ['unknown', false]);
+  void instance.claim(10, waitSeconds);
+  await until(async () => (await shown()).connected);
+  await until(async () => (await shown()).agentStatus === 'running');
+});
+
+test('a claim that waits is refused when its agent’s secret is refreshed, or its agent deleted, unheard', async () => {
+  for (const change of [
+    'update agent set secret_generation = secret_generation + 1 where agent_id = $1',
+    'delete from agent where agent_id = $1',
+  ]) {
+    const { agent } = await place();
+    const instance = await quietInstance(agent);
+    await server.database.query(change, [agent.agentId]);
+    const body = { instanceId: instance.instanceId, max: 10, waitSeconds };
+    requireProblem(await agent.client.post('/claims', body), 401, 'token-invalid');
+  }
+});

@@ -1,0 +1,74 @@
+/** The agents that call: a token says which one, and its row whether that token still counts. */
+import { type Database, statement } from '../../kernel/database.ts';
+import { type Problem, problem } from '../../kernel/problems.ts';
+import type { TokenOwner } from '../../kernel/tokens.ts';
+
+export interface CallingAgent {
+  accountId: string;
+  agentId: string;
+  name: string;
+  /** Of the secret that its token was given for: the current one. */
+  generation: number;
+}
+
+/** What its row says. */
+export type AgentFacts = Pick<CallingAgent, 'name' | 'generation'>;
+
+/** How long an agent is known without asking again; one that is deleted, and a token of a secret before, are refused within it. */
+export const knownMilliseconds = 2_000;
+
+const selectAgent = statement<{ name: string; secret_generation: number }>(
+  'select name, secret_generation from agent where account_id = $1 and agent_id = $2',
+);
+
+export type KnownAgents = ReturnType<typeof createKnownAgents>;
+
+export function createKnownAgents({ read }: Pick<Database, 'read'>, now: () => number) {
+  const known = new Map<string, { agent: CallingAgent; askedAt: number }>();
+
+  function note(owner: TokenOwner, facts: AgentFacts, askedAt: number): CallingAgent {
+    const { accountId, actorId: agentId } = owner;
+    const remembered = known.get(agentId)?.agent;
+    const isSame = remembered?.name === facts.name && remembered.generation === facts.generation;
+    const agent = remembered !== undefined && isSame ? remembered : { accountId, agentId, ...facts };
+    known.delete(agentId);
+    known.set(agentId, { agent, askedAt });
+    return agent;
+  }
+
+  async function ask(owner: TokenOwner): Promise<CallingAgent> {
+    const { accountId, actorId: agentId } = owner;
+    const askedAt = now();
+    const [row] = await read(selectAgent, [accountId, agentId]);
+    known.delete(agentId);
+    if (row === undefined) throw problem('token-invalid', { reason: 'its agent was deleted.' });
+    return note(owner, { name: row.name, generation: row.secret_generation }, askedAt);
+  }
+
+  return {
+    /** Throws `token-invalid` for a deleted agent, and for a token of a secret before, as it is known since so long at most. */
+    async identify(owner: TokenOwner, milliseconds = knownMilliseconds): Promise<CallingAgent> {
+      const generation = owner.generation ?? 0;
+      const remembered = known.get(owner.actorId);
+      const isFresh = remembered !== undefined && remembered.askedAt > now() - milliseconds;
+      const agent =
+        isFresh && remembered.agent.generation === generation ? remembered.agent : await ask(owner);
+      requireGeneration(agent, generation);
+      return agent;
+    },
+    /** What was read of it meanwhile. */
+    confirm({ accountId, agentId }: CallingAgent, facts: AgentFacts): void {
+      note({ accountId, actorId: agentId }, facts, now());
+    },
+  };
+}
+
+/** Throws `token-invalid`. */
+export function requireGeneration(current: Pick<AgentFacts, 'generation'>, generation: number): void {
+  if (current.generation !== generation) throw secretRefreshed();
+}
+
+/** For a token of a secret before: its agent gets another. */
+export function secretRefreshed(): Problem {
+  return problem('token-invalid', { reason: 'the secret of its agent was refreshed; get a new one.' });
+}

@@ -1,0 +1,32 @@
+/** A secret that is asked for at one server, by an agent of another: both hear of each other by NOTIFY. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createClient } from '../../testing/client.ts';
+import { sealingAgent } from '../../testing/sealing-agent.ts';
+import { startTestServer } from '../../testing/server.ts';
+
+const asked = await startTestServer();
+const other = await startTestServer();
+const writes = 8;
+/** Who hears of no wake-up looks again after 2 s; then no answer at all comes within this time. */
+const promptMilliseconds = 1_500;
+
+test('the answer comes at once, though the agent reports to the other server', async () => {
+  const account = await asked.account();
+  const registered = await account.agent();
+  const owner = { accountId: account.accountId, actorId: registered.agentId, clientId: registered.clientId };
+  const client = createClient(other.transport, '/agent/v1', () => other.deps.tokens.issue(owner, 'agent'));
+  const agent = await sealingAgent(account, { agent: { ...registered, client } });
+  const times: number[] = [];
+  for (let write = 0; write < writes; write += 1) {
+    const confirmed = agent.confirmNext();
+    const sentAt = performance.now();
+    const secret = { name: `of-both-${write}`, type: 'PASSWORD', value: { password: 'x' } };
+    const { status, text } = await account.admin.post(`/secrets/${agent.agentId}/secret-value`, { secret });
+    times.push(performance.now() - sentAt);
+    assert.equal(status, 201, text);
+    await confirmed;
+  }
+  const told = times.map((time) => time.toFixed(0)).join(', ');
+  assert.ok(Math.min(...times) < promptMilliseconds, `answered after ${told} ms`);
+});
