@@ -6,6 +6,7 @@ import { migrate } from '../kernel/migrate.ts';
 import { createApp } from './app.ts';
 import { banner } from './banner.ts';
 import { boundedLogFile } from './bounded-log-file.ts';
+import { letCollectorYield } from './collector-priority.ts';
 import { type Config, loadConfig } from './config.ts';
 import { createDependencies, type Dependencies } from './deps.ts';
 import { publishExample } from './example.ts';
@@ -41,6 +42,7 @@ async function main(): Promise<void> {
   const end = endInOrder(stopping, starting, endings, log);
   try {
     await starting;
+    letCollectorYield();
   } catch (failure) {
     // A signal in the middle of the start ends what was started, and is no failure.
     if (stopping.signal.aborted) return;
