@@ -1,5 +1,5 @@
 /**
- * The table `work` in memory, statement by statement: what each statement of the lease protocol (packages/server/src/kernel/work.ts) does to it.
+ * The table `work` in memory, statement by statement: what each statement of the lease protocol (packages/server/src/kernel/work.ts and those that it names) does to it.
  * The rules around them are the server's own. agreement.test.ts holds this to PostgreSQL; a statement that is not known here is an error.
  */
 import pg from 'pg';

@@ -1,8 +1,11 @@
 /** Work that its agent may not do: the agent is restricted, and its allowlist does not name the place. */
+
+import { isAllowed } from './claim.ts';
 import { type Database, statement } from './database.ts';
 import type { EventSource } from './events.ts';
 import type { NewId } from './identifiers.ts';
-import { endAll, isAllowed, sweepBatch, type WorkMoment, type WorkOwners, type WorkRow } from './work.ts';
+import { endAll, type WorkMoment, type WorkOwners, type WorkRow } from './work.ts';
+import { sweepBatch } from './work-sweep.ts';
 
 type ForbiddenRow = Pick<WorkRow, 'account_id' | 'work_id' | 'kind' | 'environment_name'> & {
   agent_name: string;

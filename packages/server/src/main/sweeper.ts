@@ -6,7 +6,7 @@ import { sharedVersionsUse } from '../delivery/shared-pipelines/index.ts';
 import { endForbiddenWork } from '../kernel/forbidden-work.ts';
 import { removalBatch, removeExpiredAnswers } from '../kernel/idempotency.ts';
 import { applyRetention, type Rest, type RetentionRule } from '../kernel/retention.ts';
-import { sweepBatch, sweepWork } from '../kernel/work.ts';
+import { sweepBatch, sweepWork } from '../kernel/work-sweep.ts';
 import { eventRetention } from '../records/events/index.ts';
 import { sweepAgents } from '../runtime/agent-link/index.ts';
 import { executionRetention, executionsUse } from '../runtime/executions/index.ts';

@@ -9,7 +9,7 @@ import type { FastifyInstance } from 'fastify';
 import type { S3Patience } from '../delivery/blobs/index.ts';
 import { endForbiddenWork } from '../kernel/forbidden-work.ts';
 import { createLog } from '../kernel/log.ts';
-import { sweepWork } from '../kernel/work.ts';
+import { sweepWork } from '../kernel/work-sweep.ts';
 import { createApp } from '../main/app.ts';
 import { type Config, loadConfig } from '../main/config.ts';
 import { createDependencies, type Dependencies } from '../main/deps.ts';

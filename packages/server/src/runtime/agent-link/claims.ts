@@ -3,9 +3,10 @@
  * claims find nothing: one of an instance that is known to have nothing waiting goes to wait at once, without a look (docs/adr/0026).
  */
 import type { ClaimRequest, ClaimResponse, Command, WorkItem } from '@headgate/contract';
+import { claim, claimStatement } from '../../kernel/claim.ts';
 import type { Services } from '../../kernel/endpoint.ts';
 import { createWait, type Gone, type Occasion, type Wait, type Wakes } from '../../kernel/wakes.ts';
-import { claim, claimStatement, commandsFor, type WorkOwners, type WorkTimes } from '../../kernel/work.ts';
+import { commandsFor, type WorkOwners, type WorkTimes } from '../../kernel/work.ts';
 import { commandForInstance, type InstanceKey } from './instance.store.ts';
 import type { CallingAgent, KnownAgents } from './known-agents.ts';
 import type { Presence } from './presence.ts';

@@ -2,7 +2,6 @@
 import type { HeartbeatRequest, HeartbeatResponse, Report, ReportsResponse, Step } from '@headgate/contract';
 import type { Transaction } from '../../kernel/database.ts';
 import type { Services } from '../../kernel/endpoint.ts';
-import type { Wakes } from '../../kernel/wakes.ts';
 import {
   extend,
   type HeldRow,
@@ -11,6 +10,9 @@ import {
   lockHeld,
   noteReported,
   readHeld,
+} from '../../kernel/held-work.ts';
+import type { Wakes } from '../../kernel/wakes.ts';
+import {
   requeueAll,
   type WorkEnd,
   type WorkMoment,

@@ -2,7 +2,7 @@
  * Applying a batch of reports: which are news, which were heard before, which come from someone who lost the work. Pure over rows of work.
  */
 import type { Report, ReportsResponse } from '@headgate/contract';
-import type { HeldRow } from '../../kernel/work.ts';
+import type { HeldRow } from '../../kernel/held-work.ts';
 
 type Result = ReportsResponse['results'][number];
 
