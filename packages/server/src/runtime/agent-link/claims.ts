@@ -17,7 +17,7 @@ import { waitingWork } from './roll-call.store.ts';
  * How long a claim waits at most, whatever it asks for: by its next one the server knows that the instance is still there (connectedSeconds),
  * also when its host was lost with the connection standing. A wake-up that was lost is made good by the next claim, too.
  */
-export const claimWaitSeconds = 8;
+export const claimWaitSeconds = 10;
 /** From what was read for one claim to the next one, which is judged by it until it is read again for that. */
 export const betweenClaimsMilliseconds = claimWaitSeconds * 1_000 + 4_000;
 /** A command that was told is told again after this. */

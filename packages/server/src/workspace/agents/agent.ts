@@ -23,7 +23,7 @@ export const agentStates = machine<AgentStatus>({
   unknown: ['running', 'pausing', 'stopping', 'stopped'],
 });
 
-/** An instance counts as connected for so long after a sign of life; it gives one every 8 s or sooner. A dead one is noticed a sweep later. */
+/** An instance counts as connected for so long after a sign of life; it gives one every 10 s or sooner. A dead one is noticed a sweep later. */
 export const connectedSeconds = 13;
 
 /** The states in which an agent may be deleted (decisions.md §5). */
