@@ -114,8 +114,6 @@ async function initdb({ binaries, user }: DataDirectory, draft: string, signal?:
     command: join(binaries, 'bin', 'initdb'),
     args: [
       ...['--pgdata', draft, '--username', SUPERUSER, '--auth', 'trust', '--no-instructions'],
-      // A new segment of the log is first filled with zeros, and all commits wait: 70 ms for the usual 16 MB.
-      ...['--wal-segsize', '2'],
       ...['--sync-method', SYNC_METHOD],
       // The same order and case rules on every machine, whatever locales it has.
       ...[
