@@ -195,7 +195,8 @@ describe('the agent', { timeout: 240_000 }, () => {
   });
 
   it('ends a run after its running step when it is cancelled, and at once when that is forced', async () => {
-    const slow = 'select count(*) from range(20000) a, range(60000) b';
+    // Seconds on a fast machine: it must still run when its cancellation comes.
+    const slow = 'select count(*) from range(20000) a, range(150000) b';
     const digest = server.publish({
       'main.orch.yaml': orchestration(slow, 'create table never (a int)'),
       'endless.orch.yaml': orchestration(endless),

@@ -49,6 +49,9 @@ export function openWriter(services: BlobServices, accountId: string): OpenWrite
   /** One pack is put while the next one fills. */
   let putting: Promise<void> = Promise.resolve();
   let taken = false;
+  let isClosed = false;
+  /** What is being kept still, though its upload may have failed meanwhile. */
+  let keeping: Promise<unknown> = Promise.resolve();
   let removalsBefore: number | undefined;
 
   function open(): Pack {
@@ -91,18 +94,26 @@ export function openWriter(services: BlobServices, accountId: string): OpenWrite
     }
   }
 
+  async function keep(files: readonly FileBytes[]): Promise<void> {
+    const fresh = new Map(files.map((file) => [file.digest, file]));
+    for (const digest of [...fresh.keys()]) if (seen.has(digest)) fresh.delete(digest);
+    for (const digest of fresh.keys()) seen.add(digest);
+    if (fresh.size === 0) return;
+    removalsBefore ??= await removalsSoFar(read, accountId);
+    const unknown = await newBlobs(read, accountId, [...fresh.keys()], clock.now());
+    const wanted = [...fresh.values()].filter((file) => unknown.has(file.digest));
+    const copied = isSparse(wanted);
+    for (const { digest, bytes } of wanted) {
+      if (isClosed) return;
+      await add({ digest, bytes: copied ? Buffer.from(bytes) : bytes });
+    }
+  }
+
   return {
-    async keep(files) {
-      const fresh = new Map(files.map((file) => [file.digest, file]));
-      for (const digest of [...fresh.keys()]) if (seen.has(digest)) fresh.delete(digest);
-      for (const digest of fresh.keys()) seen.add(digest);
-      if (fresh.size === 0) return;
-      removalsBefore ??= await removalsSoFar(read, accountId);
-      const unknown = await newBlobs(read, accountId, [...fresh.keys()], clock.now());
-      const wanted = [...fresh.values()].filter((file) => unknown.has(file.digest));
-      const copied = isSparse(wanted);
-      for (const { digest, bytes } of wanted)
-        await add({ digest, bytes: copied ? Buffer.from(bytes) : bytes });
+    keep(files) {
+      const kept = keep(files);
+      keeping = Promise.allSettled([keeping, kept]);
+      return kept;
     },
     async finish() {
       if (pack !== undefined) await put(pack);
@@ -119,6 +130,8 @@ export function openWriter(services: BlobServices, accountId: string): OpenWrite
       };
     },
     async close() {
+      isClosed = true;
+      await keeping;
       if (taken || announced.length === 0) return;
       // What is left of it goes with the next collection.
       await removeUntaken().catch((failure) =>
