@@ -16,8 +16,8 @@ export const isAllowed = (work: string) => `(${work}.project_id is null or exist
 
 /**
  * Claims queued work, as far as the instance may have it: not while its agent is paused or it is to restart, only kinds that it knows, and of a
- * restricted agent only what its allowlist names (endForbiddenWork ends the rest). Notes it and answers with what the agent is told, in one statement, so that a claim is one trip. The chosen ones are an
- * array: joined, they would be looked for among all work of the account while the plan is from a small table.
+ * restricted agent only what its allowlist names (endForbiddenWork ends the rest). Notes it and answers with what the agent is told, in one
+ * statement, so that a claim is one trip. The chosen ones are an array: joined, they would be looked for among all work of the account while the plan is from a small table.
  */
 export function claimStatement(owners: WorkOwners): Statement<ClaimedWork> {
   const kinds = Object.entries(owners);
