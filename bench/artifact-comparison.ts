@@ -42,13 +42,18 @@ export const artifactComparison: Work = async (settings) => {
   ];
 };
 
+/** No chunk of the two versions is the same. */
 const insertVersion = `
-  with made as (
-    insert into manifest (account_id, digest, files, digests, pipelines, created_at)
-    select account_id, repeat(right($1, 1), 64),
-      (select jsonb_agg(jsonb_build_object('path', 'a folder/a file of some length ' || n || '.sql', 'sha256', lpad(n::text, 64, '0'), 'size', 4096))
-       from generate_series($2::integer, $2::integer + ${files - 1}) n), '{}', '[]', now()
-    from project where project_id = $3
+  with chunk as (
+    insert into manifest_chunk (account_id, digest, paths, digests, sizes)
+    select account_id, sha256(convert_to($1 || n / 64, 'UTF8')), array_agg('a folder/a file of some length ' || n || '.sql' order by n),
+      array_agg(decode(lpad(n::text, 64, '0'), 'hex') order by n), array_agg(4096 order by n)
+    from project, generate_series($2::integer, $2::integer + ${files - 1}) n
+    where project_id = $3 group by account_id, n / 64
+    returning account_id, digest
+  ), made as (
+    insert into manifest (account_id, digest, chunks, pipelines, created_at)
+    select account_id, repeat(right($1, 1), 64), array_agg(digest), '[]', now() from chunk group by account_id
     returning account_id, digest)
   insert into artifact_version (account_id, project_id, environment_name, version_name, manifest_digest, provider, enabled,
     created_by, created_at, deployed_at)

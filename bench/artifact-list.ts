@@ -87,7 +87,9 @@ async function fillProjects(server: MeasuredServer): Promise<{ large: string; sm
     await client.query(insertManifest);
     const large = await create('large', many);
     const small = await create('small', few);
-    await client.query('vacuum analyze artifact_version, artifact_counter, manifest, environment, project');
+    await client.query(
+      'vacuum analyze artifact_version, artifact_counter, manifest, manifest_chunk, environment, project',
+    );
     return { large, small };
   } finally {
     await client.end();
@@ -96,11 +98,13 @@ async function fillProjects(server: MeasuredServer): Promise<{ large: string; sm
 
 /** One list of twenty files for all versions: what is compared is the number of versions. */
 const insertManifest = `
-  insert into manifest (account_id, digest, files, digests, pipelines, created_at)
-  select account_id, repeat('0', 64),
-    (select jsonb_agg(jsonb_build_object('path', 'a folder/file ' || n || '.sql', 'sha256', repeat('1', 64), 'size', 4096))
-     from generate_series(1, 20) n), '{}', '[]', now()
-  from account`;
+  with chunk as (
+    insert into manifest_chunk (account_id, digest, paths, digests, sizes)
+    select account_id, '\\x00', array_agg('a folder/file ' || n || '.sql'), array_agg('\\x11'::bytea), array_agg(4096)
+    from account, generate_series(1, 20) n group by account_id
+    returning account_id, digest)
+  insert into manifest (account_id, digest, chunks, pipelines, created_at)
+  select account_id, repeat('0', 64), array[digest], '[]', now() from chunk`;
 const insertVersions = `
   with made as (
     insert into artifact_version (account_id, project_id, environment_name, version_name, manifest_digest, branch, commit_hash,

@@ -315,8 +315,19 @@ export type ArtifactManifest = Static<typeof ArtifactManifest>;
  * that names the artifact, so whoever fetched one can verify it.
  */
 export function canonicalManifest(files: ArtifactManifest['files']): string {
-  const byPath = files.toSorted((one, other) => (one.path < other.path ? -1 : 1));
-  return byPath.map(({ path, sha256, size }) => `${sha256} ${size} ${path}\n`).join('');
+  return files.toSorted(byPath).map(canonicalLine).join('');
+}
+
+type ManifestFile = ArtifactManifest['files'][number];
+
+/** The order of files in a manifest, for `sort`: no two have the same path. */
+export function byPath(one: ManifestFile, other: ManifestFile): number {
+  return one.path < other.path ? -1 : 1;
+}
+
+/** What a manifest's canonical form says of a file. */
+export function canonicalLine({ path, sha256, size }: ManifestFile): string {
+  return `${sha256} ${size} ${path}\n`;
 }
 
 const agentOperation = { surface: 'agent', tag: 'Agent protocol', events: [] } as const;

@@ -4,11 +4,11 @@ import type { Endpoints } from '../../kernel/endpoint.ts';
 import { headerText } from '../../kernel/header-text.ts';
 import { pageBounds } from '../../kernel/paging.ts';
 import { problem } from '../../kernel/problems.ts';
-import { environmentByName } from '../../workspace/environments/index.ts';
 import { secretReferencesAmong } from '../../workspace/secret-references/index.ts';
 import { variablesAmong } from '../../workspace/variables/index.ts';
 import type { Blobs } from '../blobs/index.ts';
 import {
+  environmentToUploadTo,
   fileOfVersion,
   insertArtifact,
   isVersion,
@@ -40,17 +40,17 @@ export function artifactRoutes(endpoints: Endpoints, store: UploadServices): voi
 function uploadRoute({ long }: Endpoints, store: UploadServices): void {
   long(createArtifact, async ({ rows, write, request, params, headers, scope, now }) => {
     const name = headers.environmentname;
-    one(await rows(environmentByName, [name]), () => problem('environment-not-found', { name }));
-    return store.blobs.writing(scope.accountId, async (writer) => {
+    const found = await rows(environmentToUploadTo, [name]);
+    const { newest_manifest: base } = one(found, () => problem('environment-not-found', { name }));
+    return store.blobs.writing(scope.accountId, base, async (writer) => {
       const checks = createPipelineChecks(store.readPipeline);
       const upload = await readUpload(request.raw, store.limits, writer, checks);
-      const variables = await rows(variablesAmong, [checks.askedFor()]);
-      const secrets = checks.secretsAskedFor();
-      const references = secrets.length === 0 ? [] : await rows(secretReferencesAmong, [secrets]);
-      const found = checks.warnings(
-        upload.files.map((file) => file.path),
-        variables.map((variable) => variable.name),
-        references.map((reference) => reference.name),
+      const thereOf = async (among: typeof variablesAmong, names: string[]) =>
+        names.length === 0 ? [] : (await rows(among, [names])).map(({ name }) => name);
+      const warnings = checks.warnings(
+        upload.manifest.files.map((file) => file.path),
+        await thereOf(variablesAmong, checks.askedFor()),
+        await thereOf(secretReferencesAmong, checks.secretsAskedFor()),
       );
       const version = {
         projectId: params.projectId,
@@ -59,20 +59,20 @@ function uploadRoute({ long }: Endpoints, store: UploadServices): void {
         branch: headers.branch === undefined ? null : headerText(headers.branch),
         commitHash: headers.commithash === undefined ? null : headerText(headers.commithash),
       };
-      const content = JSON.stringify([version, upload.digest, upload.ignored]);
+      const content = JSON.stringify([version, upload.manifest.digest, upload.ignored]);
       return write(content, (tx) => {
         insertArtifact(tx, scope, version, upload, now);
-        const { digest, files, ignored } = upload;
+        const { manifest, ignored } = upload;
         const after = {
           ...version,
-          digest,
-          files: files.length,
+          digest: manifest.digest,
+          files: manifest.files.length,
           ignoredResources: ignored.length,
-          warnings: found.warningsTotal,
+          warnings: warnings.warningsTotal,
         };
         const subject = { type: 'artifact', id: version.versionName, name: version.versionName };
         return {
-          body: { ignoredResources: ignored, versionName: version.versionName, ...found },
+          body: { ignoredResources: ignored, versionName: version.versionName, ...warnings },
           events: [{ name: 'artifact-created', projectId: version.projectId, subject, after }],
         };
       });

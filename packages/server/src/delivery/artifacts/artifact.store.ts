@@ -1,12 +1,13 @@
-/** The tables `manifest`, `artifact_version` and `artifact_counter`. */
+/** The tables `artifact_version` and `artifact_counter`. */
 import { createHash } from 'node:crypto';
 import type { ArtifactDetails } from '@headgate/contract';
-import { type Read, statement, type Transaction } from '../../kernel/database.ts';
+import { statement, type Transaction } from '../../kernel/database.ts';
 import { guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
 import type { Scope } from '../../kernel/permissions.ts';
 import { problem } from '../../kernel/problems.ts';
-import { type ManifestUse, requireListed, takeBlobs } from '../blobs/index.ts';
-import type { ManifestFile, Upload } from './upload.ts';
+import type { ManifestUse } from '../blobs/index.ts';
+import { chunksOfManifest, insertManifest } from './manifest.store.ts';
+import type { Upload } from './upload.ts';
 
 export interface VersionRow {
   version_name: string;
@@ -50,11 +51,17 @@ export function chosenVersion(columns: string): string {
   return `(${from} and enabled and $10::text is null ${newestFirst} limit 1) union all (${from} and version_name = $10)`;
 }
 
+/** Parameters: environment. With the manifest of its newest version, which the next one may be much like. */
+export const environmentToUploadTo = guardedRead<{ newest_manifest: string | null }>(`
+  select (
+    select manifest_digest from artifact_version where ${inEnvironment} ${newestFirst} limit 1) as newest_manifest
+  from environment e where e.account_id = $1 and e.project_id = $3 and e.name = $9`);
+
 /** Parameters: environment, version or null for the newest enabled one. One row when the environment exists, with or without a version. */
 export const versionWithPaths = guardedRead<Partial<VersionRow> & { paths: string[] | null }>(`
   select v.*, (
-    select array_agg(file ->> 'path' order by ordinal)
-    from manifest m, jsonb_array_elements(m.files) with ordinality as listed (file, ordinal)
+    select array_agg(file.path order by listed.place, file.place)
+    from manifest m cross join (${chunksOfManifest}) cross join unnest(c.paths) with ordinality as file (path, place)
     where m.account_id = $1 and m.digest = v.manifest_digest
   ) as paths
   from environment e
@@ -63,22 +70,13 @@ export const versionWithPaths = guardedRead<Partial<VersionRow> & { paths: strin
 
 /** The same parameters, and a path. Without a digest the version has no such file. */
 export const fileOfVersion = guardedRead<{ version_name: string | null; sha256: string | null }>(`
-  select v.version_name,
-    jsonb_path_query_first(m.files, '$[*] ? (@.path == $path)', jsonb_build_object('path', $11::text)) ->> 'sha256' as sha256
+  select v.version_name, (
+    select encode(c.digests[array_position(c.paths, $11::text)], 'hex') from ${chunksOfManifest} where $11::text = any(c.paths)
+  ) as sha256
   from environment e
   left join lateral (${chosenVersion('version_name, manifest_digest')}) v on true
   left join manifest m on m.account_id = $1 and m.digest = v.manifest_digest
   where e.account_id = $1 and e.project_id = $3 and e.name = $9`);
-
-// What is remembered of the pipelines may be from an earlier release, which knew less of them.
-const insertFiles = statement(
-  `
-  insert into manifest (account_id, digest, files, digests, pipelines, created_at)
-  values ($1, $2, $3, array(select decode(file, 'hex') from unnest($4::text[]) as file), $5, $6)
-  on conflict (account_id, digest) do update set condemned_at = null, pipelines = excluded.pipelines
-  where manifest.condemned_at is not null or manifest.pipelines is distinct from excluded.pipelines`,
-  { alone: true },
-);
 
 /** One enabled version more (docs/adr/0008), to stand in a `with` of the statement that makes it; $1 account, $2 project, $3 environment. */
 export const countNewVersion = `
@@ -91,18 +89,6 @@ const insertVersion = statement(`
   insert into artifact_version (account_id, project_id, environment_name, version_name, manifest_digest, branch, commit_hash,
     provider, enabled, created_by, created_at, deployed_at)
   values ($1, $2, $3, $4, $5, $6, $7, 'headgate', true, $8, $9, $9)`);
-
-/**
- * Keeps what an upload holds: its blobs, and the manifest that its digest names. The first thing in its transaction; what refers to the manifest
- * comes after it.
- */
-export function insertManifest(tx: Transaction, { accountId }: Scope, upload: Upload, now: Date): void {
-  takeBlobs(tx, accountId, upload.blobs, now);
-  const { digest, files, pipelines, blobs } = upload;
-  const values = [JSON.stringify(files), blobs.digests, JSON.stringify(pipelines), now] as const;
-  tx.send(insertFiles, [accountId, digest, ...values]);
-  requireListed(tx, accountId, digest, blobs);
-}
 
 export interface NewVersion {
   projectId: string;
@@ -129,7 +115,7 @@ export function insertArtifact(
     projectId,
     environmentName,
     versionName,
-    upload.digest,
+    upload.manifest.digest,
     branch,
     commitHash,
   ];
@@ -157,19 +143,6 @@ export function noVersion(environmentName: string, versionName: string | undefin
       ? `The environment ${environment} has no enabled artifact version; upload one first.`
       : `The environment ${environment} has no artifact version ${JSON.stringify(versionName)}.`;
   return problem('artifact-not-found', { what });
-}
-
-const selectManifest = statement<{ files: ManifestFile[] }>(
-  'select files from manifest where account_id = $1 and digest = $2',
-);
-
-export async function manifestFiles(
-  read: Read,
-  accountId: string,
-  digest: string,
-): Promise<ManifestFile[] | undefined> {
-  const [row] = await read(selectManifest, [accountId, digest]);
-  return row?.files;
 }
 
 export function presentVersion(row: VersionRow): ArtifactDetails {

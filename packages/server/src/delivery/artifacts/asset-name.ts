@@ -5,6 +5,7 @@ import { assetNameLimitBytes } from '@headgate/contract';
  * What is refused here would be dangerous or ambiguous wherever the artifact is unpacked.
  */
 export function assetNameFault(name: string): string | undefined {
+  if (name.length <= assetNameLimitBytes && plainName.test(name)) return undefined;
   if (name === '') return 'the name is empty.';
   if (!name.isWellFormed()) return 'the name is not valid Unicode.';
   if (Buffer.byteLength(name) > assetNameLimitBytes)
@@ -19,6 +20,9 @@ export function assetNameFault(name: string): string | undefined {
   if (steps.some((step) => step.toLowerCase() === '.git')) return 'the name leads into a .git folder.';
   return undefined;
 }
+
+/** Steps of ASCII that begin with a letter or digit, as nearly all names are: nothing can be wrong with them. */
+const plainName = /^[a-z0-9_][\w.-]*(?:\/[a-z0-9_][\w.-]*)*$/i;
 
 /** Two names that some file systems cannot tell apart: of one Unicode form (NFC) they are equal. */
 export function sameNameKey(name: string): string {

@@ -1,5 +1,6 @@
 /** Two versions side by side. */
 import { guardedRead } from '../../kernel/guarded-read.ts';
+import { chunksOfManifest } from './manifest.store.ts';
 
 export interface ComparisonRow {
   /** Null where the environment is not there. */
@@ -13,9 +14,12 @@ export interface ComparisonRow {
   changed: string[] | null;
 }
 
-const filesOf = (digest: string) => `
-  select file.path, file.sha256 from manifest m, jsonb_to_recordset(m.files) as file (path text collate "C", sha256 text)
-  where m.account_id = $1 and m.digest = ${digest}`;
+// A chunk that both have is the same files in both.
+const filesOf = (digest: string, other: string) => `
+  select file.path collate "C" as path, file.sha256
+  from manifest m cross join (${chunksOfManifest}) cross join unnest(c.paths, c.digests) as file (path, sha256)
+  where m.account_id = $1 and m.digest = ${digest} and not exists (
+    select from manifest o where o.account_id = $1 and o.digest = ${other} and c.digest = any(o.chunks))`;
 const side = (environment: string, version: string) => `
   select e.name, v.manifest_digest as digest
   from (select) as one
@@ -33,6 +37,6 @@ export const comparisonOfVersions = guardedRead<ComparisonRow>(`
     select array_agg(path order by path) filter (where old.sha256 is null) as added,
       array_agg(path order by path) filter (where new.sha256 is null) as removed,
       array_agg(path order by path) filter (where old.sha256 <> new.sha256) as changed
-    from (${filesOf('given.digest')}) new full join (${filesOf('base.digest')}) old using (path)
+    from (${filesOf('given.digest', 'base.digest')}) new full join (${filesOf('base.digest', 'given.digest')}) old using (path)
     where old.sha256 is distinct from new.sha256
   ) difference on given.digest <> base.digest`);

@@ -94,12 +94,20 @@ test('versions of 10,000 files are compared', async () => {
     const files = Array.from({ length: 10_000 }, (_, index) => ({
       path: `folder/a file of some length ${index + first}.sql`,
       sha256: `${index + first + ((index + first) % 1_000 === 0 ? change : 0)}`.padStart(64, '0'),
-      size: 4_096,
     }));
     await server.database.query(
-      `insert into manifest (account_id, digest, files, digests, pipelines, created_at)
-       select account_id, $2, $3, '{}', '[]', now() from project where project_id = $1`,
-      [project.projectId, `files of ${versionName}`, JSON.stringify(files)],
+      `with chunk as (
+         insert into manifest_chunk (account_id, digest, paths, digests, sizes)
+         select account_id, convert_to($2, 'UTF8'), $3, array(select decode(d, 'hex') from unnest($4::text[]) d), array[1]
+         from project where project_id = $1 returning account_id, digest)
+       insert into manifest (account_id, digest, chunks, pipelines, created_at)
+       select account_id, $2, array[digest], '[]', now() from chunk`,
+      [
+        project.projectId,
+        `files of ${versionName}`,
+        files.map(({ path }) => path),
+        files.map(({ sha256 }) => sha256),
+      ],
     );
     await server.database.query(
       'update artifact_version set manifest_digest = $3 where project_id = $1 and version_name = $2',

@@ -1,5 +1,6 @@
 export { artifactRoutes, type UploadServices } from './artifact.routes.ts';
-export { chosenVersion, insertManifest, manifestFiles, noVersion, versionsUse } from './artifact.store.ts';
+export { chosenVersion, noVersion, versionsUse } from './artifact.store.ts';
+export { insertManifest, manifestFiles } from './manifest.store.ts';
 export { createPipelineChecks } from './pipeline-checks.ts';
 export { isPipelinePath, type PipelineDescription } from './pipeline-description.ts';
 export { createPipelineReader } from './pipeline-reader.ts';

@@ -176,7 +176,7 @@ describe('a bucket', async () => {
     const { account, project } = await scene(server);
     assert.equal((await upload(account.admin, project, newFiles(5, 1_500_000))).status, 201);
     const keys = [...s3.objects.keys()].filter((key) => key.includes(account.accountId));
-    assert.equal(keys.length, 2);
+    assert.equal(keys.length, 3);
     for (const key of keys) assert.ok(key.startsWith(`headgate/tests/${account.accountId}/`), key);
   });
 

@@ -6,21 +6,17 @@
  *          waits: how much is in memory does not grow with the request
  */
 import { isUtf8 } from 'node:buffer';
-import { createHash, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { setImmediate as breath } from 'node:timers/promises';
-import { canonicalManifest, type IgnoredResource } from '@headgate/contract';
-import {
-  MaxFileSizeExceededError,
-  MaxPartsExceededError,
-  MaxTotalSizeExceededError,
-  MultipartParseError,
-  MultipartParser,
-} from '@remix-run/multipart-parser';
+import type { IgnoredResource } from '@headgate/contract';
 import { decodedContent } from '../../kernel/content-encoding.ts';
 import { problem } from '../../kernel/problems.ts';
 import type { BlobWriter, KeptBlobs } from '../blobs/index.ts';
 import { assetNameFault, sameNameKey } from './asset-name.ts';
+import { createFormParser, tooLarge } from './form-parser.ts';
+import { type Manifest, type ManifestFile, manifestOf } from './manifest.ts';
+import { partName } from './part-name.ts';
 import type { PipelineChecks } from './pipeline-checks.ts';
 import { isPipelinePath, type PipelineDescription } from './pipeline-description.ts';
 
@@ -30,16 +26,8 @@ export interface UploadLimits {
   requestBytes: number;
 }
 
-export interface ManifestFile {
-  path: string;
-  sha256: string;
-  size: number;
-}
-
 export interface Upload {
-  /** SHA-256 of the manifest's canonical form. */
-  digest: string;
-  files: ManifestFile[];
+  manifest: Manifest;
   pipelines: PipelineDescription[];
   ignored: IgnoredResource[];
   blobs: KeptBlobs;
@@ -106,9 +94,7 @@ function createCollection(writer: BlobWriter, checks: PipelineChecks) {
       const kept = batches.finish();
       // Told when it is waited for.
       kept.catch(() => undefined);
-      files.sort((one, other) => (one.path < other.path ? -1 : 1));
-      const digest = createHash('sha256').update(canonicalManifest(files)).digest('hex');
-      return { digest, files, pipelines, ignored, blobs: await kept };
+      return { manifest: manifestOf(files), pipelines, ignored, blobs: await kept };
     },
   };
 }
@@ -147,12 +133,7 @@ async function eachPart(
   limits: UploadLimits,
   take: (name: string, bytes: Buffer) => Promise<void> | undefined,
 ): Promise<void> {
-  const parser = new MultipartParser(boundaryOf(request), {
-    maxHeaderSize: longestPartHeaderBytes,
-    maxFileSize: limits.partBytes,
-    maxParts: limits.parts,
-    maxTotalSize: limits.requestBytes,
-  });
+  const form = createFormParser(boundaryOf(request), limits);
   let received = 0;
   let partsRead = 0;
   let since = performance.now();
@@ -161,34 +142,27 @@ async function eachPart(
       received += chunk.length;
       if (received > limits.requestBytes)
         throw tooLarge(`a request holds ${limits.requestBytes} bytes at most`);
-      for (const part of parser.write(chunk)) {
-        const name = nameOf(part.headers['content-disposition']);
+      for (const { header, content } of form.write(chunk)) {
+        partsRead += 1;
+        const name = partName(header, partsRead);
         const fault = assetNameFault(name);
         if (fault !== undefined) throw problem('invalid-asset-name', { name, reason: fault });
-        const wait = take(name, contentOf(part.content));
+        const wait = take(name, content);
         if (wait !== undefined) await wait;
-        partsRead += 1;
-        if (performance.now() - since < longestStretchMilliseconds) continue;
-        await breath();
-        since = performance.now();
       }
+      if (performance.now() - since < longestStretchMilliseconds) continue;
+      await breath();
+      since = performance.now();
     }
-    parser.finish();
+    form.end();
   } catch (failure) {
     // What is left of the request is read and dropped, so that the client reads the answer.
     request.resume();
-    throw inWords(failure, limits, partsRead);
+    // The connection ended before the form did.
+    const lost = failure instanceof Error && 'code' in failure && failure.code === 'ECONNRESET';
+    throw lost ? problem('invalid-upload', { reason: 'the client went away.' }) : failure;
   }
 }
-
-/** Without a copy where the part came in one piece. */
-function contentOf(pieces: readonly Uint8Array[]): Buffer {
-  const [piece] = pieces;
-  if (pieces.length !== 1 || piece === undefined) return Buffer.concat(pieces);
-  return Buffer.from(piece.buffer, piece.byteOffset, piece.length);
-}
-
-const longestPartHeaderBytes = 16_384;
 
 function boundaryOf(request: IncomingMessage): string {
   const match = /^multipart\/form-data\s*;.*\bboundary=(?:"([^"]{1,70})"|([^\s;]{1,70}))/i.exec(
@@ -198,50 +172,4 @@ function boundaryOf(request: IncomingMessage): string {
   if (boundary === undefined)
     throw problem('unsupported-media-type', { expected: 'multipart/form-data; boundary=…' });
   return boundary;
-}
-
-/**
- * The name in a part's Content-Disposition (RFC 7578 §4.2), exactly as it was sent; only `\"` and `\\` are unescaped, so that
- * any other backslash is seen and refused. What stands in the value of another parameter is no name.
- */
-function nameOf(disposition: string | undefined): string {
-  if (disposition === undefined || !/^form-data\s*(;|$)/i.test(disposition)) {
-    throw problem('invalid-upload', { reason: 'a part has no `Content-Disposition: form-data` header.' });
-  }
-  const usual = usualDisposition.exec(disposition)?.[1];
-  if (usual !== undefined) return usual;
-  for (const [, parameter = '', quoted, plain] of disposition
-    .slice('form-data'.length)
-    .matchAll(dispositionParameter)) {
-    if (parameter.toLowerCase() === 'name') return quoted?.replaceAll(/\\(["\\])/g, '$1') ?? plain ?? '';
-  }
-  return '';
-}
-
-/** As nearly all clients write it; the rest is read by the grammar. */
-const usualDisposition = /^form-data; name="([^"\\]*)"(?:; filename="[^"\\]*")?$/;
-/** One after another from the beginning: RFC 6266 §4.1. */
-const dispositionParameter = /\s*;\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))/gy;
-
-function inWords(failure: unknown, limits: UploadLimits, partsRead: number): unknown {
-  if (failure instanceof MaxFileSizeExceededError)
-    return tooLarge(`the part number ${partsRead + 1} is larger than ${limits.partBytes} bytes`);
-  if (failure instanceof MaxTotalSizeExceededError)
-    return tooLarge(`a request holds ${limits.requestBytes} bytes at most`);
-  if (failure instanceof MaxPartsExceededError)
-    return tooLarge(`an upload has ${limits.parts} parts at most`);
-  if (failure instanceof MultipartParseError)
-    return problem('invalid-upload', { reason: `${failure.message}.` });
-  const code = failure instanceof Error && 'code' in failure ? failure.code : undefined;
-  if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') {
-    const reason = `the headers of the part number ${partsRead + 1} are not UTF-8.`;
-    return problem('invalid-upload', { reason });
-  }
-  // The connection ended before the form did.
-  if (code === 'ECONNRESET') return problem('invalid-upload', { reason: 'the client went away.' });
-  return failure;
-}
-
-function tooLarge(limit: string) {
-  return problem('body-too-large', { limit });
 }

@@ -9,7 +9,7 @@ import {
   forgetObject,
   type KeptBlobs,
   newBlobs,
-  removalsSoFar,
+  readBase,
 } from './blob.store.ts';
 import type { ObjectStore } from './object-store.ts';
 import { createPack, fullPackBytes, type Pack, type PlacedBlob } from './pack.ts';
@@ -40,9 +40,13 @@ export interface OpenWriter extends BlobWriter {
   close(): Promise<void>;
 }
 
-export function openWriter(services: BlobServices, accountId: string): OpenWriter {
+export function openWriter(services: BlobServices, accountId: string, base: string | null): OpenWriter {
   const { read, objects, clock, newId, log } = services;
+  /** Digests that were looked for: files of the base are not. */
   const seen = new Set<string>();
+  const reading = readBase(read, accountId, base);
+  // Told to whoever waits for it.
+  reading.catch(() => undefined);
   const placed: PlacedBlob[] = [];
   const announced: { key: string; size: number; announcement: Promise<void> }[] = [];
   let pack: Pack | undefined;
@@ -52,7 +56,6 @@ export function openWriter(services: BlobServices, accountId: string): OpenWrite
   let isClosed = false;
   /** What is being kept still, though its upload may have failed meanwhile. */
   let keeping: Promise<unknown> = Promise.resolve();
-  let removalsBefore: number | undefined;
 
   function open(): Pack {
     const key = newId();
@@ -95,17 +98,16 @@ export function openWriter(services: BlobServices, accountId: string): OpenWrite
   }
 
   async function keep(files: readonly FileBytes[]): Promise<void> {
-    const fresh = new Map(files.map((file) => [file.digest, file]));
-    for (const digest of [...fresh.keys()]) if (seen.has(digest)) fresh.delete(digest);
+    const { blobs } = await reading;
+    const fresh = new Map<string, FileBytes>();
+    for (const file of files)
+      if (!blobs.has(file.digest) && !seen.has(file.digest)) fresh.set(file.digest, file);
     for (const digest of fresh.keys()) seen.add(digest);
     if (fresh.size === 0) return;
-    removalsBefore ??= await removalsSoFar(read, accountId);
     const unknown = await newBlobs(read, accountId, [...fresh.keys()], clock.now());
-    const wanted = [...fresh.values()].filter((file) => unknown.has(file.digest));
-    const copied = isSparse(wanted);
-    for (const { digest, bytes } of wanted) {
+    for (const file of fresh.values()) {
       if (isClosed) return;
-      await add({ digest, bytes: copied ? Buffer.from(bytes) : bytes });
+      if (unknown.has(file.digest)) await add(file);
     }
   }
 
@@ -120,8 +122,7 @@ export function openWriter(services: BlobServices, accountId: string): OpenWrite
       pack = undefined;
       await putting;
       return {
-        digests: [...seen],
-        removalsBefore: removalsBefore ?? 0,
+        base: await reading,
         placed,
         objects: announced.map(({ key, size }) => ({ key, size })),
         taken: () => {
@@ -139,12 +140,4 @@ export function openWriter(services: BlobServices, accountId: string): OpenWrite
       );
     },
   };
-}
-
-/** A few small files would keep all of the request in memory that they came in. */
-function isSparse(files: readonly FileBytes[]): boolean {
-  const wanted = files.reduce((sum, { bytes }) => sum + bytes.length, 0);
-  const pieces = new Set(files.map(({ bytes }) => bytes.buffer));
-  const held = [...pieces].reduce((sum, piece) => sum + piece.byteLength, 0);
-  return wanted * 2 < held;
 }

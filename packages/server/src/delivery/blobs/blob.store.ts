@@ -54,14 +54,44 @@ export async function newBlobs(
   return fresh;
 }
 
-const selectRemovals = statement<{ removals: number }>(
-  'select blob_removals as removals from account where account_id = $1',
+/** What an account has before an upload looks for anything. */
+export interface Base {
+  /** How often files of the account were removed so far. */
+  removals: number;
+  /** Digests of the chunks of the manifest that the upload is compared with first, and of the blobs that they list. */
+  chunks: ReadonlySet<string>;
+  blobs: ReadonlySet<string>;
+}
+
+// Digests as one text, since thousands of elements take longer to read.
+const selectBase = statement<{ removals: number; chunks: string | null; blobs: string | null }>(
+  `
+  select a.blob_removals as removals, base.chunks, base.blobs
+  from account a left join lateral (
+    select string_agg(encode(c.digest, 'hex'), '') as chunks,
+      string_agg((select string_agg(encode(blob, 'hex'), '') from unnest(c.digests) as blob), '') as blobs
+    from manifest m cross join unnest(m.chunks) as listed (chunk)
+    join manifest_chunk c on c.account_id = $1 and c.digest = listed.chunk
+    where m.account_id = $1 and m.digest = $2) base on true
+  where a.account_id = $1`,
+  { alone: true },
 );
 
-/** How often blobs of the account were removed so far. An upload asks before it looks for any. */
-export async function removalsSoFar(read: Read, accountId: string): Promise<number> {
-  const [row] = await read(selectRemovals, [accountId]);
-  return row?.removals ?? 0;
+export async function readBase(read: Read, accountId: string, manifestDigest: string | null): Promise<Base> {
+  const [row] = await read(selectBase, [accountId, manifestDigest]);
+  return {
+    removals: row?.removals ?? 0,
+    chunks: digestsIn(row?.chunks ?? ''),
+    blobs: digestsIn(row?.blobs ?? ''),
+  };
+}
+
+const digestLength = 64;
+
+function digestsIn(text: string): Set<string> {
+  const digests = new Set<string>();
+  for (let at = 0; at < text.length; at += digestLength) digests.add(text.slice(at, at + digestLength));
+  return digests;
 }
 
 const insertPending = statement(
@@ -102,7 +132,7 @@ export async function forgetObject(read: Read, accountId: string, key: string): 
   await read(deleteDoomed, [accountId, key]);
 }
 
-// Whoever removes blobs or manifests holds this lock alone, whoever refers to them holds it with others: what is found there stays there.
+// Whoever removes blobs, chunks or manifests holds this lock alone, whoever refers to them holds it with others: what is found there stays there.
 const lockName = (account: string) => `hashtextextended('headgate blobs ' || ${account}::text, 0)`;
 const shareBlobs = statement(`select pg_advisory_xact_lock_shared(${lockName('$1')})`);
 const holdBlobs = statement(`select pg_advisory_xact_lock(${lockName('$1')})`);
@@ -133,23 +163,24 @@ const placeBlobs = statement(
   { alone: true },
 );
 
-// They are looked for only when any were removed meanwhile: thousands of looks into the index.
-const requireBlobs = statement(
+// They are looked for only when any were removed meanwhile: thousands of looks into the index. A `case`, since PostgreSQL may evaluate the
+// second part of an `and` first.
+const requireFiles = statement(
   `
   select breach('blob_there')
-  where (select blob_removals from account where account_id = $1) <> $3 and exists (
-    select from manifest m, unnest(m.digests) as listed (file)
-    where m.account_id = $1 and m.digest = $2
-      and not exists (select from blob b where b.account_id = $1 and b.digest = encode(listed.file, 'hex')))`,
+  where case when (select blob_removals from account where account_id = $1) <> $3 then exists (
+    select from manifest m cross join unnest(m.chunks) as listed (chunk)
+    left join manifest_chunk c on c.account_id = $1 and c.digest = listed.chunk
+    where m.account_id = $1 and m.digest = $2 and (c.digest is null or exists (
+      select from unnest(c.digests) as file
+      where not exists (select from blob b where b.account_id = $1 and b.digest = encode(file, 'hex'))))) end`,
   { alone: true },
 );
 
 /** What an upload brought: blobs in objects that are put, and those that were there before. */
 export interface KeptBlobs {
-  /** Of all files, each once. */
-  digests: readonly string[];
-  /** Before the first of them was looked for. */
-  removalsBefore: number;
+  /** Read before the first of them was looked for. */
+  base: Base;
   /** Those that are new. */
   placed: readonly PlacedBlob[];
   objects: readonly { key: string; size: number }[];
@@ -171,7 +202,7 @@ export function takeBlobs(tx: Transaction, accountId: string, kept: KeptBlobs, n
   tx.afterCommit(() => kept.taken());
 }
 
-/** No manifest lists a blob that is gone. In the transaction of `takeBlobs`. */
+/** No manifest lists what is gone. In the transaction of `takeBlobs`. */
 export function requireListed(
   tx: Transaction,
   accountId: string,
@@ -179,7 +210,7 @@ export function requireListed(
   kept: KeptBlobs,
 ): void {
   tx.onConstraint('blob_there', gone);
-  tx.send(requireBlobs, [accountId, manifestDigest, kept.removalsBefore]);
+  tx.send(requireFiles, [accountId, manifestDigest, kept.base.removals]);
 }
 
 function columnsOf({ placed, objects }: KeptBlobs) {

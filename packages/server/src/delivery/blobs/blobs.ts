@@ -8,10 +8,14 @@ export interface Blobs {
   /** Undefined when the account has no such blob. Throws `storage-unavailable`. */
   read(accountId: string, digest: string): Promise<{ size: number; stream: Readable } | undefined>;
   /**
-   * Gives `work` a writer. What it put and no transaction took (see `takeBlobs`) is removed when `work` has ended, however it did.
+   * Gives `work` a writer. `base` is the digest of a manifest of the account that may list most of the files already. What it put and no transaction took (see `takeBlobs`) is removed when `work` has ended, however it did.
    * Throws what `work` throws.
    */
-  writing<Result>(accountId: string, work: (writer: BlobWriter) => Promise<Result>): Promise<Result>;
+  writing<Result>(
+    accountId: string,
+    base: string | null,
+    work: (writer: BlobWriter) => Promise<Result>,
+  ): Promise<Result>;
   /** Resolves when nothing is being removed any more. */
   settled(): Promise<void>;
 }
@@ -32,8 +36,8 @@ export function createBlobs(services: BlobServices): Blobs {
       }
       return { size, stream };
     },
-    async writing(accountId, work) {
-      const writer = openWriter(services, accountId);
+    async writing(accountId, base, work) {
+      const writer = openWriter(services, accountId, base);
       try {
         return await work(writer);
       } finally {

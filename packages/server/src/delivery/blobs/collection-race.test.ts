@@ -14,7 +14,8 @@ import type { Account } from '../../testing/account.ts';
 import { movableClock } from '../../testing/clock.ts';
 import { type Part, type TestProject, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
-import { insertManifest, type Upload } from '../artifacts/index.ts';
+import { insertManifest, manifestFiles, type Upload } from '../artifacts/index.ts';
+import { manifestOf } from '../artifacts/manifest.ts';
 
 const server = await startTestServer();
 const { deps, clock, database } = server;
@@ -47,9 +48,11 @@ async function collectOnce(): Promise<void> {
 
 async function requireWhole({ accountId }: Account): Promise<number> {
   const files = await database.query<{ sha256: string; size: string }>(
-    `select distinct f ->> 'sha256' as sha256, f ->> 'size' as size
+    `select distinct encode(f.digest, 'hex') as sha256, f.size
      from artifact_version v join manifest m on m.account_id = v.account_id and m.digest = v.manifest_digest,
-       jsonb_array_elements(m.files) f
+       unnest(m.chunks) as listed (chunk)
+       left join manifest_chunk c on c.account_id = $1 and c.digest = listed.chunk
+       left join lateral unnest(c.digests, c.sizes) as f (digest, size) on true
      where v.account_id = $1`,
     [accountId],
   );
@@ -64,17 +67,22 @@ async function requireWhole({ accountId }: Account): Promise<number> {
 }
 
 async function requireNothingElse({ accountId }: Account): Promise<void> {
-  const [rows] = await database.query<Record<'manifests' | 'blobs' | 'keys' | 'objects', string[]>>(
+  const [rows] = await database.query<
+    Record<'manifests' | 'chunks' | 'blobs' | 'keys' | 'objects', string[]>
+  >(
     `select
       array(select digest from manifest m where account_id = $1 and not exists (
         select from artifact_version v where v.account_id = $1 and v.manifest_digest = m.digest)) as manifests,
+      array(select encode(digest, 'hex') from manifest_chunk c where account_id = $1 and not exists (
+        select from manifest m where m.account_id = $1 and c.digest = any(m.chunks))) as chunks,
       array(select digest from blob b where account_id = $1 and not exists (
-        select from manifest m where m.account_id = $1 and m.digests @> array[decode(b.digest, 'hex')])) as blobs,
+        select from manifest_chunk c where c.account_id = $1 and decode(b.digest, 'hex') = any(c.digests))) as blobs,
       array(select distinct object_key from blob where account_id = $1 order by 1) as keys,
       array(select object_key from blob_object where account_id = $1 order by 1) as objects`,
     [accountId],
   );
   assert.deepEqual(rows?.manifests, []);
+  assert.deepEqual(rows?.chunks, []);
   assert.deepEqual(rows?.blobs, []);
   const objects = await database.query(
     'select object_key, state, size, live_bytes, since from blob_object where account_id = $1',
@@ -159,14 +167,18 @@ test(`uploads, deletions and the collector at once (RACE_SEED=${seed})`, { timeo
 });
 
 /** A part of an upload that was read, whose transaction comes later. */
-async function readParts(account: Account, then: (upload: Upload) => Promise<void>) {
-  await deps.blobs.writing(account.accountId, async (writer) => {
-    await writer.keep([
-      { digest: createHash('sha256').update('shared').digest('hex'), bytes: Buffer.from('shared') },
-    ]);
+async function readParts(
+  account: Account,
+  then: (upload: Upload) => Promise<void>,
+  base: string | null = null,
+) {
+  await deps.blobs.writing(account.accountId, base, async (writer) => {
+    const bytes = Buffer.from('shared');
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    await writer.keep([{ digest: sha256, bytes }]);
     const blobs = await writer.finish();
-    const digest = createHash('sha256').update(String(Math.random())).digest('hex');
-    await then({ digest, files: [], pipelines: [], ignored: [], blobs });
+    const manifest = manifestOf([{ path: `a folder/${Math.random()}`, sha256, size: bytes.length }]);
+    await then({ manifest, pipelines: [], ignored: [], blobs });
   });
 }
 
@@ -203,6 +215,37 @@ test('an upload that counts on a file that is gone by then is refused as a whole
   );
   const [row] = await database.query('select from manifest where account_id = $1', [account.accountId]);
   assert.equal(row, undefined);
+});
+
+test('an upload that counts on the version before is refused as a whole when that is gone by then', async () => {
+  const account = await server.account();
+  let base = '';
+  await readParts(account, async (read) => {
+    await insert(account, read);
+    base = read.manifest.digest;
+  });
+  let digest = '';
+  const again = (meanwhile: () => Promise<void>) =>
+    readParts(
+      account,
+      async (read) => {
+        assert.equal(read.blobs.base.blobs.size, 1, 'the account has the file');
+        // The same list of files: nothing of it is written again.
+        const same = { ...read, manifest: { ...read.manifest, chunks: [{ digest: base, files: [] }] } };
+        digest = same.manifest.digest;
+        await meanwhile();
+        await insert(account, same);
+      },
+      base,
+    );
+  await again(async () => undefined);
+  const [found] = (await manifestFiles(deps.database.read, account.accountId, digest)) ?? [];
+  assert.equal(found?.size, 6);
+  const gone = again(async () => {
+    for (let pass = 0; pass < 2; pass++) await collectOnce();
+  });
+  await assert.rejects(gone, { code: 'concurrent-change' });
+  assert.equal(await manifestFiles(deps.database.read, account.accountId, digest), undefined);
 });
 
 test('an upload that meets a condemned file keeps it for a grace from then on', async () => {

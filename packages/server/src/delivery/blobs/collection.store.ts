@@ -22,7 +22,7 @@ export interface ManifestStatements {
   /** Parameters: account, digest of the batch before, now. */
   condemn: Statement<{ condemned: number; cursor: string | null; looked: number }>;
   /** Parameters: account, digest, condemned before. */
-  remove: Statement<{ digests: string[] }>;
+  remove: Statement<{ chunks: Buffer[] }>;
   /** Parameters: account, digest. */
   acquit: Statement<never>;
 }
@@ -45,7 +45,7 @@ export function manifestStatements(uses: readonly ManifestUse[]): ManifestStatem
     remove: statement(
       `
       delete from manifest m where m.account_id = $1 and m.digest = $2 and m.condemned_at <= $3 and not ${used}
-      returning array(select encode(file, 'hex') from unnest(m.digests) as file) as digests`,
+      returning m.chunks`,
       { alone: true },
     ),
     acquit: statement(
@@ -63,10 +63,35 @@ export const dueManifests = statement<{ digest: string }>(
   { alone: true },
 );
 
+// Chunks
+
+const countRemoval = statement('update account set blob_removals = blob_removals + 1 where account_id = $1', {
+  alone: true,
+});
+
+const deleteChunks = statement<{ digests: string[] }>(
+  `
+  delete from manifest_chunk c where c.account_id = $1 and c.digest = any($2)
+    and not exists (select from manifest m where m.account_id = $1 and m.chunks @> array[c.digest])
+  returning array(select encode(file, 'hex') from unnest(c.digests) as file) as digests`,
+  { alone: true },
+);
+
+/** Of a manifest that is removed in the same transaction, those that no other one has. Answers the digests of the blobs that they listed. */
+export async function removeUnlistedChunks(
+  tx: Transaction,
+  accountId: string,
+  chunks: readonly Buffer[],
+): Promise<string[]> {
+  const rows = await tx.query(deleteChunks, [accountId, chunks]);
+  if (rows.length > 0) tx.send(countRemoval, [accountId]);
+  return [...new Set(rows.flatMap((row) => row.digests))];
+}
+
 // Blobs
 
 const inManifest = (blob: string) =>
-  `exists (select from manifest m where m.account_id = $1 and m.digests @> array[decode(${blob}.digest, 'hex')])`;
+  `exists (select from manifest_chunk c where c.account_id = $1 and c.digests @> array[decode(${blob}.digest, 'hex')])`;
 
 const condemnBlobs = statement(
   `
@@ -75,7 +100,7 @@ const condemnBlobs = statement(
   { alone: true },
 );
 
-/** Those that were in a manifest and are in none now. In the transaction that removed the manifest, or they would never be found. */
+/** Those that were in a manifest and are in none now. In the transaction that removed its chunks, or they would never be found. */
 export function condemnUnlisted(
   tx: Transaction,
   accountId: string,
@@ -103,9 +128,6 @@ const removeDueBlobs = statement<{ looked: number; removed: number }>(
   select (select count(*) from due)::integer as looked, (select count(*) from gone)::integer as removed`,
   { alone: true },
 );
-const countRemoval = statement('update account set blob_removals = blob_removals + 1 where account_id = $1', {
-  alone: true,
-});
 
 /** In a transaction of its own: no upload refers to them meanwhile. */
 export async function removeCondemnedBlobs(

@@ -61,12 +61,14 @@ async function textOf({ accountId }: Account, digest: string): Promise<string | 
 }
 
 async function manifestOf({ accountId }: Account, project: TestProject, environment: string) {
-  const [row] = await database.query<{ files: { path: string; sha256: string }[] }>(
-    `select m.files from artifact_version v join manifest m on m.account_id = v.account_id and m.digest = v.manifest_digest
-     where v.account_id = $1 and v.project_id = $2 and v.environment_name = $3`,
+  return database.query<{ path: string; sha256: string }>(
+    `select f.path, encode(f.digest, 'hex') as sha256
+     from artifact_version v join manifest m on m.account_id = v.account_id and m.digest = v.manifest_digest,
+       manifest_chunk c, unnest(c.paths, c.digests) as f (path, digest)
+     where v.account_id = $1 and v.project_id = $2 and v.environment_name = $3
+       and c.account_id = v.account_id and c.digest = any(m.chunks)`,
     [accountId, project.projectId, environment],
   );
-  return row?.files ?? [];
 }
 
 async function scene() {

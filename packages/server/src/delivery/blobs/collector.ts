@@ -5,7 +5,7 @@
  *   condemned  nothing refers to it; it goes when that is still so after the grace. An upload that meets a condemned blob keeps it for another grace
  *   doomed     an object that no row names; its bytes go after the grace, so that who began to read them, a backup say, still can
  *
- * In this order, which is that of the references: manifests, blobs, rows of objects, objects.
+ * In this order, which is that of the references: manifests with their chunks, blobs, rows of objects, objects.
  */
 import type { Database, Parameter } from '../../kernel/database.ts';
 import type { Log } from '../../kernel/log.ts';
@@ -25,6 +25,7 @@ import {
   manifestStatements,
   nextAccounts,
   removeCondemnedBlobs,
+  removeUnlistedChunks,
   sparseObjects,
 } from './collection.store.ts';
 import { rewriteObject } from './rewriting.ts';
@@ -114,9 +115,13 @@ function openPass(
         database.transaction(async (tx) => {
           holdBlobsAlone(tx, accountId);
           const [gone] = await tx.query(manifests.remove, [accountId, digest, before()]);
-          if (gone === undefined) tx.send(manifests.acquit, [accountId, digest]);
-          else condemnUnlisted(tx, accountId, gone.digests, clock.now());
-          return gone === undefined ? 0 : 1;
+          if (gone === undefined) {
+            tx.send(manifests.acquit, [accountId, digest]);
+            return 0;
+          }
+          const blobs = await removeUnlistedChunks(tx, accountId, gone.chunks);
+          if (blobs.length > 0) condemnUnlisted(tx, accountId, blobs, clock.now());
+          return 1;
         }),
       );
     }

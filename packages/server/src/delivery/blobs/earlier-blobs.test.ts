@@ -6,11 +6,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { after, test } from 'node:test';
+import { canonicalManifest } from '@headgate/contract';
 import { systemClock } from '../../kernel/clock.ts';
 import { openDatabase } from '../../kernel/database.ts';
 import { uuidsByTime } from '../../kernel/identifiers.ts';
 import { createLog } from '../../kernel/log.ts';
 import { createTestDatabase } from '../../testing/database.ts';
+import { manifestFiles } from '../artifacts/index.ts';
+import { readBase } from './blob.store.ts';
 import { createBlobs } from './blobs.ts';
 import { folderObjectStore } from './folder-object-store.ts';
 
@@ -38,9 +41,12 @@ test('the migration tells where they lie, and which manifest holds them', async 
   await database.query('insert into account values ($1, $2, now())', [accountId, 'an account']);
   for (const { sha256, size } of files)
     await database.query('insert into blob values ($1, $2, $3, now())', [accountId, sha256, size]);
-  await database.query("insert into manifest values ($1, 'd', $2, '[]', now())", [
+  const listed = [...files, { path: 'twice', sha256: files[0]?.sha256 ?? '', size: 15 }];
+  const digest = createHash('sha256').update(canonicalManifest(listed)).digest('hex');
+  await database.query("insert into manifest values ($1, $2, $3, '[]', now())", [
     accountId,
-    JSON.stringify([...files, { ...files[0], path: 'twice' }]),
+    digest,
+    JSON.stringify(listed),
   ]);
   for (const { sha256 } of files) {
     const place = join(folder, accountId, sha256.slice(0, 2));
@@ -62,11 +68,13 @@ test('the migration tells where they lie, and which manifest holds them', async 
     const found = await blobs.read(accountId, sha256);
     assert.equal(found && (await buffer(found.stream)).toString(), contents[index]);
   }
-  const [row] = await database.query<{ digests: string[]; objects: number }>(
-    `select array(select encode(d, 'hex') from unnest(digests) d) as digests,
-      (select count(*)::int from blob_object where state = 'live' and live_bytes = size and size = 15) as objects from manifest`,
+  const [row] = await database.query<{ objects: number }>(
+    "select count(*)::int as objects from blob_object where state = 'live' and live_bytes = size and size = 15",
   );
-  assert.deepEqual(row?.digests.sort(), files.map((file) => file.sha256).sort());
   assert.equal(row?.objects, 1);
+  assert.deepEqual(await manifestFiles(opened.read, accountId, digest), listed);
+  const { chunks, blobs: ofBase } = await readBase(opened.read, accountId, digest);
+  assert.deepEqual([...chunks], [digest]);
+  assert.deepEqual([...ofBase].sort(), files.map((file) => file.sha256).sort());
   await opened.close();
 });

@@ -19,7 +19,7 @@ import {
   insertVersion,
   latestVersion,
   namedVersion,
-  rightsOnly,
+  newestManifest,
   versionPage,
   versionPageOfGroup,
 } from './shared-pipeline.store.ts';
@@ -27,31 +27,33 @@ import { presentPipeline, presentVersion, requirePipelines } from './shared-pipe
 
 export function sharedPipelineRoutes({ read, write, long }: Endpoints, store: UploadServices): void {
   long(createSharedPipelines, async ({ rows, write: commit, request, headers, scope, now }) => {
-    await rows(rightsOnly, []);
-    return store.blobs.writing(scope.accountId, async (writer) => {
+    const prefix = headerText(headers.sharedpipelineidprefix);
+    const [newest] = await rows(newestManifest, [prefix]);
+    const base = newest?.manifest_digest ?? null;
+    return store.blobs.writing(scope.accountId, base, async (writer) => {
       const checks = createPipelineChecks(store.readPipeline);
       const upload = await readUpload(request.raw, store.limits, writer, checks);
       // The variables and secret references of the projects that will use it are not known yet.
-      const paths = upload.files.map((file) => file.path);
+      const paths = upload.manifest.files.map((file) => file.path);
       const found = checks.warnings(paths, checks.askedFor(), checks.secretsAskedFor());
       const version = {
-        prefix: headerText(headers.sharedpipelineidprefix),
+        prefix,
         versionName: headerText(headers.versionname),
         branch: headers.branch === undefined ? null : headerText(headers.branch),
         commitHash: headers.commithash === undefined ? null : headerText(headers.commithash),
       };
-      const content = JSON.stringify([version, upload.digest, upload.ignored]);
+      const content = JSON.stringify([version, upload.manifest.digest, upload.ignored]);
       return commit(content, (tx) => {
         requirePipelines(upload);
         insertVersion(tx, scope, version, upload, now);
-        const { digest, files, pipelines, ignored } = upload;
+        const { manifest, pipelines, ignored } = upload;
         const counts = {
-          files: files.length,
+          files: manifest.files.length,
           pipelines: pipelines.length,
           ignoredResources: ignored.length,
           warnings: found.warningsTotal,
         };
-        const after = { ...version, enabled: true, digest, ...counts };
+        const after = { ...version, enabled: true, digest: manifest.digest, ...counts };
         return {
           body: { ignoredResources: ignored, versionName: version.versionName, ...found },
           events: [{ name: 'shared-pipelines-created', subject: subjectOf(version), after }],

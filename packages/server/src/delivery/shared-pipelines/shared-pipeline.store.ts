@@ -18,8 +18,11 @@ const listedPipelines = (limit: string) => `
      select p from jsonb_array_elements(m.pipelines) as each (p)
      order by p ->> 'name' collate "C", p ->> 'type' collate "C" limit ${limit}) listed)`;
 
-/** For a request that is judged before its body is read. */
-export const rightsOnly = guardedRead<{ asked: true }>('select true as asked');
+/** Parameters: prefix. Of the group's newest version, which the next one may be much like; one row in any case. */
+export const newestManifest = guardedRead<{ manifest_digest: string | null }>(`
+  select (
+    select v.manifest_digest from shared_pipeline_version v where v.account_id = $1 and v.prefix = $9
+    order by ${newestFirst} limit 1) as manifest_digest`);
 
 const inAccount = 'v.account_id = $1 and (not $9::boolean or v.enabled)';
 const versionPageOf = (where: string, [limit, offset]: [string, string]) =>
@@ -96,7 +99,7 @@ export function insertVersion(
     problem('shared-version-exists', { prefix, versionName }),
   );
   insertManifest(tx, scope, upload, now);
-  const named = [scope.accountId, prefix, versionName, upload.digest, branch, commitHash];
+  const named = [scope.accountId, prefix, versionName, upload.manifest.digest, branch, commitHash];
   tx.send(insertOne, [...named, scope.actorId, now]);
 }
 

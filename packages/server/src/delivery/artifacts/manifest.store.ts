@@ -1,0 +1,83 @@
+/** The tables `manifest` and `manifest_chunk`, as versions see them. */
+import { type Read, statement, type Transaction } from '../../kernel/database.ts';
+import type { Scope } from '../../kernel/permissions.ts';
+import { requireListed, takeBlobs } from '../blobs/index.ts';
+import type { ManifestChunk, ManifestFile } from './manifest.ts';
+import type { Upload } from './upload.ts';
+
+/** The chunks `c` of the manifest `m`, each with its place in it, to stand in a `from`. */
+export const chunksOfManifest = `
+  unnest(m.chunks) with ordinality as listed (chunk, place)
+  join manifest_chunk c on c.account_id = $1 and c.digest = listed.chunk`;
+
+// In the order of their digests, so that two uploads of the same files do not wait for each other.
+const insertChunks = statement(
+  `
+  with file as (
+    select * from unnest($3::integer[], $4::text[], $5::text[], $6::bigint[]) with ordinality as file (chunk, path, sha256, size, place)
+  )
+  insert into manifest_chunk (account_id, digest, paths, digests, sizes)
+  select $1, decode(($2::text[])[chunk], 'hex') as digest, array_agg(path order by place),
+    array_agg(decode(sha256, 'hex') order by place), array_agg(size order by place)
+  from file group by chunk order by digest
+  on conflict (account_id, digest) do nothing`,
+  { alone: true },
+);
+
+// What is remembered of the pipelines may be from an earlier release, which knew less of them.
+const insertOne = statement(
+  `
+  insert into manifest (account_id, digest, chunks, pipelines, created_at)
+  values ($1, $2, array(select decode(chunk, 'hex') from unnest($3::text[]) as chunk), $4, $5)
+  on conflict (account_id, digest) do update set condemned_at = null, pipelines = excluded.pipelines
+  where manifest.condemned_at is not null or manifest.pipelines is distinct from excluded.pipelines`,
+  { alone: true },
+);
+
+/**
+ * Keeps what an upload holds: its blobs, and the manifest that its digest names. The first thing in its transaction; what refers to the manifest
+ * comes after it.
+ */
+export function insertManifest(tx: Transaction, { accountId }: Scope, upload: Upload, now: Date): void {
+  const { manifest, pipelines, blobs } = upload;
+  takeBlobs(tx, accountId, blobs, now);
+  const fresh = manifest.chunks.filter((chunk) => !blobs.base.chunks.has(chunk.digest));
+  if (fresh.length > 0) tx.send(insertChunks, [accountId, ...columnsOf(fresh)]);
+  const chunks = manifest.chunks.map((chunk) => chunk.digest);
+  tx.send(insertOne, [accountId, manifest.digest, chunks, JSON.stringify(pipelines), now]);
+  requireListed(tx, accountId, manifest.digest, blobs);
+}
+
+function columnsOf(chunks: readonly ManifestChunk[]) {
+  const files = chunks.flatMap((chunk) => chunk.files);
+  return [
+    chunks.map((chunk) => chunk.digest),
+    chunks.flatMap((chunk, index) => chunk.files.map(() => index + 1)),
+    files.map((file) => file.path),
+    files.map((file) => file.sha256),
+    files.map((file) => file.size),
+  ] as const;
+}
+
+// Without chunks it has no files.
+const selectChunks = statement<{ paths: string[] | null; digests: string[] | null; sizes: number[] | null }>(`
+  select c.paths, array(select encode(digest, 'hex') from unnest(c.digests) as digest) as digests, c.sizes
+  from manifest m left join (${chunksOfManifest}) on true
+  where m.account_id = $1 and m.digest = $2 order by listed.place`);
+
+/** By path; undefined when the account has no such manifest. */
+export async function manifestFiles(
+  read: Read,
+  accountId: string,
+  digest: string,
+): Promise<ManifestFile[] | undefined> {
+  const rows = await read(selectChunks, [accountId, digest]);
+  if (rows.length === 0) return undefined;
+  return rows.flatMap(({ paths, digests, sizes }) =>
+    (paths ?? []).map((path, index) => ({
+      path,
+      sha256: digests?.[index] ?? '',
+      size: Number(sizes?.[index] ?? 0),
+    })),
+  );
+}

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { test } from 'node:test';
+import { canonicalManifest } from '@headgate/contract';
+import { type ManifestFile, manifestOf } from './manifest.ts';
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+const filesOf = (count: number): ManifestFile[] =>
+  Array.from({ length: count }, (_, index) => ({
+    path: `folder ${index % 7}/a file ${index}.sql`,
+    sha256: sha256(`${index}`),
+    size: index,
+  }));
+const digests = (files: ManifestFile[]) => new Set(manifestOf(files).chunks.map((chunk) => chunk.digest));
+
+test('the chunks are the files by their paths, each named by its part of the canonical form', () => {
+  const files = filesOf(1_000);
+  const manifest = manifestOf(files.toReversed());
+  assert.equal(manifest.digest, sha256(canonicalManifest(files)));
+  assert.deepEqual(
+    manifest.chunks.flatMap((chunk) => chunk.files),
+    files.toSorted((one, other) => (one.path < other.path ? -1 : 1)),
+  );
+  for (const chunk of manifest.chunks) {
+    assert.equal(chunk.digest, sha256(canonicalManifest(chunk.files)));
+    assert.ok(chunk.files.length <= 256);
+  }
+  assert.ok(manifest.chunks.length > 5 && manifest.chunks.length < 50, `${manifest.chunks.length} chunks`);
+});
+
+test('one file more, less or changed is one or two chunks', () => {
+  const before = digests(filesOf(2_000));
+  const others = (files: ManifestFile[]) =>
+    [...digests(files)].filter((digest) => !before.has(digest)).length;
+  const changed = filesOf(2_000);
+  for (const [index, file] of [...changed.entries()].filter(([index]) => index % 97 === 0)) {
+    assert.equal(others(changed.with(index, { ...file, sha256: sha256('changed') })), 1);
+    const less = others(changed.toSpliced(index, 1));
+    assert.ok(less <= 2, `${less} without ${file.path}`);
+    const more = others([...changed, { ...file, path: `${file.path}.new` }]);
+    assert.ok(more === 1 || more === 2, `${more} with ${file.path}.new`);
+  }
+});
+
+test('no files are no chunks', () => {
+  assert.deepEqual(manifestOf([]), { digest: sha256(''), files: [], chunks: [] });
+});
