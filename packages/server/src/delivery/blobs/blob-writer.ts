@@ -40,6 +40,9 @@ export interface OpenWriter extends BlobWriter {
   close(): Promise<void>;
 }
 
+/** So many packs of an upload are put while the next one fills. */
+const mostPuts = 2;
+
 export function openWriter(services: BlobServices, accountId: string, base: string | null): OpenWriter {
   const { read, objects, clock, newId, log } = services;
   /** Digests that were looked for: files of the base are not. */
@@ -50,8 +53,8 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
   const placed: PlacedBlob[] = [];
   const announced: { key: string; size: number; announcement: Promise<void> }[] = [];
   let pack: Pack | undefined;
-  /** One pack is put while the next one fills. */
-  let putting: Promise<void> = Promise.resolve();
+  /** The oldest first. */
+  const puts: Promise<void>[] = [];
   let taken = false;
   let isClosed = false;
   /** What is being kept still, though its upload may have failed meanwhile. */
@@ -66,13 +69,16 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
   }
 
   async function put(full: Pack): Promise<void> {
-    await putting;
+    if (puts.length === mostPuts) await puts.shift();
     const about = announced.find(({ key }) => key === full.key);
     if (about !== undefined) about.size = full.size;
     placed.push(...full.blobs);
-    putting = Promise.resolve(about?.announcement).then(() => objects.put(accountId, full.key, full.chunks));
-    // Told to whoever waits for it next.
+    const putting = Promise.resolve(about?.announcement)
+      .then(() => objects.put(accountId, full.key, full.chunks))
+      .finally(() => full.release());
+    // Told to whoever waits for it.
     putting.catch(() => undefined);
+    puts.push(putting);
   }
 
   async function add({ digest, bytes }: FileBytes): Promise<void> {
@@ -89,7 +95,7 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
   }
 
   async function removeUntaken(): Promise<void> {
-    await Promise.allSettled([putting, ...announced.map(({ announcement }) => announcement)]);
+    await Promise.allSettled([...puts, ...announced.map(({ announcement }) => announcement)]);
     const keys = announced.map(({ key }) => key);
     for (const key of await doomUntaken(read, accountId, keys, clock.now())) {
       await objects.remove(accountId, key);
@@ -120,7 +126,7 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
     async finish() {
       if (pack !== undefined) await put(pack);
       pack = undefined;
-      await putting;
+      await Promise.all(puts);
       return {
         base: await reading,
         placed,

@@ -3,8 +3,10 @@
 /** A pack that has as much takes no further blob, and is put while the next one fills. */
 export const fullPackBytes = 2 * 1_048_576;
 
-/** Bytes are copied into pieces of memory so large: a thousand small ones take three times as long to write. */
 const pieceBytes = 262_144;
+/** Of memory that packs have given back, so much is kept for the next ones: what is new each time, V8 soon collects everything for. */
+const mostSpareBytes = 8 * 1_048_576;
+const spare: Buffer[] = [];
 
 export interface PlacedBlob {
   digest: string;
@@ -20,37 +22,47 @@ export interface Pack {
   readonly size: number;
   /** The bytes are copied. */
   add(digest: string, bytes: Uint8Array): void;
+  /** Gives its memory back, when nobody reads its chunks any more. */
+  release(): void;
 }
 
 export function createPack(key: string): Pack {
   const blobs: PlacedBlob[] = [];
-  const full: Buffer[] = [];
-  let piece = Buffer.alloc(0);
-  let used = 0;
+  const pieces: Buffer[] = [];
   let size = 0;
+
+  /** What is left of the last piece, or a new one. */
+  function room(): Buffer {
+    const used = size - (pieces.length - 1) * pieceBytes;
+    const last = pieces.at(-1)?.subarray(used);
+    if (last !== undefined && last.length > 0) return last;
+    const piece = spare.pop() ?? Buffer.allocUnsafeSlow(pieceBytes);
+    pieces.push(piece);
+    return piece;
+  }
+
   return {
     key,
     blobs,
     get chunks() {
-      return [...full, piece.subarray(0, used)];
+      return pieces.map((piece, index) => piece.subarray(0, size - index * pieceBytes));
     },
     get size() {
       return size;
     },
     add(digest, bytes) {
       blobs.push({ digest, size: bytes.length, key, offset: size });
-      size += bytes.length;
-      for (let at = 0; at < bytes.length; ) {
-        if (used === piece.length) {
-          if (used > 0) full.push(piece);
-          piece = Buffer.allocUnsafeSlow(pieceBytes);
-          used = 0;
-        }
-        const some = bytes.subarray(at, at + piece.length - used);
-        piece.set(some, used);
-        used += some.length;
-        at += some.length;
+      for (let left = bytes; left.length > 0; ) {
+        const into = room();
+        const some = left.subarray(0, into.length);
+        into.set(some);
+        size += some.length;
+        left = left.subarray(some.length);
       }
+    },
+    release() {
+      const wanted = mostSpareBytes / pieceBytes - spare.length;
+      spare.push(...pieces.splice(0).slice(0, wanted));
     },
   };
 }
