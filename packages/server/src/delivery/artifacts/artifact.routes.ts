@@ -60,8 +60,8 @@ function uploadRoute({ long }: Endpoints, store: UploadServices): void {
         commitHash: headers.commithash === undefined ? null : headerText(headers.commithash),
       };
       const content = JSON.stringify([version, upload.manifest.digest, upload.ignored]);
-      return write(content, (tx) => {
-        insertArtifact(tx, scope, version, upload, now);
+      return write(content, async (tx) => {
+        await insertArtifact(tx, scope, version, upload, now);
         const { manifest, ignored } = upload;
         const after = {
           ...version,

@@ -99,16 +99,16 @@ export interface NewVersion {
 }
 
 /** Makes the whole version visible with the commit. */
-export function insertArtifact(
+export async function insertArtifact(
   tx: Transaction,
   scope: Scope,
   version: NewVersion,
   upload: Upload,
   now: Date,
-): void {
+): Promise<void> {
   const { projectId, environmentName, versionName } = version;
   answerRaces(tx, environmentName, versionName);
-  insertManifest(tx, scope, upload, now);
+  await insertManifest(tx, scope, upload, now);
   const { branch, commitHash } = version;
   const values = [
     scope.accountId,

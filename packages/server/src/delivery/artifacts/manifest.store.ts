@@ -38,14 +38,19 @@ const insertOne = statement(
  * Keeps what an upload holds: its blobs, and the manifest that its digest names. The first thing in its transaction; what refers to the manifest
  * comes after it.
  */
-export function insertManifest(tx: Transaction, { accountId }: Scope, upload: Upload, now: Date): void {
+export async function insertManifest(
+  tx: Transaction,
+  { accountId }: Scope,
+  upload: Upload,
+  now: Date,
+): Promise<void> {
   const { manifest, pipelines, blobs } = upload;
   takeBlobs(tx, accountId, blobs, now);
   const fresh = manifest.chunks.filter((chunk) => !blobs.base.chunks.has(chunk.digest));
   if (fresh.length > 0) tx.send(insertChunks, [accountId, ...columnsOf(fresh)]);
   const chunks = manifest.chunks.map((chunk) => chunk.digest);
   tx.send(insertOne, [accountId, manifest.digest, chunks, JSON.stringify(pipelines), now]);
-  requireListed(tx, accountId, manifest.digest, blobs);
+  await requireListed(tx, accountId, manifest.digest, blobs);
 }
 
 function columnsOf(chunks: readonly ManifestChunk[]) {

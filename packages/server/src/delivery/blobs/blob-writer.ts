@@ -23,7 +23,7 @@ export interface FileBytes {
 export interface BlobWriter {
   /** Takes some files; the next ones are given when the promise has resolved, which bounds what is in memory. */
   keep(files: readonly FileBytes[]): Promise<void>;
-  /** When the promise resolves, every new byte outlives a crash. */
+  /** What a transaction needs to take it. */
   finish(): Promise<KeptBlobs>;
 }
 
@@ -126,10 +126,15 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
     async finish() {
       if (pack !== undefined) await put(pack);
       pack = undefined;
-      await Promise.all(puts);
+      await Promise.all(announced.map(({ announcement }) => announcement));
+      const stored = Promise.all(puts);
+      // Told to whoever waits for it: nobody, when the transaction fails before.
+      stored.catch(() => undefined);
+      if (!objects.isLocal) await stored;
       return {
         base: await reading,
         placed,
+        stored,
         objects: announced.map(({ key, size }) => ({ key, size })),
         taken: () => {
           taken = true;

@@ -184,6 +184,8 @@ export interface KeptBlobs {
   /** Those that are new. */
   placed: readonly PlacedBlob[];
   objects: readonly { key: string; size: number }[];
+  /** Every new byte outlives a crash: waited for before the commit. */
+  stored: Promise<unknown>;
   /** Told after the commit of the transaction that took them. */
   taken(): void;
 }
@@ -202,15 +204,19 @@ export function takeBlobs(tx: Transaction, accountId: string, kept: KeptBlobs, n
   tx.afterCommit(() => kept.taken());
 }
 
-/** No manifest lists what is gone. In the transaction of `takeBlobs`. */
-export function requireListed(
+/**
+ * No manifest lists what is gone, or what is not stored. In the transaction of `takeBlobs`: the database does its work while the last bytes
+ * are put.
+ */
+export async function requireListed(
   tx: Transaction,
   accountId: string,
   manifestDigest: string,
   kept: KeptBlobs,
-): void {
+): Promise<void> {
   tx.onConstraint('blob_there', gone);
-  tx.send(requireFiles, [accountId, manifestDigest, kept.base.removals]);
+  const found = tx.query(requireFiles, [accountId, manifestDigest, kept.base.removals]);
+  await Promise.all([found, kept.stored]);
 }
 
 function columnsOf({ placed, objects }: KeptBlobs) {

@@ -12,6 +12,7 @@ export function folderObjectStore({ folder }: { folder: string }): ObjectStore {
   const place = (accountId: string, key: string) => join(folder, accountId, key);
 
   const store: ObjectStore = {
+    isLocal: true,
     put(accountId, key, chunks) {
       const target = place(accountId, key);
       return inWords(async () => {

@@ -9,6 +9,8 @@ import type { Readable } from 'node:stream';
 import type { Secret } from '../../kernel/sealed.ts';
 
 export interface ObjectStore {
+  /** Its puts wait for no network, so a transaction may wait for them. */
+  readonly isLocal: boolean;
   /** When the promise resolves the object is whole and outlives a crash; before, nobody reads it. Putting the same again does no harm. */
   put(accountId: string, key: string, chunks: readonly Uint8Array[]): Promise<void>;
   /** A part that lies within the object, at least one byte. Undefined when there is no such object. */

@@ -60,6 +60,7 @@ export function s3ObjectStore(settings: Settings): ObjectStore {
   }
 
   return {
+    isLocal: false,
     async put(accountId, key, chunks) {
       await put(nameOf(accountId, key), chunks).catch(refuse);
     },

@@ -43,9 +43,9 @@ export function sharedPipelineRoutes({ read, write, long }: Endpoints, store: Up
         commitHash: headers.commithash === undefined ? null : headerText(headers.commithash),
       };
       const content = JSON.stringify([version, upload.manifest.digest, upload.ignored]);
-      return commit(content, (tx) => {
+      return commit(content, async (tx) => {
         requirePipelines(upload);
-        insertVersion(tx, scope, version, upload, now);
+        await insertVersion(tx, scope, version, upload, now);
         const { manifest, pipelines, ignored } = upload;
         const counts = {
           files: manifest.files.length,

@@ -87,18 +87,18 @@ export interface NewSharedVersion {
 }
 
 /** Makes the whole version visible with the commit. */
-export function insertVersion(
+export async function insertVersion(
   tx: Transaction,
   scope: Scope,
   version: NewSharedVersion,
   upload: Upload,
   now: Date,
-): void {
+): Promise<void> {
   const { prefix, versionName, branch, commitHash } = version;
   tx.onConstraint('shared_pipeline_version_exists', () =>
     problem('shared-version-exists', { prefix, versionName }),
   );
-  insertManifest(tx, scope, upload, now);
+  await insertManifest(tx, scope, upload, now);
   const named = [scope.accountId, prefix, versionName, upload.manifest.digest, branch, commitHash];
   tx.send(insertOne, [...named, scope.actorId, now]);
 }

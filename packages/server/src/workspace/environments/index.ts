@@ -1,7 +1,6 @@
 export { environmentRoutes } from './environment.routes.ts';
 export {
   type EnvironmentsWhere,
-  environmentByName,
   environmentsWhere,
   requireEnvironment,
   requireIn,
