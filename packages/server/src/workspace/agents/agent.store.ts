@@ -38,8 +38,10 @@ const summaryColumns = (
 const columns = (now: string) =>
   `${summaryColumns(now)}, a.track_name, a.enable_auto_updates, a.restricted_access, a.agent_version, a.version`;
 
+// Of the id as a range, so that one agent is found by its key, however many there are.
 const filters = `account_id = $1 and ($9::text is null or agent_type = $9) and ($10::text is null or status = $10)
-  and ($11::text is null or name = $11) and ($12::uuid is null or agent_id = $12)`;
+  and ($11::text is null or name = $11) and agent_id >= coalesce($12::uuid, '00000000-0000-0000-0000-000000000000')
+  and agent_id <= coalesce($12::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')`;
 
 /** Parameters: type, status, name, id (each or null), limit, offset. The total is null when the id is nobody's. */
 export const agentPage = guardedPage<SummaryRow, number | null>({
