@@ -144,7 +144,6 @@ export function createWait(wakes: Wakes, key: string): Wait {
   return new Wait(wakes, key);
 }
 
-/** Ten thousand of them wait at one time, so each is one object. */
 export class Wait implements Waiter {
   readonly #wakes: Wakes;
   readonly #key: string;
@@ -175,7 +174,7 @@ export class Wait implements Waiter {
   }
 
   /** Whether there was an occasion to look again. */
-  atMost(milliseconds: number, gone: Gone): Promise<boolean> {
+  atMost(milliseconds: number, gone: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
       const onGone = () => this.giveUp();
       const timer = setTimeout(onGone, milliseconds);
@@ -195,11 +194,4 @@ export class Wait implements Waiter {
     this.#hasOccasion = hasOccasion;
     this.#settled?.();
   }
-}
-
-/** What is used of an AbortSignal. */
-export interface Gone {
-  readonly aborted: boolean;
-  addEventListener(type: 'abort', listener: () => void): void;
-  removeEventListener(type: 'abort', listener: () => void): void;
 }
