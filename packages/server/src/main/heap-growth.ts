@@ -4,7 +4,12 @@
  * left for requests while it is marked. In percent alone, ten thousand waiting agents would let it grow by three times as much as a server
  * without them: it grows by the same, and is marked oftener and more gently (docs/adr/0026).
  */
-import { constants, PerformanceObserver } from 'node:perf_hooks';
+import {
+  constants,
+  type NodeGCPerformanceDetail,
+  type PerformanceEntry,
+  PerformanceObserver,
+} from 'node:perf_hooks';
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 
 const growthBytes = 40 * 1_048_576;
@@ -20,12 +25,14 @@ export function growthPercent(liveBytes: number): number {
 /** From now on. What is set after one collection counts from the next one on. */
 export function limitHeapGrowth(): void {
   const observer = new PerformanceObserver((list) => {
-    const wasLarge = list
-      .getEntries()
-      .some(({ detail }) => (detail as { kind?: number }).kind === constants.NODE_PERFORMANCE_GC_MAJOR);
-    if (!wasLarge) return;
+    if (!list.getEntries().some(isLarge)) return;
     // V8 reads this setting whenever it sets the limit of its heap.
     setFlagsFromString(`--heap-growing-percent=${growthPercent(getHeapStatistics().used_heap_size)}`);
   });
   observer.observe({ entryTypes: ['gc'] });
+}
+
+function isLarge(entry: PerformanceEntry): boolean {
+  const { detail } = entry as PerformanceEntry & { detail: NodeGCPerformanceDetail };
+  return detail.kind === constants.NODE_PERFORMANCE_GC_MAJOR;
 }
