@@ -144,15 +144,11 @@ export function createWait(wakes: Wakes, key: string): Wait {
   return new Wait(wakes, key);
 }
 
-/** Ten thousand of them wait at one time, so each is one object. */
 export class Wait implements Waiter {
   readonly #wakes: Wakes;
   readonly #key: string;
-  #hasOccasion: boolean | undefined;
-  #settled: (() => void) | undefined;
+  readonly #woken = Promise.withResolvers<void>();
   number = 0;
-  /** What it was woken for, where that is for one. */
-  occasion: Occasion | undefined;
 
   constructor(wakes: Wakes, key: string) {
     this.#wakes = wakes;
@@ -164,42 +160,18 @@ export class Wait implements Waiter {
     this.#wakes.end(this.#key, this);
   }
 
-  /** To look again; also without an occasion. */
-  wake(occasion?: Occasion): void {
-    this.occasion ??= occasion;
-    this.#settle(true);
+  wake(): void {
+    this.#woken.resolve();
   }
 
-  giveUp(): void {
-    this.#settle(false);
+  /** Until there is an occasion to look again, and no longer than so. */
+  async atMost(milliseconds: number, stopping: AbortSignal): Promise<void> {
+    const over = () => this.wake();
+    const timer = setTimeout(over, milliseconds);
+    stopping.addEventListener('abort', over);
+    if (stopping.aborted) over();
+    await this.#woken.promise;
+    clearTimeout(timer);
+    stopping.removeEventListener('abort', over);
   }
-
-  /** Whether there was an occasion to look again. */
-  atMost(milliseconds: number, gone: Gone): Promise<boolean> {
-    return new Promise((resolve) => {
-      const onGone = () => this.giveUp();
-      const timer = setTimeout(onGone, milliseconds);
-      gone.addEventListener('abort', onGone);
-      this.#settled = () => {
-        clearTimeout(timer);
-        gone.removeEventListener('abort', onGone);
-        resolve(this.#hasOccasion === true);
-      };
-      if (gone.aborted) this.#hasOccasion ??= false;
-      if (this.#hasOccasion !== undefined) this.#settled();
-    });
-  }
-
-  #settle(hasOccasion: boolean): void {
-    if (this.#hasOccasion !== undefined) return;
-    this.#hasOccasion = hasOccasion;
-    this.#settled?.();
-  }
-}
-
-/** What is used of an AbortSignal. */
-export interface Gone {
-  readonly aborted: boolean;
-  addEventListener(type: 'abort', listener: () => void): void;
-  removeEventListener(type: 'abort', listener: () => void): void;
 }

@@ -10,6 +10,7 @@ import { letCollectorYield } from './collector-priority.ts';
 import { type Config, loadConfig } from './config.ts';
 import { createDependencies, type Dependencies } from './deps.ts';
 import { publishExample } from './example.ts';
+import { limitHeapGrowth } from './heap-growth.ts';
 import { followCertificate, readCertificate } from './http/certificate.ts';
 import { listenOnLoopback } from './http/loopback-listener.ts';
 import { explainDatabase, placesOf, startDatabase } from './installation.ts';
@@ -43,6 +44,7 @@ async function main(): Promise<void> {
   try {
     await starting;
     letCollectorYield();
+    limitHeapGrowth();
   } catch (failure) {
     // A signal in the middle of the start ends what was started, and is no failure.
     if (stopping.signal.aborted) return;

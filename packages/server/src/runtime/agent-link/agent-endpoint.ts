@@ -3,7 +3,6 @@ import type { AnswerOf, BodyOf, Operation, ParamsOf } from '@headgate/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { bearer, routePath, type Services } from '../../kernel/endpoint.ts';
 import { requestCheck } from '../../kernel/validation.ts';
-import type { Gone } from '../../kernel/wakes.ts';
 import { type CallingAgent, createKnownAgents, knownMilliseconds } from './known-agents.ts';
 
 export interface AgentCall<Op extends Operation> {
@@ -12,9 +11,10 @@ export interface AgentCall<Op extends Operation> {
   agent: CallingAgent;
   request: FastifyRequest;
   reply: FastifyReply;
-  /** Whether the agent went away: whoever waits for it stops. */
-  gone: Gone;
 }
+
+/** Of a handler that answers later, by the reply. */
+export const answersLater = Symbol('answers later');
 
 export function createAgentEndpoints(
   app: FastifyInstance,
@@ -24,28 +24,28 @@ export function createAgentEndpoints(
   /** `knownFor`: since how many milliseconds at most it is known that the caller's token counts. */
   return function serve<Op extends Operation>(
     operation: Op,
-    handler: (call: AgentCall<Op>) => Promise<AnswerOf<Op> | FastifyReply>,
+    handler: (call: AgentCall<Op>) => Promise<AnswerOf<Op> | FastifyReply> | typeof answersLater,
     knownFor = knownMilliseconds,
   ): void {
     const check = requestCheck(operation);
+
+    async function answer(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+      const owner = await services.tokens.verify(bearer(request), 'agent');
+      const agent = await known.identify(owner, knownFor);
+      const { params, query, headers, body } = request;
+      check({ params, query, headers, body });
+      reply.code(operation.success.status);
+      const answered = await handler({ params, body, agent, request, reply } as unknown as AgentCall<Op>);
+      if (answered !== answersLater && !reply.sent) reply.send(answered);
+    }
+
     app.route({
       method: operation.method,
       url: routePath(operation),
       config: { operation },
-      handler: async (request, reply) => {
-        const owner = await services.tokens.verify(bearer(request), 'agent');
-        const agent = await known.identify(owner, knownFor);
-        check({ params: request.params, query: request.query, headers: request.headers, body: request.body });
-        const call = {
-          params: request.params,
-          body: request.body,
-          agent,
-          request,
-          reply,
-          gone: new Leaving(reply),
-        };
-        const answer = await handler(call as unknown as AgentCall<Op>);
-        return reply.sent ? reply : reply.code(operation.success.status).send(answer);
+      // Not awaited by Fastify, which would keep what that takes until there is an answer.
+      handler(request, reply) {
+        answer(request, reply).catch((failure: unknown) => reply.send(failure));
       },
     });
   };
@@ -56,25 +56,4 @@ export function forgetHeaders({ raw }: FastifyRequest): void {
   const accepted = raw.headers['accept-encoding'];
   raw.rawHeaders = [];
   raw.headers = accepted === undefined ? {} : { 'accept-encoding': accepted };
-}
-
-/** A connection that closes before its answer, as an AbortSignal tells it: ten thousand of those are too large, and it is mostly not asked for. */
-class Leaving implements Gone {
-  readonly #reply: FastifyReply;
-
-  constructor(reply: FastifyReply) {
-    this.#reply = reply;
-  }
-
-  get aborted(): boolean {
-    return this.#reply.raw.destroyed && !this.#reply.raw.writableEnded;
-  }
-
-  addEventListener(_type: 'abort', listener: () => void): void {
-    this.#reply.raw.once('close', listener);
-  }
-
-  removeEventListener(_type: 'abort', listener: () => void): void {
-    this.#reply.raw.off('close', listener);
-  }
 }

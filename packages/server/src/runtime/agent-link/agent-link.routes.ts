@@ -16,7 +16,7 @@ import type { Services } from '../../kernel/endpoint.ts';
 import { problem } from '../../kernel/problems.ts';
 import type { Wakes } from '../../kernel/wakes.ts';
 import type { WorkOwners, WorkTimes } from '../../kernel/work.ts';
-import { createAgentEndpoints, forgetHeaders } from './agent-endpoint.ts';
+import { answersLater, createAgentEndpoints, forgetHeaders } from './agent-endpoint.ts';
 import { betweenClaimsMilliseconds, claimWaitSeconds, createClaims } from './claims.ts';
 import { applyReports, renewLeases } from './holding.ts';
 import { readCommandForInstance } from './instance.store.ts';
@@ -57,9 +57,10 @@ export function agentLinkRoutes(app: FastifyInstance, services: AgentLinkService
 
   serve(
     agentClaim,
-    ({ agent, body, gone, request }) => {
+    ({ agent, body, request, reply }) => {
       forgetHeaders(request);
-      return claims.answer({ agent, request: body, gone, requestId: request.id });
+      claims.open({ agent, request: body, reply });
+      return answersLater;
     },
     betweenClaimsMilliseconds,
   );

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Agent } from '@headgate/contract';
-import type { RegisteredAgent } from '../../testing/account.ts';
+import type { Account, RegisteredAgent } from '../../testing/account.ts';
 import { type Instance, instanceOf } from '../../testing/agent.ts';
 import { requireProblem } from '../../testing/client.ts';
 import { createPlace } from '../../testing/examples.ts';
@@ -10,6 +10,7 @@ import { executionOf } from '../../testing/executions.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer();
+const url = await server.listen();
 /** As agents ask. A claim that is not woken is answered empty when its time is over, and fails its test. */
 const waitSeconds = 25;
 
@@ -29,6 +30,25 @@ async function waiting(instance: Instance, max = 10) {
   const answer = instance.claim(max, waitSeconds);
   await until(() => server.deps.wakes.waiting() > before);
   return { answer };
+}
+
+/** A claim on a connection of its own. */
+async function standingClaim(account: Account, agent: RegisteredAgent, { instanceId }: Instance) {
+  const owner = { accountId: account.accountId, actorId: agent.agentId, clientId: agent.clientId };
+  const token = await server.deps.tokens.issue(owner, 'agent');
+  const body = JSON.stringify({ instanceId, max: 10, waitSeconds });
+  const closing = new AbortController();
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
+  const before = server.deps.wakes.waiting();
+  const request = { method: 'POST', headers, body, signal: closing.signal };
+  const answer = assert.rejects(fetch(`${url}/agent/v1/claims`, request));
+  await until(() => server.deps.wakes.waiting() > before);
+  return {
+    async close() {
+      closing.abort();
+      await answer;
+    },
+  };
 }
 
 async function connected(agent: RegisteredAgent, abilities = ['pipeline-execution']) {
@@ -66,22 +86,50 @@ test('two works that come while one instance is woken go to both that wait', asy
 
 test('a claim whose connection closes leaves its work to the next one', async () => {
   const { account, agent, enqueue } = await place();
-  const url = await server.listen();
-  const [lost, other] = [await connected(agent), await connected(agent)];
-  const owner = { accountId: account.accountId, actorId: agent.agentId, clientId: agent.clientId };
-  const token = await server.deps.tokens.issue(owner, 'agent');
-  const body = JSON.stringify({ instanceId: lost.instanceId, max: 10, waitSeconds });
-  const leaving = new AbortController();
-  const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
   const before = server.deps.wakes.waiting();
-  const gone = fetch(`${url}/agent/v1/claims`, { method: 'POST', headers, body, signal: leaving.signal });
-  await until(() => server.deps.wakes.waiting() > before);
-  leaving.abort();
-  await assert.rejects(gone);
+  const lost = await standingClaim(account, agent, await connected(agent));
+  await lost.close();
   await until(() => server.deps.wakes.waiting() === before);
-  const { answer } = await waiting(other);
+  const { answer } = await waiting(await connected(agent));
   await enqueue();
   assert.equal((await answer).work.length, 1);
+});
+
+test('an agent that dies while its claim waits is missed, with its connection closed or standing', async () => {
+  for (const isClosed of [true, false]) {
+    const { account, agent, shown } = await place();
+    const dying = await standingClaim(account, agent, await quietInstance(agent));
+    await until(async () => (await shown()).connected);
+    if (isClosed) await dying.close();
+    server.clock.advance(14);
+    await server.sweep();
+    assert.deepEqual([(await shown()).agentStatus, (await shown()).connected], ['unknown', false]);
+    if (!isClosed) await dying.close();
+  }
+});
+
+test('a claim is answered empty when its time is over, and at once when the server stops', async () => {
+  const { agent } = await place();
+  const nothing = { work: [], commands: [] };
+  for (const instance of [await connected(agent), await quietInstance(agent)])
+    assert.deepEqual(await instance.claim(10, 1), nothing);
+  const other = await startTestServer();
+  const stopped = await createPlace(await other.account());
+  const instance = instanceOf(stopped.agent);
+  await instance.hello();
+  const answer = instance.claim(10, waitSeconds);
+  await until(() => other.deps.wakes.waiting() > 0);
+  await other.close();
+  assert.deepEqual(await answer, nothing);
+});
+
+test('one instance that claims twice at one moment, as after an answer that was lost, is given each work once', async () => {
+  const { agent, enqueue } = await place();
+  const instance = await quietInstance(agent);
+  const claims = [await waiting(instance, 1), await waiting(instance, 1)];
+  const executions = [await enqueue(), await enqueue()];
+  const given = await Promise.all(claims.map(({ answer }) => answer));
+  assert.equal(new Set(given.map(({ work }) => work[0]?.workId)).size, executions.length);
 });
 
 test('work that became claimable in silence is found while the claim waits', async () => {

@@ -2,13 +2,15 @@
  * The long-poll: an instance asks for work, and is answered when there is some, a command for it, or its time is over. Most of ten thousand
  * claims find nothing: one of an instance that is known to have nothing waiting goes to wait at once, without a look (docs/adr/0026).
  */
-import type { ClaimRequest, ClaimResponse, Command, WorkItem } from '@headgate/contract';
+import type { ServerResponse } from 'node:http';
+import type { ClaimResponse, Command, WorkItem } from '@headgate/contract';
 import { claim, claimStatement } from '../../kernel/claim.ts';
 import type { Services } from '../../kernel/endpoint.ts';
-import { createWait, type Gone, type Occasion, type Wait, type Wakes } from '../../kernel/wakes.ts';
+import type { Occasion, Wakes } from '../../kernel/wakes.ts';
 import { commandsFor, type WorkOwners, type WorkTimes } from '../../kernel/work.ts';
-import { commandForInstance, type InstanceKey } from './instance.store.ts';
+import { commandForInstance } from './instance.store.ts';
 import type { CallingAgent, KnownAgents } from './known-agents.ts';
+import { type Asking, OpenClaim } from './open-claim.ts';
 import type { Presence } from './presence.ts';
 import { createQuietInstances } from './quiet-instances.ts';
 import { waitingWork } from './roll-call.store.ts';
@@ -31,33 +33,19 @@ interface ClaimServices extends Services {
   stopping: AbortSignal;
 }
 
-interface Asking {
-  agent: CallingAgent;
-  request: ClaimRequest;
-  gone: Gone;
-  requestId: string;
-}
-
-interface Waiting {
-  wait: Wait;
-  /** What it was woken for, until it has looked. */
-  occasion?: Occasion | undefined;
-  /** Why it may not wait any longer. */
-  refusal?: { failure: unknown };
-}
-
 export function createClaims(services: ClaimServices, presence: Presence, known: KnownAgents) {
   const { wakes } = services;
   const quiet = createQuietInstances(wakes);
   const told = new Map<string, number>();
   const claimWork = claimStatement(services.owners);
-  const claims = new Set<Waiting>();
+  const open = new Map<ServerResponse, OpenClaim>();
   services.stopping.addEventListener('abort', () => {
-    for (const { wait } of claims) wait.giveUp();
+    for (const waiting of [...open.values()]) waiting.endWait();
   });
 
-  async function look({ agent, request, requestId }: Asking): Promise<ClaimResponse> {
-    const looking = quiet.looking({ agent, instanceId: request.instanceId });
+  async function ask(asking: OpenClaim): Promise<ClaimResponse> {
+    const { agent, request, requestId } = asking;
+    const looking = quiet.looking(asking);
     const { accountId, agentId, generation } = agent;
     const { instanceId, max } = request;
     const now = services.clock.now();
@@ -107,7 +95,7 @@ export function createClaims(services: ClaimServices, presence: Presence, known:
   }
 
   /** A claim that must look: its sign of life is written now, and whether its token still counts is known since a moment only. */
-  async function arrive({ agent, instanceId }: InstanceKey, requestId: string): Promise<void> {
+  async function arrive({ agent, instanceId, requestId }: OpenClaim): Promise<void> {
     const { accountId, agentId: actorId, generation } = agent;
     await Promise.all([
       presence.seen({ agent, instanceId }, requestId, true),
@@ -121,71 +109,41 @@ export function createClaims(services: ClaimServices, presence: Presence, known:
     if (waiting.length > 0) wakes.pass(agentId, occasion);
   }
 
-  /** A claim that need not look: the roll call finds whether it must, or may not wait at all. */
-  function attend(claim: Waiting, key: InstanceKey, requestId: string): void {
-    presence.attend(key, requestId).then(
-      (hasNews) => hasNews && claim.wait.wake(),
-      (failure: unknown) => {
-        claim.refusal = { failure };
-        claim.wait.wake();
-      },
-    );
-  }
+  const care = {
+    wakes,
+    async look(asking: OpenClaim, arrival?: Promise<void>): Promise<ClaimResponse | undefined> {
+      const [answer] = await Promise.all([ask(asking), arrival]);
+      const { occasion } = asking;
+      if (answer.work.length > 0) asking.occasion = undefined;
+      if (asking.isOver || news(answer, asking.instanceId)) return remember(answer, asking.instanceId);
+      asking.occasion = undefined;
+      if (occasion !== undefined) passOn(asking.agent, occasion).catch(() => undefined);
+      return undefined;
+    },
+    close: ({ reply }: OpenClaim) => void open.delete(reply.raw),
+  };
 
-  /** One long-poll. Waiting begins before looking: what is enqueued meanwhile wakes it. */
-  async function poll(claim: Waiting, asking: Asking): Promise<ClaimResponse> {
-    const { agent, request, gone, requestId } = asking;
-    const { instanceId, waitSeconds } = request;
-    const key = { agent, instanceId };
-    const until = Date.now() + Math.min(waitSeconds, claimWaitSeconds) * 1_000;
-    const isQuiet = waitSeconds > 0 && quiet.has(key);
-    const arrival = isQuiet ? undefined : arrive(key, requestId);
-    if (isQuiet) attend(claim, key, requestId);
-    for (let looks = !isQuiet; ; looks = true) {
-      if (looks) {
-        const [answer] = await Promise.all([look(asking), arrival]);
-        const { occasion } = claim;
-        const isOver = Date.now() >= until || gone.aborted;
-        if (isOver || news(answer, instanceId)) {
-          if (answer.work.length > 0) claim.occasion = undefined;
-          return remember(answer, instanceId);
-        }
-        claim.occasion = undefined;
-        if (occasion !== undefined) passOn(agent, occasion).catch(() => undefined);
-      }
-      if (services.stopping.aborted) return nothing;
-      const isWoken = await claim.wait.atMost(until - Date.now(), gone);
-      if (claim.refusal !== undefined) throw claim.refusal.failure;
-      if (!isWoken || gone.aborted) return nothing;
-      waitAgain(claim, agent.agentId);
-    }
-  }
-
-  function waitAgain(claim: Waiting, agentId: string): void {
-    claim.occasion = claim.wait.occasion;
-    claim.wait.end();
-    claim.wait = createWait(wakes, agentId);
+  /** Of any claim; shared, because a listener of its own is one more thing that each keeps. */
+  function onClose(this: ServerResponse): void {
+    open.get(this)?.endWait();
   }
 
   return {
-    async answer(asking: Asking): Promise<ClaimResponse> {
-      const { agentId } = asking.agent;
-      const claim: Waiting = { wait: createWait(wakes, agentId) };
-      claims.add(claim);
-      try {
-        return await poll(claim, asking);
-      } finally {
-        claims.delete(claim);
-        claim.wait.end();
-        // Nobody here makes use of it: another one who waits may.
-        for (const left of [claim.occasion, claim.wait.occasion])
-          if (left !== undefined) wakes.pass(agentId, left);
-      }
+    /** Answers by the reply, sooner or later. */
+    open(asking: Asking): void {
+      const { request, reply } = asking;
+      const seconds = services.stopping.aborted ? 0 : Math.min(request.waitSeconds, claimWaitSeconds);
+      const opened = new OpenClaim(asking, seconds * 1_000, care);
+      open.set(reply.raw, opened);
+      reply.raw.on('close', onClose);
+      if (seconds > 0 && quiet.has(opened)) {
+        opened.listen();
+        // It need not look: the roll call finds whether it must, or may not wait at all.
+        presence.attend(opened);
+      } else void opened.look(arrive(opened));
     },
   };
 }
-
-const nothing: ClaimResponse = { work: [], commands: [] };
 
 /** What was told, by what it is about. */
 function keysOf({ commands, agentCommand }: ClaimResponse, instanceId: string): string[] {

@@ -27,6 +27,15 @@ interface Calling {
   requestId: string;
 }
 
+/** An instance that waits. */
+interface Attendant extends InstanceKey {
+  requestId: string;
+  /** Something may be there for it. */
+  wake(): void;
+  /** It may not wait any longer, for instance because its token counts no more. */
+  refuse(failure: unknown): void;
+}
+
 export type Presence = ReturnType<typeof createPresence>;
 
 export function createPresence(
@@ -34,7 +43,12 @@ export function createPresence(
   known: KnownAgents,
 ) {
   const { database, clock, newId } = services;
-  const rollCall = createRollCall(services);
+  const rollCall = createRollCall(services, (waiting: Attendant, called) => {
+    hasNews(waiting, called).then(
+      (news) => news && waiting.wake(),
+      (failure: unknown) => waiting.refuse(failure),
+    );
+  });
   /** When a sign of life of each instance was written last, oldest first. */
   const written = new Map<string, number>();
 
@@ -88,25 +102,25 @@ export function createPresence(
     else if (claims) await change(by, (tx) => writeUnknownInstance(tx, key, now));
   }
 
+  /** Whether something may be there for an instance that was called. Throws `token-invalid`. */
+  async function hasNews(key: Attendant, called: Called | undefined): Promise<boolean> {
+    const { agent, requestId } = key;
+    if (called === undefined) {
+      written.delete(nameOf(key));
+      await seen(key, requestId, true);
+      return true;
+    }
+    known.confirm(agent, called);
+    requireGeneration(called, agent.generation);
+    await comeBack({ agent, requestId }, called);
+    return called.hasNews;
+  }
+
   return {
     seen,
 
-    /**
-     * A sign of life of an instance that waits, written together with those of others. Answers, within a second, whether something may
-     * wait for it. Throws `token-invalid`.
-     */
-    async attend(key: InstanceKey, requestId: string): Promise<boolean> {
-      const called = await new Promise<Called | undefined>((tell) => rollCall.attend(key, tell));
-      if (called === undefined) {
-        written.delete(nameOf(key));
-        await seen(key, requestId, true);
-        return true;
-      }
-      known.confirm(key.agent, called);
-      requireGeneration(called, key.agent.generation);
-      await comeBack({ agent: key.agent, requestId }, called);
-      return called.hasNews;
-    },
+    /** A sign of life of an instance that waits, written together with those of others; within a second it is told what comes of it. */
+    attend: (waiting: Attendant): void => rollCall.attend(waiting),
 
     async hello(agent: CallingAgent, said: HelloRequest, requestId: string): Promise<void> {
       const { agentVersion, instanceId, abilities, concurrency } = said;

@@ -3,9 +3,8 @@ import type { AgentStatus } from '@headgate/contract';
 import { statement } from '../../kernel/database.ts';
 
 export interface CalledRow {
-  account_id: string;
-  agent_id: string;
-  instance_id: string;
+  /** Of the instance in the parameters, from 1. */
+  place: number;
   name: string;
   secret_generation: number;
   agent_status: AgentStatus;
@@ -16,13 +15,14 @@ export interface CalledRow {
 
 /**
  * Parameters: accounts, agents, instances, and when each was heard of. No row for an instance that is not known, or that someone else changes
- * at this moment. Locked in one order, so that two servers never wait for each other.
+ * at this moment, and one only for an instance that is named twice. Locked in one order, so that two servers never wait for each other.
  */
 export const callRoll = statement<CalledRow>(
   `
   with called as (
-    select i.account_id, i.agent_id, i.instance_id, heard.seen_at
-    from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::timestamptz[]) as heard (account_id, agent_id, instance_id, seen_at)
+    select i.account_id, i.agent_id, i.instance_id, heard.seen_at, heard.place
+    from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::timestamptz[]) with ordinality
+      as heard (account_id, agent_id, instance_id, seen_at, place)
     cross join lateral (
       select account_id, agent_id, instance_id from agent_instance i
       where i.account_id = heard.account_id and i.agent_id = heard.agent_id and i.instance_id = heard.instance_id
@@ -31,9 +31,9 @@ export const callRoll = statement<CalledRow>(
   ), noted as (
     update agent_instance i set last_seen_at = greatest(i.last_seen_at, called.seen_at) from called
     where i.account_id = called.account_id and i.agent_id = called.agent_id and i.instance_id = called.instance_id
-    returning i.account_id, i.agent_id, i.instance_id, i.stopping, i.restart_requested
+    returning called.place, i.account_id, i.agent_id, i.instance_id, i.stopping, i.restart_requested
   )
-  select n.account_id, n.agent_id, n.instance_id, a.name, a.secret_generation, a.status as agent_status, n.stopping,
+  select n.place::integer, a.name, a.secret_generation, a.status as agent_status, n.stopping,
     n.restart_requested
     or exists (select from work w where w.account_id = n.account_id and w.agent_id = n.agent_id and w.state = 'queued' and w.command is null)
     or exists (

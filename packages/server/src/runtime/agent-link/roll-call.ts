@@ -17,32 +17,34 @@ export interface Called extends AgentFacts {
   hasNews: boolean;
 }
 
-interface Present {
-  key: InstanceKey;
-  /** In the order of the table's key. */
-  name: string;
-  seenAt: string;
-  tell: (called: Called | undefined) => void;
+interface Present<One> {
+  one: One;
+  seenAt: number;
 }
 
-export function createRollCall({ database, clock, log }: Pick<Services, 'database' | 'clock' | 'log'>) {
-  let present: Present[] = [];
+/** `tell` is called once for each, within a second: with `undefined` for an instance of which nothing could be read. */
+export function createRollCall<One extends InstanceKey>(
+  { database, clock, log }: Pick<Services, 'database' | 'clock' | 'log'>,
+  tell: (one: One, called: Called | undefined) => void,
+) {
+  let present: Present<One>[] = [];
 
-  async function call(some: readonly Present[]): Promise<void> {
+  async function call(some: readonly Present<One>[]): Promise<void> {
     const columns = [
-      some.map(({ key }) => key.agent.accountId),
-      some.map(({ key }) => key.agent.agentId),
-      some.map(({ key }) => key.instanceId),
-      some.map(({ seenAt }) => seenAt),
+      some.map(({ one }) => one.agent.accountId),
+      some.map(({ one }) => one.agent.agentId),
+      some.map(({ one }) => one.instanceId),
+      some.map(({ seenAt }) => new Date(seenAt).toISOString()),
     ];
     const rows = await database.read(callRoll, columns).catch((failure: unknown) => {
       log.warn({ err: failure }, 'a roll call failed; each instance looks for itself');
       return [];
     });
-    const byName = new Map(rows.map((row) => [nameOf(row.account_id, row.agent_id, row.instance_id), row]));
-    for (const { name, tell } of some) {
-      const row = byName.get(name);
+    const byPlace = new Map(rows.map((row) => [row.place - 1, row]));
+    some.forEach(({ one }, place) => {
+      const row = byPlace.get(place);
       tell(
+        one,
         row && {
           name: row.name,
           generation: row.secret_generation,
@@ -51,28 +53,34 @@ export function createRollCall({ database, clock, log }: Pick<Services, 'databas
           hasNews: row.has_news,
         },
       );
-    }
+    });
   }
 
   async function callAll(): Promise<void> {
-    // In one order, see callRoll.
-    const all = present.sort((one, other) => (one.name < other.name ? -1 : 1));
+    const all = present.sort(byKeyOfTable);
     present = [];
     for (let from = 0; from < all.length; from += calledAtOnce)
       await call(all.slice(from, from + calledAtOnce));
   }
 
   return {
-    /** `tell` is called once, within a second: `undefined` for an instance of which nothing could be read. */
-    attend(key: InstanceKey, tell: Present['tell']): void {
+    attend(one: One): void {
       if (present.length === 0) setTimeout(callAll, everyMilliseconds);
-      const { accountId, agentId } = key.agent;
-      const name = nameOf(accountId, agentId, key.instanceId);
-      present.push({ key, name, seenAt: clock.now().toISOString(), tell });
+      present.push({ one, seenAt: clock.now().getTime() });
     },
   };
 }
 
-function nameOf(...ids: string[]): string {
-  return ids.join(' ');
+/** In the one order that callRoll asks for. */
+function byKeyOfTable({ one }: Present<InstanceKey>, { one: other }: Present<InstanceKey>): number {
+  return (
+    compare(one.agent.accountId, other.agent.accountId) ||
+    compare(one.agent.agentId, other.agent.agentId) ||
+    compare(one.instanceId, other.instanceId)
+  );
+}
+
+function compare(one: string, other: string): number {
+  if (one === other) return 0;
+  return one < other ? -1 : 1;
 }
