@@ -1,7 +1,7 @@
 /** The OpenAPI 3.1 document, derived from the operations: `/openapi.json`, and the file of that name in the repository. */
 import type { TObject, TSchema } from 'typebox';
 import { type PublishedExample, publishedExamples } from './example.ts';
-import { type Operation, ProblemDetail, problemsOf, successTitles } from './operation.ts';
+import { bodyIsOptional, type Operation, ProblemDetail, problemsOf, successTitles } from './operation.ts';
 import { operations } from './operations.ts';
 import { type Grant, permissions } from './permission.ts';
 import { type ProblemCode, type ProblemStatus, problems, statusTitles } from './problem.ts';
@@ -166,7 +166,7 @@ function requestBody(operation: Operation, sent: Sent): object {
   }
   if (operation.body === undefined) return {};
   const content = { schema: plain(operation.body), ...exampleOf(sent?.body) };
-  return { requestBody: { required: true, content: { [json]: content } } };
+  return { requestBody: { required: !bodyIsOptional(operation), content: { [json]: content } } };
 }
 
 function success(

@@ -56,6 +56,13 @@ export function operation<const Declared extends Operation>(declared: Declared):
   return declared;
 }
 
+/** A POST none of whose members is required may come without a body, as one without members. */
+export function bodyIsOptional({ method, body }: Operation): boolean {
+  if (method !== 'POST' || !Type.IsObject(body)) return false;
+  const { required = [] }: { required?: readonly string[] } = body;
+  return required.length === 0;
+}
+
 type StaticOf<Schema> = Schema extends TSchema ? Static<Schema> : undefined;
 type Part<Declared, Key extends string> =
   Declared extends Record<Key, infer Schema> ? StaticOf<Schema> : undefined;

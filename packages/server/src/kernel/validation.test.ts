@@ -5,7 +5,9 @@ import {
   listPipelineExecutions,
   listVariables,
   type Operation,
+  rotateCredential,
   startPipelineExecution,
+  updateProject,
   writeOverrides,
 } from '@headgate/contract';
 import { Problem } from './problems.ts';
@@ -88,6 +90,19 @@ test('text of an address is read as what is asked for, a body is not', () => {
   assert.deepEqual(ofBody({ ...city, supportsDoubleResolution: 'true' }), [
     'body.supportsDoubleResolution: must be boolean',
   ]);
+});
+
+test('a POST that requires no member may come without a body, and no other', () => {
+  const params = { credentialId: 'c' };
+  const rotated = check(rotateCredential, { params });
+  assert.deepEqual([rotated.violations, rotated.request.body], [[], {}]);
+  assert.deepEqual(check(rotateCredential, { params, body: null }).violations, ['body: must be object']);
+  assert.deepEqual(ofBody(undefined), ['body: must be object']);
+  assert.deepEqual(
+    check(updateProject, {}).violations,
+    ['body: must be object'],
+    'a PATCH changes something',
+  );
 });
 
 test('a time is one that can be reckoned with', () => {

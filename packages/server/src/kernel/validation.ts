@@ -1,5 +1,5 @@
 /** Checks a request against the schemas of its operation, and names every fault in the caller's words. */
-import type { Operation } from '@headgate/contract';
+import { bodyIsOptional, type Operation } from '@headgate/contract';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import { invalidRequest, type Violation } from './problems.ts';
@@ -31,14 +31,16 @@ const typed = formats(new Ajv(options));
 const parts = ['params', 'query', 'headers', 'body'] as const;
 type PartName = (typeof parts)[number];
 
-/** A check that throws `invalid-request` with all violations of all parts; defaults and read numbers are written into the parts. */
+/** A check that throws `invalid-request` with all violations of all parts; defaults, read numbers and a body left out are written into the parts. */
 export function requestCheck(operation: Operation): (request: RequestParts) => void {
   const checks: [PartName, ValidateFunction][] = [];
   for (const part of parts) {
     const schema = operation[part];
     if (schema !== undefined) checks.push([part, (part === 'body' ? typed : textual).compile(schema)]);
   }
+  const mayBeLeftOut = bodyIsOptional(operation);
   return (request) => {
+    if (mayBeLeftOut && request.body === undefined) request.body = {};
     let violations: Violation[] | undefined;
     for (const part of parts) {
       if (part === 'headers') continue;

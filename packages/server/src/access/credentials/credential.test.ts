@@ -54,7 +54,7 @@ test('a rotation ends the old secret at once, or after its overlap', async () =>
   assert.equal(await tokenStatus(next), 200);
   server.clock.advance(61);
   assert.equal(await tokenStatus(made), 401);
-  const last = (await admin.post<Issued>(path, {})).body;
+  const last = (await admin.post<Issued>(path)).body;
   assert.equal(await tokenStatus(next), 401);
   assert.equal(await tokenStatus(last), 200);
 });
