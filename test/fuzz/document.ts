@@ -37,7 +37,7 @@ export interface Response {
 interface OperationObject {
   operationId: string;
   parameters?: Parameter[];
-  requestBody?: { content: Record<string, { schema: Schema }> };
+  requestBody?: { required: boolean; content: Record<string, { schema: Schema }> };
   responses: Record<string, Response>;
 }
 
@@ -54,6 +54,7 @@ export interface Described {
   parameters: readonly Parameter[];
   mediaType: string | undefined;
   body: Schema | undefined;
+  bodyIsRequired: boolean;
   responses: Record<string, Response>;
 }
 
@@ -71,6 +72,7 @@ export const operations: readonly Described[] = Object.entries(document.paths).f
       parameters,
       mediaType: content?.[0],
       body: content?.[1].schema,
+      bodyIsRequired: requestBody?.required ?? false,
       responses,
     };
   }),

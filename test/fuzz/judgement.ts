@@ -103,10 +103,12 @@ function faultsOfVerdict({ draft, wire, answer }: Judged, operation: Described |
     return ['a request that fits the document is refused by its schema'];
   const { body } = operation ?? {};
   if (body === undefined || operation?.mediaType !== 'application/json' || answer.status >= 400) return [];
-  if (memberTwice(wire.body ?? '') !== undefined) return ['a body with a member twice is taken'];
+  const sent = wire.body ?? '';
+  if (sent === '' && operation?.bodyIsRequired === false) return [];
+  if (memberTwice(sent) !== undefined) return ['a body with a member twice is taken'];
   try {
     // RFC 8259 §8.1: a reader may pass over a byte order mark.
-    const given: unknown = JSON.parse((wire.body ?? '').replace(/^\ufeff/, ''));
+    const given: unknown = JSON.parse(sent.replace(/^\ufeff/, ''));
     const check = requestShape(body);
     return check(given)
       ? []
