@@ -126,6 +126,7 @@ test('a part that cannot be told is refused, never dropped', async () => {
     'content-disposition: form-data; filename="a.txt"',
     'content-disposition: attachment; name="a.txt"',
     'content-type: text/plain',
+    'content-disposition: form-data; name="a.txt"\r\ncontent-disposition: form-data; name="b.txt"',
     'content-disposition: form-data; name="a\nb"',
     'content-disposition: form-data; filename="x; name=a.txt"',
     "content-disposition: form-data; name*=utf-8''a.txt",

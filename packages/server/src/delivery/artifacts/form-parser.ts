@@ -137,7 +137,8 @@ function bytesBegun(bytes: Buffer, from: number, delimiter: Buffer): number {
     : bytesBegun(bytes, first + 1, delimiter);
 }
 
-function unreadable(reason: string) {
+/** @param reason a clause without its full stop */
+export function unreadable(reason: string) {
   return problem('invalid-upload', { reason: `${reason}.` });
 }
 

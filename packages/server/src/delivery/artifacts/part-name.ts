@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { problem } from '../../kernel/problems.ts';
+import { unreadable } from './form-parser.ts';
 
 /**
  * The name in a part's Content-Disposition (RFC 7578 §4.2), exactly as it was sent; only `\"` and `\\` are unescaped, so that
@@ -9,7 +9,7 @@ import { problem } from '../../kernel/problems.ts';
  * @throws `invalid-upload`
  */
 export function partName(header: Buffer, number: number): string {
-  if (!isUtf8(header)) throw unreadable(`the headers of the part number ${number} are not UTF-8.`);
+  if (!isUtf8(header)) throw unreadable(`the headers of the part number ${number} are not UTF-8`);
   const text = header.toString();
   const usual = usualHeader.exec(text)?.[1];
   if (usual !== undefined) return usual;
@@ -17,9 +17,9 @@ export function partName(header: Buffer, number: number): string {
     .split('\r\n')
     .flatMap((line) => /^content-disposition[ \t]*:[ \t]*(.*)$/is.exec(line)?.[1] ?? []);
   if (another !== undefined)
-    throw unreadable(`the part number ${number} has two \`Content-Disposition\` headers.`);
+    throw unreadable(`the part number ${number} has two \`Content-Disposition\` headers`);
   if (disposition === undefined || !/^form-data\s*(;|$)/i.test(disposition))
-    throw unreadable('a part has no `Content-Disposition: form-data` header.');
+    throw unreadable(`the part number ${number} has no \`Content-Disposition: form-data\` header`);
   for (const [, parameter = '', quoted, plain] of disposition
     .slice('form-data'.length)
     .matchAll(dispositionParameter)) {
@@ -33,7 +33,3 @@ const usualHeader =
   /^content-disposition: form-data; name="([^"\\\r\n]*)"(?:; filename="[^"\\\r\n]*")?(?:\r\ncontent-type: [^\r\n]*)?$/i;
 /** One after another from the beginning: RFC 6266 §4.1. */
 const dispositionParameter = /\s*;\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))/gy;
-
-function unreadable(reason: string) {
-  return problem('invalid-upload', { reason });
-}

@@ -14,7 +14,7 @@ import { decodedContent } from '../../kernel/content-encoding.ts';
 import { problem } from '../../kernel/problems.ts';
 import type { BlobWriter, KeptBlobs } from '../blobs/index.ts';
 import { assetNameFault, sameNameKey } from './asset-name.ts';
-import { createFormParser, tooLarge } from './form-parser.ts';
+import { createFormParser, tooLarge, unreadable } from './form-parser.ts';
 import { type Manifest, type ManifestFile, manifestOf } from './manifest.ts';
 import { partName } from './part-name.ts';
 import type { PipelineChecks } from './pipeline-checks.ts';
@@ -160,7 +160,7 @@ async function eachPart(
     request.resume();
     // The connection ended before the form did.
     const lost = failure instanceof Error && 'code' in failure && failure.code === 'ECONNRESET';
-    throw lost ? problem('invalid-upload', { reason: 'the client went away.' }) : failure;
+    throw lost ? unreadable('the client went away') : failure;
   }
 }
 
