@@ -12,6 +12,7 @@ export interface Schema {
   maximum?: number;
   minItems?: number;
   maxItems?: number;
+  uniqueItems?: boolean;
   maxProperties?: number;
   properties?: Record<string, Schema>;
   required?: string[];

@@ -97,11 +97,12 @@ function integerOf({ minimum, maximum }: Schema): fc.Arbitrary<number> {
   );
 }
 
-function arrayOf({ items = {}, minItems = 0, maxItems = 5 }: Schema, name: string) {
-  return fc.array(valueFor(items, name), {
-    minLength: minItems,
-    maxLength: Math.max(minItems, Math.min(maxItems, 5)),
-  });
+function arrayOf({ items = {}, minItems = 0, maxItems = 5, uniqueItems = false }: Schema, name: string) {
+  const lengths = { minLength: minItems, maxLength: Math.max(minItems, Math.min(maxItems, 5)) };
+  const values = valueFor(items, name);
+  return uniqueItems
+    ? fc.uniqueArray(values, { ...lengths, selector: (value) => JSON.stringify(value) })
+    : fc.array(values, lengths);
 }
 
 function objectOf({ properties = {}, required = [], additionalProperties, maxProperties = 5 }: Schema) {
