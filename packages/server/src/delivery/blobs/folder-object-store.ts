@@ -1,5 +1,5 @@
 /** Objects in a folder: `<account>/<key>`, written aside, synced, and renamed into place. */
-import { createReadStream } from 'node:fs';
+import { constants, createReadStream } from 'node:fs';
 import { type FileHandle, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { problem } from '../../kernel/problems.ts';
@@ -7,6 +7,10 @@ import type { ListedObject, ObjectStore } from './object-store.ts';
 
 /** A put that is not finished; there is one at a time of a key. */
 const aside = '.part';
+const mode = 0o600;
+const { O_WRONLY, O_CREAT, O_TRUNC } = constants;
+/** Not on every system. */
+const direct: number | undefined = constants.O_DIRECT;
 
 export function folderObjectStore({ folder }: { folder: string }): ObjectStore {
   const place = (accountId: string, key: string) => join(folder, accountId, key);
@@ -50,12 +54,41 @@ export function folderObjectStore({ folder }: { folder: string }): ObjectStore {
 }
 
 async function writeSynced(path: string, chunks: readonly Uint8Array[]): Promise<void> {
-  const file = await open(path, 'w', 0o600);
+  const { blocks, rest } = inBlocks(chunks);
+  const isBegun = blocks.length > 0 && (await writeDirect(path, blocks));
+  const file = await open(path, isBegun ? 'a' : 'w', mode);
   try {
-    await writeAll(file, chunks);
+    await writeAll(file, isBegun ? rest : chunks);
     await file.datasync();
   } finally {
     await file.close();
+  }
+}
+
+/** What is written directly comes in as many bytes, from memory and to a place that are multiples of them. */
+const blockBytes = 4_096;
+
+/** What of a large object are whole blocks, and the end of it. */
+function inBlocks(chunks: readonly Uint8Array[]): { blocks: Uint8Array[]; rest: Uint8Array[] } {
+  const last = chunks.at(-1);
+  if (last === undefined || chunks.length === 1) return { blocks: [], rest: [...chunks] };
+  const whole = last.length - (last.length % blockBytes);
+  return { blocks: [...chunks.slice(0, -1), last.subarray(0, whole)], rest: [last.subarray(whole)] };
+}
+
+/**
+ * Past the cache of the system, into which it takes as long to write as all else that an upload does (docs/adr/0028). Answers whether it could: some file
+ * systems cannot, and some memory does not lie on pages.
+ */
+async function writeDirect(path: string, blocks: readonly Uint8Array[]): Promise<boolean> {
+  if (direct === undefined) return false;
+  try {
+    const file = await open(path, O_WRONLY | O_CREAT | O_TRUNC | direct, mode);
+    await writeAll(file, blocks).finally(() => file.close());
+    return true;
+  } catch (failure) {
+    if (hasCode(failure, 'EINVAL')) return false;
+    throw failure;
   }
 }
 
@@ -119,15 +152,18 @@ async function* filesBelow(top: string): AsyncGenerator<ListedObject> {
 }
 
 function isAbsence(failure: unknown): boolean {
-  return failure instanceof Error && 'code' in failure && failure.code === 'ENOENT';
+  return hasCode(failure, 'ENOENT');
+}
+
+function hasCode(failure: unknown, ...codes: string[]): boolean {
+  return failure instanceof Error && 'code' in failure && codes.includes(String(failure.code));
 }
 
 async function inWords<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (failure) {
-    const code = failure instanceof Error && 'code' in failure ? failure.code : undefined;
-    const full = code === 'ENOSPC' || code === 'EDQUOT';
+    const full = hasCode(failure, 'ENOSPC', 'EDQUOT');
     throw Object.assign(problem(full ? 'storage-full' : 'storage-unavailable'), { cause: failure });
   }
 }

@@ -11,6 +11,7 @@ import { Secret } from '../../kernel/sealed.ts';
 import { type FakeS3, startFakeS3 } from '../../testing/fake-s3.ts';
 import type { ObjectStore, ObjectStoreSettings } from './object-store.ts';
 import { openObjectStore } from './object-stores.ts';
+import { createPack } from './pack.ts';
 
 const s3: FakeS3 = await startFakeS3();
 const folder = await mkdtemp(join(tmpdir(), 'headgate-objects-'));
@@ -74,6 +75,18 @@ for (const [kind, settings] of Object.entries(kinds)) {
       assert.deepEqual(await bytesOf(store, account, key, 299_999, 1), bytes.subarray(299_999));
       assert.equal(await bytesOf(store, randomUUID(), key, 0, 1), undefined);
       assert.equal(await bytesOf(store, account, randomUUID(), 0, 1), undefined);
+    });
+
+    test('gives back a pack of any length', async () => {
+      for (const length of [262_143, 262_144, 262_145, 266_240, 524_287, 524_288, 528_385]) {
+        const pack = createPack(randomUUID());
+        const bytes = randomBytes(length);
+        for (let at = 0; at < length; at += 50_000) pack.add(`${at}`, bytes.subarray(at, at + 50_000));
+        await store.put(account, pack.key, pack.chunks);
+        // The next one has the same memory.
+        pack.release();
+        assert.ok(bytes.equals((await bytesOf(store, account, pack.key, 0, length)) ?? Buffer.alloc(0)));
+      }
     });
 
     test('takes the same object again', async () => {

@@ -36,7 +36,7 @@ export function createPack(key: string): Pack {
     const used = size - (pieces.length - 1) * pieceBytes;
     const last = pieces.at(-1)?.subarray(used);
     if (last !== undefined && last.length > 0) return last;
-    const piece = spare.pop() ?? Buffer.allocUnsafeSlow(pieceBytes);
+    const piece = spare.pop() ?? wholePages(pieceBytes);
     pieces.push(piece);
     return piece;
   }
@@ -65,4 +65,9 @@ export function createPack(key: string): Pack {
       spare.push(...pieces.splice(0).slice(0, wanted));
     },
   };
+}
+
+/** A buffer that could grow lies on a page of its own, which an object store may need (see `ObjectStore.put`). It never does. */
+function wholePages(bytes: number): Buffer {
+  return Buffer.from(new ArrayBuffer(bytes, { maxByteLength: bytes }), 0, bytes);
 }
