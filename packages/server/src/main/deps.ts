@@ -75,7 +75,7 @@ export async function createDependencies(config: Config, given: Given): Promise<
   const wakes = await openWakes(database, log);
   metrics.claimsWaiting(wakes.waiting);
   const newId = uuidsByTime(clock);
-  const blobs = createBlobs({ read: database.read, objects, clock, newId, log });
+  const blobs = createBlobs({ database, objects, clock, newId, log });
   const { region, publicUrl, signingKeyDays: rotationDays } = config;
   const signingKeys = await openSigningKeys({ database, sealer, clock, log, rotationDays });
   return {

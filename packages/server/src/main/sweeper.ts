@@ -84,9 +84,8 @@ export function startSweeper(deps: Dependencies): Sweeper {
 
 /** What refers to manifests is told here: delivery knows nothing of what runs. */
 export function blobCollector(deps: Dependencies): Collector {
-  const services = { ...deps, read: deps.database.read };
   const graceMilliseconds = deps.config.collection.graceHours * 3_600_000;
-  return createCollector(services, [versionsUse, sharedVersionsUse, executionsUse], graceMilliseconds);
+  return createCollector(deps, [versionsUse, sharedVersionsUse, executionsUse], graceMilliseconds);
 }
 
 function retentionRules({ retention }: Config): RetentionRule[] {

@@ -1,18 +1,12 @@
-/** The new blobs of one upload: what the account does not have yet is packed and put while the rest still arrives. */
+/** The new blobs of one upload: what the account does not have yet is packed, placed and put while the rest still arrives. */
 import type { Clock } from '../../kernel/clock.ts';
-import type { Read } from '../../kernel/database.ts';
+import type { Database } from '../../kernel/database.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import type { Log } from '../../kernel/log.ts';
-import {
-  announceObject,
-  doomUntaken,
-  forgetObject,
-  type KeptBlobs,
-  newBlobs,
-  readBase,
-} from './blob.store.ts';
+import { newBlobs, readBase } from './blob.store.ts';
 import type { ObjectStore } from './object-store.ts';
 import { createPack, fullPackBytes, type Pack, type PlacedBlob } from './pack.ts';
+import { announceObject, doomUntaken, forgetObject, type KeptBlobs, placeBlobs } from './taking.store.ts';
 
 export interface FileBytes {
   /** SHA-256 in hexadecimal. */
@@ -28,7 +22,7 @@ export interface BlobWriter {
 }
 
 export interface BlobServices {
-  read: Read;
+  database: Database;
   objects: ObjectStore;
   clock: Clock;
   newId: NewId;
@@ -40,19 +34,26 @@ export interface OpenWriter extends BlobWriter {
   close(): Promise<void>;
 }
 
+interface BegunObject {
+  pack: Pack;
+  /** The database knows of it and, once the pack is full, of what lies in it. */
+  noted: Promise<void>;
+}
+
 /** So many packs of an upload are put while the next one fills. */
 const mostPuts = 2;
 
 export function openWriter(services: BlobServices, accountId: string, base: string | null): OpenWriter {
-  const { read, objects, clock, newId, log } = services;
+  const { database, objects, clock, newId, log } = services;
+  const { read } = database;
   /** Digests that were looked for: files of the base are not. */
   const seen = new Set<string>();
   const reading = readBase(read, accountId, base);
   // Told to whoever waits for it.
   reading.catch(() => undefined);
-  const placed: PlacedBlob[] = [];
-  const announced: { key: string; size: number; announcement: Promise<void> }[] = [];
-  let pack: Pack | undefined;
+  const begun: BegunObject[] = [];
+  const unplaced: PlacedBlob[] = [];
+  let open: BegunObject | undefined;
   /** The oldest first. */
   const puts: Promise<void>[] = [];
   let taken = false;
@@ -60,44 +61,49 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
   /** What is being kept still, though its upload may have failed meanwhile. */
   let keeping: Promise<unknown> = Promise.resolve();
 
-  function open(): Pack {
-    const key = newId();
-    const announcement = announceObject(read, accountId, key, clock.now());
-    announcement.catch(() => undefined);
-    announced.push({ key, size: 0, announcement });
-    return createPack(key);
+  function begin(): BegunObject {
+    const pack = createPack(newId());
+    const noted = announceObject(read, accountId, pack.key, clock.now());
+    noted.catch(() => undefined);
+    const object = { pack, noted };
+    begun.push(object);
+    return object;
   }
 
-  async function put(full: Pack): Promise<void> {
+  async function put(full: BegunObject): Promise<void> {
     if (puts.length === mostPuts) await puts.shift();
-    const about = announced.find(({ key }) => key === full.key);
-    if (about !== undefined) about.size = full.size;
-    placed.push(...full.blobs);
-    const putting = Promise.resolve(about?.announcement)
-      .then(() => objects.put(accountId, full.key, full.chunks))
-      .finally(() => full.release());
-    // Told to whoever waits for it.
+    const { pack, noted } = full;
+    const putting = noted
+      .then(() => objects.put(accountId, pack.key, pack.chunks))
+      .finally(() => pack.release());
+    // Both are told to whoever waits for them.
     putting.catch(() => undefined);
     puts.push(putting);
+    full.noted = noted.then(async () => {
+      const placing = database.transaction((tx) => placeBlobs(tx, accountId, pack, clock.now()));
+      unplaced.push(...(await placing));
+    });
+    full.noted.catch(() => undefined);
   }
 
   async function add({ digest, bytes }: FileBytes): Promise<void> {
     if (bytes.length === 0) {
-      placed.push({ digest, size: 0, key: '', offset: 0 });
+      unplaced.push({ digest, size: 0, key: '', offset: 0 });
       return;
     }
-    pack ??= open();
-    pack.add(digest, bytes);
-    if (pack.size < fullPackBytes) return;
-    const full = pack;
-    pack = undefined;
+    open ??= begin();
+    open.pack.add(digest, bytes);
+    if (open.pack.size < fullPackBytes) return;
+    const full = open;
+    open = undefined;
     await put(full);
   }
 
   async function removeUntaken(): Promise<void> {
-    await Promise.allSettled([...puts, ...announced.map(({ announcement }) => announcement)]);
-    const keys = announced.map(({ key }) => key);
-    for (const key of await doomUntaken(read, accountId, keys, clock.now())) {
+    await Promise.allSettled([...puts, ...begun.map(({ noted }) => noted)]);
+    const keys = begun.map(({ pack }) => pack.key);
+    const doomed = await database.transaction((tx) => doomUntaken(tx, accountId, keys, clock.now()));
+    for (const key of doomed) {
       await objects.remove(accountId, key);
       await forgetObject(read, accountId, key);
     }
@@ -124,18 +130,18 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
       return kept;
     },
     async finish() {
-      if (pack !== undefined) await put(pack);
-      pack = undefined;
-      await Promise.all(announced.map(({ announcement }) => announcement));
+      if (open !== undefined) await put(open);
+      open = undefined;
+      await Promise.all(begun.map(({ noted }) => noted));
       const stored = Promise.all(puts);
       // Told to whoever waits for it: nobody, when the transaction fails before.
       stored.catch(() => undefined);
       if (!objects.isLocal) await stored;
       return {
         base: await reading,
-        placed,
+        unplaced,
         stored,
-        objects: announced.map(({ key, size }) => ({ key, size })),
+        objects: begun.map(({ pack: { key, size } }) => ({ key, size })),
         taken: () => {
           taken = true;
         },
@@ -144,7 +150,7 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
     async close() {
       isClosed = true;
       await keeping;
-      if (taken || announced.length === 0) return;
+      if (taken || begun.length === 0) return;
       // What is left of it goes with the next collection.
       await removeUntaken().catch((failure) =>
         log.warn({ err: failure, accountId }, 'what an upload left could not be removed'),

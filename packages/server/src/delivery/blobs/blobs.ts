@@ -24,7 +24,7 @@ export function createBlobs(services: BlobServices): Blobs {
   const closing = new Set<Promise<void>>();
   return {
     async read(accountId, digest) {
-      const place = await placeOf(services.read, accountId, digest);
+      const place = await placeOf(services.database.read, accountId, digest);
       if (place === undefined) return undefined;
       const { size, object_key: key, object_offset: start } = place;
       if (size === 0) return { size, stream: Readable.from([]) };

@@ -207,7 +207,7 @@ test('an upload that counts on a file that is gone by then is refused as a whole
   await collectOnce();
   await assert.rejects(
     readParts(account, async (read) => {
-      assert.equal(read.blobs.placed.length, 0, 'the account has the file');
+      assert.equal(read.blobs.objects.length, 0, 'the account has the file');
       for (let pass = 0; pass < 3; pass++) await collectOnce();
       await insert(account, read);
     }),

@@ -1,6 +1,6 @@
 /** What of manifests, blobs and objects nothing refers to any more, as the tables tell it. */
 import { type Read, type Statement, statement, type Transaction } from '../../kernel/database.ts';
-import { holdBlobsAlone } from './blob.store.ts';
+import { holdBlobsAlone, removePlaced } from './taking.store.ts';
 
 /** A pass looks at so many rows in one transaction. */
 export const batchRows = 500;
@@ -144,14 +144,30 @@ export async function removeCondemnedBlobs(
 
 // Objects
 
-/** Uploads that never ended, and packs none of whose blobs is left. Parameters: account, pending before, now. */
-export const doomObjects = statement(
+const doomLeft = statement<{ object_key: string }>(
   `
   update blob_object set state = 'doomed', since = $3
   where account_id = $1 and (
-    state = 'pending' and since <= $2 or state = 'live' and live_bytes * 2 < size and live_bytes = 0)`,
+    state = 'pending' and since <= $2 or state = 'live' and live_bytes * 2 < size and live_bytes = 0)
+  returning object_key`,
   { alone: true },
 );
+
+/** Those of uploads that never ended, with what was placed in them, and packs none of whose blobs is left. */
+export async function doomObjects(
+  tx: Transaction,
+  accountId: string,
+  before: Date,
+  now: Date,
+): Promise<void> {
+  holdBlobsAlone(tx, accountId);
+  const doomed = await tx.query(doomLeft, [accountId, before, now]);
+  removePlaced(
+    tx,
+    accountId,
+    doomed.map((row) => row.object_key),
+  );
+}
 
 /** Parameters: account, doomed before. */
 export const dueObjects = statement<{ object_key: string }>(

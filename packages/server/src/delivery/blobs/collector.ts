@@ -8,10 +8,8 @@
  * In this order, which is that of the references: manifests with their chunks, blobs, rows of objects, objects.
  */
 import type { Database, Parameter } from '../../kernel/database.ts';
-import type { Log } from '../../kernel/log.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import { asTheOnlyOne, type Rest, restAfter } from '../../kernel/retention.ts';
-import { forgetObject, holdBlobsAlone } from './blob.store.ts';
 import type { BlobServices } from './blob-writer.ts';
 import {
   batchRows,
@@ -29,11 +27,10 @@ import {
   sparseObjects,
 } from './collection.store.ts';
 import { rewriteObject } from './rewriting.ts';
+import { forgetObject, holdBlobsAlone } from './taking.store.ts';
 
 export interface CollectorServices extends BlobServices {
-  database: Database;
   metrics: Metrics;
-  log: Log;
   stopping: AbortSignal;
 }
 
@@ -139,7 +136,7 @@ function openPass(
   }
 
   async function rewriteSparse(accountId: string): Promise<void> {
-    await database.read(doomObjects, [accountId, before(), clock.now()]);
+    await database.transaction((tx) => doomObjects(tx, accountId, before(), clock.now()));
     for (const { object_key: key } of await database.read(sparseObjects, [accountId])) {
       if (stopping.aborted) return;
       await rested(() =>

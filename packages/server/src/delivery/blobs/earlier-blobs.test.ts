@@ -63,7 +63,7 @@ test('the migration tells where they lie, and which manifest holds them', async 
     onConnectionError: () => undefined,
   });
   const services = { clock: systemClock, newId: uuidsByTime(systemClock), log: createLog('silent') };
-  const blobs = createBlobs({ ...services, read: opened.read, objects: folderObjectStore({ folder }) });
+  const blobs = createBlobs({ ...services, database: opened, objects: folderObjectStore({ folder }) });
   for (const [index, { sha256 }] of files.entries()) {
     const found = await blobs.read(accountId, sha256);
     assert.equal(found && (await buffer(found.stream)).toString(), contents[index]);

@@ -1,4 +1,3 @@
-export { type KeptBlobs, requireListed, takeBlobs } from './blob.store.ts';
 export type { BlobWriter } from './blob-writer.ts';
 export { type Blobs, createBlobs } from './blobs.ts';
 export type { ManifestUse } from './collection.store.ts';
@@ -10,3 +9,4 @@ export {
   type S3Patience,
 } from './object-store.ts';
 export { openObjectStore } from './object-stores.ts';
+export { type KeptBlobs, requireListed, takeBlobs } from './taking.store.ts';

@@ -1,17 +1,12 @@
 /** A pack most of whose bytes belong to nothing any more: what is left moves into a new one. */
 import { buffer } from 'node:stream/consumers';
-import type { Database } from '../../kernel/database.ts';
-import { announceObject } from './blob.store.ts';
 import type { BlobServices } from './blob-writer.ts';
 import { type BlobOfObject, blobsOfObject, moveToObject } from './collection.store.ts';
 import { createPack } from './pack.ts';
+import { announceObject } from './taking.store.ts';
 
 /** The old object stays for the grace: who has read its place still finds it. What a failure leaves is found as what an upload left. */
-export async function rewriteObject(
-  services: BlobServices & { database: Database },
-  accountId: string,
-  key: string,
-): Promise<void> {
+export async function rewriteObject(services: BlobServices, accountId: string, key: string): Promise<void> {
   const { database, objects, clock, newId } = services;
   const pack = createPack(newId());
   for (const blob of await database.read(blobsOfObject, [accountId, key]))

@@ -103,7 +103,7 @@ test('every table comes back row by row, and every blob byte for byte', async ()
     // Dropping the database ends its connections.
     onConnectionError: () => undefined,
   });
-  const blobs = createBlobs({ ...server.deps, read: database.read, objects });
+  const blobs = createBlobs({ ...server.deps, database, objects });
   for (const { account_id, digest } of kept) {
     const found = await blobs.read(account_id, digest);
     const hash = createHash('sha256');

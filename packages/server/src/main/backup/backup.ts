@@ -38,7 +38,10 @@ export async function makeBackup(services: BackupServices, file: string): Promis
     await add(headerName, Buffer.from(`${JSON.stringify(header, null, 2)}\n`));
     for (const table of snapshot.tables) await addTable(client, table, add);
     const { rows } = await client.query<BlobRow>(
-      'select account_id, digest, size, object_key, object_offset from blob order by account_id, object_key, object_offset',
+      // What an upload has placed and not taken is nobody's: of it there may be no bytes.
+      `select account_id, digest, size, object_key, object_offset from blob b
+       where not exists (select from blob_object o where o.account_id = b.account_id and o.object_key = b.object_key and o.state = 'pending')
+       order by account_id, object_key, object_offset`,
     );
     // Objects never change, were there before their rows, and stay for the grace when nothing refers to them any more: the snapshot has served.
     await client.query('commit');

@@ -98,6 +98,9 @@ const fenceHolders = "update work set epoch = epoch + 1000000 where state <> 'en
 const selectPlaces = `
   select exists (
     select from information_schema.columns where table_schema = current_schema() and table_name = 'blob' and column_name = 'object_key') as found`;
+const deleteUntaken = `
+  delete from blob b using blob_object o
+  where o.account_id = b.account_id and o.object_key = b.object_key and o.state = 'pending'`;
 const placeBlobs = `
   update blob set object_offset = 0, object_key = case when size = 0 then '' else left(digest, 2) || '/' || digest end`;
 const insertObjects = `
@@ -108,6 +111,7 @@ const insertObjects = `
 async function placeRestoredBlobs(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ found: boolean }>(selectPlaces);
   if (rows[0]?.found !== true) return;
+  await client.query(deleteUntaken);
   await client.query(placeBlobs);
   await client.query('delete from blob_object');
   await client.query(insertObjects);
