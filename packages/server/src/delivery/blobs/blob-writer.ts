@@ -5,7 +5,7 @@ import type { NewId } from '../../kernel/identifiers.ts';
 import type { Log } from '../../kernel/log.ts';
 import { newBlobs, readBase } from './blob.store.ts';
 import type { ObjectStore } from './object-store.ts';
-import { createPack, fullPackBytes, type Pack, type PlacedBlob } from './pack.ts';
+import { createPack, fullPackBytes, noObject, type Pack, type PlacedBlob } from './pack.ts';
 import { announceObject, doomUntaken, forgetObject, type KeptBlobs, placeBlobs } from './taking.store.ts';
 
 export interface FileBytes {
@@ -36,8 +36,7 @@ export interface OpenWriter extends BlobWriter {
 
 interface BegunObject {
   pack: Pack;
-  /** The database knows of it and, once the pack is full, of what lies in it. */
-  noted: Promise<void>;
+  announced: Promise<void>;
 }
 
 /** So many packs of an upload are put while the next one fills. */
@@ -49,11 +48,12 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
   /** Digests that were looked for: files of the base are not. */
   const seen = new Set<string>();
   const reading = readBase(read, accountId, base);
-  // Told to whoever waits for it.
+  // A failure of this, and of what goes on beside the reading, is told to whoever waits for it.
   reading.catch(() => undefined);
   const begun: BegunObject[] = [];
-  const unplaced: PlacedBlob[] = [];
   let open: BegunObject | undefined;
+  const placings: Promise<void>[] = [];
+  const unplaced: PlacedBlob[] = [];
   /** The oldest first. */
   const puts: Promise<void>[] = [];
   let taken = false;
@@ -63,44 +63,46 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
 
   function begin(): BegunObject {
     const pack = createPack(newId());
-    const noted = announceObject(read, accountId, pack.key, clock.now());
-    noted.catch(() => undefined);
-    const object = { pack, noted };
+    const announced = announceObject(read, accountId, pack.key, clock.now());
+    announced.catch(() => undefined);
+    const object = { pack, announced };
     begun.push(object);
     return object;
   }
 
-  async function put(full: BegunObject): Promise<void> {
+  async function put({ pack, announced }: BegunObject): Promise<void> {
     if (puts.length === mostPuts) await puts.shift();
-    const { pack, noted } = full;
-    const putting = noted
+    const putting = announced
       .then(() => objects.put(accountId, pack.key, pack.chunks))
       .finally(() => pack.release());
-    // Both are told to whoever waits for them.
     putting.catch(() => undefined);
     puts.push(putting);
-    full.noted = noted.then(async () => {
-      const placing = database.transaction((tx) => placeBlobs(tx, accountId, pack, clock.now()));
-      unplaced.push(...(await placing));
-    });
-    full.noted.catch(() => undefined);
   }
 
-  async function add({ digest, bytes }: FileBytes): Promise<void> {
-    if (bytes.length === 0) {
-      unplaced.push({ digest, size: 0, key: '', offset: 0 });
-      return;
-    }
+  async function add({ digest, bytes }: FileBytes): Promise<PlacedBlob> {
+    if (bytes.length === 0) return { digest, size: 0, key: noObject, offset: 0 };
     open ??= begin();
-    open.pack.add(digest, bytes);
-    if (open.pack.size < fullPackBytes) return;
-    const full = open;
-    open = undefined;
-    await put(full);
+    const blob = open.pack.add(digest, bytes);
+    if (open.pack.size >= fullPackBytes) {
+      const full = open;
+      open = undefined;
+      await put(full);
+    }
+    return blob;
+  }
+
+  function place(blobs: readonly PlacedBlob[]): void {
+    const announced = Promise.all(begun.map((object) => object.announced));
+    const placing = announced.then(async () => {
+      const contested = database.transaction((tx) => placeBlobs(tx, accountId, blobs, clock.now()));
+      unplaced.push(...(await contested));
+    });
+    placing.catch(() => undefined);
+    placings.push(placing);
   }
 
   async function removeUntaken(): Promise<void> {
-    await Promise.allSettled([...puts, ...begun.map(({ noted }) => noted)]);
+    await Promise.allSettled([...puts, ...placings, ...begun.map(({ announced }) => announced)]);
     const keys = begun.map(({ pack }) => pack.key);
     const doomed = await database.transaction((tx) => doomUntaken(tx, accountId, keys, clock.now()));
     for (const key of doomed) {
@@ -117,10 +119,12 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
     for (const digest of fresh.keys()) seen.add(digest);
     if (fresh.size === 0) return;
     const unknown = await newBlobs(read, accountId, [...fresh.keys()], clock.now());
+    const added: PlacedBlob[] = [];
     for (const file of fresh.values()) {
       if (isClosed) return;
-      if (unknown.has(file.digest)) await add(file);
+      if (unknown.has(file.digest)) added.push(await add(file));
     }
+    if (added.length > 0) place(added);
   }
 
   return {
@@ -132,9 +136,9 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
     async finish() {
       if (open !== undefined) await put(open);
       open = undefined;
-      await Promise.all(begun.map(({ noted }) => noted));
+      await Promise.all(placings);
       const stored = Promise.all(puts);
-      // Told to whoever waits for it: nobody, when the transaction fails before.
+      // Nobody waits for it when the transaction fails before.
       stored.catch(() => undefined);
       if (!objects.isLocal) await stored;
       return {

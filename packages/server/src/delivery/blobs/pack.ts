@@ -8,6 +8,9 @@ const pieceBytes = 262_144;
 const mostSpareBytes = 8 * 1_048_576;
 const spare: Buffer[] = [];
 
+/** The key of a blob without bytes. */
+export const noObject = '';
+
 export interface PlacedBlob {
   digest: string;
   size: number;
@@ -21,7 +24,7 @@ export interface Pack {
   readonly chunks: readonly Uint8Array[];
   readonly size: number;
   /** The bytes are copied. */
-  add(digest: string, bytes: Uint8Array): void;
+  add(digest: string, bytes: Uint8Array): PlacedBlob;
   /** Gives its memory back, when nobody reads its chunks any more. */
   release(): void;
 }
@@ -51,7 +54,8 @@ export function createPack(key: string): Pack {
       return size;
     },
     add(digest, bytes) {
-      blobs.push({ digest, size: bytes.length, key, offset: size });
+      const blob = { digest, size: bytes.length, key, offset: size };
+      blobs.push(blob);
       for (let left = bytes; left.length > 0; ) {
         const into = room();
         const some = left.subarray(0, into.length);
@@ -59,6 +63,7 @@ export function createPack(key: string): Pack {
         size += some.length;
         left = left.subarray(some.length);
       }
+      return blob;
     },
     release() {
       const wanted = mostSpareBytes / pieceBytes - spare.length;

@@ -33,40 +33,41 @@ export async function announceObject(read: Read, accountId: string, key: string,
   await read(insertPending, [accountId, key, now]);
 }
 
-// In the order of their digests, so that two uploads of the same files do not wait for each other. The row of the object is locked first: what
-// is placed after it is doomed would be nobody's for ever. Nothing of this must outlive a crash before the commit that takes it does.
+// In the order of their digests, so that two uploads of the same files do not wait for each other. The rows of the objects are locked first: what
+// is placed after they are doomed would be nobody's for ever. Nothing of this must outlive a crash before the commit that takes it does.
 const insertPlaced = statement<{ digest: string }>(
   `
   with object as (
-    select set_config('synchronous_commit', 'off', true)
-    from blob_object where account_id = $1 and object_key = $2 and state = 'pending' for no key update
+    select object_key, set_config('synchronous_commit', 'off', true)
+    from blob_object where account_id = $1 and object_key = any($5) and state = 'pending' for no key update
   ), placed as (
     insert into blob (account_id, digest, size, object_key, object_offset, created_at)
-    select $1, b.digest, b.size, $2, b.at, $6
-    from object, unnest($3::text[], $4::bigint[], $5::bigint[]) as b (digest, size, at)
+    select $1, b.digest, b.size, b.key, b.at, $6
+    from unnest($2::text[], $3::bigint[], $4::bigint[], $5::text[]) as b (digest, size, at, key)
+    join object o on o.object_key = b.key
     order by b.digest
     on conflict (account_id, digest) do nothing
-    returning digest, size
+    returning digest, object_key, size
   ), counted as (
-    update blob_object set live_bytes = live_bytes + (select coalesce(sum(size), 0) from placed)
-    where account_id = $1 and object_key = $2
+    update blob_object o set live_bytes = live_bytes + p.bytes
+    from (select object_key, sum(size) as bytes from placed group by object_key) p
+    where o.account_id = $1 and o.object_key = p.object_key
   )
-  select digest from unnest($3::text[]) as digest where digest not in (select digest from placed)`,
+  select digest from unnest($2::text[]) as digest where digest not in (select digest from placed)`,
   { alone: true },
 );
 
-/** Says where the blobs of an announced object lie, and answers those that are contested. */
+/** Says where blobs lie, in objects that are announced. Answers those that are not placed: contested ones, and those without bytes. */
 export async function placeBlobs(
   tx: Transaction,
   accountId: string,
-  { key, blobs }: { key: string; blobs: readonly PlacedBlob[] },
+  blobs: readonly PlacedBlob[],
   now: Date,
 ): Promise<PlacedBlob[]> {
   tx.send(shareBlobs, [accountId]);
-  const [digests, sizes, offsets] = columnsOf(blobs);
-  const rows = tx.query(insertPlaced, [accountId, key, digests, sizes, offsets, now]);
-  const contested = new Set((await rows).map((row) => row.digest));
-  return blobs.filter((blob) => contested.has(blob.digest));
+  const rows = await tx.query(insertPlaced, [accountId, ...columnsOf(blobs), now]);
+  const unplaced = new Set(rows.map((row) => row.digest));
+  return blobs.filter((blob) => unplaced.has(blob.digest));
 }
 
 const doomPending = statement<{ object_key: string }>(
@@ -164,7 +165,7 @@ const requireFiles = statement(
 export interface KeptBlobs {
   /** Read before the first of them was looked for. */
   base: Base;
-  /** Contested ones, and those without bytes. */
+  /** What `placeBlobs` did not place. */
   unplaced: readonly PlacedBlob[];
   /** What the others are placed in. */
   objects: readonly { key: string; size: number }[];
