@@ -168,6 +168,7 @@ function arrayText(values: Extract<Parameter, readonly unknown[]>): string {
   if (values.every(isText) && !needsCare.test(values.join(''))) {
     return values.length === 0 ? '{}' : `{"${values.join('","')}"}`;
   }
+  if (values.every(isNumber)) return `{${values.join(',')}}`;
   return `{${values.map(elementText).join(',')}}`;
 }
 
@@ -181,4 +182,8 @@ function elementText(value: string | number | boolean | null | Date | Buffer): s
 
 function isText(value: unknown): value is string {
   return typeof value === 'string';
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number';
 }

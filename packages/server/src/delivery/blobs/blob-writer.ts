@@ -6,7 +6,14 @@ import type { Log } from '../../kernel/log.ts';
 import { newBlobs, readBase } from './blob.store.ts';
 import type { ObjectStore } from './object-store.ts';
 import { createPack, fullPackBytes, noObject, type Pack, type PlacedBlob } from './pack.ts';
-import { announceObject, doomUntaken, forgetObject, type KeptBlobs, placeBlobs } from './taking.store.ts';
+import {
+  announceObject,
+  doomUntaken,
+  forgetObject,
+  type KeptBlobs,
+  moveBlobs,
+  placeBlobs,
+} from './taking.store.ts';
 
 export interface FileBytes {
   /** SHA-256 in hexadecimal. */
@@ -34,11 +41,6 @@ export interface OpenWriter extends BlobWriter {
   close(): Promise<void>;
 }
 
-interface BegunObject {
-  pack: Pack;
-  announced: Promise<void>;
-}
-
 /** So many packs of an upload are put while the next one fills. */
 const mostPuts = 2;
 
@@ -50,9 +52,8 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
   const reading = readBase(read, accountId, base);
   // A failure of this, and of what goes on beside the reading, is told to whoever waits for it.
   reading.catch(() => undefined);
-  const begun: BegunObject[] = [];
-  let open: BegunObject | undefined;
-  const placings: Promise<void>[] = [];
+  const packs: Pack[] = [];
+  let open: Pack | undefined;
   const unplaced: PlacedBlob[] = [];
   /** The oldest first. */
   const puts: Promise<void>[] = [];
@@ -61,49 +62,44 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
   /** What is being kept still, though its upload may have failed meanwhile. */
   let keeping: Promise<unknown> = Promise.resolve();
 
-  function begin(): BegunObject {
+  function begin(): Pack {
     const pack = createPack(newId());
-    const announced = announceObject(read, accountId, pack.key, clock.now());
-    announced.catch(() => undefined);
-    const object = { pack, announced };
-    begun.push(object);
-    return object;
+    packs.push(pack);
+    return pack;
   }
 
-  async function put({ pack, announced }: BegunObject): Promise<void> {
+  /** Files that the base does not list, all of them into one pack. */
+  async function add(files: readonly FileBytes[]): Promise<void> {
+    open ??= begin();
+    const pack = open;
+    const now = clock.now();
+    const expected = placesFor(files, pack);
+    const refused = await database.transaction((tx) => placeBlobs(tx, accountId, pack.key, expected, now));
+    const contested = await newBlobs(read, accountId, refused, now);
+    if (contested.size > 0) await announceObject(read, accountId, pack.key, now);
+    const known = new Set(refused.filter((digest) => !contested.has(digest)));
+    const moved: PlacedBlob[] = [];
+    for (const [index, { digest, bytes }] of files.entries()) {
+      if (known.has(digest)) continue;
+      const blob = pack.add(digest, bytes);
+      if (contested.has(digest)) unplaced.push(blob);
+      else if (blob.offset !== expected[index]?.offset) moved.push(blob);
+    }
+    if (moved.length > 0) await moveBlobs(read, accountId, pack.key, moved);
+    if (pack.size >= fullPackBytes) await put(pack);
+  }
+
+  async function put(pack: Pack): Promise<void> {
+    open = undefined;
     if (puts.length === mostPuts) await puts.shift();
-    const putting = announced
-      .then(() => objects.put(accountId, pack.key, pack.chunks))
-      .finally(() => pack.release());
+    const putting = objects.put(accountId, pack.key, pack.chunks).finally(() => pack.release());
     putting.catch(() => undefined);
     puts.push(putting);
   }
 
-  async function add({ digest, bytes }: FileBytes): Promise<PlacedBlob> {
-    if (bytes.length === 0) return { digest, size: 0, key: noObject, offset: 0 };
-    open ??= begin();
-    const blob = open.pack.add(digest, bytes);
-    if (open.pack.size >= fullPackBytes) {
-      const full = open;
-      open = undefined;
-      await put(full);
-    }
-    return blob;
-  }
-
-  function place(blobs: readonly PlacedBlob[]): void {
-    const announced = Promise.all(begun.map((object) => object.announced));
-    const placing = announced.then(async () => {
-      const contested = database.transaction((tx) => placeBlobs(tx, accountId, blobs, clock.now()));
-      unplaced.push(...(await contested));
-    });
-    placing.catch(() => undefined);
-    placings.push(placing);
-  }
-
   async function removeUntaken(): Promise<void> {
-    await Promise.allSettled([...puts, ...placings, ...begun.map(({ announced }) => announced)]);
-    const keys = begun.map(({ pack }) => pack.key);
+    await Promise.allSettled(puts);
+    const keys = packs.map((pack) => pack.key);
     const doomed = await database.transaction((tx) => doomUntaken(tx, accountId, keys, clock.now()));
     for (const key of doomed) {
       await objects.remove(accountId, key);
@@ -113,18 +109,15 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
 
   async function keep(files: readonly FileBytes[]): Promise<void> {
     const { blobs } = await reading;
-    const fresh = new Map<string, FileBytes>();
-    for (const file of files)
-      if (!blobs.has(file.digest) && !seen.has(file.digest)) fresh.set(file.digest, file);
-    for (const digest of fresh.keys()) seen.add(digest);
-    if (fresh.size === 0) return;
-    const unknown = await newBlobs(read, accountId, [...fresh.keys()], clock.now());
-    const added: PlacedBlob[] = [];
-    for (const file of fresh.values()) {
-      if (isClosed) return;
-      if (unknown.has(file.digest)) added.push(await add(file));
+    const fresh: FileBytes[] = [];
+    for (const file of files) {
+      const { digest, bytes } = file;
+      if (blobs.has(digest) || seen.has(digest)) continue;
+      seen.add(digest);
+      if (bytes.length > 0) fresh.push(file);
+      else unplaced.push({ digest, size: 0, key: noObject, offset: 0 });
     }
-    if (added.length > 0) place(added);
+    if (fresh.length > 0 && !isClosed) await add(fresh);
   }
 
   return {
@@ -134,9 +127,7 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
       return kept;
     },
     async finish() {
-      if (open !== undefined) await put(open);
-      open = undefined;
-      await Promise.all(placings);
+      if (open !== undefined && open.size > 0) await put(open);
       const stored = Promise.all(puts);
       // Nobody waits for it when the transaction fails before.
       stored.catch(() => undefined);
@@ -145,7 +136,7 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
         base: await reading,
         unplaced,
         stored,
-        objects: begun.map(({ pack: { key, size } }) => ({ key, size })),
+        objects: packs.map(({ key, size }) => ({ key, size })).filter(({ size }) => size > 0),
         taken: () => {
           taken = true;
         },
@@ -154,11 +145,21 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
     async close() {
       isClosed = true;
       await keeping;
-      if (taken || begun.length === 0) return;
+      if (taken || packs.length === 0) return;
       // What is left of it goes with the next collection.
       await removeUntaken().catch((failure) =>
         log.warn({ err: failure, accountId }, 'what an upload left could not be removed'),
       );
     },
   };
+}
+
+/** Where files will lie in a pack if all of them come into it. */
+function placesFor(files: readonly FileBytes[], { key, size: before }: Pack): PlacedBlob[] {
+  let offset = before;
+  return files.map(({ digest, bytes: { length: size } }) => {
+    const blob = { digest, size, key, offset };
+    offset += size;
+    return blob;
+  });
 }

@@ -20,9 +20,8 @@ export function folderObjectStore({ folder }: { folder: string }): ObjectStore {
     put(accountId, key, chunks) {
       const target = place(accountId, key);
       return inWords(async () => {
-        await makeFolder(dirname(target));
         try {
-          await writeSynced(target + aside, chunks);
+          await inFolder(dirname(target), () => writeSynced(target + aside, chunks));
           await rename(target + aside, target);
         } catch (failure) {
           await rm(target + aside, { force: true });
@@ -55,7 +54,7 @@ export function folderObjectStore({ folder }: { folder: string }): ObjectStore {
 
 async function writeSynced(path: string, chunks: readonly Uint8Array[]): Promise<void> {
   const { blocks, rest } = inBlocks(chunks);
-  const isBegun = blocks.length > 0 && (await writeDirect(path, blocks));
+  const isBegun = await writeDirect(path, blocks);
   const file = await open(path, isBegun ? 'a' : 'w', mode);
   try {
     await writeAll(file, isBegun ? rest : chunks);
@@ -68,7 +67,7 @@ async function writeSynced(path: string, chunks: readonly Uint8Array[]): Promise
 /** What is written directly comes in as many bytes, from memory and to a place that are multiples of them. */
 const blockBytes = 4_096;
 
-/** What of a large object are whole blocks, and the end of it. */
+/** What of a large object are whole blocks, and its end. */
 function inBlocks(chunks: readonly Uint8Array[]): { blocks: Uint8Array[]; rest: Uint8Array[] } {
   const last = chunks.at(-1);
   if (last === undefined || chunks.length === 1) return { blocks: [], rest: [...chunks] };
@@ -77,11 +76,11 @@ function inBlocks(chunks: readonly Uint8Array[]): { blocks: Uint8Array[]; rest: 
 }
 
 /**
- * Past the cache of the system, into which it takes as long to write as all else that an upload does (docs/adr/0028). Answers whether it could: some file
+ * Past the cache of the system, into which it takes as long to write as all else that an upload does (docs/adr/0028). Answers whether it did: some file
  * systems cannot, and some memory does not lie on pages.
  */
 async function writeDirect(path: string, blocks: readonly Uint8Array[]): Promise<boolean> {
-  if (direct === undefined) return false;
+  if (direct === undefined || blocks.length === 0) return false;
   try {
     const file = await open(path, O_WRONLY | O_CREAT | O_TRUNC | direct, mode);
     await writeAll(file, blocks).finally(() => file.close());
@@ -112,6 +111,17 @@ function without(chunks: readonly Uint8Array[], bytes: number): readonly Uint8Ar
   });
   const [half, ...rest] = first < 0 ? [] : chunks.slice(first);
   return half === undefined ? [] : [half.subarray(written), ...rest];
+}
+
+/** The folder is there, but for what comes into it first. */
+async function inFolder(folder: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (failure) {
+    if (!isAbsence(failure)) throw failure;
+    await makeFolder(folder);
+    await work();
+  }
 }
 
 /** Made folders outlive a crash as the files in them do. */

@@ -22,52 +22,75 @@ export function holdBlobsAlone(tx: Transaction, accountId: string): void {
   tx.send(holdBlobs, [accountId]);
 }
 
+/** Removed meanwhile, because the upload lasted longer than such things are kept: then nothing of it is, and it is sent again. */
+const gone = (): Problem => problem('concurrent-change');
+
 const insertPending = statement(
   `
-  insert into blob_object (account_id, object_key, state, size, live_bytes, since) values ($1, $2, 'pending', 0, 0, $3)`,
+  insert into blob_object (account_id, object_key, state, size, live_bytes, since) values ($1, $2, 'pending', 0, 0, $3)
+  on conflict (account_id, object_key) do nothing`,
   { alone: true },
 );
 
-/** Before its bytes are put. */
+/** Before its bytes are put, when no blob was placed in it, which does so, too. */
 export async function announceObject(read: Read, accountId: string, key: string, now: Date): Promise<void> {
   await read(insertPending, [accountId, key, now]);
 }
 
-// In the order of their digests, so that two uploads of the same files do not wait for each other. The rows of the objects are locked first: what
-// is placed after they are doomed would be nobody's for ever. Nothing of this must outlive a crash before the commit that takes it does.
+// In the order of their digests, so that two uploads of the same files do not wait for each other. Nothing is placed in an object that is doomed:
+// it would be nobody's for ever.
 const insertPlaced = statement<{ digest: string }>(
   `
-  with object as (
-    select object_key, set_config('synchronous_commit', 'off', true)
-    from blob_object where account_id = $1 and object_key = any($5) and state = 'pending' for no key update
-  ), placed as (
+  with placed as (
     insert into blob (account_id, digest, size, object_key, object_offset, created_at)
-    select $1, b.digest, b.size, b.key, b.at, $6
-    from unnest($2::text[], $3::bigint[], $4::bigint[], $5::text[]) as b (digest, size, at, key)
-    join object o on o.object_key = b.key
+    select $1, b.digest, b.size, $2, b.at, $6
+    from unnest($3::text[], $4::bigint[], $5::bigint[]) as b (digest, size, at)
     order by b.digest
     on conflict (account_id, digest) do nothing
-    returning digest, object_key, size
-  ), counted as (
-    update blob_object o set live_bytes = live_bytes + p.bytes
-    from (select object_key, sum(size) as bytes from placed group by object_key) p
-    where o.account_id = $1 and o.object_key = p.object_key
+    returning digest, size
+  ), announced as (
+    insert into blob_object as o (account_id, object_key, state, size, live_bytes, since)
+    select $1, $2, 'pending', 0, sum(size), $6 from placed having count(*) > 0
+    on conflict (account_id, object_key) do update set live_bytes = o.live_bytes + excluded.live_bytes where o.state = 'pending'
+    returning true
   )
-  select digest from unnest($2::text[]) as digest where digest not in (select digest from placed)`,
+  select digest from unnest($3::text[]) as digest where digest not in (select digest from placed)
+  union all
+  select breach('blob_object_pending') where exists (select from placed) and not exists (select from announced)`,
   { alone: true },
 );
 
-/** Says where blobs lie, in objects that are announced. Answers those that are not placed: contested ones, and those without bytes. */
+/** Announces an object, and says where blobs lie in it. Answers the digests of those that have a place already: they are there, or contested. */
 export async function placeBlobs(
   tx: Transaction,
   accountId: string,
+  key: string,
   blobs: readonly PlacedBlob[],
   now: Date,
-): Promise<PlacedBlob[]> {
+): Promise<string[]> {
+  tx.onConstraint('blob_object_pending', gone);
   tx.send(shareBlobs, [accountId]);
-  const rows = await tx.query(insertPlaced, [accountId, ...columnsOf(blobs), now]);
-  const unplaced = new Set(rows.map((row) => row.digest));
-  return blobs.filter((blob) => unplaced.has(blob.digest));
+  const { digests, sizes, offsets } = columnsOf(blobs);
+  const refused = await tx.query(insertPlaced, [accountId, key, digests, sizes, offsets, now]);
+  return refused.map((row) => row.digest);
+}
+
+const updateOffsets = statement(
+  `
+  update blob b set object_offset = p.at from unnest($2::text[], $3::bigint[]) as p (digest, at)
+  where b.account_id = $1 and b.digest = p.digest and b.object_key = $4`,
+  { alone: true },
+);
+
+/** Says anew where blobs lie in the same object, before it is put. */
+export async function moveBlobs(
+  read: Read,
+  accountId: string,
+  key: string,
+  blobs: readonly PlacedBlob[],
+): Promise<void> {
+  const { digests, offsets } = columnsOf(blobs);
+  await read(updateOffsets, [accountId, digests, offsets, key]);
 }
 
 const doomPending = statement<{ object_key: string }>(
@@ -165,7 +188,7 @@ const requireFiles = statement(
 export interface KeptBlobs {
   /** Read before the first of them was looked for. */
   base: Base;
-  /** What `placeBlobs` did not place. */
+  /** Contested ones, and those without bytes. */
   unplaced: readonly PlacedBlob[];
   /** What the others are placed in. */
   objects: readonly { key: string; size: number }[];
@@ -175,9 +198,6 @@ export interface KeptBlobs {
   taken(): void;
 }
 
-/** Removed meanwhile, because the upload lasted longer than such things are kept: then nothing of it is, and it is sent again. */
-const gone = (): Problem => problem('concurrent-change');
-
 /**
  * Makes blobs the account's. The first thing in its transaction: no lock is waited for before this one. The manifest that lists them comes
  * after it, and then `requireListed`.
@@ -186,7 +206,10 @@ export function takeBlobs(tx: Transaction, accountId: string, kept: KeptBlobs, n
   const { unplaced, objects } = kept;
   tx.onConstraint('blob_object_pending', gone);
   tx.send(unplaced.length > 0 ? holdBlobs : shareBlobs, [accountId]);
-  if (unplaced.length > 0) tx.send(placeContested, [accountId, ...columnsOf(unplaced), now]);
+  if (unplaced.length > 0) {
+    const { digests, sizes, offsets, keys } = columnsOf(unplaced);
+    tx.send(placeContested, [accountId, digests, sizes, offsets, keys, now]);
+  }
   const keys = objects.map((object) => object.key);
   const sizes = objects.map((object) => object.size);
   if (keys.length > 0) tx.send(takeObjects, [accountId, keys, sizes, now]);
@@ -209,10 +232,10 @@ export async function requireListed(
 }
 
 function columnsOf(blobs: readonly PlacedBlob[]) {
-  return [
-    blobs.map((blob) => blob.digest),
-    blobs.map((blob) => blob.size),
-    blobs.map((blob) => blob.offset),
-    blobs.map((blob) => blob.key),
-  ] as const;
+  return {
+    digests: blobs.map((blob) => blob.digest),
+    sizes: blobs.map((blob) => blob.size),
+    offsets: blobs.map((blob) => blob.offset),
+    keys: blobs.map((blob) => blob.key),
+  };
 }
