@@ -47,7 +47,7 @@ const mostPuts = 2;
 export function openWriter(services: BlobServices, accountId: string, base: string | null): OpenWriter {
   const { database, objects, clock, newId, log } = services;
   const { read } = database;
-  /** Digests that were looked for: files of the base are not. */
+  /** Digests of what the base does not list. */
   const seen = new Set<string>();
   const reading = readBase(read, accountId, base);
   // A failure of this, and of what goes on beside the reading, is told to whoever waits for it.
@@ -100,7 +100,9 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
   async function removeUntaken(): Promise<void> {
     await Promise.allSettled(puts);
     const keys = packs.map((pack) => pack.key);
-    const doomed = await database.transaction((tx) => doomUntaken(tx, accountId, keys, clock.now()));
+    const doomed = await database.transaction((tx) =>
+      doomUntaken(tx, accountId, keys, [...seen], clock.now()),
+    );
     for (const key of doomed) {
       await objects.remove(accountId, key);
       await forgetObject(read, accountId, key);

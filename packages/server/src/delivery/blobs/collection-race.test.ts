@@ -14,8 +14,8 @@ import type { Account } from '../../testing/account.ts';
 import { movableClock } from '../../testing/clock.ts';
 import { type Part, type TestProject, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
-import { insertManifest, manifestFiles, type Upload } from '../artifacts/index.ts';
-import { manifestOf } from '../artifacts/manifest.ts';
+import { commitUpload, digestOf, readUpload } from '../../testing/unfinished-upload.ts';
+import { manifestFiles, type Upload } from '../artifacts/index.ts';
 
 const server = await startTestServer();
 const { deps, clock, database } = server;
@@ -66,6 +66,16 @@ async function requireWhole({ accountId }: Account): Promise<number> {
   return files.length;
 }
 
+async function requireCounted(accountId: string): Promise<void> {
+  const miscounted = await database.query(
+    `select object_key, state, live_bytes, rows.bytes from blob_object o left join lateral (
+       select coalesce(sum(size), 0) as bytes from blob b where b.account_id = $1 and b.object_key = o.object_key) rows on true
+     where account_id = $1 and live_bytes <> rows.bytes`,
+    [accountId],
+  );
+  assert.deepEqual(miscounted, []);
+}
+
 async function requireNothingElse({ accountId }: Account): Promise<void> {
   const [rows] = await database.query<
     Record<'manifests' | 'chunks' | 'blobs' | 'keys' | 'objects', string[]>
@@ -89,6 +99,7 @@ async function requireNothingElse({ accountId }: Account): Promise<void> {
     [accountId],
   );
   assert.deepEqual(rows?.objects, rows?.keys, JSON.stringify(objects));
+  await requireCounted(accountId);
   const folder = join(deps.config.dataDirectory, 'blobs', accountId);
   assert.deepEqual((await readdir(folder)).sort(), rows?.keys);
 }
@@ -166,33 +177,17 @@ test(`uploads, deletions and the collector at once (RACE_SEED=${seed})`, { timeo
   await requireNothingElse(account);
 });
 
-/** A part of an upload that was read, whose transaction comes later. */
-async function readParts(
-  account: Account,
-  then: (upload: Upload) => Promise<void>,
-  base: string | null = null,
-) {
-  await deps.blobs.writing(account.accountId, base, async (writer) => {
-    const bytes = Buffer.from('shared');
-    const sha256 = createHash('sha256').update(bytes).digest('hex');
-    await writer.keep([{ digest: sha256, bytes }]);
-    const blobs = await writer.finish();
-    const manifest = manifestOf([{ path: `a folder/${Math.random()}`, sha256, size: bytes.length }]);
-    await then({ manifest, pipelines: [], ignored: [], blobs });
-  });
-}
+const read = (account: Account, then: (upload: Upload) => Promise<void>, base: string | null = null) =>
+  readUpload(deps, account, { texts: ['shared'], base }, then);
 
-const insert = (account: Account, read: Upload) =>
-  deps.database.transaction((tx) =>
-    insertManifest(tx, { accountId: account.accountId, actorId: account.accountId }, read, clock.now()),
-  );
+const insert = (account: Account, upload: Upload) => commitUpload(deps, account, upload);
 
 test('an upload that lasts longer than what it brought is kept is refused as a whole', async () => {
   const account = await server.account();
   await assert.rejects(
-    readParts(account, async (read) => {
+    read(account, async (upload) => {
       await collectOnce();
-      await insert(account, read);
+      await insert(account, upload);
     }),
     { code: 'concurrent-change' },
   );
@@ -202,14 +197,14 @@ test('an upload that lasts longer than what it brought is kept is refused as a w
 
 test('an upload that counts on a file that is gone by then is refused as a whole', async () => {
   const account = await server.account();
-  await readParts(account, (read) => insert(account, read));
+  await read(account, (upload) => insert(account, upload));
   await collectOnce();
   await collectOnce();
   await assert.rejects(
-    readParts(account, async (read) => {
-      assert.equal(read.blobs.objects.length, 0, 'the account has the file');
+    read(account, async (upload) => {
+      assert.equal(upload.blobs.objects.length, 0, 'the account has the file');
       for (let pass = 0; pass < 3; pass++) await collectOnce();
-      await insert(account, read);
+      await insert(account, upload);
     }),
     { code: 'concurrent-change' },
   );
@@ -220,18 +215,18 @@ test('an upload that counts on a file that is gone by then is refused as a whole
 test('an upload that counts on the version before is refused as a whole when that is gone by then', async () => {
   const account = await server.account();
   let base = '';
-  await readParts(account, async (read) => {
-    await insert(account, read);
-    base = read.manifest.digest;
+  await read(account, async (upload) => {
+    await insert(account, upload);
+    base = upload.manifest.digest;
   });
   let digest = '';
   const again = (meanwhile: () => Promise<void>) =>
-    readParts(
+    read(
       account,
-      async (read) => {
-        assert.equal(read.blobs.base.blobs.size, 1, 'the account has the file');
+      async (upload) => {
+        assert.equal(upload.blobs.base.blobs.size, 1, 'the account has the file');
         // The same list of files: nothing of it is written again.
-        const same = { ...read, manifest: { ...read.manifest, chunks: [{ digest: base, files: [] }] } };
+        const same = { ...upload, manifest: { ...upload.manifest, chunks: [{ digest: base, files: [] }] } };
         digest = same.manifest.digest;
         await meanwhile();
         await insert(account, same);
@@ -250,17 +245,17 @@ test('an upload that counts on the version before is refused as a whole when tha
 
 test('an upload that meets a condemned file keeps it for a grace from then on', async () => {
   const account = await server.account();
-  await readParts(account, (read) => insert(account, read));
+  await read(account, (upload) => insert(account, upload));
   await collectOnce();
   await collectOnce();
   // Condemned for nearly a grace.
   const late = movableClock(new Date(ahead.now().getTime() + (grace - 7_200) * 1_000));
   clock.advance((late.now().getTime() - clock.now().getTime()) / 1_000);
-  await readParts(account, async (read) => {
+  await read(account, async (upload) => {
     late.advance(7_200);
     assert.ok(await blobCollector({ ...deps, clock: late }).collect(noRest));
-    await insert(account, read);
+    await insert(account, upload);
   });
-  const found = await deps.blobs.read(account.accountId, createHash('sha256').update('shared').digest('hex'));
+  const found = await deps.blobs.read(account.accountId, digestOf('shared'));
   assert.equal(found && (await buffer(found.stream)).toString(), 'shared');
 });

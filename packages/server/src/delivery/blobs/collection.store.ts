@@ -1,6 +1,6 @@
 /** What of manifests, blobs and objects nothing refers to any more, as the tables tell it. */
 import { type Read, type Statement, statement, type Transaction } from '../../kernel/database.ts';
-import { holdBlobsAlone, removePlaced } from './taking.store.ts';
+import { holdBlobsAlone } from './taking.store.ts';
 
 /** A pass looks at so many rows in one transaction. */
 export const batchRows = 500;
@@ -144,16 +144,24 @@ export async function removeCondemnedBlobs(
 
 // Objects
 
+const doomEmpty = statement(
+  `
+  update blob_object set state = 'doomed', since = $2
+  where account_id = $1 and state = 'live' and live_bytes * 2 < size and live_bytes = 0`,
+  { alone: true },
+);
 const doomLeft = statement<{ object_key: string }>(
   `
   update blob_object set state = 'doomed', since = $3
-  where account_id = $1 and (
-    state = 'pending' and since <= $2 or state = 'live' and live_bytes * 2 < size and live_bytes = 0)
-  returning object_key`,
+  where account_id = $1 and state = 'pending' and since <= $2 returning object_key`,
   { alone: true },
 );
+// No index serves this: it would cost each upload more than it saves here, and what is killed in the middle is rare.
+const deletePlaced = statement('delete from blob where account_id = $1 and object_key = any($2)', {
+  alone: true,
+});
 
-/** Those of uploads that never ended, with what was placed in them, and packs none of whose blobs is left. */
+/** Packs none of whose blobs is left, and those of uploads that never ended, with what is placed in them. */
 export async function doomObjects(
   tx: Transaction,
   accountId: string,
@@ -161,12 +169,10 @@ export async function doomObjects(
   now: Date,
 ): Promise<void> {
   holdBlobsAlone(tx, accountId);
-  const doomed = await tx.query(doomLeft, [accountId, before, now]);
-  removePlaced(
-    tx,
-    accountId,
-    doomed.map((row) => row.object_key),
-  );
+  tx.send(doomEmpty, [accountId, now]);
+  const left = await tx.query(doomLeft, [accountId, before, now]);
+  const keys = left.map((row) => row.object_key);
+  if (keys.length > 0) tx.send(deletePlaced, [accountId, keys]);
 }
 
 /** Parameters: account, doomed before. */

@@ -100,26 +100,26 @@ const doomPending = statement<{ object_key: string }>(
   { alone: true },
 );
 
-/** Those of the objects that nobody has taken are nobody's from now on, with what is placed in them. A commit under way is waited for, and decides. */
+const deletePlaced = statement(
+  'delete from blob where account_id = $1 and digest = any($2) and object_key = any($3)',
+  { alone: true },
+);
+
+/**
+ * Those of the objects that nobody has taken are nobody's from now on, with what is placed in them. A commit under way is waited for, and decides.
+ * @param digests of all that may be placed in them
+ */
 export async function doomUntaken(
   tx: Transaction,
   accountId: string,
   keys: readonly string[],
+  digests: readonly string[],
   now: Date,
 ): Promise<string[]> {
   tx.send(shareBlobs, [accountId]);
   const doomed = (await tx.query(doomPending, [accountId, keys, now])).map((row) => row.object_key);
-  removePlaced(tx, accountId, doomed);
+  if (doomed.length > 0) tx.send(deletePlaced, [accountId, digests, doomed]);
   return doomed;
-}
-
-const deletePlaced = statement('delete from blob where account_id = $1 and object_key = any($2)', {
-  alone: true,
-});
-
-/** What is placed in objects that were doomed before in the same transaction. */
-export function removePlaced(tx: Transaction, accountId: string, keys: readonly string[]): void {
-  if (keys.length > 0) tx.send(deletePlaced, [accountId, keys]);
 }
 
 const deleteDoomed = statement(

@@ -12,6 +12,7 @@ import { createSealer } from '../../kernel/sealed.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
 import { agentExamples, createPlace, examples, inOrder } from '../../testing/examples.ts';
 import { startTestServer } from '../../testing/server.ts';
+import { readUpload } from '../../testing/unfinished-upload.ts';
 import { makeBackup } from './backup.ts';
 import { onOneConnection } from './connection.ts';
 import { restoreBackup, verifyBackup } from './restore.ts';
@@ -111,6 +112,19 @@ test('every table comes back row by row, and every blob byte for byte', async ()
     assert.equal(hash.digest('hex'), digest);
   }
   await database.close();
+});
+
+test('of an upload under way a backup has nothing', async () => {
+  const account = await server.account();
+  const target = await anotherDatabase();
+  await readUpload(server.deps, account, { texts: ['brought, and not published'] }, async () => {
+    await restore(await backup('under-way'), target);
+  });
+  for (const table of ['blob', 'blob_object'])
+    assert.deepEqual(
+      await target.query(`select from ${table} where account_id = $1`, [account.accountId]),
+      [],
+    );
 });
 
 test('what was held is held by nobody who is still there, and numbers go on where they were', async () => {
