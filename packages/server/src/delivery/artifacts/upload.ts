@@ -19,6 +19,7 @@ import { type Manifest, type ManifestFile, manifestOf } from './manifest.ts';
 import { partName } from './part-name.ts';
 import type { PipelineChecks } from './pipeline-checks.ts';
 import { isPipelinePath, type PipelineDescription } from './pipeline-description.ts';
+import { createRequestChunks, freeMemory, type RequestChunks } from './request-chunks.ts';
 
 export interface UploadLimits {
   parts: number;
@@ -48,17 +49,17 @@ export async function readUpload(
   writer: BlobWriter,
   checks: PipelineChecks,
 ): Promise<Upload> {
-  const collected = createCollection(writer, checks);
-  await eachPart(request, limits, (name, bytes) => collected.add(name, bytes));
+  const chunks = createRequestChunks();
+  const collected = createCollection(createBatches(writer, chunks), checks);
+  await eachPart(request, limits, chunks, (name, bytes) => collected.add(name, bytes));
   return collected.finish();
 }
 
-function createCollection(writer: BlobWriter, checks: PipelineChecks) {
+function createCollection(batches: Batches, checks: PipelineChecks) {
   const files: ManifestFile[] = [];
   const pipelines: PipelineDescription[] = [];
   const ignored: IgnoredResource[] = [];
   const names = new Set<string>();
-  const batches = createBatches(writer);
 
   function store(path: string, bytes: Buffer): Promise<void> | undefined {
     const sha256 = hash('sha256', bytes, 'hex');
@@ -99,7 +100,13 @@ function createCollection(writer: BlobWriter, checks: PipelineChecks) {
   };
 }
 
-function createBatches(writer: BlobWriter) {
+interface Batches {
+  /** A promise when the next file must wait. */
+  add(digest: string, bytes: Buffer): Promise<void> | undefined;
+  finish(): Promise<KeptBlobs>;
+}
+
+function createBatches(writer: BlobWriter, chunks: RequestChunks): Batches {
   let batch: { digest: string; bytes: Buffer }[] = [];
   let bytesInBatch = 0;
   let keeping: Promise<void> = Promise.resolve();
@@ -108,18 +115,22 @@ function createBatches(writer: BlobWriter) {
     const full = batch;
     batch = [];
     bytesInBatch = 0;
+    const freeChunks = chunks.upToNow();
     await keeping;
-    keeping = writer.keep(full);
+    keeping = writer.keep(full).then(() => {
+      freeChunks();
+      for (const { bytes } of full) freeMemory(bytes);
+    });
     keeping.catch(() => undefined);
   }
 
   return {
-    add(digest: string, bytes: Buffer): Promise<void> | undefined {
+    add(digest, bytes) {
       batch.push({ digest, bytes });
       bytesInBatch += bytes.length;
       return batch.length < batchFiles && bytesInBatch < batchBytes ? undefined : handOver();
     },
-    async finish(): Promise<KeptBlobs> {
+    async finish() {
       if (batch.length > 0) await handOver();
       await keeping;
       return writer.finish();
@@ -131,6 +142,7 @@ function createBatches(writer: BlobWriter) {
 async function eachPart(
   request: IncomingMessage,
   limits: UploadLimits,
+  chunks: RequestChunks,
   take: (name: string, bytes: Buffer) => Promise<void> | undefined,
 ): Promise<void> {
   const form = createFormParser(boundaryOf(request), limits);
@@ -142,6 +154,7 @@ async function eachPart(
       received += chunk.length;
       if (received > limits.requestBytes)
         throw tooLarge(`a request holds ${limits.requestBytes} bytes at most`);
+      chunks.arrived(chunk);
       for (const { header, content } of form.write(chunk)) {
         partsRead += 1;
         const name = partName(header, partsRead);
