@@ -2,10 +2,10 @@
 import type { TestDatabase } from './database.ts';
 
 /**
- * No change that a caller asked for: what is in the object store has rows before anything refers to it, and they go when nothing does; and of
- * the instances of agents it is noted when they were heard of.
+ * No change that a caller asked for: what an upload brings has rows before it is anybody's, and they go when it fails (docs/adr/0028); and of the
+ * instances of agents it is noted when they were heard of.
  */
-const bookkeeping = "'blob_object', 'agent_instance'";
+const bookkeeping = "'blob', 'blob_object', 'agent_instance'";
 
 export interface Changes {
   /** The tables changed since the last call. */
@@ -24,7 +24,9 @@ export async function watchChanges(database: TestDatabase): Promise<Changes> {
       for found in select tablename from pg_tables where schemaname = 'public' and tablename not in ('noted_change', ${bookkeeping}) loop
         execute format('create trigger note_change after insert or update or delete on %I for each row execute function note_change()', found.tablename);
       end loop;
-    end $$`);
+    end $$;
+    create trigger note_taking after update on blob_object for each row when (old.state = 'pending' and new.state = 'live')
+      execute function note_change()`);
   let last = 0;
   return {
     async take() {
