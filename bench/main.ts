@@ -1,7 +1,7 @@
-// `npm run bench [-- work … --rounds N --seconds N --json FILE --profile FOLDER]`: measures what issue after issue promised, each in
+// `npm run bench`: measures what issue after issue promised, each in
 // relation to a peer of the same run where there is one, and prints it beside its limit. A missed limit is no failure.
 import { writeFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
+import { readCommandLine } from '../scripts/command-line.ts';
 import { agents } from './agents.ts';
 import { artifactComparison } from './artifact-comparison.ts';
 import { artifactList } from './artifact-list.ts';
@@ -37,23 +37,21 @@ const works: Record<string, Work> = {
   upload: uploads,
 };
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
+const { values, positionals, count, refuse } = readCommandLine(
+  'npm run bench -- [work …] [--rounds N] [--seconds N] [--json FILE] [--profile FOLDER]',
+  {
     rounds: { type: 'string', default: '7' },
     seconds: { type: 'string', default: '2' },
     json: { type: 'string' },
     profile: { type: 'string' },
   },
-});
+);
 const unknown = positionals.filter((name) => !(name in works));
-if (unknown.length > 0) {
-  console.error(`There is no work '${unknown.join("', '")}'. There are: ${Object.keys(works).join(', ')}.`);
-  process.exit(1);
-}
+if (unknown.length > 0)
+  refuse(`There is no work '${unknown.join("', '")}'. There are: ${Object.keys(works).join(', ')}.`);
 const settings = {
-  rounds: Number(values.rounds),
-  milliseconds: Number(values.seconds) * 1_000,
+  rounds: count('--rounds', values.rounds),
+  milliseconds: count('--seconds', values.seconds) * 1_000,
   profileFolder: values.profile,
 };
 const findings: Finding[] = [];

@@ -1,20 +1,19 @@
-// `npm run fuzz -- N [--seed SEED] [--path PATH]`: N random requests at the operations of the OpenAPI document, on a PostgreSQL of
+// `npm run fuzz -- N`: N random requests at the operations of the OpenAPI document, on a PostgreSQL of
 // their own. The seed is printed; with it the same requests are made again, with the path of a finding that one alone.
 import { randomInt } from 'node:crypto';
-import { parseArgs } from 'node:util';
+import { readCommandLine } from '../../scripts/command-line.ts';
 import { onOwnPostgres } from '../../scripts/own-postgres.ts';
 import { fuzz } from './fuzz.ts';
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { seed: { type: 'string' }, path: { type: 'string' } },
-});
-const requests = Number(positionals[0] ?? 10_000);
-const seed = Number(values.seed ?? randomInt(2 ** 31));
-if (!Number.isSafeInteger(requests) || requests < 1 || !Number.isSafeInteger(seed)) {
-  console.error('How many requests? For instance: npm run fuzz -- 100000 --seed 7');
-  process.exit(1);
-}
+const { values, positionals, count } = readCommandLine(
+  'npm run fuzz -- [requests] [--seed N] [--path PATH]',
+  {
+    seed: { type: 'string', default: String(randomInt(1, 2 ** 31)) },
+    path: { type: 'string' },
+  },
+);
+const requests = count('requests', positionals[0] ?? '10000');
+const seed = count('--seed', values.seed);
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort());
 

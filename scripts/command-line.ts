@@ -1,0 +1,30 @@
+/** The arguments of a command for developers. What it does not understand is answered by how it is called, and ends it. */
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
+
+export function readCommandLine<const Options extends ParseArgsOptionsConfig>(
+  usage: string,
+  options: Options,
+) {
+  function refuse(why: string): never {
+    console.error(`${why}\nusage: ${usage}`);
+    process.exit(2);
+  }
+
+  /** A whole number of at least one. */
+  function count(name: string, text: string): number {
+    const number = Number(text);
+    if (!Number.isSafeInteger(number) || number < 1)
+      refuse(`${name} is no whole number of at least 1: ${text}`);
+    return number;
+  }
+
+  if (process.argv.includes('--help')) {
+    console.log(`usage: ${usage}`);
+    process.exit(0);
+  }
+  try {
+    return { ...parseArgs({ allowPositionals: true, options }), count, refuse };
+  } catch (failure) {
+    return refuse(failure instanceof Error ? failure.message : String(failure));
+  }
+}
