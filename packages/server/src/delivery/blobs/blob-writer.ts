@@ -6,14 +6,7 @@ import type { Log } from '../../kernel/log.ts';
 import { newBlobs, readBase } from './blob.store.ts';
 import type { ObjectStore } from './object-store.ts';
 import { createPack, fullPackBytes, noObject, type Pack, type PlacedBlob } from './pack.ts';
-import {
-  announceObject,
-  doomUntaken,
-  forgetObject,
-  type KeptBlobs,
-  moveBlobs,
-  placeBlobs,
-} from './taking.store.ts';
+import { doomUntaken, forgetObject, type KeptBlobs, placeBlobs } from './taking.store.ts';
 
 export interface FileBytes {
   /** SHA-256 in hexadecimal. */
@@ -41,8 +34,8 @@ export interface OpenWriter extends BlobWriter {
   close(): Promise<void>;
 }
 
-/** So many packs of an upload are put while the next one fills. */
-const mostPuts = 2;
+/** So many packs of an upload are put, and batches placed, while the next one fills. */
+const mostAtOnce = 2;
 
 export function openWriter(services: BlobServices, accountId: string, base: string | null): OpenWriter {
   const { database, objects, clock, newId, log } = services;
@@ -54,13 +47,24 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
   reading.catch(() => undefined);
   const packs: Pack[] = [];
   let open: Pack | undefined;
-  const unplaced: PlacedBlob[] = [];
-  /** The oldest first. */
+  /** Of what goes on beside the reading, the oldest first. */
   const puts: Promise<void>[] = [];
+  const placings: Promise<void>[] = [];
+  const unplaced: PlacedBlob[] = [];
+  /** Nothing of the batch before was there: then nothing of this one will be. */
+  let isAllNew = false;
   let taken = false;
   let isClosed = false;
   /** What is being kept still, though its upload may have failed meanwhile. */
   let keeping: Promise<unknown> = Promise.resolve();
+
+  async function add(files: readonly FileBytes[]): Promise<void> {
+    open ??= begin();
+    const pack = open;
+    const blobs = files.map(({ digest, bytes }) => pack.add(digest, bytes));
+    await queue(placings, place(pack, blobs));
+    if (pack.size >= fullPackBytes) await put(pack);
+  }
 
   function begin(): Pack {
     const pack = createPack(newId());
@@ -68,37 +72,26 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
     return pack;
   }
 
-  /** Files that the base does not list, all of them into one pack. */
-  async function add(files: readonly FileBytes[]): Promise<void> {
-    open ??= begin();
-    const pack = open;
-    const now = clock.now();
-    const expected = placesFor(files, pack);
-    const refused = await database.transaction((tx) => placeBlobs(tx, accountId, pack.key, expected, now));
-    const contested = await newBlobs(read, accountId, refused, now);
-    if (contested.size > 0) await announceObject(read, accountId, pack.key, now);
-    const known = new Set(refused.filter((digest) => !contested.has(digest)));
-    const moved: PlacedBlob[] = [];
-    for (const [index, { digest, bytes }] of files.entries()) {
-      if (known.has(digest)) continue;
-      const blob = pack.add(digest, bytes);
-      if (contested.has(digest)) unplaced.push(blob);
-      else if (blob.offset !== expected[index]?.offset) moved.push(blob);
-    }
-    if (moved.length > 0) await moveBlobs(read, accountId, pack.key, moved);
-    if (pack.size >= fullPackBytes) await put(pack);
-  }
-
   async function put(pack: Pack): Promise<void> {
     open = undefined;
-    if (puts.length === mostPuts) await puts.shift();
-    const putting = objects.put(accountId, pack.key, pack.chunks).finally(() => pack.release());
-    putting.catch(() => undefined);
-    puts.push(putting);
+    const putting = Promise.all(placings)
+      .then(() => objects.put(accountId, pack.key, pack.chunks))
+      .finally(() => pack.release());
+    await queue(puts, putting);
+  }
+
+  /** The bytes of those that are there after all lie in the pack in vain. */
+  async function place({ key }: Pack, blobs: readonly PlacedBlob[]): Promise<void> {
+    const now = clock.now();
+    const refused = await database.transaction((tx) => placeBlobs(tx, accountId, key, blobs, now));
+    if (refused.size === 0) return;
+    isAllNew = false;
+    const contested = await newBlobs(read, accountId, [...refused], now);
+    unplaced.push(...blobs.filter(({ digest }) => contested.has(digest)));
   }
 
   async function removeUntaken(): Promise<void> {
-    await Promise.allSettled(puts);
+    await Promise.allSettled([...puts, ...placings]);
     const keys = packs.map((pack) => pack.key);
     const doomed = await database.transaction((tx) =>
       doomUntaken(tx, accountId, keys, [...seen], clock.now()),
@@ -111,15 +104,19 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
 
   async function keep(files: readonly FileBytes[]): Promise<void> {
     const { blobs } = await reading;
-    const fresh: FileBytes[] = [];
+    const fresh = new Map<string, FileBytes>();
     for (const file of files) {
       const { digest, bytes } = file;
       if (blobs.has(digest) || seen.has(digest)) continue;
       seen.add(digest);
-      if (bytes.length > 0) fresh.push(file);
+      if (bytes.length > 0) fresh.set(digest, file);
       else unplaced.push({ digest, size: 0, key: noObject, offset: 0 });
     }
-    if (fresh.length > 0 && !isClosed) await add(fresh);
+    if (fresh.size === 0) return;
+    const unknown = isAllNew ? fresh : await newBlobs(read, accountId, [...fresh.keys()], clock.now());
+    isAllNew = unknown.size === files.length;
+    const added = [...fresh.values()].filter(({ digest }) => unknown.has(digest));
+    if (added.length > 0 && !isClosed) await add(added);
   }
 
   return {
@@ -129,7 +126,8 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
       return kept;
     },
     async finish() {
-      if (open !== undefined && open.size > 0) await put(open);
+      if (open !== undefined) await put(open);
+      await Promise.all(placings);
       const stored = Promise.all(puts);
       // Nobody waits for it when the transaction fails before.
       stored.catch(() => undefined);
@@ -138,7 +136,7 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
         base: await reading,
         unplaced,
         stored,
-        objects: packs.map(({ key, size }) => ({ key, size })).filter(({ size }) => size > 0),
+        objects: packs.map(({ key, size }) => ({ key, size })),
         taken: () => {
           taken = true;
         },
@@ -156,12 +154,9 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
   };
 }
 
-/** Where files will lie in a pack if all of them come into it. */
-function placesFor(files: readonly FileBytes[], { key, size: before }: Pack): PlacedBlob[] {
-  let offset = before;
-  return files.map(({ digest, bytes: { length: size } }) => {
-    const blob = { digest, size, key, offset };
-    offset += size;
-    return blob;
-  });
+/** So many of a kind go on at once. A failure is told to whoever waits for it. */
+async function queue(underWay: Promise<void>[], work: Promise<void>): Promise<void> {
+  work.catch(() => undefined);
+  underWay.push(work);
+  if (underWay.length > mostAtOnce) await underWay.shift();
 }

@@ -203,6 +203,17 @@ export const blobsOfObject = statement<BlobOfObject>(
   { alone: true },
 );
 
+const insertPending = statement(
+  `
+  insert into blob_object (account_id, object_key, state, size, live_bytes, since) values ($1, $2, 'pending', 0, 0, $3)`,
+  { alone: true },
+);
+
+/** Before its bytes are put. */
+export async function announceObject(read: Read, accountId: string, key: string, now: Date): Promise<void> {
+  await read(insertPending, [accountId, key, now]);
+}
+
 const moveBlobs = statement(
   `
   with moved as (

@@ -1,9 +1,8 @@
 /** A pack most of whose bytes belong to nothing any more: what is left moves into a new one. */
 import { buffer } from 'node:stream/consumers';
 import type { BlobServices } from './blob-writer.ts';
-import { type BlobOfObject, blobsOfObject, moveToObject } from './collection.store.ts';
+import { announceObject, type BlobOfObject, blobsOfObject, moveToObject } from './collection.store.ts';
 import { createPack } from './pack.ts';
-import { announceObject } from './taking.store.ts';
 
 /** The old object stays for the grace: who has read its place still finds it. What a failure leaves is found as what an upload left. */
 export async function rewriteObject(services: BlobServices, accountId: string, key: string): Promise<void> {

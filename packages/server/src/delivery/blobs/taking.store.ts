@@ -25,18 +25,6 @@ export function holdBlobsAlone(tx: Transaction, accountId: string): void {
 /** Removed meanwhile, because the upload lasted longer than such things are kept: then nothing of it is, and it is sent again. */
 const gone = (): Problem => problem('concurrent-change');
 
-const insertPending = statement(
-  `
-  insert into blob_object (account_id, object_key, state, size, live_bytes, since) values ($1, $2, 'pending', 0, 0, $3)
-  on conflict (account_id, object_key) do nothing`,
-  { alone: true },
-);
-
-/** Before its bytes are put, when no blob was placed in it, which does so, too. */
-export async function announceObject(read: Read, accountId: string, key: string, now: Date): Promise<void> {
-  await read(insertPending, [accountId, key, now]);
-}
-
 // In the order of their digests, so that two uploads of the same files do not wait for each other. Nothing is placed in an object that is doomed:
 // it would be nobody's for ever.
 const insertPlaced = statement<{ digest: string }>(
@@ -50,13 +38,13 @@ const insertPlaced = statement<{ digest: string }>(
     returning digest, size
   ), announced as (
     insert into blob_object as o (account_id, object_key, state, size, live_bytes, since)
-    select $1, $2, 'pending', 0, sum(size), $6 from placed having count(*) > 0
+    select $1, $2, 'pending', 0, coalesce(sum(size), 0), $6 from placed
     on conflict (account_id, object_key) do update set live_bytes = o.live_bytes + excluded.live_bytes where o.state = 'pending'
     returning true
   )
   select digest from unnest($3::text[]) as digest where digest not in (select digest from placed)
   union all
-  select breach('blob_object_pending') where exists (select from placed) and not exists (select from announced)`,
+  select breach('blob_object_pending') where not exists (select from announced)`,
   { alone: true },
 );
 
@@ -67,30 +55,12 @@ export async function placeBlobs(
   key: string,
   blobs: readonly PlacedBlob[],
   now: Date,
-): Promise<string[]> {
+): Promise<Set<string>> {
   tx.onConstraint('blob_object_pending', gone);
   tx.send(shareBlobs, [accountId]);
   const { digests, sizes, offsets } = columnsOf(blobs);
   const refused = await tx.query(insertPlaced, [accountId, key, digests, sizes, offsets, now]);
-  return refused.map((row) => row.digest);
-}
-
-const updateOffsets = statement(
-  `
-  update blob b set object_offset = p.at from unnest($2::text[], $3::bigint[]) as p (digest, at)
-  where b.account_id = $1 and b.digest = p.digest and b.object_key = $4`,
-  { alone: true },
-);
-
-/** Says anew where blobs lie in the same object, before it is put. */
-export async function moveBlobs(
-  read: Read,
-  accountId: string,
-  key: string,
-  blobs: readonly PlacedBlob[],
-): Promise<void> {
-  const { digests, offsets } = columnsOf(blobs);
-  await read(updateOffsets, [accountId, digests, offsets, key]);
+  return new Set(refused.map((row) => row.digest));
 }
 
 const doomPending = statement<{ object_key: string }>(
