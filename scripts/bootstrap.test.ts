@@ -33,7 +33,10 @@ before(() => {
   mkdirSync(dirname(server), { recursive: true });
   writeFileSync(
     server,
-    `const [wish, code] = process.argv.slice(2);
+    `import { Worker } from 'node:worker_threads';
+    const [wish, code] = process.argv.slice(2);
+    const thread = () => new Promise((resolve, reject) => new Worker('', { eval: true }).on('error', reject).on('exit', resolve));
+    if (wish === 'threads') for (const time of ['first', 'second']) await thread().catch((failure) => console.log(time, failure));
     console.log('pid', process.pid, Number.parseInt(process.versions.node), Object.keys(process.env).some((name) => name.startsWith('npm_')));
     if (wish === 'exit') process.exit(Number(code));
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => console.log('signal', signal));
@@ -150,6 +153,15 @@ test('Ctrl-C, which arrives twice under npm, is passed on once', async () => {
 test('kill -9 of the bootstrap ends the command in order', async () => {
   const run = start([]);
   const pid = await run.started();
+  run.child.kill('SIGKILL');
+  await until(() => run.text().includes('signal SIGTERM'), 'the end of the command');
+  await until(() => processIdentity(pid) === undefined, 'the command to be gone');
+});
+
+test('threads of the command come and go, and leave it its lifeline', async () => {
+  const run = start(['threads']);
+  const pid = await run.started();
+  assert.doesNotMatch(run.text(), /first|second/);
   run.child.kill('SIGKILL');
   await until(() => run.text().includes('signal SIGTERM'), 'the end of the command');
   await until(() => processIdentity(pid) === undefined, 'the command to be gone');

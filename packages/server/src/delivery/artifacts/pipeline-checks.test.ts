@@ -177,6 +177,17 @@ test('a file that takes too long to read is given up, and the next is read again
   assert.equal((await createPipelineReader()(order)).outline?.name, 'a');
 });
 
+test('a file that takes more memory than usual ones is read in a thread that has it, the next as before', async () => {
+  const read = createPipelineReader();
+  const values = Array.from({ length: 190_000 }, (_, index) => index % 10);
+  const texts = {
+    dense: orchestration({ A: { type: 'fixed-flow', parameters: { values } } }),
+    usual: large({}),
+  };
+  for (const [name, text] of Object.entries(texts))
+    assert.equal((await read({ path: `${name}.orch.yaml`, text, most: 10 })).outline?.name, name);
+});
+
 test('what the pipelines of one upload may declare is bounded', async () => {
   const variables = Array.from({ length: 1_000 }, (_, index) => ({
     name: `v${index}`,

@@ -11,7 +11,9 @@ export type PipelineReader = (order: ReadingOrder) => Promise<ReadPipeline>;
 
 /** Characters of what is read at once, in some milliseconds. */
 const smallLength = 16_384;
-const threadMegabytes = 256;
+/** What the largest usual pipelines take, and what the format allows: to be ready for that would cost each server as much. */
+const usualMegabytes = 72;
+const mostMegabytes = 256;
 const idleMilliseconds = 10_000;
 
 export function createPipelineReader(limits = { milliseconds: fileMillisecondsLimit }): PipelineReader {
@@ -25,9 +27,9 @@ export function createPipelineReader(limits = { milliseconds: fileMillisecondsLi
     void ending?.terminate();
   }
 
-  function inThread(order: ReadingOrder): Promise<ReadPipeline> {
+  function inThread(order: ReadingOrder, megabytes = usualMegabytes): Promise<ReadPipeline> {
     clearTimeout(idle);
-    thread ??= startThread();
+    thread ??= startThread(megabytes);
     const asked = thread;
     return new Promise<ReadPipeline>((resolve, reject) => {
       function settle(): void {
@@ -37,14 +39,16 @@ export function createPipelineReader(limits = { milliseconds: fileMillisecondsLi
       }
       function answered(read: ReadPipeline): void {
         settle();
-        idle = setTimeout(end, idleMilliseconds).unref();
+        if (megabytes > usualMegabytes) end();
+        else idle = setTimeout(end, idleMilliseconds).unref();
         resolve(read);
       }
       function failed(failure: NodeJS.ErrnoException): void {
         settle();
         end();
         if (failure.code !== 'ERR_WORKER_OUT_OF_MEMORY') reject(failure);
-        else resolve({ fault: tooHard(`takes more than ${threadMegabytes} MB of memory`) });
+        else if (megabytes < mostMegabytes) resolve(inThread(order, mostMegabytes));
+        else resolve({ fault: tooHard(`takes more than ${mostMegabytes} MB of memory`) });
       }
       const late = setTimeout(() => {
         settle();
@@ -70,8 +74,8 @@ export function createPipelineReader(limits = { milliseconds: fileMillisecondsLi
   };
 }
 
-function startThread(): Worker {
-  const limits = { maxOldGenerationSizeMb: threadMegabytes, maxYoungGenerationSizeMb: 16 };
+function startThread(megabytes: number): Worker {
+  const limits = { maxOldGenerationSizeMb: megabytes, maxYoungGenerationSizeMb: 16 };
   const thread = new Worker(new URL('./pipeline-reader.thread.ts', import.meta.url), {
     resourceLimits: limits,
   });
