@@ -46,7 +46,6 @@ export async function newBlobs(
   digests: readonly string[],
   now: Date,
 ): Promise<Set<string>> {
-  if (digests.length === 0) return new Set();
   const [found] = await read(selectKnown, [accountId, digests]);
   const { count, known, condemned } = found ?? { count: 0, known: null, condemned: [] };
   if (count === 0) return new Set(digests);
