@@ -86,7 +86,7 @@ async function writeDirect(path: string, blocks: readonly Uint8Array[]): Promise
     await writeAll(file, blocks).finally(() => file.close());
     return true;
   } catch (failure) {
-    if (hasCode(failure, 'EINVAL')) return false;
+    if (hasCode(failure, 'EINVAL', 'ENOTSUP', 'EOPNOTSUPP')) return false;
     throw failure;
   }
 }
