@@ -8,7 +8,7 @@ import type { Account } from './account.ts';
 export const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** What `then` does not commit is removed when it has ended. Its files are the texts, in batches of some. */
-export async function readUpload(
+export async function unfinishedUpload(
   { blobs }: Dependencies,
   { accountId }: Account,
   {

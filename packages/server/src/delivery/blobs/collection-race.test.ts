@@ -14,7 +14,7 @@ import type { Account } from '../../testing/account.ts';
 import { movableClock } from '../../testing/clock.ts';
 import { type Part, type TestProject, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
-import { commitUpload, digestOf, readUpload } from '../../testing/unfinished-upload.ts';
+import { commitUpload, digestOf, unfinishedUpload } from '../../testing/unfinished-upload.ts';
 import { manifestFiles, type Upload } from '../artifacts/index.ts';
 
 const server = await startTestServer();
@@ -178,7 +178,7 @@ test(`uploads, deletions and the collector at once (RACE_SEED=${seed})`, { timeo
 });
 
 const read = (account: Account, then: (upload: Upload) => Promise<void>, base: string | null = null) =>
-  readUpload(deps, account, { texts: ['shared'], base }, then);
+  unfinishedUpload(deps, account, { texts: ['shared'], base }, then);
 
 const insert = (account: Account, upload: Upload) => commitUpload(deps, account, upload);
 

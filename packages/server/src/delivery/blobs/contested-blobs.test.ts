@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import type { Account } from '../../testing/account.ts';
 import { startTestServer } from '../../testing/server.ts';
-import { commitUpload, digestOf, readUpload } from '../../testing/unfinished-upload.ts';
+import { commitUpload, digestOf, unfinishedUpload } from '../../testing/unfinished-upload.ts';
 import type { Upload } from '../artifacts/index.ts';
 
 const server = await startTestServer();
@@ -34,7 +34,7 @@ async function objectsOf({ accountId }: Account) {
 }
 
 const read = (account: Account, texts: readonly string[], then: (upload: Upload) => Promise<void>) =>
-  readUpload(deps, account, { texts }, then);
+  unfinishedUpload(deps, account, { texts }, then);
 const commit = (account: Account, upload: Upload) => commitUpload(deps, account, upload);
 
 test("what an upload has brought is nobody's before its commit", async () => {
@@ -125,7 +125,7 @@ test('two uploads that have files from each other do not wait for each other for
   const bothThere = Promise.withResolvers<void>();
   let arrived = 0;
   const one = (order: readonly string[]) =>
-    readUpload(deps, account, { texts: order, batch: 5 }, async (upload) => {
+    unfinishedUpload(deps, account, { texts: order, batch: 5 }, async (upload) => {
       arrived += 1;
       if (arrived === 2) bothThere.resolve();
       await bothThere.promise;

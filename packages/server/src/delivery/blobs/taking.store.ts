@@ -102,7 +102,8 @@ export async function forgetObject(read: Read, accountId: string, key: string): 
   await read(deleteDoomed, [accountId, key]);
 }
 
-// A blob without bytes comes here, too: it has no object whose commit would tell.
+// What another upload has placed and not taken is had from it; the objects of both count it where it is. A blob without bytes comes here, too: it has no
+// object that would be taken.
 const placeContested = statement(
   `
   with contested as (

@@ -12,7 +12,7 @@ import { createSealer } from '../../kernel/sealed.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
 import { agentExamples, createPlace, examples, inOrder } from '../../testing/examples.ts';
 import { startTestServer } from '../../testing/server.ts';
-import { readUpload } from '../../testing/unfinished-upload.ts';
+import { unfinishedUpload } from '../../testing/unfinished-upload.ts';
 import { makeBackup } from './backup.ts';
 import { onOneConnection } from './connection.ts';
 import { restoreBackup, verifyBackup } from './restore.ts';
@@ -117,7 +117,7 @@ test('every table comes back row by row, and every blob byte for byte', async ()
 test('of an upload under way a backup has nothing', async () => {
   const account = await server.account();
   const target = await anotherDatabase();
-  await readUpload(server.deps, account, { texts: ['brought, and not published'] }, async () => {
+  await unfinishedUpload(server.deps, account, { texts: ['brought, and not published'] }, async () => {
     await restore(await backup('under-way'), target);
   });
   for (const table of ['blob', 'blob_object'])
