@@ -26,7 +26,11 @@ read at every request, so a change counts from the next request on.
 
 A caller without any role in a project is answered 404 \`project-not-found\`, as if the project did not exist. A caller who has one there
 (a role in one of its environments counts), but not a role of the row, is answered 403 \`forbidden\`. What belongs to another account is
-always 404. A request that writes to several environments is judged for each of them.
+always 404. The 403 names the roles that would do and those that the caller has.
+
+The project of a check is always the one in the path. The environment is the member that the column "environment from" names, and no other
+member, header or query parameter of the request can change it. \`resource\`: the environment of what the path names, such as an execution.
+\`items\`: each item of the body names an environment and is judged by itself.
 
 Agents have no roles. An agent's token opens the agents' protocol only, and there its own work only.`;
 
@@ -70,15 +74,15 @@ function areas(): string[] {
 }
 
 function area(tag: string, inArea: readonly Operation[]): string {
-  const rows = inArea.map(({ id, method, path, permission }) => {
+  const rows = inArea.map(({ id, method, path, permission, environmentFrom }) => {
     const grant = grantOf(permission);
     const account = grant.account.length === accountRoles.length ? 'any' : list(grant.account);
-    return `| \`${id}\` | \`${method} ${path}\` | \`${permission}\` | ${account} | ${list(grant.project)} | ${list(grant.environment)} |`;
+    return `| \`${id}\` | \`${method} ${path}\` | \`${permission}\` | ${account} | ${list(grant.project)} | ${list(grant.environment)} | ${environmentFrom === undefined ? '–' : `\`${environmentFrom}\``} |`;
   });
   return `### ${tag}
 
-| operation | request | permission | account | project | environment |
-|---|---|---|---|---|---|
+| operation | request | permission | account | project | environment | environment from |
+|---|---|---|---|---|---|---|
 ${rows.join('\n')}`;
 }
 

@@ -85,6 +85,7 @@ export const createArtifact = operation({
     `that is not there, are stored, and told in \`warnings\`: errors first, ${uploadWarningLimit} at most; \`warningsTotal\` counts all. ` +
     'Limits by default: 10,000 parts, 5 MiB a part, 256 MiB a request.',
   permission: 'environment:deliver',
+  environmentFrom: 'headers.environmentname',
   params: Type.Object(projectPath),
   headers: Type.Object({
     environmentname: EnvironmentName,
@@ -151,6 +152,7 @@ export const enableArtifact = operation({
     'Nothing new is started with a disabled version, and nobody who names no version gets it. Executions that run keep the version that ' +
     'they began with.',
   permission: 'environment:deliver',
+  environmentFrom: 'body.environmentName',
   params: Type.Object(projectPath),
   headers: ifMatchHeader,
   body: Type.Object({
@@ -183,6 +185,7 @@ export const promoteArtifact = operation({
     'upload, `deployedAt` is now. The right is needed in the target; in the source, to read the project or to deliver there. ' +
     'A version that is disabled in the source is not promoted.',
   permission: 'environment:deliver',
+  environmentFrom: 'body.targetEnvironmentName',
   params: Type.Object(projectPath),
   body: Type.Object({
     versionName: VersionName,

@@ -200,6 +200,7 @@ export const writeConnectionOverride = operation({
   summary: 'Create or update the override of a connection in an environment',
   description: 'COMPONENT_BASIC connections only. `authType` must be the connection’s own.',
   permission: 'environment:deliver',
+  environmentFrom: 'body.environmentName',
   body: Type.Object({
     environmentName: EnvironmentName,
     connectionName: Name,
@@ -218,6 +219,7 @@ export const deleteConnectionOverrides = operation({
   path: overridesPath,
   summary: 'Delete overrides of connections in an environment, all of them or none',
   permission: 'environment:deliver',
+  environmentFrom: 'query.environmentName',
   query: Type.Object({
     environmentName: EnvironmentName,
     connectionNames: Type.String({ minLength: 1, maxLength: 8_192, description: 'Names, divided by commas' }),

@@ -107,6 +107,7 @@ export const updateEnvironment = operation({
   summary: 'Change an environment',
   description: 'Members left out keep their value; an empty text removes it.',
   permission: 'environment:manage',
+  environmentFrom: 'params.environmentName',
   params: Type.Object(environmentPath),
   headers: ifMatchHeader,
   body: Type.Object({
@@ -130,6 +131,7 @@ export const deleteEnvironment = operation({
   description:
     'Cancels what runs in it and deletes its overrides, artifact versions and roles; its executions stay to be read.',
   permission: 'environment:manage',
+  environmentFrom: 'params.environmentName',
   params: Type.Object(environmentPath),
   headers: ifMatchHeader,
   success: { status: 204 },

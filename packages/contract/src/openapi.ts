@@ -97,7 +97,12 @@ function permissionSentence({ may, account, project, environment }: Grant): stri
 }
 
 function permissionNote(operation: Operation): object {
-  return operation.permission === undefined ? {} : { 'x-permission': operation.permission };
+  if (operation.permission === undefined) return {};
+  const { environmentFrom } = operation;
+  return {
+    'x-permission': operation.permission,
+    ...(environmentFrom === undefined ? {} : { 'x-environment-from': environmentFrom }),
+  };
 }
 
 type Sent = PublishedExample['request'] | undefined;

@@ -3,7 +3,7 @@
  */
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import type { EventName } from './event.ts';
-import type { Permission } from './permission.ts';
+import type { EnvironmentPermission, Permission } from './permission.ts';
 import type { ProblemCode } from './problem.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -22,6 +22,11 @@ export interface Operation {
   description?: string;
   /** Absent on the agent's surface: an agent may do all that concerns its own work, and nothing else. */
   permission?: Permission;
+  /**
+   * Where the check of the permission finds its environment, for a permission that a role in an environment can give. Nothing else of
+   * the request is looked at. The project of a check is the path parameter `projectId`, where the path has one.
+   */
+  environmentFrom?: EnvironmentSource;
   params?: TObject;
   query?: TObject;
   headers?: TObject;
@@ -48,11 +53,40 @@ export interface Operation {
   withoutEvent?: string;
 }
 
+type RequestPart = 'params' | 'query' | 'headers' | 'body';
+
+/**
+ * A required member of the request that names the environment; or `resource`: the environment of the resource that the path names, known
+ * once that is read; or `items`: each item of the body names its own and is judged by itself. With the last two a role in any environment
+ * of the project lets the request begin, and the handler checks each environment.
+ */
+export type EnvironmentSource = `${RequestPart}.${string}` | 'resource' | 'items';
+
+/** The required members of a schema that are text. */
+type RequiredText<Schema> = Schema extends TObject
+  ? {
+      [Name in keyof Static<Schema> & string]: undefined extends Static<Schema>[Name]
+        ? never
+        : Static<Schema>[Name] extends string
+          ? Name
+          : never;
+    }[keyof Static<Schema> & string]
+  : never;
+type TextMember<Declared> = {
+  [Part in RequestPart]: Declared extends Record<Part, infer Schema>
+    ? `${Part}.${RequiredText<Schema>}`
+    : never;
+}[RequestPart];
+/** What the permission of an operation asks of its declaration. */
+type Placed<Declared> = Declared extends { permission: EnvironmentPermission }
+  ? { environmentFrom: TextMember<Declared> | 'resource' | 'items' }
+  : { environmentFrom?: never };
+
 /** The phrases of the statuses of success; those of problems are `statusTitles`. */
 export const successTitles = { 200: 'OK', 201: 'Created', 202: 'Accepted', 204: 'No Content' } as const;
 
 /** Declares an operation; the value keeps its exact type, from which the handler's types derive. */
-export function operation<const Declared extends Operation>(declared: Declared): Declared {
+export function operation<const Declared extends Operation>(declared: Declared & Placed<Declared>): Declared {
   return declared;
 }
 

@@ -72,6 +72,23 @@ test('every operation of the management interface declares its permission, those
     assert.ok(used.has(permission as 'project:read'), permission);
 });
 
+test('a permission that environments give says where its environment is: in a required member that is text', () => {
+  for (const operation of operations) {
+    const { id, permission, environmentFrom } = operation as Operation;
+    const given = permission !== undefined && permissions[permission].environment.length > 0;
+    assert.equal(environmentFrom !== undefined, given, id);
+    if (environmentFrom === undefined || environmentFrom === 'resource' || environmentFrom === 'items')
+      continue;
+    const [part, name] = environmentFrom.split('.') as ['body', string];
+    const schema = plain(operation[part as keyof typeof operation]) as {
+      properties: Record<string, { type?: string }>;
+      required: string[];
+    };
+    assert.equal(schema.properties[name]?.type, 'string', `${id}: ${environmentFrom}`);
+    assert.ok(schema.required.includes(name), `${id}: ${environmentFrom} is required`);
+  }
+});
+
 test('an operation in a project may answer that there is none', () => {
   for (const operation of operations.filter((each) => each.path.includes('{projectId}'))) {
     assert.ok(problemsOf(operation).includes('project-not-found'), operation.id);

@@ -62,6 +62,12 @@ export const permissions = {
     project: ['OWNER', 'CONTRIBUTOR'],
     environment: ['OWNER', 'CONTRIBUTOR', 'OPERATOR'],
   },
+  'executions:read': {
+    may: 'read the executions, steps and logs of an environment',
+    account: ['SUPER_ADMIN'],
+    project: ['OWNER', 'CONTRIBUTOR', 'VIEWER'],
+    environment: ['OWNER', 'CONTRIBUTOR', 'OPERATOR', 'VIEWER'],
+  },
   'credentials:manage': {
     may: 'manage the credentials of the account',
     account: ['SUPER_ADMIN'],
@@ -95,3 +101,8 @@ export const permissions = {
 } as const satisfies Record<string, Grant>;
 
 export type Permission = keyof typeof permissions;
+
+/** Those that a role in an environment can give: their check must know which environment. */
+export type EnvironmentPermission = {
+  [Name in Permission]: (typeof permissions)[Name]['environment'] extends readonly [] ? never : Name;
+}[Permission];

@@ -66,6 +66,7 @@ export const startPipelineExecution = operation({
     'Without `versionName`: the newest enabled version in the environment. Without `agentId`: the environment’s default agent, ' +
     'else the only agent of the account. An `executionTag` that is still running in the environment is refused.',
   permission: 'environment:run',
+  environmentFrom: 'body.environmentName',
   params: Type.Object(projectPath),
   body: Type.Object({
     pipelineName: PipelineName,
@@ -126,7 +127,8 @@ export const getPipelineExecution = operation({
   surface: 'dpc',
   tag: 'Pipeline executions',
   summary: 'Read one execution',
-  permission: 'project:read',
+  permission: 'executions:read',
+  environmentFrom: 'resource',
   params: Type.Object(executionPath),
   success: {
     status: 200,
@@ -147,7 +149,8 @@ export const getPipelineExecutionStatus = operation({
   description:
     'FORBIDDEN: refused by the agent’s allowlist or for want of a right in the environment when it came to run. ' +
     'SKIPPED: a schedule that may not overlap. UNKNOWN: its agent is silent and the bound has not passed yet.',
-  permission: 'project:read',
+  permission: 'executions:read',
+  environmentFrom: 'resource',
   params: Type.Object(executionPath),
   success: { status: 200, body: Type.Object({ status: oneOf(executionStatuses) }) },
   problems: ['execution-not-found'],
@@ -177,7 +180,8 @@ export const listPipelineExecutionSteps = operation({
   summary: 'List the steps of an execution in the order in which they started',
   description:
     'The steps of a child pipeline are read in the same way with `childPipeline.id` in place of the execution’s id.',
-  permission: 'project:read',
+  permission: 'executions:read',
+  environmentFrom: 'resource',
   params: Type.Object(executionPath),
   query: Type.Object(pageQuery),
   success: { status: 200, body: pageOf(ExecutionStep) },
@@ -195,6 +199,7 @@ export const cancelPipelineExecution = operation({
   description:
     'Graceful: the running step ends first. Forced: its process is killed. One that has already ended is refused.',
   permission: 'environment:run',
+  environmentFrom: 'resource',
   params: Type.Object(executionPath),
   body: Type.Object({ status: oneOf(['CANCELLED']), forceUpdate: Type.Boolean() }),
   success: { status: 200, body: Type.Object({ pipelineExecutionId: Uuid }) },

@@ -66,7 +66,11 @@ export const problems = {
     401,
     ({ reason }) => `The bearer token is not accepted: ${reason}`,
   ),
-  forbidden: kind<{ may: string }>(403, ({ may }) => `The caller has no role that may ${may}.`),
+  forbidden: kind<{ may: string; needs: readonly string[]; has: readonly string[] }>(
+    403,
+    ({ may, needs, has }) =>
+      `The caller may not ${may}. It needs one of these roles: ${needs.join('; ')}. It has: ${has.join('; ')}.`,
+  ),
   'path-not-found': kind(404, () => 'There is nothing at this path.'),
   'project-not-found': kind<{ projectId: string }>(
     404,

@@ -182,6 +182,7 @@ export const writeOverrides = operation({
     'The body is `{environmentOverrides: […]}`, a bare array, or one override. Those that cannot be written are listed under ' +
     '`failedOverride`; with `atomic=true` all or none are written.',
   permission: 'environment:deliver',
+  environmentFrom: 'items',
   params: Type.Object(variablePath),
   query: Type.Object({ atomic: Type.Boolean({ default: false }) }),
   body: Type.Union([
@@ -208,6 +209,7 @@ export const deleteOverride = operation({
   tag: 'Variables',
   summary: 'Delete the override of one environment (E9)',
   permission: 'environment:deliver',
+  environmentFrom: 'params.environmentName',
   params: Type.Object(overridePath),
   success: { status: 204 },
   problems: ['variable-not-found', 'environment-not-found', 'override-not-found'],

@@ -27,6 +27,7 @@ import { type FileAnswer, sendFile } from './file-answer.ts';
 import { permissionOf } from './guard.ts';
 import type { StoredAnswer } from './idempotency.ts';
 import { requiredRoles } from './permissions.ts';
+import { placeReader } from './place.ts';
 import { invalidRequest, Problem, problem } from './problems.ts';
 import { readCall } from './read-call.ts';
 import type { Surface } from './tokens.ts';
@@ -60,6 +61,7 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
   ): void {
     const check = requestCheck(operation);
     const roles = requiredRoles(permissionOf(operation));
+    const placeOf = placeReader(operation);
     app.route({
       method: operation.method,
       url: routePath(operation),
@@ -84,7 +86,7 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
           newId: services.newId,
           requestId: request.id,
         } as unknown as Call<Op>;
-        return serve({ operation, call, roles, request, services }, reply);
+        return serve({ operation, call, place: placeOf(parts), roles, request, services }, reply);
       },
     });
   }

@@ -1,13 +1,15 @@
 /** What a request asks for, as rights() takes it, and a refusal in words for the caller. */
-import { type Operation, permissions } from '@headgate/contract';
-import type { Parameter } from './database.ts';
+import { type Operation, type Permission, permissions } from '@headgate/contract';
+import { type Parameter, type Read, statement } from './database.ts';
 import type { RequiredRoles, Scope, Standing } from './permissions.ts';
+import type { Place } from './place.ts';
 import { type Problem, problem } from './problems.ts';
 
-/** Who asks for which operation, with the parts of the request that may name a project or an environment. */
+/** Who asks for which operation, and where. */
 export interface Asking {
   operation: Operation;
   call: { scope: Scope; now: Date };
+  place: Place;
   roles: RequiredRoles;
 }
 
@@ -18,12 +20,12 @@ export function permissionOf(operation: Operation) {
 }
 
 /** The first eight parameters of every guarded statement, and of the entry of a write. */
-export function guardParameters({ operation, call, roles }: Asking): Parameter[] {
+export function guardParameters({ call, place, roles }: Asking): Parameter[] {
   return [
     call.scope.accountId,
     call.scope.actorId,
-    projectOf(call),
-    environmentOf(operation, call),
+    place.projectId,
+    place.environmentName,
     roles.account,
     roles.project,
     roles.environment,
@@ -31,36 +33,56 @@ export function guardParameters({ operation, call, roles }: Asking): Parameter[]
   ];
 }
 
-function projectOf(call: object): string | null {
-  const { params } = call as { params?: { projectId?: string } };
-  return params?.projectId ?? null;
+export async function refusal(
+  read: Read,
+  standing: Standing,
+  { operation, call, place }: Asking,
+): Promise<Problem | undefined> {
+  switch (standing) {
+    case 'permitted':
+      return undefined;
+    case 'inactive':
+      return problem('token-invalid', { reason: 'its credential was revoked or has expired.' });
+    case 'forbidden':
+      return forbidden(read, call.scope, permissionOf(operation), place);
+    case 'unknown':
+      return problem('project-not-found', { projectId: place.projectId ?? '' });
+  }
 }
 
-/**
- * The environment that an operation names, wherever its contract names it; of two, the one that is written to. With none, a role in any
- * environment lets it begin.
- */
-function environmentOf(operation: Operation, call: object): string | null {
-  type Naming =
-    | { environmentName?: unknown; environmentname?: unknown; targetEnvironmentName?: unknown }
-    | undefined;
-  const { params, body, headers } = call as { params?: Naming; body?: Naming; headers?: Naming };
-  const inBody = (['environmentName', 'targetEnvironmentName'] as const)
-    .filter((member) => declares(operation.body, member))
-    .map((member) => body?.[member])[0];
-  const named = params?.environmentName ?? headers?.environmentname ?? inBody;
-  return typeof named === 'string' && projectOf(call) !== null ? named : null;
-}
+const anyOf = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 
-function declares(schema: Operation['body'], member: string): boolean {
-  return schema !== undefined && 'properties' in schema && member in (schema.properties as object);
-}
+const selectRoles = statement<{ role: string; environment_name: string | null; of_account: boolean }>(`
+  select account_role as role, null as environment_name, true as of_account
+  from credential where account_id = $1 and credential_id = $2
+  union all
+  select role, environment_name, false
+  from role_grant where account_id = $1 and credential_id = $2 and project_id = $3
+  order by of_account desc, environment_name nulls first, role`);
 
-export function refusal(standing: Standing, { operation, call }: Asking): Problem | undefined {
-  if (standing === 'permitted') return undefined;
-  if (standing === 'inactive')
-    return problem('token-invalid', { reason: 'its credential was revoked or has expired.' });
-  if (standing === 'forbidden')
-    return problem('forbidden', { may: permissions[permissionOf(operation)].may });
-  return problem('project-not-found', { projectId: projectOf(call) ?? '' });
+/** The problem of a caller who is known in the project, or to the account, and lacks the role: it names the roles that would do and the caller's own. */
+export async function forbidden(
+  read: Read,
+  scope: Scope,
+  permission: Permission,
+  { projectId, environmentName }: Place,
+): Promise<Problem> {
+  const held = await read(selectRoles, [scope.accountId, scope.actorId, projectId]);
+  const has = held.map((each) => {
+    if (each.of_account) return `${each.role} in the account`;
+    const { role, environment_name: name } = each;
+    return name === null ? `${role} in the project` : `${role} in the environment ${JSON.stringify(name)}`;
+  });
+  const { may, account, project, environment } = permissions[permission];
+  const where =
+    environmentName === null ? 'the environment' : `the environment ${JSON.stringify(environmentName)}`;
+  const columns: [readonly string[], string][] = [
+    [account, 'the account'],
+    [projectId === null ? [] : project, 'the project'],
+    [projectId === null ? [] : environment, where],
+  ];
+  const needs = columns
+    .filter(([roles]) => roles.length > 0)
+    .map(([roles, place]) => `${anyOf.format(roles)} in ${place}`);
+  return problem('forbidden', { may, needs, has });
 }

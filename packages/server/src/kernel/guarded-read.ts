@@ -14,8 +14,11 @@ interface Guard {
 }
 export type Guarded<Row> = Guard & Row;
 
-const rights =
-  'rights($1::uuid, $2::uuid, $3::uuid, $4::text, $5::text[], $6::text[], $7::text[], $8::timestamptz)';
+/** `environment`: an expression for the environment of the resource that is read, for operations that take theirs from it. */
+const rightsIn = (environment?: string) => {
+  const checked = environment === undefined ? '$4::text' : `coalesce($4::text, (${environment}))`;
+  return `rights($1::uuid, $2::uuid, $3::uuid, ${checked}, $5::text[], $6::text[], $7::text[], $8::timestamptz)`;
+};
 
 /** The types of the first eight, for a body that does not name them all: uuid, text, text[], timestamptz. */
 const typesOfRights = [2950, 2950, 2950, 25, 1009, 1009, 1009, 1184];
@@ -25,12 +28,15 @@ export const callerSeesAll = `exists (
   select from credential caller where caller.account_id = $1 and caller.credential_id = $2 and caller.account_role = 'SUPER_ADMIN')`;
 
 /** Rows in the body's order: a lateral join from one row keeps it. */
-export function guardedRead<Row>(body: string, options?: { alone: boolean }): Statement<Guarded<Row>> {
+export function guardedRead<Row>(
+  body: string,
+  { alone = false, environment }: { alone?: boolean; environment?: string } = {},
+): Statement<Guarded<Row>> {
   const text = `
     select guard.standing, body.*
-    from ${rights} guard
+    from ${rightsIn(environment)} guard
     left join lateral (select true as found, chosen.* from (${body}) chosen) body on guard.standing = 'permitted'`;
-  return statement<Guarded<Row>>(text, options);
+  return statement<Guarded<Row>>(text, { alone });
 }
 
 /**
@@ -47,11 +53,12 @@ export function guardedPage<Row, Total = number>(parts: {
   rows: string;
   total: string;
   alone?: boolean;
+  environment?: string;
 }): GuardedPage<Row, Total> {
   const { alone = false } = parts;
   return {
     head: statement(
-      `select standing, case when standing = 'permitted' then (${parts.total}) end as total from ${rights}`,
+      `select standing, case when standing = 'permitted' then (${parts.total}) end as total from ${rightsIn(parts.environment)}`,
       { alone },
     ),
     rows: statement(parts.rows, { types: typesOfRights, alone }),

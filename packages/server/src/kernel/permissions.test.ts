@@ -15,7 +15,7 @@ import {
 } from '@headgate/contract';
 import type { Actor, Grant as RoleGrant } from '../testing/account.ts';
 import { type Answer, requireProblem } from '../testing/client.ts';
-import { createPlace, examples, type Place, takesPlaceAway } from '../testing/examples.ts';
+import { createPlace, type Example, examples, type Place, takesPlaceAway } from '../testing/examples.ts';
 import { startTestServer } from '../testing/server.ts';
 
 const server = await startTestServer();
@@ -40,8 +40,13 @@ const rows: Record<string, Row> = {
       ...['listConnections', 'listConnectionOverrides', 'listDataPlatformConnections'],
       'listSecretReferences',
       ...['listArtifacts', 'getArtifact', 'compareArtifacts', 'getAsset'],
-      ...['getPipelineExecution', 'getPipelineExecutionStatus', 'listPipelineExecutionSteps'],
     ],
+  },
+  'read executions, steps and logs of an environment': {
+    account: ['SUPER_ADMIN'],
+    project: ['OWNER', 'CONTRIBUTOR', 'VIEWER'],
+    environment: ['OWNER', 'CONTRIBUTOR', 'OPERATOR', 'VIEWER'],
+    operations: ['getPipelineExecution', 'getPipelineExecutionStatus', 'listPipelineExecutionSteps'],
   },
   'change or delete a project; environments; delete variables': {
     account: ['SUPER_ADMIN'],
@@ -131,17 +136,57 @@ async function grantsOf(standing: Standing, { account, project }: Place): Promis
     : [{ projectId, environmentName: standing.in, role }];
 }
 
+async function requestOf(operation: Operation, place: Place): Promise<Example> {
+  const example = examples[operation.id];
+  assert.ok(example, `testing/examples.ts has no request for ${operation.id}`);
+  return example(place);
+}
+
 async function send(
   operation: Operation,
   place: Place,
   actor: Pick<Actor, 'send'>,
   projectId?: string,
 ): Promise<Answer> {
-  const example = examples[operation.id];
-  assert.ok(example, `testing/examples.ts has no request for ${operation.id}`);
-  const { path, ...asked } = await example(place);
+  const { path, ...asked } = await requestOf(operation, place);
   const at = projectId === undefined ? path : path.replace(place.project.projectId, projectId);
   return actor.send(operation.method, at, asked);
+}
+
+/** Members by which a request could name another place than the one that its operation declares. */
+const strayNames = ['environmentName', 'targetEnvironmentName', 'environment', 'projectId', 'accountId'];
+
+function strays(operation: Operation, part: 'headers' | 'query' | 'body', place: Place, elsewhere: string) {
+  const declared = Object.keys((operation[part] as { properties?: object } | undefined)?.properties ?? {});
+  const own = new Set(declared.map((name) => name.toLowerCase()));
+  return strayNames
+    .filter((name) => !own.has(name.toLowerCase()))
+    .map((name): [string, string] => [
+      name,
+      { projectId: elsewhere, accountId: place.account.accountId }[name] ?? 'prod',
+    ]);
+}
+
+type StrayPart = 'headers' | 'query' | 'body';
+/** The request with stray members in these parts that name prod and another project. */
+async function withStrays(
+  operation: Operation,
+  place: Place,
+  parts: readonly StrayPart[],
+  elsewhere: string,
+): Promise<Example> {
+  const { path, body, headers, ...rest } = await requestOf(operation, place);
+  const url = new URL(path, 'http://x');
+  const of = (part: StrayPart) => (parts.includes(part) ? strays(operation, part, place, elsewhere) : []);
+  for (const [name, value] of of('query')) url.searchParams.set(name, value);
+  const isObject =
+    typeof body === 'object' && body !== null && !Buffer.isBuffer(body) && !Array.isArray(body);
+  return {
+    ...rest,
+    path: url.pathname + url.search,
+    body: isObject ? { ...Object.fromEntries(of('body')), ...body } : body,
+    headers: { ...Object.fromEntries(of('headers')), ...headers },
+  };
 }
 
 /** What the table says; the requests are about dev. */
@@ -225,6 +270,98 @@ for (const role of accountRoles) {
     }
   });
 }
+
+/** What a caller with a role in prod, or in another project, gets for the request about dev, whatever else the request says. */
+function requireUnmoved(
+  operation: Operation,
+  role: AccountRole,
+  standing: Standing,
+  answer: Answer,
+  what: string,
+) {
+  if (operation.id === 'writeOverrides' && answer.status < 300) {
+    const { failedOverride } = answer.body as { failedOverride: { code: string }[] };
+    assert.deepEqual(
+      failedOverride.map((failed) => failed.code),
+      ['FORBIDDEN'],
+      what,
+    );
+  } else requireStanding(answer, expected(operation, role, standing), what);
+}
+
+const partsOfStrays: StrayPart[][] = [['headers'], ['query'], ['body'], ['headers', 'query', 'body']];
+const elsewhereOnly: Standing[] = [
+  { in: 'another project', role: 'OWNER' },
+  ...environmentRoles.map((role) => ({ in: 'prod' as const, role })),
+];
+
+for (const role of accountRoles.filter((each) => each !== 'SUPER_ADMIN')) {
+  test(`${role}: no stray header, query or body member moves the place of a check`, async () => {
+    const place = await createPlace(await server.account());
+    const inProject = shown.filter((operation) => operation.path.includes('{projectId}'));
+    for (const standing of elsewhereOnly) {
+      const grants = await grantsOf(standing, place);
+      const actor = await place.account.actor(role, ...grants);
+      const elsewhere = grants[0]?.projectId ?? '';
+      for (const operation of inProject) {
+        for (const parts of role === 'MEMBER' ? partsOfStrays : partsOfStrays.slice(-1)) {
+          const { path, ...asked } = await withStrays(operation, place, parts, elsewhere);
+          const what = `${operation.id} as ${role} with ${JSON.stringify(standing)} and stray ${parts.join()}`;
+          requireUnmoved(operation, role, standing, await actor.send(operation.method, path, asked), what);
+        }
+      }
+    }
+  });
+}
+
+test('a role in one environment neither promotes to, starts in, enables in nor overrides connections of another', async () => {
+  const place = await createPlace(await server.account());
+  const { path, projectId } = place.project;
+  const actor = await place.account.actor('MEMBER', {
+    projectId,
+    environmentName: 'dev',
+    role: 'CONTRIBUTOR',
+  });
+  const override = await examples.writeConnectionOverride?.(place);
+  const attempts: [string, string, object][] = [
+    ['POST', `${path}/artifacts/promotions`, promotionToProd],
+    ['POST', `${path}/pipeline-executions`, { pipelineName: 'main', environmentName: 'prod' }],
+    ['PATCH', `${path}/artifacts`, { environmentName: 'prod', versionName: 'v1', enabled: false }],
+    ['POST', override?.path ?? '', { ...(override?.body as object), environmentName: 'prod' }],
+  ];
+  for (const [method, at, body] of attempts) {
+    const answer = await actor.send(method, at, { body, headers: { environmentName: 'dev' } });
+    const { detail } = requireProblem(answer, 403, 'forbidden');
+    assert.match(
+      detail,
+      /OWNER, .*CONTRIBUTOR.* in the environment "prod"|OWNER or CONTRIBUTOR in the environment "prod"/,
+    );
+    assert.match(detail, /It has: MEMBER in the account; CONTRIBUTOR in the environment "dev"\./);
+  }
+});
+
+const promotionToProd = {
+  versionName: 'v1',
+  sourceEnvironmentName: 'dev',
+  targetEnvironmentName: 'prod',
+};
+
+test('executions are listed to a caller with a role in their environment, and to no other', async () => {
+  const place = await createPlace(await server.account());
+  const { projectId } = place.project;
+  const start = { pipelineName: 'main', environmentName: 'dev', agentId: place.agent.agentId };
+  await place.account.admin.post(`${place.project.path}/pipeline-executions`, start);
+  for (const role of environmentRoles) {
+    for (const [environmentName, count] of [
+      ['dev', 1],
+      ['prod', 0],
+    ] as const) {
+      const actor = await place.account.actor('MEMBER', { projectId, environmentName, role });
+      const { results } = (await actor.get<{ results: unknown[] }>('/pipeline-executions')).body;
+      assert.equal(results.length, count, `${role} in ${environmentName}`);
+    }
+  }
+});
 
 test('a project of another account answers as one that never existed, to every operation', async () => {
   const place = await createPlace(await server.account());

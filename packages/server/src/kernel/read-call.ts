@@ -6,10 +6,10 @@ import type { Standing } from './permissions.ts';
 
 export function readCall<Op extends Operation>(serving: Serving<Op>): ReadCall<Op> {
   const { database } = serving.services;
-  function permitted<Head extends { standing: Standing }>(rows: readonly Head[]): Head {
+  async function permitted<Head extends { standing: Standing }>(rows: readonly Head[]): Promise<Head> {
     const [head] = rows;
     if (head === undefined) throw new Error('rights() answers one row.');
-    const refused = refusal(head.standing, serving);
+    const refused = await refusal(database.read, head.standing, serving);
     if (refused !== undefined) throw refused;
     return head;
   }
@@ -17,7 +17,7 @@ export function readCall<Op extends Operation>(serving: Serving<Op>): ReadCall<O
     ...serving.call,
     async rows(query, parameters) {
       const rows = await database.read(query, [...guardParameters(serving), ...parameters]);
-      permitted(rows);
+      await permitted(rows);
       return rows.filter((row) => row.found === true);
     },
     async page(query, parameters) {
@@ -26,7 +26,7 @@ export function readCall<Op extends Operation>(serving: Serving<Op>): ReadCall<O
         [query.head, all.slice(0, query.head.parameterCount)],
         [query.rows, all.slice(0, query.rows.parameterCount)],
       );
-      return { rows, total: permitted(heads).total };
+      return { rows, total: (await permitted(heads)).total };
     },
   };
 }

@@ -75,15 +75,15 @@ export async function write<Op extends Operation>(
     return await attempt(serving, key, work, pending);
   } catch (failure) {
     if (key === undefined || isRefusal(failure) || isUnavailable(failure))
-      throw inWordsOfTheCaller(failure, serving);
+      throw await inWordsOfTheCaller(failure, serving);
     const now = serving.call.now;
     const before = await earlier({ read, sealer: serving.services.sealer }, accountId, key, now);
     if (before !== undefined) return replayed(before);
-    if (!isKeyTaken(failure)) throw inWordsOfTheCaller(failure, serving);
+    if (!isKeyTaken(failure)) throw await inWordsOfTheCaller(failure, serving);
     // By a record whose time is over, and which nobody has removed yet.
     await removeExpiredAnswer(read, accountId, key, now);
-    return attempt(serving, key, work, pending).catch((again) => {
-      throw inWordsOfTheCaller(again, serving);
+    return attempt(serving, key, work, pending).catch(async (again) => {
+      throw await inWordsOfTheCaller(again, serving);
     });
   }
 }
@@ -137,15 +137,19 @@ function isRefusal(failure: unknown): boolean {
 }
 
 /** The refusals of the entry, and what the database says of a race, as problems. */
-function inWordsOfTheCaller<Op extends Operation>(failure: unknown, serving: Serving<Op>): unknown {
+async function inWordsOfTheCaller<Op extends Operation>(
+  failure: unknown,
+  serving: Serving<Op>,
+): Promise<unknown> {
   if (!isDatabaseError(failure)) return failure;
+  const { read } = serving.services.database;
   switch (failure.code) {
     case 'HG401':
-      return refusal('inactive', serving);
+      return refusal(read, 'inactive', serving);
     case 'HG403':
-      return refusal('forbidden', serving);
+      return refusal(read, 'forbidden', serving);
     case 'HG404':
-      return refusal('unknown', serving);
+      return refusal(read, 'unknown', serving);
     case 'HG409':
       return problem('idempotency-key-in-use');
     case 'HG200':
@@ -157,7 +161,9 @@ function inWordsOfTheCaller<Op extends Operation>(failure: unknown, serving: Ser
       return problem('concurrent-change');
     case '23503':
       // The project was deleted between the check of the rights and the write.
-      return /_(of|in)_project$/.test(failure.constraint ?? '') ? refusal('unknown', serving) : failure;
+      return /_(of|in)_project$/.test(failure.constraint ?? '')
+        ? await refusal(read, 'unknown', serving)
+        : failure;
     default:
       return failure;
   }

@@ -1,9 +1,10 @@
 /** Promotion, enabling and disabling: what happens to versions after their upload. */
-import { enableArtifact, permissions, promoteArtifact } from '@headgate/contract';
+import { enableArtifact, promoteArtifact } from '@headgate/contract';
 import type { Endpoints } from '../../kernel/endpoint.ts';
+import { forbidden } from '../../kernel/guard.ts';
 import { requireMatch } from '../../kernel/if-match.ts';
 import { problem } from '../../kernel/problems.ts';
-import { type EnvironmentsWhere, environmentsWhere } from '../../workspace/environments/index.ts';
+import { environmentsWhere } from '../../workspace/environments/index.ts';
 import { presentVersion, type VersionRow, versionTag } from './artifact.store.ts';
 import {
   holdVersion,
@@ -37,7 +38,12 @@ export function versionStateRoutes({ write }: Endpoints): void {
       environmentsWhere(tx, scope, projectId, 'project:read', now),
       environmentsWhere(tx, scope, projectId, 'environment:deliver', now),
     ]);
-    requireReadable(from, readable, deliverable);
+    if (!readable.permitted.has(from) && !deliverable.permitted.has(from)) {
+      // A caller who may read every environment learns that this one does not exist.
+      if (readable.permitted.size === readable.all.size)
+        throw problem('environment-not-found', { name: from });
+      throw await forbidden(tx.query, scope, 'project:read', { projectId, environmentName: from });
+    }
     const source = await holdVersion(tx, scope, { projectId, environmentName: from, versionName });
     if (!source.enabled) throw problem('artifact-disabled', { versionName, environmentName: from });
     const place = { projectId, environmentName: to, versionName };
@@ -49,18 +55,6 @@ export function versionStateRoutes({ write }: Endpoints): void {
       events: [{ name: 'artifact-promoted', projectId, subject: subject(place), after }],
     };
   });
-}
-
-/** To take a version out of an environment one must be able to read the project, or to deliver there. Throws `forbidden`. */
-function requireReadable(
-  environmentName: string,
-  { all, permitted }: EnvironmentsWhere,
-  deliverable: EnvironmentsWhere,
-): void {
-  if (permitted.has(environmentName) || deliverable.permitted.has(environmentName)) return;
-  // Who may read all that is there is told that this one is not.
-  if (permitted.size === all.size) throw problem('environment-not-found', { name: environmentName });
-  throw problem('forbidden', { may: permissions['project:read'].may });
 }
 
 const subject = ({ versionName }: VersionPlace) => ({ type: 'artifact', id: versionName, name: versionName });

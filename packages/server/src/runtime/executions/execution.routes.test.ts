@@ -261,17 +261,19 @@ test('executions are found by project, environment, part of the name, status and
   }
 });
 
-test('a list holds the executions of the projects that the caller may read', async () => {
+test('a list holds the executions that a role in the project or in their environment lets the caller read', async () => {
   const one = await project();
   const other = await project(one.account);
-  const [mine] = [await one.started(), await other.started()];
+  const third = await project(one.account);
+  const [mine, shared] = [await one.started(), await other.started(), await third.started()];
   const roles = { projectId: one.made.projectId, role: 'VIEWER' } as const;
-  const inOne = { projectId: other.made.projectId, environmentName: 'dev', role: 'OPERATOR' } as const;
-  const reader = await one.account.actor('MEMBER', roles, inOne);
+  const inDev = { projectId: other.made.projectId, environmentName: 'dev', role: 'OPERATOR' } as const;
+  const inProd = { projectId: third.made.projectId, environmentName: 'prod', role: 'OWNER' } as const;
+  const reader = await one.account.actor('MEMBER', roles, inDev, inProd);
   const { results } = (await reader.get<Listed>('/pipeline-executions')).body;
   assert.deepEqual(
     results.map((each) => each.pipelineExecutionId),
-    [mine],
+    [shared, mine],
   );
 });
 

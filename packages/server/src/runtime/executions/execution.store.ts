@@ -42,14 +42,19 @@ export interface ExecutionRow {
 const columns = `execution_id, project_id, environment_name, pipeline_name, pipeline_type, version_name, status, trigger,
   execution_tag, user_name, message, started_at, finished_at`;
 
+const environment =
+  'select environment_name from pipeline_execution where account_id = $1 and project_id = $3 and execution_id = $9';
+
 /** Parameters: id. */
 export const executionById = guardedRead<ExecutionRow>(
   `select ${columns} from pipeline_execution where account_id = $1 and project_id = $3 and execution_id = $9`,
+  { environment },
 );
 
 /** Parameters: id. */
 export const executionStatus = guardedRead<{ status: ExecutionStatus }>(
   'select status from pipeline_execution where account_id = $1 and project_id = $3 and execution_id = $9',
+  { environment },
 );
 
 /**
@@ -60,9 +65,13 @@ export const executionsOfAccount = guardedRead<ExecutionRow>(
   `
   select ${columns} from pipeline_execution
   where account_id = $1
-    and (${callerSeesAll} or project_id in (
-      select g.project_id from role_grant g
-      where g.account_id = $1 and g.credential_id = $2 and g.environment_name is null))
+    and (${callerSeesAll}
+      or project_id in (
+        select g.project_id from role_grant g
+        where g.account_id = $1 and g.credential_id = $2 and g.environment_name is null)
+      or (project_id, environment_name) in (
+        select g.project_id, g.environment_name from role_grant g
+        where g.account_id = $1 and g.credential_id = $2 and g.environment_name is not null))
     and ($9::uuid is null or project_id = $9) and ($10::text is null or environment_name = $10)
     and ($11::text is null or strpos(lower(pipeline_name), $11) > 0) and ($12::execution_status[] is null or status = any ($12))
     and ($13::timestamptz is null or started_at > $13) and ($14::timestamptz is null or started_at < $14)
@@ -74,6 +83,10 @@ export const executionsOfAccount = guardedRead<ExecutionRow>(
 
 /** Parameters: id of an execution or of a child pipeline's run, limit, offset. The total is null when there is none such in the project. */
 export const stepsOfRun = guardedPage<StepRow, number | null>({
+  environment: `
+    select e.environment_name from pipeline_execution e
+    where e.account_id = $1 and e.project_id = $3 and e.execution_id = coalesce(
+      (select s.execution_id from execution_step s where s.account_id = $1 and s.pipeline_run_id = $9 limit 1), $9)`,
   rows: `
     select s.step_id, s.name, s.status, s.message, s.row_count, s.child_pipeline_id, s.child_pipeline_name, s.started_at, s.finished_at
     from execution_step s

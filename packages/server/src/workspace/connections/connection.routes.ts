@@ -19,7 +19,7 @@ import { requireMatch } from '../../kernel/if-match.ts';
 import { pageBounds } from '../../kernel/paging.ts';
 import { problem } from '../../kernel/problems.ts';
 import { requireWord } from '../../kernel/words.ts';
-import { requireEnvironment, requireIn } from '../environments/index.ts';
+import { requireEnvironment } from '../environments/index.ts';
 import {
   type ConnectionRow,
   connectionOverridePage,
@@ -147,11 +147,10 @@ function environmentOverrides({ read, write }: Endpoints): void {
     };
   });
 
-  write(deleteConnectionOverrides, async ({ tx, scope, params, query, now }) => {
+  write(deleteConnectionOverrides, async ({ tx, scope, params, query }) => {
     const { projectId } = params;
     const { environmentName } = query;
     await requireEnvironment(tx, scope, projectId, environmentName);
-    await requireIn(tx, scope, projectId, environmentName, deleteConnectionOverrides.permission, now);
     const removed = await removeOverrides(
       tx,
       scope,

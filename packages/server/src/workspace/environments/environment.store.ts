@@ -1,7 +1,8 @@
 /** The table `environment`. */
 import { createHash } from 'node:crypto';
-import { type Environment, type Permission, permissions } from '@headgate/contract';
+import type { Environment, Permission } from '@headgate/contract';
 import { statement, type Transaction } from '../../kernel/database.ts';
+import { forbidden } from '../../kernel/guard.ts';
 import { guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
 import { requiredRoles, type Scope } from '../../kernel/permissions.ts';
 import { problem } from '../../kernel/problems.ts';
@@ -153,7 +154,8 @@ export async function requireIn(
   now: Date,
 ): Promise<void> {
   const { permitted } = await environmentsWhere(tx, scope, projectId, permission, now);
-  if (!permitted.has(environmentName)) throw problem('forbidden', { may: permissions[permission].may });
+  if (!permitted.has(environmentName))
+    throw await forbidden(tx.query, scope, permission, { projectId, environmentName });
 }
 
 export function presentEnvironment(row: EnvironmentRow): Environment {

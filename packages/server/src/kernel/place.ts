@@ -1,0 +1,35 @@
+/** Where a permission is checked: the project and the environment that an operation declares, read from a checked request. */
+import type { EnvironmentSource, Operation } from '@headgate/contract';
+
+export interface Place {
+  /** Null for an operation of the account. */
+  projectId: string | null;
+  /** Null where the operation names none, or where its handler checks each environment. */
+  environmentName: string | null;
+}
+
+type Parts = Readonly<Record<'params' | 'query' | 'headers' | 'body', unknown>>;
+
+/** Looks at what the operation declares and at nothing else (decisions.md §3). The request must have passed its schemas. */
+export function placeReader(operation: Operation): (request: Parts) => Place {
+  const projectOf = operation.path.includes('{projectId}') ? textAt('params.projectId') : () => null;
+  const environmentOf = isMember(operation.environmentFrom) ? textAt(operation.environmentFrom) : () => null;
+  return (request) => ({ projectId: projectOf(request), environmentName: environmentOf(request) });
+}
+
+type MemberSource = Exclude<EnvironmentSource, 'resource' | 'items'>;
+
+function isMember(source: EnvironmentSource | undefined): source is MemberSource {
+  return source !== undefined && source !== 'resource' && source !== 'items';
+}
+
+function textAt(source: MemberSource): (request: Parts) => string {
+  const [part, name] = source.split('.', 2) as [keyof Parts, string];
+  return (request) => {
+    const found = (request[part] as Readonly<Record<string, unknown>> | undefined)?.[name];
+    // Without its place a check would count a role in any environment.
+    if (typeof found !== 'string')
+      throw new Error(`The request has no ${source}, which its permission needs.`);
+    return found;
+  };
+}
