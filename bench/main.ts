@@ -7,6 +7,7 @@ import { artifactComparison } from './artifact-comparison.ts';
 import { artifactList } from './artifact-list.ts';
 import { claimLatency } from './claim-latency.ts';
 import { eventsByTime } from './events-by-time.ts';
+import { faultyBodies } from './faulty-bodies.ts';
 import { type Finding, table } from './finding.ts';
 import { pageInLargeAccount } from './large-account.ts';
 import { permissionCheck } from './permission-check.ts';
@@ -30,6 +31,7 @@ const works: Record<string, Work> = {
   agents,
   secret: secretWrite,
   permission: permissionCheck,
+  'faulty-bodies': faultyBodies,
   deletion: projectDeletion,
   events: eventsByTime,
   'artifact-list': artifactList,

@@ -1,6 +1,6 @@
 /** What the document promises of an answer; each breach is a sentence. */
 
-import { memberTwice } from '../../packages/server/src/kernel/json-body.ts';
+import { structureFault } from '../../packages/server/src/kernel/json-body.ts';
 import { answerShape, requestShape } from '../../packages/server/src/testing/shape.ts';
 import { type Described, operationAt, problemSchema, type Response } from './document.ts';
 import type { Draft } from './draft.ts';
@@ -105,7 +105,8 @@ function faultsOfVerdict({ draft, wire, answer }: Judged, operation: Described |
   if (body === undefined || operation?.mediaType !== 'application/json' || answer.status >= 400) return [];
   const sent = wire.body ?? '';
   if (sent === '' && operation?.bodyIsRequired === false) return [];
-  if (memberTwice(sent) !== undefined) return ['a body with a member twice is taken'];
+  const fault = structureFault(sent);
+  if (fault !== undefined) return [`a body is taken although ${fault}`];
   try {
     // RFC 8259 §8.1: a reader may pass over a byte order mark.
     const given: unknown = JSON.parse(sent.replace(/^\ufeff/, ''));

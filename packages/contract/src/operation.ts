@@ -31,6 +31,8 @@ export interface Operation {
   query?: TObject;
   headers?: TObject;
   body?: TSchema;
+  /** The body may hold a secret: no problem quotes it. */
+  bodyHoldsSecret?: boolean;
   /** Default `application/json`. */
   mediaType?: MediaType;
   success: {
@@ -155,15 +157,15 @@ export const ProblemDetail = Type.Object({
   traceId: Type.String({ maxLength: 64, description: 'The request id, also in the header x-request-id' }),
   violations: Type.Optional(
     Type.Array(Type.String({ maxLength: 2_000 }), {
-      maxItems: 1_000,
-      description: 'One sentence each, naming the field',
+      maxItems: 100,
+      description: 'One sentence each, naming the field; the first 100',
     }),
   ),
   errors: Type.Optional(
     Type.Array(
       Type.Object({ pointer: Type.String({ maxLength: 2_000 }), detail: Type.String({ maxLength: 2_000 }) }),
       {
-        maxItems: 1_000,
+        maxItems: 100,
         description: 'The violations with JSON pointers into the request',
       },
     ),

@@ -1,5 +1,5 @@
 /**
- * The building blocks of every shape: identifiers, names, times and pages, each with its bound.
+ * The building blocks of every shape: identifiers, names, times and pages, each with its bound. `x-form` says in words what a pattern asks for.
  * Requests and responses use the same primitives but never the same objects (design law 1).
  */
 import { type Static, type TSchema, Type } from 'typebox';
@@ -19,19 +19,28 @@ export const pageSizeDefault = 25;
 
 export const ProjectId = Type.String({
   pattern: projectIdPattern,
+  'x-form': 'a UUID in lower case such as 0198c2f4-5d1e-7c3a-9b42-6f0e8d7c1a23',
   maxLength: 36,
   description: 'UUID of the project',
 });
-export const VariableName = Type.String({ minLength: 1, maxLength: nameLimit, pattern: variableNamePattern });
+export const VariableName = Type.String({
+  minLength: 1,
+  maxLength: nameLimit,
+  pattern: variableNamePattern,
+  'x-form': 'a name of letters, digits, _ and $ that does not begin with a digit, such as load_date',
+});
 export const EnvironmentName = Type.String({
   minLength: 1,
   maxLength: nameLimit,
   pattern: environmentNamePattern,
+  'x-form':
+    'a name of letters, digits, spaces, _, -, ( and ) that neither begins nor ends with -, such as prod',
 });
 export const VersionName = Type.String({
   minLength: 1,
   maxLength: nameLimit,
   pattern: '^(?! )[^\\u0000-\\u001f\\u007f]+(?<! )$',
+  'x-form': 'a name without control characters and without a space at its ends, such as 1.4.0',
   description: 'Name of an artifact version, without control characters and without space at its ends',
 });
 /** An opaque identifier in a path: an unknown one is 404, never 400 (decisions.md §2). */

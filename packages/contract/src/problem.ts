@@ -39,7 +39,7 @@ function kind<About = void>(status: ProblemStatus, detail: (about: About) => str
 }
 
 export const problems = {
-  'invalid-request': kind(400, () => 'The request breaks its schema; `violations` lists every fault.'),
+  'invalid-request': kind(400, () => 'The request is invalid; see `violations`.'),
   'malformed-request': kind(400, () => 'The bytes are no HTTP request that can be read.'),
   'invalid-json': kind<{ reason: string }>(400, ({ reason }) => `The body is not valid JSON: ${reason}`),
   'invalid-content-encoding': kind<{ encoding: string }>(

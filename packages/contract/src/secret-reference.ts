@@ -29,6 +29,7 @@ export const SecretReferenceName = Type.String({
   minLength: 1,
   maxLength: 128,
   pattern: '^[\\w()-]{1,128}$',
+  'x-form': 'a name of letters, digits, _, -, ( and ), such as orders-api-key',
   description: 'Name of the reference in the project',
 });
 const VaultText = Type.String({ minLength: 1, maxLength: 1_024 });

@@ -65,18 +65,27 @@ export const VaultSecretName = Type.String({
   minLength: 1,
   maxLength: 127,
   pattern: '^[A-Za-z0-9](?:[A-Za-z0-9_./-]*[A-Za-z0-9_])?$',
+  'x-form':
+    'a name of letters, digits, _, ., / and - that begins with a letter or digit and ends with one or with _, such as orders/api-key',
   description: 'Name of the secret in the vault: letters, digits, `_`, `.`, `/` and `-`',
 });
 const SecretKey = Type.String({
   minLength: 1,
   maxLength: 255,
   pattern: '^[\\w.-]+$',
+  'x-form': 'a name of letters, digits, _, . and -, such as password',
   description: 'Of a secret with several values, the one that is written; the others stay',
 });
-const VaultName = Type.String({ minLength: 1, maxLength: 255, pattern: '^[\\w.-]+$' });
+const VaultName = Type.String({
+  minLength: 1,
+  maxLength: 255,
+  pattern: '^[\\w.-]+$',
+  'x-form': 'a name of letters, digits, _, . and -, such as team-vault',
+});
 const SealedValue = Type.String({
   minLength: 1,
   maxLength: sealedLimit,
+  'x-form': 'a compact JWE: five parts in base64url, separated by dots',
   pattern: '^[\\w-]+\\.[\\w-]*\\.[\\w-]+\\.[\\w-]+\\.[\\w-]+$',
   description: 'Compact JWE for the agent’s certificate, in place of `value`',
 });
@@ -217,6 +226,7 @@ export const writeSecretValue = operation({
     vaultName: Type.Optional(VaultName),
     provider: Type.Optional(oneOf(vaultProviders)),
   }),
+  bodyHoldsSecret: true,
   body: Type.Object({
     secret: Type.Object({
       name: VaultSecretName,

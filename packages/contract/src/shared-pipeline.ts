@@ -12,6 +12,7 @@ const newPrefix = Type.String({
   minLength: 1,
   maxLength: sharedPrefixLimit,
   pattern: '^(?! )[^\\u0000-\\u001f\\u007f/\\\\{}$]+(?<! )$',
+  'x-form': 'a name without control characters, / \\ { } $ and without a space at its ends, such as Checks',
   description:
     'Names the group. It stands before the names of its pipelines, as in `Checks/Table is filled`, so it holds no slash',
 });
@@ -19,6 +20,8 @@ const newVersionName = Type.String({
   minLength: 1,
   maxLength: 255,
   pattern: '^(?! )(?!\\[[Ll][Aa][Tt][Ee][Ss][Tt]\\]$)[^\\u0000-\\u001f\\u007f]+(?<! )$',
+  'x-form':
+    'a name without control characters and without a space at its ends, other than [Latest], such as 1.4.0',
   description:
     'Name of the version, without control characters; `[Latest]` stands for the newest enabled one',
 });

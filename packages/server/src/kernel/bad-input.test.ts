@@ -61,8 +61,8 @@ test('every member of every body: missing, of another type, too long', async () 
     const body = example.body as Record<string, unknown>;
     const { [name]: _, ...without } = body;
     if (required) await refusedFor(operation, { ...example, body: without }, `body.${name}: is required`);
-    // No member of the interface may be any of these.
-    for (const wrong of [null, [[1]]]) {
+    // No member of the interface may be a list of lists; null stands for an optional member of a POST that is left out.
+    for (const wrong of operation.method === 'POST' && !required ? [[[1]]] : [null, [[1]]]) {
       await refusedFor(operation, { ...example, body: { ...body, [name]: wrong } }, `body.${name}`);
     }
     if (maxLength !== undefined) {

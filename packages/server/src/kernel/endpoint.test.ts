@@ -103,7 +103,7 @@ test('a body that is no JSON is 400 and says why', async () => {
 test('a missing body is named', async () => {
   const { admin, variables } = await project();
   const { violations } = requireProblem(await admin.post(variables), 400, 'invalid-request');
-  assert.deepEqual(violations, ['body: must be object']);
+  assert.deepEqual(violations, ['body: is required']);
   requireProblem(await admin.post(variables, 'null'), 400, 'invalid-request');
   requireProblem(await admin.post(variables, '[]'), 400, 'invalid-request');
 });

@@ -11,6 +11,7 @@ import type { Operation } from '@headgate/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { acceptsJson } from './accept.ts';
 import { awaitedWork } from './awaited-work.ts';
+import { readBodyOf } from './body-reading.ts';
 import type {
   Answer,
   Answered,
@@ -26,6 +27,7 @@ import { isDatabaseError, isUnavailable } from './database.ts';
 import { type FileAnswer, sendFile } from './file-answer.ts';
 import { permissionOf } from './guard.ts';
 import type { StoredAnswer } from './idempotency.ts';
+import { asksStrictHandling, noteIgnored } from './ignored-members.ts';
 import { requiredRoles } from './permissions.ts';
 import { placeReader } from './place.ts';
 import { invalidRequest, Problem, problem } from './problems.ts';
@@ -78,7 +80,8 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
           headers: request.headers,
           body: request.body,
         };
-        check(parts);
+        const strict = asksStrictHandling(request.headers.prefer);
+        noteIgnored(reply, check(parts, readBodyOf(request), strict));
         const call = {
           ...parts,
           scope: owner,

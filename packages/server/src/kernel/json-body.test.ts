@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { memberTwice } from './json-body.ts';
+import { structureFault } from './json-body.ts';
+
+const twice = (name: string) => `the member ${JSON.stringify(name).slice(0, 200)} is there twice`;
 
 test('a member that is there twice is found, however it is written and however deep', () => {
   const cases: [string, string | undefined][] = [
@@ -10,27 +12,34 @@ test('a member that is there twice is found, however it is written and however d
     ['{"a":1,"\\u0061":2}', 'a'],
     ['{"\\"":1,"b":"\\\\","\\"":2}', '"'],
     ['{"__proto__":1,"__proto__":2}', '__proto__'],
-    ['{"":1,"":2}', ''],
     ['[{"a":1},{"a":1}]', undefined],
     ['{"a":{"a":{"a":"a"}},"b":"\\"a\\":1"}', undefined],
     ['{"a":["b","b","a"],"b":{"a":":"}}', undefined],
     ['"a"', undefined],
     ['7', undefined],
   ];
-  for (const [text, name] of cases) assert.equal(memberTwice(text), name, text);
+  for (const [text, name] of cases) assert.equal(structureFault(text), name && twice(name), text);
 });
 
 test('what JSON.stringify writes has no member twice, and one more is noticed', () => {
   fc.assert(
-    fc.property(fc.jsonValue({ stringUnit: 'binary' }), fc.nat({ max: 2 }), (value, indent) => {
-      assert.equal(memberTwice(JSON.stringify(value, null, indent)), undefined);
+    fc.property(fc.jsonValue({ stringUnit: 'binary', maxDepth: 20 }), fc.nat({ max: 2 }), (value, indent) => {
+      assert.equal(structureFault(JSON.stringify(value, null, indent)), undefined);
     }),
   );
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue(), { minKeys: 1 }), (object) => {
       const [first = ''] = Object.keys(object);
       const text = `${JSON.stringify(object).slice(0, -1)},${JSON.stringify(first)}:0}`;
-      assert.equal(memberTwice(text), first);
+      assert.equal(structureFault(text), twice(first));
     }),
   );
+});
+
+test('an empty name that is there twice is found, and nesting beyond 64 levels', () => {
+  assert.equal(structureFault('{"":1,"":2}'), twice(''));
+  const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+  assert.equal(structureFault(nested(64)), undefined);
+  assert.equal(structureFault(nested(65)), 'it is nested deeper than 64 levels');
+  assert.equal(structureFault('{"a":['.repeat(33) + ']}'.repeat(33)), 'it is nested deeper than 64 levels');
 });

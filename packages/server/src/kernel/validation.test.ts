@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+  createConnection,
   createVariable,
   listPipelineExecutions,
   listVariables,
@@ -8,8 +9,10 @@ import {
   rotateCredential,
   startPipelineExecution,
   updateProject,
+  updateVariable,
   writeOverrides,
 } from '@headgate/contract';
+import { bodyReading } from './body-reading.ts';
 import { Problem } from './problems.ts';
 import { requestCheck } from './validation.ts';
 
@@ -18,6 +21,7 @@ const projectId = '01890000-0000-7000-8000-000000000000';
 function check(
   operation: Operation,
   parts: { params?: unknown; query?: unknown; headers?: unknown; body?: unknown },
+  strict = false,
 ) {
   const request = {
     params: { projectId, variableName: 'city' },
@@ -27,11 +31,15 @@ function check(
     ...parts,
   };
   try {
-    requestCheck(operation)(request);
-    return { request, violations: [] };
+    // As the parser of bodies reads it.
+    const { body } = request;
+    const read = body === undefined ? undefined : bodyReading(operation)(Buffer.from(JSON.stringify(body)));
+    const ignored = requestCheck(operation)(request, read, strict);
+    return { request, violations: [], ignored };
   } catch (failure) {
     assert.ok(failure instanceof Problem);
-    return { request, violations: failure.violations.map(({ field, detail }) => `${field}: ${detail}`) };
+    const violations = failure.violations.map(({ field, detail }) => `${field}: ${detail}`);
+    return { request, violations, ignored: [] };
   }
 }
 
@@ -49,25 +57,29 @@ test('every fault is told in the caller’s words, by its field', () => {
     'body.type: is required',
     'body.behaviour: is required',
   ]);
-  assert.deepEqual(ofBody({ ...city, type: 'DATE' }), ['body.type: must be one of TEXT, NUMBER, GRID']);
-  assert.deepEqual(ofBody({ ...city, description: 1 }), ['body.description: must be string']);
+  assert.deepEqual(ofBody({ ...city, type: 'DATE' }), [
+    'body.type: must be one of TEXT, NUMBER, GRID; got "DATE"',
+  ]);
+  assert.deepEqual(ofBody({ ...city, description: 1 }), ['body.description: must be a string, not a number']);
   assert.deepEqual(ofBody({ ...city, supportsDoubleResolution: 'yes' }), [
-    'body.supportsDoubleResolution: must be boolean',
+    'body.supportsDoubleResolution: must be a boolean, not a string',
   ]);
   assert.deepEqual(ofBody({ ...city, name: '1' }), [
-    'body.name: must match ^(?!\\$$)[a-zA-Z_$][a-zA-Z0-9_$]*$',
+    'body.name: must be a name of letters, digits, _ and $ that does not begin with a digit, such as load_date; got "1"',
   ]);
   assert.deepEqual(ofBody({ ...city, description: 'x'.repeat(2_001) }), [
-    'body.description: must NOT have more than 2000 characters',
+    'body.description: must have at most 2,000 characters; it has 2,001',
   ]);
 });
 
 test('of a union the branch that came closest is told, or the types that it takes', () => {
-  assert.deepEqual(ofBody({ ...city, value: true }), ['body.value: must be string or number or object']);
+  assert.deepEqual(ofBody({ ...city, value: true }), [
+    'body.value: must be a string, a number or an object, not a boolean',
+  ]);
   assert.deepEqual(ofBody({ ...city, value: { columns: [] } }), ['body.value.rows: is required']);
   const grid = { columns: [{ name: 'a', type: 'TEXT' }], rows: [['x'], [true]] };
   assert.deepEqual(ofBody({ ...city, value: grid }), [
-    'body.value.rows[1][0]: must be string or number or null',
+    'body.value.rows[1][0]: must be a string, a number or null, not a boolean',
   ]);
   assert.deepEqual(ofBody([{ environmentName: 'dev', value: 1 }, { value: 1 }], writeOverrides), [
     'body[1].environmentName: is required',
@@ -78,7 +90,7 @@ test('names with slashes, tildes and dots are told as they are', () => {
   const scalarVariables = { 'a/b~c.d': true };
   const body = { pipelineName: 'p', environmentName: 'dev', scalarVariables };
   const [found] = ofBody(body, startPipelineExecution);
-  assert.equal(found, 'body.scalarVariables.a/b~c.d: must be string or number');
+  assert.equal(found, 'body.scalarVariables.a/b~c.d: must be a string or a number, not a boolean');
 });
 
 test('text of an address is read as what is asked for, a body is not', () => {
@@ -88,7 +100,7 @@ test('text of an address is read as what is asked for, a body is not', () => {
   const one = check(listPipelineExecutions, { query: { status: 'RUNNING' } });
   assert.deepEqual(one.request.query, { limit: 25, status: ['RUNNING'] });
   assert.deepEqual(ofBody({ ...city, supportsDoubleResolution: 'true' }), [
-    'body.supportsDoubleResolution: must be boolean',
+    'body.supportsDoubleResolution: must be a boolean, not a string',
   ]);
 });
 
@@ -96,13 +108,11 @@ test('a POST that requires no member may come without a body, and no other', () 
   const params = { credentialId: 'c' };
   const rotated = check(rotateCredential, { params });
   assert.deepEqual([rotated.violations, rotated.request.body], [[], {}]);
-  assert.deepEqual(check(rotateCredential, { params, body: null }).violations, ['body: must be object']);
-  assert.deepEqual(ofBody(undefined), ['body: must be object']);
-  assert.deepEqual(
-    check(updateProject, {}).violations,
-    ['body: must be object'],
-    'a PATCH changes something',
-  );
+  assert.deepEqual(check(rotateCredential, { params, body: null }).violations, [
+    'body: must be an object, not null',
+  ]);
+  assert.deepEqual(ofBody(undefined), ['body: is required']);
+  assert.deepEqual(check(updateProject, {}).violations, ['body: is required'], 'a PATCH changes something');
 });
 
 test('a time is one that can be reckoned with', () => {
@@ -135,4 +145,64 @@ test('text that is no text is refused wherever it is', () => {
   assert.deepEqual(check(listVariables, { query: { x: '\0' } }).violations, [
     'query.x: must not contain NUL',
   ]);
+});
+
+test('null for an optional member of a POST is read as absent, of a PATCH it is refused', () => {
+  const { request, violations } = check(createVariable, {
+    body: { ...city, description: null, value: null },
+  });
+  assert.deepEqual([violations, request.body], [[], city]);
+  assert.deepEqual(ofBody({ ...city, name: null }), ['body.name: must be a string, not null']);
+  assert.deepEqual(ofBody({ type: 'TEXT', behaviour: 'SHARED', description: null }, updateVariable), [
+    'body.description: must be a string, not null',
+  ]);
+  const grid = { columns: [], rows: [[null, 'x']] };
+  const kept = check(createVariable, { body: { ...city, type: 'GRID', value: grid } }).request.body;
+  assert.deepEqual(kept, { ...city, type: 'GRID', value: grid });
+  const nested = {
+    name: 'c',
+    description: null,
+    secretsLocation: null,
+    connectionProperties: { secretName: 's', secretKey: null },
+  };
+  const made = {
+    name: 'c',
+    platformConnectionType: 'COMPONENT_BASIC',
+    authProvider: 'NONE',
+    authType: 'GENERIC_SECRET',
+  };
+  const body = check(createConnection, { body: { ...made, connectionDetails: nested } }).request.body;
+  assert.deepEqual(body, { ...made, connectionDetails: { connectionProperties: { secretName: 's' } } });
+});
+
+test('an unknown member is ignored and told apart, with a known one that is close; strict handling refuses it', () => {
+  const body = { pipelineName: 'p', environmentName: 'dev', scalarVariable: {}, colour: 'red' };
+  const { request, ignored } = check(startPipelineExecution, { body, query: { pagee: '1' } });
+  assert.deepEqual(request.body, { pipelineName: 'p', environmentName: 'dev' });
+  assert.deepEqual(ignored, [
+    { field: 'query.pagee', near: undefined },
+    { field: 'body.scalarVariable', near: 'scalarVariables' },
+    { field: 'body.colour', near: undefined },
+  ]);
+  assert.deepEqual(check(startPipelineExecution, { body, query: { pagee: '1' } }, true).violations, [
+    'query.pagee: is not known; leave it out',
+    'body.scalarVariable: is not known; did you mean scalarVariables?',
+    'body.colour: is not known; leave it out',
+  ]);
+  assert.deepEqual(check(listVariables, { query: { pgae: '1' } }).ignored, [
+    { field: 'query.pgae', near: 'page' },
+  ]);
+  const open = { ...body, scalarVariables: { anything: 'x' } };
+  assert.equal(
+    check(startPipelineExecution, { body: open }).ignored.length,
+    2,
+    'the names of a map are free',
+  );
+});
+
+test('of many faults the first hundred are told', () => {
+  const rows = Array.from({ length: 9_000 }, () => [true, true]);
+  const violations = ofBody({ ...city, value: { columns: [], rows } });
+  assert.equal(violations.length, 100);
+  assert.equal(violations[99], 'body.value.rows[49][1]: must be a string, a number or null, not a boolean');
 });

@@ -10,7 +10,8 @@ import { credentialRoutes } from '../access/credentials/index.ts';
 import { tokenRoutes } from '../access/tokens/index.ts';
 import { artifactRoutes, createPipelineReader } from '../delivery/artifacts/index.ts';
 import { sharedPipelineRoutes } from '../delivery/shared-pipelines/index.ts';
-import { createEndpoints } from '../kernel/endpoint.ts';
+import { createBodyReader } from '../kernel/body-reader.ts';
+import { bearer, createEndpoints } from '../kernel/endpoint.ts';
 import { problem, withHeaders } from '../kernel/problems.ts';
 import { eventRoutes } from '../records/events/index.ts';
 import { agentLinkRoutes } from '../runtime/agent-link/index.ts';
@@ -56,7 +57,7 @@ export function createApp(deps: Dependencies, certificate?: Certificate): Fastif
   const app = Fastify(https === undefined ? options : ({ ...options, https } as FastifyServerOptions));
   watch(app);
   app.setSerializerCompiler(() => JSON.stringify);
-  readBodies(app, deps.config.bodyLimitBytes);
+  readBodies(app, createBodyReader({ limitBytes: deps.config.bodyLimitBytes }), deps.config.bodyLimitBytes);
   compressAnswers(app);
   const answerElse = elsewhere(deps, methodsOf);
   observe(app, deps, cors, answerElse);
@@ -135,7 +136,10 @@ function observe(
       return;
     }
     requireReadableBody(request);
-    done();
+    const { operation } = request.routeOptions.config;
+    if (operation === undefined || operation.method === 'GET') return done();
+    // Before a body is read: a stranger's is not worth the time.
+    deps.tokens.verify(bearer(request), operation.surface).then(() => done(), done);
   });
   app.addHook('onResponse', (request, reply, done) => {
     const seconds = reply.elapsedTime / 1_000;

@@ -17,11 +17,12 @@ const requestHeaders = [
     'content-type',
     'idempotency-key',
     'if-match',
+    'prefer',
   ],
 ];
 const allowedHeaders = [...new Set(requestHeaders.map((name) => name.toLowerCase()))].sort().join(', ');
 const exposedHeaders =
-  'Allow, ETag, Idempotency-Replayed, Location, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id';
+  'Allow, ETag, Headgate-Warning, Idempotency-Replayed, Location, Preference-Applied, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id';
 const preflightSeconds = 600;
 
 /** Writes the headers of an answer to a page of another origin. */

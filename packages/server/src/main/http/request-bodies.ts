@@ -1,6 +1,8 @@
 /** What of a request's body is the same for all operations: its media type, its encoding, JSON. */
 import type { MediaType } from '@headgate/contract';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { BodyReader } from '../../kernel/body-reader.ts';
+import { keepReadBody } from '../../kernel/body-reading.ts';
 import { decode, requireKnownEncoding } from '../../kernel/content-encoding.ts';
 import { readJson } from '../../kernel/json-body.ts';
 import { problem } from '../../kernel/problems.ts';
@@ -24,22 +26,30 @@ export function requireReadableBody(request: FastifyRequest): void {
 }
 
 /** JSON is read from the bytes, which are kept for idempotency; a multipart form is left to its route. */
-export function readBodies(app: FastifyInstance, limitBytes: number): void {
+export function readBodies(app: FastifyInstance, reader: BodyReader, limitBytes: number): void {
   app.removeAllContentTypeParsers();
   const limit = { bytes: limitBytes, exceeded: () => bodyTooLarge(limitBytes) };
+
+  async function readContent(request: FastifyRequest, content: Buffer): Promise<unknown> {
+    const { operation } = request.routeOptions.config;
+    if (operation === undefined) return content.length === 0 ? undefined : readJson(content);
+    // The agent protocol has no Idempotency-Key.
+    if (operation.surface !== 'agent') keepContent(request, content);
+    const body = await reader.read(operation, content);
+    keepReadBody(request, body);
+    return body.value;
+  }
+
   app.addContentTypeParser<Buffer>(
     mediaForms['application/json'],
     { parseAs: 'buffer' },
     (request, bytes, done) => {
       decode(bytes, request.headers, limit, (failure, content) => {
         if (content === undefined) return done(failure);
-        // The agent protocol has no Idempotency-Key.
-        if (request.routeOptions.config.operation?.surface !== 'agent') keepContent(request, content);
-        try {
-          done(null, content.length === 0 ? undefined : readJson(content));
-        } catch (invalid) {
-          done(invalid as Error);
-        }
+        readContent(request, content).then(
+          (value) => done(null, value),
+          (invalid: Error) => done(invalid),
+        );
       });
     },
   );

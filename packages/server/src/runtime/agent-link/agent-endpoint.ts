@@ -1,6 +1,7 @@
 /** Routes of the agent protocol: an agent's token, its request checked, its account; what an agent may is all that concerns its own work. */
 import type { AnswerOf, BodyOf, Operation, ParamsOf } from '@headgate/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { readBodyOf } from '../../kernel/body-reading.ts';
 import { bearer, routePath, type Services } from '../../kernel/endpoint.ts';
 import { requestCheck } from '../../kernel/validation.ts';
 import { type CallingAgent, createKnownAgents, knownMilliseconds } from './known-agents.ts';
@@ -32,8 +33,10 @@ export function createAgentEndpoints(
     async function answer(request: FastifyRequest, reply: FastifyReply): Promise<void> {
       const owner = await services.tokens.verify(bearer(request), 'agent');
       const agent = await known.identify(owner, knownFor);
-      const { params, query, headers, body } = request;
-      check({ params, query, headers, body });
+      const { params, query, headers } = request;
+      const parts = { params, query, headers, body: undefined };
+      check(parts, readBodyOf(request));
+      const { body } = parts;
       reply.code(operation.success.status);
       const answered = await handler({ params, body, agent, request, reply } as unknown as AgentCall<Op>);
       if (answered !== answersLater && !reply.sent) reply.send(answered);

@@ -91,7 +91,7 @@ test('a value that does not fit the type is refused', async () => {
 
 test('a value that no type has breaks the schema', async () => {
   const { admin, variables } = await project();
-  for (const value of [true, null, [], { columns: [] }, 'x'.repeat(65_537)]) {
+  for (const value of [true, [], { columns: [] }, 'x'.repeat(65_537)]) {
     requireProblem(await admin.post(variables, { ...city, value }), 400, 'invalid-request');
   }
   const infinite = '{"name":"n","type":"NUMBER","behaviour":"SHARED","value":1e999}';

@@ -1,0 +1,70 @@
+/** What the JSON body of a request comes to, wherever that is found out: in the request's turn, or in a thread (body-reader.ts). */
+import { bodyIsOptional, type Operation } from '@headgate/contract';
+import type { ErrorObject } from 'ajv';
+import { type Fault, faultsOf } from './faults.ts';
+import { readJson } from './json-body.ts';
+import type { JsonSchema } from './json-schema.ts';
+import { tidyMembers, type UnknownMember } from './members.ts';
+import { bodySchemas, isFormat } from './schemas.ts';
+import { textFault } from './text-faults.ts';
+
+export interface ReadBody {
+  /** With defaults, without unknown members. */
+  value: unknown;
+  unknown: readonly UnknownMember[];
+  /** At most `faultLimit`; none when the body is valid. */
+  faults: readonly Fault[];
+}
+
+/** A request names at most so many of its faults. */
+export const faultLimit = 100;
+
+/** Reads bodies of one operation. Throws `invalid-json`. */
+export type BodyReading = (content: Uint8Array) => ReadBody;
+
+const backslash = 0x5c;
+
+export function bodyReading(operation: Operation): BodyReading {
+  const judge = bodyJudge(operation);
+  return (content) => {
+    if (content.length === 0) return judge(undefined);
+    const value = readJson(content);
+    // Unescaped, JSON has neither NUL nor a surrogate.
+    const fault = content.includes(backslash) ? textFault(value) : undefined;
+    return fault === undefined ? judge(value) : { value, unknown: [], faults: [fault] };
+  };
+}
+
+/** The same of a value, as of a body that was left out. */
+export function bodyJudge(operation: Operation): (value: unknown) => ReadBody {
+  const schema = operation.body as JsonSchema | undefined;
+  if (operation.body === undefined || schema === undefined)
+    return (value) => ({ value, unknown: [], faults: [] });
+  const isValid = bodySchemas.compile(operation.body);
+  const mayBeLeftOut = bodyIsOptional(operation);
+  const nullIsAbsent = operation.method === 'POST';
+  const judging = { most: faultLimit, quotes: operation.bodyHoldsSecret !== true, isFormat };
+  return (given) => {
+    const value = given === undefined && mayBeLeftOut ? {} : given;
+    const unknown = tidyMembers(schema, value, nullIsAbsent);
+    if (isValid(value)) return { value, unknown, faults: [] };
+    const faults = faultsOf(schema, value, judging);
+    return { value, unknown, faults: faults.length > 0 ? faults : [isValid.errors?.[0]].map(plainFault) };
+  };
+}
+
+/** Should the two ever disagree, what Ajv says is still told. */
+export function plainFault(error: ErrorObject | undefined): Fault {
+  return { pointer: error?.instancePath ?? '', detail: error?.message ?? 'is not valid' };
+}
+
+const readBodies = new WeakMap<object, ReadBody>();
+
+/** Keeps what the parser of bodies found, for the check of the request that it came with. */
+export function keepReadBody(request: object, body: ReadBody): void {
+  readBodies.set(request, body);
+}
+
+export function readBodyOf(request: object): ReadBody | undefined {
+  return readBodies.get(request);
+}

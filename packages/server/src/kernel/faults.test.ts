@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Operation, operations } from '@headgate/contract';
+import fc from 'fast-check';
+import { type Fault, faultsOf } from './faults.ts';
+import { alternativesOf, type JsonSchema } from './json-schema.ts';
+import { bodySchemas, isFormat } from './schemas.ts';
+
+const judging = { most: 100, quotes: true, isFormat };
+const sentences = (schema: JsonSchema, value: unknown, most = 100) =>
+  faultsOf(schema, value, { ...judging, most }).map(({ pointer, detail }) => `${pointer} ${detail}`);
+
+const parts = ['params', 'query', 'headers', 'body'] as const;
+const schemas = operations.flatMap((operation: Operation) =>
+  parts.flatMap((part) => {
+    const schema = operation[part];
+    return schema === undefined ? [] : [{ name: `${operation.id} ${part}`, schema: schema as JsonSchema }];
+  }),
+);
+
+/** Every schema within a schema. */
+function schemasIn(schema: JsonSchema): JsonSchema[] {
+  const { properties = {}, items, additionalProperties, propertyNames, anyOf = [] } = schema;
+  const inner = [...Object.values(properties), items, additionalProperties, propertyNames, ...anyOf];
+  return [schema, ...inner.flatMap((each) => (typeof each === 'object' ? schemasIn(each) : []))];
+}
+
+test('every keyword of every request is one that faults are found by, and every pattern has its words', () => {
+  const known = new Set([
+    ...['type', 'enum', 'const', 'anyOf', 'properties', 'required', 'additionalProperties', 'propertyNames'],
+    ...['minProperties', 'maxProperties', 'items', 'minItems', 'maxItems', 'uniqueItems', 'minLength'],
+    ...['maxLength', 'pattern', 'format', 'minimum', 'maximum', 'x-form', 'default', 'description'],
+  ]);
+  for (const { name, schema } of schemas) {
+    for (const each of schemasIn(schema)) {
+      const stranger = Object.keys(each).find((keyword) => !keyword.startsWith('~') && !known.has(keyword));
+      assert.equal(stranger, undefined, name);
+      if (each.pattern !== undefined) assert.ok(each['x-form'], `${name}: ${each.pattern}`);
+    }
+  }
+});
+
+/** Values of the shape of a schema, with something wrong here and there. */
+function nearly(schema: JsonSchema, depth = 0): fc.Arbitrary<unknown> {
+  const odd = fc.oneof(
+    fc.constantFrom(null, true, -1, 1.5, 1e9, '', 'x', '\u{1f600}'),
+    fc.constant([]),
+    fc.constant({}),
+  );
+  const [first = {}] = alternativesOf(schema);
+  const sound =
+    schema.anyOf === undefined
+      ? sounding(first, depth)
+      : fc.oneof(...alternativesOf(schema).map((each) => nearly(each, depth)));
+  return fc.oneof({ weight: 6, arbitrary: sound }, { weight: 1, arbitrary: odd });
+}
+
+function sounding(schema: JsonSchema, depth: number): fc.Arbitrary<unknown> {
+  const { type, enum: words, properties = {}, additionalProperties, items } = schema;
+  if (schema.const !== undefined) return fc.constant(schema.const);
+  if (words !== undefined) return fc.constantFrom(...words);
+  switch (type) {
+    case 'string':
+      return fc.oneof(
+        fc.constantFrom(
+          'name',
+          'My Env',
+          '2026-01-01T00:00:00Z',
+          '0198c2f4-5d1e-7c3a-9b42-6f0e8d7c1a23',
+          '-',
+        ),
+        fc.string({ maxLength: 5 }),
+        fc.constant('x'.repeat((schema.maxLength ?? 10) < 1_000 ? (schema.maxLength ?? 10) + 1 : 1)),
+      );
+    case 'integer':
+    case 'number':
+      return fc.oneof(fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true }));
+    case 'boolean':
+      return fc.boolean();
+    case 'null':
+      return fc.constant(null);
+    case 'array':
+      return depth > 5 ? fc.constant([]) : fc.array(nearly(items ?? {}, depth + 1), { maxLength: 3 });
+    case 'object': {
+      const members = Object.entries(properties).map(
+        ([name, member]) => [name, nearly(member, depth + 1)] as const,
+      );
+      const record = fc.record(Object.fromEntries(members), { requiredKeys: [] });
+      if (typeof additionalProperties !== 'object' || depth > 5) return record;
+      return fc.dictionary(fc.string({ maxLength: 3 }), nearly(additionalProperties, depth + 1), {
+        maxKeys: 3,
+      });
+    }
+    default:
+      return fc.jsonValue();
+  }
+}
+
+test('a value has faults exactly when Ajv refuses it, in every schema of every request', () => {
+  for (const { name, schema } of schemas) {
+    const isValid = bodySchemas.compile(structuredClone(schema));
+    fc.assert(
+      fc.property(nearly(schema), (value) => {
+        const faults = faultsOf(schema, value, judging);
+        // Ajv writes defaults into what it checks.
+        assert.equal(
+          faults.length === 0,
+          isValid(structuredClone(value)),
+          `${name}: ${JSON.stringify({ value, faults })}`,
+        );
+      }),
+      { numRuns: 60 },
+    );
+  }
+});
+
+const rowsOf = (cell: unknown, count: number) => ({
+  name: 'grid',
+  type: 'GRID',
+  behaviour: 'SHARED',
+  value: { columns: [], rows: Array.from({ length: count / 2 }, () => [cell, cell]) },
+});
+const createVariable = operations.find(({ id }) => id === 'createVariable')?.body as JsonSchema;
+
+test('a search ends at its bound: the faults of twenty thousand cells cost no more than those of a hundred', () => {
+  let reads = 0;
+  const countedRead = (...all: Parameters<typeof Reflect.get>) => {
+    reads += 1;
+    return Reflect.get(...all) as unknown;
+  };
+  const counted = (count: number) => {
+    reads = 0;
+    const body = rowsOf(true, count);
+    const rows = body.value.rows.map((row) => new Proxy(row, { get: countedRead }));
+    const found: Fault[] = faultsOf(createVariable, { ...body, value: { ...body.value, rows } }, judging);
+    assert.equal(found.length, 100);
+    return reads;
+  };
+  assert.equal(counted(20_000), counted(200));
+});
+
+test('faults are told in words: what it must be, what it is, and the nearest word', () => {
+  const place: JsonSchema = {
+    type: 'object',
+    properties: {
+      kind: { type: 'string', enum: ['SHARED', 'COPIED'] },
+      at: { type: 'string', format: 'date-time' },
+      id: { type: 'string', pattern: '^[0-9]+$', 'x-form': 'digits such as 17' },
+      size: { type: 'integer', minimum: 1 },
+      list: { type: 'array', maxItems: 1, items: { type: 'string', minLength: 1 } },
+      name: { type: 'string', maxLength: 3 },
+    },
+    required: ['name'],
+  };
+  assert.deepEqual(
+    sentences(place, { kind: 'SHARD', at: '2026-01-01', id: 'x', size: 0, list: [''], nmae: 'x' }),
+    [
+      '/name is required; the request has "nmae" instead',
+      '/kind must be one of SHARED, COPIED; got "SHARD"; did you mean SHARED?',
+      '/at must be a date-time such as 2026-01-01T00:00:00Z; got "2026-01-01"',
+      '/id must be digits such as 17; got "x"',
+      '/size must be at least 1; got 0',
+      '/list/0 must not be empty',
+    ],
+  );
+  assert.deepEqual(sentences(place, { name: 'abcd', size: 1.5, list: ['a', 'b'], kind: 7 }), [
+    '/name must have at most 3 characters; it has 4',
+    '/size must be an integer, not 1.5',
+    '/list must have at most 1 item; it has 2',
+    '/kind must be a string, not a number',
+  ]);
+  assert.deepEqual(sentences({ type: 'number' }, Number.POSITIVE_INFINITY), [
+    ' must be a number, not a number beyond the range of a double',
+  ]);
+  assert.deepEqual(sentences({ anyOf: [{ type: 'string' }, { type: 'null' }] }, true), [
+    ' must be a string or null, not a boolean',
+  ]);
+});
+
+test('of a union the alternative is judged that its tag names', () => {
+  const tagged: JsonSchema = {
+    anyOf: ['A', 'B'].map((word) => ({
+      type: 'object',
+      properties: { type: { const: word }, [`of${word}`]: { type: 'string' } },
+      required: ['type', `of${word}`],
+    })),
+  };
+  assert.deepEqual(sentences(tagged, { type: 'B', ofA: 1 }), [
+    '/ofB is required; the request has "ofA" instead',
+  ]);
+  assert.deepEqual(sentences(tagged, { type: 'C' }), ['/type must be one of A, B; got "C"']);
+});
+
+test('text of a body that may hold a secret is not quoted', () => {
+  const schema: JsonSchema = { type: 'string', pattern: '^[0-9]+$', 'x-form': 'digits' };
+  assert.deepEqual(faultsOf(schema, 'hunter2', { ...judging, quotes: false }), [
+    { pointer: '', detail: 'must be digits' },
+  ]);
+});

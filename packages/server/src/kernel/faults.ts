@@ -1,0 +1,263 @@
+/**
+ * The faults of a value that its schema refuses, in sentences for the caller.
+ *
+ * The time is linear in the size of the value: a part is visited once for each alternative of the schema, and the search ends when
+ * `most` faults are found. Ajv decides whether a value is valid; with `allErrors` it makes millions of error objects of a large one.
+ */
+import { nearestName } from '@headgate/contract';
+import {
+  alternativesOf,
+  isOfType,
+  isPlainObject,
+  type JsonSchema,
+  type Path,
+  pointerOf,
+  typeName,
+  typesOf,
+} from './json-schema.ts';
+
+export interface Fault {
+  /** RFC 6901, from the value that was judged. */
+  pointer: string;
+  detail: string;
+}
+
+export interface Judging {
+  /** The search ends here. */
+  most: number;
+  /** Whether text of the value may stand in a sentence: never where it may be a secret. */
+  quotes: boolean;
+  /** Whether text has a format of JSON Schema. */
+  isFormat(format: string, text: string): boolean;
+}
+
+export function faultsOf(schema: JsonSchema, value: unknown, judging: Judging): Fault[] {
+  const found: Fault[] = [];
+  judge(schema, value, undefined, { ...judging, found });
+  return found;
+}
+
+interface Search extends Judging {
+  found: Fault[];
+}
+
+function isFull({ found, most }: Search): boolean {
+  return found.length >= most;
+}
+
+function add(search: Search, path: Path | undefined, detail: string): void {
+  if (!isFull(search)) search.found.push({ pointer: pointerOf(path), detail });
+}
+
+function judge(schema: JsonSchema, value: unknown, path: Path | undefined, search: Search): void {
+  if (isFull(search)) return;
+  if (schema.anyOf !== undefined) {
+    judgeUnion(alternativesOf(schema), value, path, search);
+  } else if (!isOfType(schema, value)) {
+    add(search, path, wrongType(typesOf(schema), value));
+  } else if (schema.enum !== undefined || schema.const !== undefined) {
+    const words = schema.enum ?? [schema.const];
+    if (!words.includes(value)) add(search, path, notOneOf(words, value, search));
+  } else if (typeof value === 'string') {
+    judgeText(schema, value, path, search);
+  } else if (typeof value === 'number') {
+    judgeNumber(schema, value, path, search);
+  } else if (Array.isArray(value)) {
+    judgeArray(schema, value, path, search);
+  } else if (isPlainObject(value)) {
+    judgeObject(schema, value, path, search);
+  }
+}
+
+/** Reports the alternative that comes closest: by its type, then by a member that tells the alternatives apart, then by fewest faults. */
+function judgeUnion(
+  alternatives: readonly JsonSchema[],
+  value: unknown,
+  path: Path | undefined,
+  search: Search,
+): void {
+  const ofType = alternatives.filter((each) => isOfType(each, value));
+  if (ofType.length === 0) {
+    add(search, path, wrongType([...new Set(alternatives.flatMap(typesOf))], value));
+    return;
+  }
+  const tag = tagOf(ofType, value);
+  if (tag !== undefined && tag.meant.length === 0) {
+    add(search, { above: path, key: tag.name }, notOneOf(tag.words, tag.given, search));
+    return;
+  }
+  let best: Fault[] | undefined;
+  for (const each of tag?.meant ?? ofType) {
+    const within: Search = { ...search, most: search.most - search.found.length, found: [] };
+    judge(each, value, path, within);
+    if (within.found.length === 0) return;
+    if (best === undefined || within.found.length < best.length) best = within.found;
+  }
+  search.found.push(...(best ?? []));
+}
+
+/** The member that tells alternatives apart, as `type` does: each has a closed set of words for it. */
+function tagOf(alternatives: readonly JsonSchema[], value: unknown) {
+  if (alternatives.length < 2 || !isPlainObject(value)) return undefined;
+  const wordsIn = (schema: JsonSchema, name: string) => {
+    const member = schema.properties?.[name];
+    return member?.enum ?? (member?.const === undefined ? undefined : [member.const]);
+  };
+  const names = Object.keys(alternatives[0]?.properties ?? {});
+  const name = names.find((each) => alternatives.every((schema) => wordsIn(schema, each) !== undefined));
+  if (name === undefined || !Object.hasOwn(value, name)) return undefined;
+  const given = value[name];
+  return {
+    name,
+    given,
+    words: [...new Set(alternatives.flatMap((schema) => wordsIn(schema, name) ?? []))],
+    meant: alternatives.filter((schema) => wordsIn(schema, name)?.includes(given)),
+  };
+}
+
+function judgeText(schema: JsonSchema, text: string, path: Path | undefined, search: Search): void {
+  const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern, format } = schema;
+  // Fewer UTF-16 units than the bound are never more characters than it.
+  const length = text.length > maxLength || text.length < minLength * 2 ? [...text].length : text.length;
+  if (length < minLength) {
+    add(
+      search,
+      path,
+      length === 0 ? 'must not be empty' : `must have at least ${count(minLength, 'character')}`,
+    );
+  } else if (length > maxLength) {
+    add(search, path, `must have at most ${count(maxLength, 'character')}; it has ${grouped(length)}`);
+  } else if (pattern !== undefined && !patternOf(pattern).test(text)) {
+    add(search, path, `must be ${schema['x-form'] ?? `text that matches ${pattern}`}${got(text, search)}`);
+  } else if (format !== undefined && !search.isFormat(format, text)) {
+    add(search, path, `must be ${formatForms[format] ?? `a ${format}`}${got(text, search)}`);
+  }
+}
+
+/** What a format of JSON Schema asks for, in words that finish "must be …". */
+const formatForms: Readonly<Record<string, string>> = {
+  'date-time': 'a date-time such as 2026-01-01T00:00:00Z',
+  uuid: 'a UUID such as 0198c2f4-5d1e-7c3a-9b42-6f0e8d7c1a23',
+  uri: 'a URI such as https://example.com/path',
+};
+
+const patterns = new Map<string, RegExp>();
+
+function patternOf(pattern: string): RegExp {
+  let known = patterns.get(pattern);
+  if (known === undefined) {
+    known = new RegExp(pattern, 'u');
+    patterns.set(pattern, known);
+  }
+  return known;
+}
+
+function judgeNumber(schema: JsonSchema, value: number, path: Path | undefined, search: Search): void {
+  const { minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY } = schema;
+  if (value < minimum) add(search, path, `must be at least ${grouped(minimum)}${got(value, search)}`);
+  if (value > maximum) add(search, path, `must be at most ${grouped(maximum)}${got(value, search)}`);
+}
+
+function judgeArray(
+  schema: JsonSchema,
+  items: readonly unknown[],
+  path: Path | undefined,
+  search: Search,
+): void {
+  const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema;
+  if (items.length < minItems) add(search, path, `must have at least ${count(minItems, 'item')}`);
+  if (items.length > maxItems) {
+    add(search, path, `must have at most ${count(maxItems, 'item')}; it has ${grouped(items.length)}`);
+    return;
+  }
+  if (schema.uniqueItems && new Set(items.map((item) => JSON.stringify(item))).size < items.length)
+    add(search, path, 'must not have the same item twice');
+  if (schema.items === undefined) return;
+  for (let index = 0; index < items.length && !isFull(search); index++)
+    judge(schema.items, items[index], { above: path, key: index }, search);
+}
+
+function judgeObject(
+  schema: JsonSchema,
+  value: Record<string, unknown>,
+  path: Path | undefined,
+  search: Search,
+): void {
+  const { properties = {}, required = [], additionalProperties, propertyNames, maxProperties } = schema;
+  const names = Object.keys(value);
+  for (const name of required) {
+    if (!Object.hasOwn(value, name) && properties[name]?.default === undefined)
+      add(search, { above: path, key: name }, missing(name, names, properties));
+  }
+  if (names.length < (schema.minProperties ?? 0)) add(search, path, 'must have a member');
+  if (maxProperties !== undefined && names.length > maxProperties) {
+    add(search, path, `must have at most ${count(maxProperties, 'member')}; it has ${grouped(names.length)}`);
+    return;
+  }
+  for (const name of names) {
+    if (isFull(search)) return;
+    const member = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    const at: Path = { above: path, key: name };
+    if (member !== undefined) judge(member, value[name], at, search);
+    else if (typeof additionalProperties === 'object') {
+      if (propertyNames !== undefined) judgeName(propertyNames, name, at, search);
+      judge(additionalProperties, value[name], at, search);
+    }
+  }
+}
+
+function judgeName(schema: JsonSchema, name: string, path: Path, search: Search): void {
+  const within: Search = { ...search, found: [] };
+  judge(schema, name, undefined, within);
+  for (const { detail } of within.found) add(search, path, `the name of this member ${detail}`);
+}
+
+function missing(
+  name: string,
+  given: readonly string[],
+  properties: Readonly<Record<string, unknown>>,
+): string {
+  const strays = given.filter((each) => !Object.hasOwn(properties, each)).slice(0, 100);
+  const near = nearestName(name, strays);
+  return near === undefined ? 'is required' : `is required; the request has ${JSON.stringify(near)} instead`;
+}
+
+function notOneOf(words: readonly unknown[], value: unknown, search: Search): string {
+  const allowed = words.length === 1 ? `must be ${String(words[0])}` : `must be one of ${words.join(', ')}`;
+  if (typeof value !== 'string') return `${allowed}, not ${nameOfType(typeName(value))}`;
+  const near = nearestName(value, words.map(String));
+  return `${allowed}${got(value, search)}${near === undefined ? '' : `; did you mean ${near}?`}`;
+}
+
+function wrongType(types: readonly string[], value: unknown): string {
+  if (value === undefined) return 'is required';
+  const found = foundInstead(types, value);
+  return `must be ${anyOf.format(types.map(nameOfType))}, not ${found}`;
+}
+
+function foundInstead(types: readonly string[], value: unknown): string {
+  if (typeof value !== 'number') return nameOfType(typeName(value));
+  if (!Number.isFinite(value)) return 'a number beyond the range of a double';
+  return types.includes('integer') ? String(value) : 'a number';
+}
+
+const anyOf = new Intl.ListFormat('en-GB', { type: 'disjunction' });
+
+function nameOfType(type: string): string {
+  return type === 'null' ? 'null' : `${/^[aeio]/.test(type) ? 'an' : 'a'} ${type}`;
+}
+
+/** The value itself, when it is short and may be shown. */
+function got(value: string | number, { quotes }: Search): string {
+  if (!quotes) return '';
+  const text = JSON.stringify(value);
+  return text.length > 80 ? '' : `; got ${text}`;
+}
+
+function count(number: number, noun: string): string {
+  return `${grouped(number)} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+function grouped(number: number): string {
+  return number.toLocaleString('en');
+}
