@@ -47,7 +47,7 @@ export function createFailureLog(log: LineLog, clock: Clock): FailureLog {
       const about = jobs.get(job);
       if (about === undefined) return;
       jobs.delete(job);
-      log.info({ job, failures: about.total }, 'a periodic job works again');
+      log.info({ job, failures: about.total }, 'works again');
     },
   };
 }

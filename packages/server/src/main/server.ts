@@ -79,7 +79,14 @@ async function begin(
 ): Promise<void> {
   const lock = await takeInstanceLock(places.dataDirectory, stopping);
   endings.push(['the instance lock', () => lock.release()]);
-  stopping.addEventListener('abort', () => lock.stopping());
+  stopping.addEventListener('abort', () => {
+    try {
+      lock.stopping();
+    } catch (failure) {
+      // On a full disk, say. A next start then waits less patiently, and that is all.
+      output.log.warn({ err: failure }, 'the instance lock could not be marked as stopping');
+    }
+  });
   // With the lock: the server before this one on the data directory has let its port go.
   await checkPort(config);
   await start(config, places, reporting, stopping, endings);
