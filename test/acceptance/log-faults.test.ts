@@ -98,7 +98,10 @@ describe('a start', { timeout: 120_000 }, () => {
         const { code, lines } = await refused(headgate);
         assert.equal(code, 1);
         assert.equal(lines.length, 1, lines.join('\n'));
-        assert.match(lines[0] ?? '', new RegExp(`^${setting}: ${path} cannot be written \\(ENOTDIR\\)`));
+        assert.match(
+          lines[0] ?? '',
+          new RegExp(`^${setting}: ${path} cannot be written \\((ENOTDIR|EACCES)\\)`),
+        );
       } finally {
         await headgate.remove();
       }

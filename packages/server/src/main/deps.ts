@@ -10,7 +10,7 @@ import type { Services } from '../kernel/endpoint.ts';
 import { createFailureLog, type FailureLog } from '../kernel/failure-log.ts';
 import { uuidsByTime } from '../kernel/identifiers.ts';
 import type { Log } from '../kernel/log.ts';
-import { createMetrics } from '../kernel/metrics.ts';
+import { createMetrics, type UncaughtCounts } from '../kernel/metrics.ts';
 import { createRateLimit, noRateLimit } from '../kernel/rate-limit.ts';
 import { createSealer, loadMasterKey } from '../kernel/sealed.ts';
 import { openSigningKeys, type SigningKeys } from '../kernel/signing-keys.ts';
@@ -49,8 +49,8 @@ const statementTimeoutMilliseconds = 60_000;
 export interface Given {
   connection: pg.ClientConfig;
   log: Log;
-  /** Default: one of its own. */
-  failures?: FailureLog;
+  /** What the process knows of itself; left out in tests. */
+  reporting?: { failures: FailureLog; lostLines: () => number; uncaught: Readonly<UncaughtCounts> };
   stopping: AbortSignal;
   clock?: Clock;
 }
@@ -74,10 +74,16 @@ export async function createDependencies(config: Config, given: Given): Promise<
   const { log } = given;
   const objects = await openObjects(config);
   const clock = given.clock ?? systemClock;
-  const failures = given.failures ?? createFailureLog(log, clock);
+  const { failures, lostLines, uncaught } = given.reporting ?? {
+    failures: createFailureLog(log, clock),
+    lostLines: () => 0,
+    uncaught: { rejection: 0, exception: 0 },
+  };
   const database = openDatabaseOf(config, given.connection, failures);
   const sealer = createSealer(loadMasterKey(config.masterKey, masterKeyFile(config)));
   const metrics = createMetrics();
+  metrics.logLinesLost(lostLines);
+  metrics.uncaught(uncaught);
   const wakes = await openWakes(database, log);
   metrics.claimsWaiting(wakes.waiting);
   const newId = uuidsByTime(clock);

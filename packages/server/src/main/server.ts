@@ -84,7 +84,7 @@ async function begin(
       lock.stopping();
     } catch (failure) {
       // On a full disk, say. A next start then waits less patiently, and that is all.
-      output.log.warn({ err: failure }, 'the instance lock could not be marked as stopping');
+      reporting.output.log.warn({ err: failure }, 'the instance lock could not be marked as stopping');
     }
   });
   // With the lock: the server before this one on the data directory has let its port go.
@@ -107,10 +107,9 @@ async function start(
     throw explainDatabase(config, failure);
   });
   if (applied.length > 0) log.info({ applied }, 'the database was migrated');
-  const deps = await createDependencies(config, { connection: opened.connection, log, failures, stopping });
+  const reporting = { failures, uncaught, lostLines: output.lostLines };
+  const deps = await createDependencies(config, { connection: opened.connection, log, reporting, stopping });
   endings.push(['the database connections', () => deps.close()]);
-  deps.metrics.logLinesLost(output.lostLines);
-  deps.metrics.uncaught(uncaught);
   const { accountId, credential, file } = await firstCredential(deps, places);
 
   stopping.throwIfAborted();
