@@ -43,7 +43,7 @@ const enough = 4_096;
 
 export function createLogWriter(options: LogWriterOptions): LogWriter {
   const { target, onFailure, lostNotice } = options;
-  const { flushMilliseconds = 200, retryMilliseconds = 1_000, mostWaiting = 1_048_576 } = options;
+  const { flushMilliseconds = 200, retryMilliseconds = 1_000, mostWaiting = 8 * 1_048_576 } = options;
   let waiting: string[] = [];
   let waitingLength = 0;
   let lost = 0;

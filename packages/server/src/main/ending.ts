@@ -1,11 +1,10 @@
 /** The end of the server: what was started is ended in the reverse order, each phase within a bound. */
-import type { Log } from '../kernel/log.ts';
 import type { LogOutput } from './log-output.ts';
 
 /** Each phase of the shutdown is given up after this. */
 const phaseMilliseconds = 25_000;
 /** A log that hangs must not hold up the end. */
-const logMilliseconds = 2_000;
+const logMilliseconds = 1_000;
 
 export type Ending = [name: string, end: () => Promise<unknown> | unknown];
 
@@ -31,13 +30,13 @@ export function endOnSignals({
     begun = true;
     stopping.abort();
     // What is being started is waited for: it could not be ended otherwise.
-    await bounded(log, 'the start', () => starting.catch(() => undefined));
-    for (const [name, close] of endings.toReversed()) await bounded(log, name, close);
+    await bounded(output, 'the start', () => starting.catch(() => undefined));
+    for (const [name, close] of endings.toReversed()) await bounded(output, name, close);
     await exit(output, code);
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
-      if (begun) process.exit(130);
+      if (begun) return void exit(output, 130);
       log.info({ signal }, 'the server stops');
       if (signal === 'SIGINT' && process.stdout.isTTY)
         console.log('\nStopping … press Ctrl-C again to end at once.');
@@ -47,10 +46,15 @@ export function endOnSignals({
   return end;
 }
 
-async function bounded(log: Log, name: string, phase: () => Promise<unknown> | unknown): Promise<void> {
+async function bounded(
+  output: LogOutput,
+  name: string,
+  phase: () => Promise<unknown> | unknown,
+): Promise<void> {
+  const { log } = output;
   const late = setTimeout(() => {
     log.error({ phase: name }, 'the shutdown takes too long and is given up');
-    process.exit(1);
+    void exit(output, 1);
   }, phaseMilliseconds);
   try {
     await phase();
