@@ -26,6 +26,7 @@ interface Manifest {
   version: string;
   description: string;
   license: string;
+  exports: Record<string, string>;
   bin?: Record<string, string>;
   dependencies?: Record<string, string>;
   optionalDependencies?: Record<string, string>;
@@ -104,8 +105,13 @@ function renameEntries(file: string): void {
   if (renamed !== text) writeFileSync(file, renamed);
 }
 
-function bundledManifest({ name, version, license, dependencies }: Manifest): object {
-  return { name, version, license, type: 'module', exports: { '.': './dist/index.js' }, dependencies };
+function bundledManifest({ name, version, license, exports, dependencies }: Manifest): object {
+  const modules = Object.entries(exports).filter(([, file]) => file.endsWith('.ts'));
+  const compiled = modules.map(([entry, file]) => [
+    entry,
+    file.replace('./src/', './dist/').replace(/\.ts$/, '.js'),
+  ]);
+  return { name, version, license, type: 'module', exports: Object.fromEntries(compiled), dependencies };
 }
 
 function packedManifest(): object {

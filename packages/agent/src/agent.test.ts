@@ -2,7 +2,16 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
@@ -49,12 +58,12 @@ describe('the agent', { timeout: 240_000 }, () => {
   let agent: ChildProcess;
   let output = '';
 
-  function start(environment: Record<string, string> = {}): void {
+  function start(environment: Record<string, string> = {}, standardOutput: 'pipe' | number = 'pipe'): void {
     output = '';
     agent = spawn(process.execPath, [entry], {
       ...user,
       cwd: '/',
-      stdio: ['pipe', 'pipe', 'pipe'],
+      stdio: ['pipe', standardOutput, 'pipe'],
       env: {
         HEADGATE_SERVER_URL: server.url,
         HEADGATE_AGENT_CREDENTIAL_FILE: join(folder, 'credential.json'),
@@ -317,6 +326,18 @@ describe('the agent', { timeout: 240_000 }, () => {
     const next = server.enqueue({ artifactDigest: digest, pipelineName: 'ok' });
     assert.deepEqual(await server.outcome(next), { status: 'SUCCESS' });
     assert.deepEqual(processes.map(gone), [true, true]);
+  });
+
+  it('works on while its log cannot be written, and says so on standard error', async () => {
+    const digest = server.publish({ 'ok.orch.yaml': orchestration('select 1') });
+    // Each write to this device fails as on a full disk.
+    const full = openSync('/dev/full', 'w');
+    start({}, full);
+    closeSync(full);
+    const workId = server.enqueue({ artifactDigest: digest, pipelineName: 'ok' });
+    assert.deepEqual(await server.outcome(workId), { status: 'SUCCESS' });
+    assert.match(output, /the log cannot be written: ENOSPC.*The agent goes on/);
+    assert.equal(agent.exitCode, null);
   });
 
   it('does not start with a bad setting, and names it', async () => {

@@ -33,7 +33,12 @@ describe('the artifact cache', { timeout: 120_000 }, () => {
       : { artifact: source.artifact, blob: async () => Readable.from(bytes()) };
   }
   const open = (limitBytes = 1_000, source = createSource()) =>
-    ArtifactCache.open({ folders, limitBytes, source, log: createLog({ level: 'error' }) });
+    ArtifactCache.open({
+      folders,
+      limitBytes,
+      source,
+      log: createLog({ level: 'error', write: (line) => console.log(line) }),
+    });
 
   beforeEach(async () => {
     server = await new FakeServer().start();

@@ -31,6 +31,14 @@ describe('the agent’s settings', () => {
     assert.equal(config.endWithStdin, false);
   });
 
+  it('warn of one that is not known, with the nearest', () => {
+    const { warnings } = loadConfig({ ...needed, HEADGATE_AGENT_CONCURENCY: '4' }, user);
+    assert.deepEqual(warnings, [
+      'HEADGATE_AGENT_CONCURENCY is not a setting; did you mean HEADGATE_AGENT_CONCURRENCY?',
+    ]);
+    assert.deepEqual(loadConfig(needed, user).warnings, []);
+  });
+
   it('are all named when they are bad, at once', () => {
     const problems = problemsOf({
       HEADGATE_SERVER_URL: 'ftp://x',

@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
-import { Secret } from '@headgate/contract';
+import { agentSettingNames, Secret, unknownSettings } from '@headgate/contract';
 import type { KeyType } from './certificate-request.ts';
 import { type LogLevel, logLevels, reasonOf } from './log.ts';
 import { parseVaults, type VaultSettings } from './vaults/settings.ts';
@@ -35,6 +35,8 @@ export interface AgentConfig {
   certificateKey: KeyType;
   /** The first is the agent's own. */
   vaults: VaultSettings[];
+  /** One line for each variable that looks like a setting and is none. */
+  warnings: readonly string[];
 }
 
 /** Its message has one line for each bad setting. */
@@ -75,6 +77,7 @@ export function loadConfig(environment: Environment = process.env, userId = proc
     },
     certificateKey: read.oneOf('HEADGATE_AGENT_CERTIFICATE_KEY', ['ec', 'rsa'], 'ec'),
     vaults: readVaults(environment, problems),
+    warnings: unknownSettings(environment, agentSettingNames),
   };
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
   return config;

@@ -1,4 +1,5 @@
 /** One JSON object a line on stdout. Callers log names, ids and reasons; never variables, SQL, tokens or secrets. */
+import { createLogWriter, descriptorTarget, type LogWriter } from '@headgate/contract/log-writer';
 
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -13,10 +14,10 @@ export interface Log {
 
 export function createLog(options: {
   level: LogLevel;
-  write?: (line: string) => void;
+  write: (line: string) => void;
   now?: () => Date;
 }): Log {
-  const write = options.write ?? ((line: string) => process.stdout.write(line));
+  const { write } = options;
   const now = options.now ?? (() => new Date());
   const lowest = logLevels.indexOf(options.level);
   const at = (level: LogLevel) => (message: string, fields?: LogFields) => {
@@ -24,6 +25,24 @@ export function createLog(options: {
     write(`${JSON.stringify({ time: now().toISOString(), level, part: 'agent', message, ...fields })}\n`);
   };
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+/** Standard output, in the background. When it cannot be written, the agent goes on, and says so on standard error. */
+export function openLogOutput(): LogWriter {
+  const standardError = descriptorTarget(2);
+  return createLogWriter({
+    target: descriptorTarget(1),
+    onFailure(reason) {
+      // There is no other place left to report a failure of this one.
+      standardError
+        .write(`headgate agent: the log cannot be written: ${reason}. The agent goes on; lines are lost.\n`)
+        .catch(() => undefined);
+    },
+    lostNotice(lines, reason) {
+      const time = new Date().toISOString();
+      return `${JSON.stringify({ time, level: 'warn', part: 'agent', message: 'log lines were lost', lines, reason })}\n`;
+    },
+  });
 }
 
 /** What a caught value says, for a message or a log line. */

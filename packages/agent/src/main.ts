@@ -11,7 +11,7 @@ import { createControlPlane } from './control-plane.ts';
 import { lockFolder } from './folder-lock.ts';
 import { agentFolders, privateFolder } from './folders.ts';
 import { createHandlers } from './handlers/registry.ts';
-import { createLog, reasonOf } from './log.ts';
+import { createLog, type Log, openLogOutput, reasonOf } from './log.ts';
 import { followParent } from './parent.ts';
 import { readOrMakePrivateFile } from './private-file.ts';
 import { createSecretReferences } from './secret-references.ts';
@@ -23,9 +23,15 @@ import { createWarehouses } from './warehouses/registry.ts';
 /** How long the agent before this one may take to end; above its own bound. */
 const lockWaitMilliseconds = 30_000;
 
+/** A log that hangs must not hold up the end. */
+const logMilliseconds = 2_000;
+
 /** Runs until it is told to stop, or to restart. Answers the exit code. */
-async function main(config: AgentConfig): Promise<number> {
-  const log = createLog({ level: config.logLevel });
+async function main(config: AgentConfig, log: Log): Promise<number> {
+  for (const warning of config.warnings) log.warn(warning);
+  process.on('unhandledRejection', (failure) => {
+    log.error('nothing handled a rejection; the agent goes on', { reason: reasonOf(failure) });
+  });
   const { serverUrl, clientId, clientSecret } = config;
   const credential = { serverUrl, clientId, clientSecret };
   const stop = stopSignal();
@@ -115,12 +121,23 @@ function agentVersion(): string {
   return String(version);
 }
 
-try {
-  process.exit(await main(loadConfig()));
-} catch (error) {
-  // Told to stop while it waited for its folder.
-  if (error instanceof Error && error.name === 'AbortError') process.exit(0);
-  const reasons = error instanceof ConfigError ? error.message.split('\n') : [reasonOf(error)];
-  for (const reason of reasons) createLog({ level: 'error' }).error(reason);
-  process.exit(1);
+const output = openLogOutput();
+
+async function run(): Promise<number> {
+  try {
+    const config = loadConfig();
+    return await main(config, createLog({ level: config.logLevel, write: output.write }));
+  } catch (error) {
+    // Told to stop while it waited for its folder.
+    if (error instanceof Error && error.name === 'AbortError') return 0;
+    const reasons = error instanceof ConfigError ? error.message.split('\n') : [reasonOf(error)];
+    const log = createLog({ level: 'error', write: output.write });
+    for (const reason of reasons) log.error(reason);
+    return 1;
+  }
 }
+
+const exitCode = await run();
+// Node waits at its exit for a write that hangs, such as one to a pipe that is not read.
+if (!(await output.close(logMilliseconds))) process.kill(process.pid, 'SIGKILL');
+process.exit(exitCode);

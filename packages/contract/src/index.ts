@@ -22,6 +22,7 @@ export * from './secret.ts';
 export * from './secret-check.ts';
 export * from './secret-reference.ts';
 export * from './secret-text.ts';
+export { agentSettingNames, unknownSettings } from './setting-names.ts';
 export * from './shared-pipeline.ts';
 export * from './variable.ts';
 export * from './variable-value.ts';

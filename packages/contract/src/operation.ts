@@ -122,6 +122,7 @@ export const commonProblems = [
   'rate-limited',
   'internal-error',
   'database-unavailable',
+  'storage-full',
   'shutting-down',
   'overloaded',
 ] as const satisfies readonly ProblemCode[];
@@ -135,7 +136,7 @@ export function problemsOf(declared: Operation): ProblemCode[] {
     codes.add('body-too-large').add('unsupported-media-type').add('request-timeout');
     codes.add('unsupported-content-encoding').add('invalid-content-encoding');
     if ((declared.mediaType ?? 'application/json') === 'application/json') codes.add('invalid-json');
-    if (declared.mediaType === 'multipart/form-data') codes.add('storage-unavailable').add('storage-full');
+    if (declared.mediaType === 'multipart/form-data') codes.add('storage-unavailable');
   }
   if (declared.surface === 'dpc') {
     if (declared.method === 'POST') codes.add('idempotency-key-in-use').add('idempotency-key-reused');

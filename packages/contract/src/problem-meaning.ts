@@ -107,7 +107,8 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   'database-unavailable': 'The database does not answer at the moment. Try again.',
   'storage-unavailable':
     'What keeps the files does not answer at the moment. Nothing was changed. Try again.',
-  'storage-full': 'What keeps the files has no room left. Nothing was changed.',
+  'storage-full':
+    'The disk of the database or of the published files is full. Nothing was changed. Free some space, then try again.',
   'shutting-down': 'This server is stopping. Try again.',
   overloaded: 'The server has all the requests under way that it can serve. Try again.',
 };

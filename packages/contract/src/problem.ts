@@ -383,7 +383,8 @@ export const problems = {
   ),
   'storage-full': kind(
     503,
-    () => 'There is no room left to store files; send the request again when the operator has made some.',
+    () =>
+      'The server has no disk space left to store this; send the request again when the operator has freed some.',
   ),
   'shutting-down': kind(503, () => 'The server is shutting down; send the request again.'),
   overloaded: kind(

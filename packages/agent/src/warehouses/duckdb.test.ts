@@ -27,7 +27,7 @@ function driverWith(idleSeconds: number): WarehouseDriver {
     folders,
     bounds: { memoryMegabytes: 256, threads: 2, temporaryMegabytes: 64, idleSeconds },
     concurrency: 4,
-    log: createLog({ level: 'error' }),
+    log: createLog({ level: 'error', write: (line) => console.log(line) }),
   });
 }
 

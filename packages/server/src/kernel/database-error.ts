@@ -15,8 +15,8 @@ export function isDatabaseError(failure: unknown): failure is DatabaseError {
 /** Whether a failure says that the database went away or refuses work, not that the statement was wrong. */
 export function isUnavailable(failure: unknown): boolean {
   if (isDatabaseError(failure)) {
-    // 08 connection, 53 resources, 57P0x shutdown and crash, 55P03 a lock could not be had in time.
-    return /^(08|53|57P0)/.test(failure.code) || failure.code === '25006';
+    // 08 connection, 53 resources (a full disk among them), 57P0x shutdown and crash, 58000 and 58030 errors of the system and of I/O.
+    return /^(08|53|57P0|580)/.test(failure.code) || failure.code === '25006';
   }
   if (!(failure instanceof Error)) return false;
   const code = 'code' in failure ? String(failure.code) : '';
@@ -26,6 +26,11 @@ export function isUnavailable(failure: unknown): boolean {
       failure.message,
     )
   );
+}
+
+/** Whether the database has no disk space left (SQLSTATE 53100). */
+export function isDiskFull(failure: unknown): boolean {
+  return isDatabaseError(failure) && failure.code === '53100';
 }
 
 /** SQLSTATE of a refusal: what a write was judged by is not as it was read. */

@@ -16,7 +16,7 @@ import { createSharedReads, createSharedWrites } from './shared-trips.ts';
 import type { Parameter, Statement } from './statement.ts';
 import { type Opening, PipelinedTransaction, type Read, type Transaction } from './transaction.ts';
 
-export { changed, isDatabaseError, isUnavailable } from './database-error.ts';
+export { changed, isDatabaseError, isDiskFull, isUnavailable } from './database-error.ts';
 export { allStatements, insertStatement, type Parameter, type Statement, statement } from './statement.ts';
 export type { Opening, Read, Transaction } from './transaction.ts';
 

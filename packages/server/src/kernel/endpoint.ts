@@ -23,7 +23,7 @@ import type {
   Serving,
   WriteCall,
 } from './call.ts';
-import { isDatabaseError, isUnavailable } from './database.ts';
+import { isDatabaseError, isDiskFull, isUnavailable } from './database.ts';
 import { type FileAnswer, sendFile } from './file-answer.ts';
 import { permissionOf } from './guard.ts';
 import type { StoredAnswer } from './idempotency.ts';
@@ -140,9 +140,10 @@ export function bearer(request: FastifyRequest): string {
   return match[1];
 }
 
-/** A failure in words for the caller, where there are any: the absence of the database is 503, a value beyond its types 400. */
+/** A failure in words for the caller, where there are any: a database that is away or whose disk is full is 503, a value beyond its types 400. */
 export function asProblem(failure: unknown): Problem | undefined {
   if (failure instanceof Problem) return failure;
+  if (isDiskFull(failure)) return problem('storage-full');
   if (isUnavailable(failure)) return problem('database-unavailable');
   // SQLSTATE class 22, data exception: a date in the year 0, say, which is well-formed and cannot be stored.
   if (isDatabaseError(failure) && failure.code.startsWith('22')) {

@@ -1,4 +1,4 @@
-import { type DestinationStream, destination, type Logger, pino } from 'pino';
+import { type DestinationStream, type Logger, pino } from 'pino';
 
 export type Log = Logger;
 
@@ -6,29 +6,32 @@ export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 's
 export type LogLevel = (typeof logLevels)[number];
 
 /**
- * Structured logs, one JSON object a line, on standard output. Bodies, headers and secrets are never given to it;
- * an error is logged by its name, message and stack, without what a driver hangs on it (the parameters of a statement, say).
- * Lines are gathered and written together, at the latest `flushMilliseconds` after the first.
+ * Structured logs, one JSON object a line. Bodies, headers and secrets are never given to it; an error is logged by its name, message, code,
+ * stack and cause, without what a driver hangs on it (the parameters of a statement, say).
  */
-export function createLog(level: LogLevel, stream?: DestinationStream): Log & { flushNow(): void } {
-  const out = stream ?? destination({ fd: 1, sync: false, minLength: 4_096 });
-  const log = pino(
+export function createLog(level: LogLevel, stream: DestinationStream): Log {
+  return pino(
     { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: plainError } },
-    out,
+    stream,
   );
-  const flushMilliseconds = 200;
-  if (stream === undefined) setInterval(() => log.flush(), flushMilliseconds).unref();
-  return Object.assign(log, {
-    flushNow() {
-      if ('flushSync' in out && typeof out.flushSync === 'function') out.flushSync();
-    },
-  });
 }
 
-function plainError(failure: unknown): object {
+export const silentLog: Log = createLog('silent', { write: () => undefined });
+
+/** A cause may be its own cause, by accident. */
+const deepestCause = 5;
+
+function plainError(failure: unknown, depth = 0): object {
   if (!(failure instanceof Error)) return { message: String(failure) };
   const { name, message, stack } = failure;
-  const code = 'code' in failure ? failure.code : undefined;
-  const cause = failure.cause instanceof Error ? { cause: plainError(failure.cause) } : {};
-  return { name, message, stack, ...(code === undefined ? {} : { code }), ...cause };
+  const code = 'code' in failure && failure.code !== undefined ? { code: failure.code } : {};
+  if (depth === deepestCause) return { name, message, ...code };
+  const cause = failure.cause === undefined ? {} : { cause: plainError(failure.cause, depth + 1) };
+  const several = failure instanceof AggregateError ? { errors: eachOf(failure, depth) } : {};
+  return { name, message, stack, ...code, ...cause, ...several };
+}
+
+/** Those of a connection that was tried at several addresses, say; the whole has no message then. */
+function eachOf(failure: AggregateError, depth: number): object[] {
+  return failure.errors.slice(0, deepestCause).map((each) => plainError(each, depth + 1));
 }

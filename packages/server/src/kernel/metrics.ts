@@ -7,8 +7,16 @@ export interface Metrics {
   /** Rows that were kept long enough. */
   removed(kind: string, rows: number): void;
   claimsWaiting(read: () => number): void;
+  logLinesLost(read: () => number): void;
+  uncaught(counts: Readonly<UncaughtCounts>): void;
   text(): Promise<string>;
   contentType: string;
+}
+
+/** What nothing in the server caught, since the start. */
+export interface UncaughtCounts {
+  rejection: number;
+  exception: number;
 }
 
 export function createMetrics(): Metrics {
@@ -53,6 +61,29 @@ export function createMetrics(): Metrics {
         help: 'Long-polls of agents that wait for work',
         registers: [registry],
         collect: (): void => gauge.set(read()),
+      });
+    },
+    logLinesLost(read) {
+      const counter: Counter<string> = new Counter({
+        name: 'headgate_log_lines_lost_total',
+        help: 'Lines of the log that could not be written',
+        registers: [registry],
+        collect(): void {
+          counter.reset();
+          counter.inc(read());
+        },
+      });
+    },
+    uncaught(counts) {
+      const counter: Counter<string> = new Counter({
+        name: 'headgate_uncaught_failures_total',
+        help: 'Rejections and exceptions that nothing in the server caught',
+        labelNames: ['kind'],
+        registers: [registry],
+        collect(): void {
+          counter.reset();
+          for (const [kind, count] of Object.entries(counts)) counter.labels(kind).inc(count);
+        },
       });
     },
     text: () => registry.metrics(),

@@ -32,6 +32,6 @@ What is kept where:
 
 ${about.kept.map((line) => `  ${line}`).join('\n')}
 
-Ctrl-C ends it.
+Press Ctrl-C to stop.
 `;
 }

@@ -3,6 +3,7 @@
  * docs/configuration.md lists them.
  */
 import { join, resolve } from 'node:path';
+import { agentSettingNames, unknownSettings } from '@headgate/contract';
 import type { UploadLimits } from '../delivery/artifacts/index.ts';
 import type { ObjectStoreSettings } from '../delivery/blobs/index.ts';
 import { parseEgressAllow } from '../kernel/egress.ts';
@@ -63,6 +64,8 @@ export interface Config {
   agentUser: string | undefined;
   /** Settings of the local agent, passed on to it as they are: HEADGATE_AGENT_CONCURRENCY and its like. */
   agentSettings: Readonly<Record<string, string>>;
+  /** One line for each variable that looks like a setting and is none. */
+  warnings: readonly string[];
 }
 
 export class ConfigError extends Error {
@@ -136,6 +139,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     postgresUser: read.text('HEADGATE_POSTGRES_USER'),
     agentUser: read.text('HEADGATE_AGENT_USER'),
     agentSettings: agentSettings(environment),
+    warnings: unknownSettings(environment, [...read.names, ...agentSettingNames]),
   };
   if (config.work.heartbeatSeconds * 2 > config.work.leaseSeconds) {
     faults.push(
@@ -230,15 +234,18 @@ function egressAllow(text: string): readonly string[] {
   return given;
 }
 
-/** Who the local agent is, and where, is decided by the server. */
-const decidedHere = /^HEADGATE_AGENT_(USER|DIR|CLIENT_ID|CLIENT_SECRET|CREDENTIAL_FILE|END_WITH_STDIN)$/;
+/** The server decides which agent the local one is, and where. */
+const decidedHere =
+  /^HEADGATE_(SERVER_URL|AGENT_(DIR|CLIENT_ID|CLIENT_SECRET|CREDENTIAL_FILE|END_WITH_STDIN))$/;
 
 function agentSettings(environment: Environment): Record<string, string> {
-  const entries = Object.entries(environment).filter(
-    (entry): entry is [string, string] =>
-      entry[0].startsWith('HEADGATE_AGENT_') && !decidedHere.test(entry[0]) && entry[1] !== undefined,
+  const passedOn = agentSettingNames.filter((name) => !decidedHere.test(name));
+  return Object.fromEntries(
+    passedOn.flatMap((name) => {
+      const value = environment[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
   );
-  return Object.fromEntries(entries);
 }
 
 /** A server that listens on every address is reached on loopback. */

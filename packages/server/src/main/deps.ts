@@ -7,9 +7,10 @@ import { type CertificateAuthority, createCertificateAuthority } from '../kernel
 import { type Clock, systemClock } from '../kernel/clock.ts';
 import { type Database, openDatabase } from '../kernel/database.ts';
 import type { Services } from '../kernel/endpoint.ts';
+import { createFailureLog, type FailureLog } from '../kernel/failure-log.ts';
 import { uuidsByTime } from '../kernel/identifiers.ts';
 import type { Log } from '../kernel/log.ts';
-import { createMetrics } from '../kernel/metrics.ts';
+import { createMetrics, type UncaughtCounts } from '../kernel/metrics.ts';
 import { createRateLimit, noRateLimit } from '../kernel/rate-limit.ts';
 import { createSealer, loadMasterKey } from '../kernel/sealed.ts';
 import { openSigningKeys, type SigningKeys } from '../kernel/signing-keys.ts';
@@ -24,6 +25,7 @@ import { openObjects } from './objects.ts';
 
 export interface Dependencies extends Services {
   config: Config;
+  failures: FailureLog;
   signingKeys: SigningKeys;
   authority: CertificateAuthority;
   secretWaitSeconds: number;
@@ -47,16 +49,19 @@ const statementTimeoutMilliseconds = 60_000;
 export interface Given {
   connection: pg.ClientConfig;
   log: Log;
+  /** What the process knows of itself; left out in tests. */
+  reporting?: { failures: FailureLog; lostLines: () => number; uncaught: Readonly<UncaughtCounts> };
   stopping: AbortSignal;
   clock?: Clock;
 }
 
-export function openDatabaseOf(config: Config, connection: pg.ClientConfig, log: Log): Database {
+export function openDatabaseOf(config: Config, connection: pg.ClientConfig, failures: FailureLog): Database {
   return openDatabase({
     connection: { ...connection, statement_timeout: statementTimeoutMilliseconds, options: planning },
     connections: config.databaseConnections,
     patienceMilliseconds,
-    onConnectionError: (failure) => log.warn({ err: failure }, 'a connection to the database was lost'),
+    onConnectionError: (failure) =>
+      failures.failed('database connection', failure, 'a connection to the database was lost'),
   });
 }
 
@@ -69,9 +74,16 @@ export async function createDependencies(config: Config, given: Given): Promise<
   const { log } = given;
   const objects = await openObjects(config);
   const clock = given.clock ?? systemClock;
-  const database = openDatabaseOf(config, given.connection, log);
+  const { failures, lostLines, uncaught } = given.reporting ?? {
+    failures: createFailureLog(log, clock),
+    lostLines: () => 0,
+    uncaught: { rejection: 0, exception: 0 },
+  };
+  const database = openDatabaseOf(config, given.connection, failures);
   const sealer = createSealer(loadMasterKey(config.masterKey, masterKeyFile(config)));
   const metrics = createMetrics();
+  metrics.logLinesLost(lostLines);
+  metrics.uncaught(uncaught);
   const wakes = await openWakes(database, log);
   metrics.claimsWaiting(wakes.waiting);
   const newId = uuidsByTime(clock);
@@ -91,6 +103,7 @@ export async function createDependencies(config: Config, given: Given): Promise<
     rateLimit: config.rateLimit === undefined ? noRateLimit : createRateLimit(config.rateLimit, clock),
     metrics,
     log,
+    failures,
     wakes,
     owners: {
       'pipeline-execution': executionWork({ runLimitSeconds: config.work.runLimitSeconds, metrics }),

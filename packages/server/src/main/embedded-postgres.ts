@@ -5,8 +5,10 @@
 //   supervisor  the shell between this process and the postmaster (postgres-supervisor.ts)
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { createLogWriter, type LogWriter } from '@headgate/contract/log-writer';
 import { Client } from 'pg';
-import { boundedLogFile } from './bounded-log-file.ts';
+import { systemClock } from '../kernel/clock.ts';
+import { createFailureLog, type FailureLog } from '../kernel/failure-log.ts';
 import {
   clearDataDirectory,
   type DataDirectory,
@@ -17,6 +19,7 @@ import {
 } from './postgres-data-directory.ts';
 import { type Supervised, supervise } from './postgres-supervisor.ts';
 import type { ProcessLog } from './process-log.ts';
+import { rotatingFile } from './rotating-file.ts';
 
 /** Only a part of the socket's name: nothing listens on TCP. */
 const PORT = 5432;
@@ -24,6 +27,7 @@ const DATABASE = 'headgate';
 /** Recovery after a crash reads back at most `max_wal_size` of log. */
 const READY_WITHIN_MS = 300_000;
 const LOG_BYTES = 5_000_000;
+const LOG_CLOSE_MS = 2000;
 const FIRST_RETRY_MS = 50;
 const LAST_RETRY_MS = 5000;
 /** A postmaster that was ready for this long died by an accident of its own: the next start need not wait. */
@@ -64,11 +68,20 @@ export class EmbeddedPostgres {
   #postmaster: Supervised | undefined;
   #keeping: Promise<void> = Promise.resolve();
   #lastOutput = '';
+  readonly #output: LogWriter;
+  readonly #failures: FailureLog;
 
   constructor(options: EmbeddedPostgresOptions) {
     this.#options = options;
     this.socketDirectory = options.socketDirectory;
     this.logFile = join(dirname(options.dataDirectory), 'postgres.log');
+    this.#failures = createFailureLog(options.log, systemClock);
+    this.#output = createLogWriter({
+      target: rotatingFile(this.logFile, LOG_BYTES),
+      onFailure: (reason) =>
+        options.log.warn({ file: this.logFile, reason }, "PostgreSQL's own log cannot be written"),
+      lostNotice: (lines, reason) => `headgate: ${lines} lines of this log were lost: ${reason}\n`,
+    });
   }
 
   get state(): PostgresState {
@@ -110,6 +123,7 @@ export class EmbeddedPostgres {
     this.#stopping.abort();
     await this.#keeping;
     await this.#end();
+    await this.#output.close(LOG_CLOSE_MS);
     this.#become('stopped');
   }
 
@@ -128,7 +142,6 @@ export class EmbeddedPostgres {
     const socket = join(this.socketDirectory, `.s.PGSQL.${PORT}`);
     await clearDataDirectory(this.#options, [socket, `${socket}.lock`], log, signal);
     this.#lastOutput = '';
-    const file = boundedLogFile(this.logFile, LOG_BYTES);
     const settings = {
       listen_addresses: '',
       port: String(PORT),
@@ -147,7 +160,7 @@ export class EmbeddedPostgres {
       user,
       onOutput: (text) => {
         this.#lastOutput = (this.#lastOutput + text).slice(-4000);
-        file.append(text);
+        this.#output.write(text);
       },
     });
     await this.#waitUntilReady(this.#postmaster, signal);
@@ -213,11 +226,14 @@ export class EmbeddedPostgres {
           await delay(wait, undefined, { signal });
           this.#become('starting');
           await this.#launch(signal);
+          this.#failures.succeeded('PostgreSQL');
           log.info({ pid: this.pid }, 'PostgreSQL is ready again');
         } catch (error) {
           if (signal.aborted) return;
           this.#become('down');
-          log.error({ error: String(error), dataDirectory }, 'PostgreSQL could not be started: trying again');
+          this.#failures.failed('PostgreSQL', error, 'PostgreSQL could not be started; it is tried again', {
+            dataDirectory,
+          });
         }
         wait = Math.min(wait * 2, LAST_RETRY_MS);
       }

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { type Holder, lockWithin } from '../../../../scripts/process-lock.mjs';
+import { StartError } from './startup-checks.ts';
 
 /** An instance that says it is stopping is waited for this long. */
 const STOPPING_MS = 20_000;
@@ -26,7 +27,7 @@ export async function takeInstanceLock(dataDirectory: string, signal?: AbortSign
     onHeld: (held, waitedMs) => held.state === 'stopping' || waitedMs < NOTICING_MS,
     ...(signal ? { signal } : {}),
   });
-  if (!lock) throw new Error(heldBy(dataDirectory, holder));
+  if (!lock) throw new StartError(heldBy(dataDirectory, holder));
   return {
     announce: (address) => lock.update({ address }),
     stopping: () => lock.update({ state: 'stopping' }),

@@ -1,8 +1,9 @@
 /** What the operator's commands share: the database of the running installation, or, when nothing runs, of one started for the moment. */
 import type pg from 'pg';
 import { systemClock } from '../kernel/clock.ts';
+import { createFailureLog } from '../kernel/failure-log.ts';
 import { uuidsByTime } from '../kernel/identifiers.ts';
-import { createLog } from '../kernel/log.ts';
+import { silentLog } from '../kernel/log.ts';
 import { migrate } from '../kernel/migrate.ts';
 import { createSealer, loadMasterKey } from '../kernel/sealed.ts';
 import { type Config, loadConfig } from './config.ts';
@@ -55,7 +56,7 @@ export async function onDatabase(
   if (postgres !== undefined && lock === undefined) {
     return work({ host: postgres.socketDirectory, user: 'headgate', database: 'headgate' });
   }
-  const opened = await startDatabase(config, places, createLog('silent'));
+  const opened = await startDatabase(config, places, silentLog);
   try {
     await work(opened.connection).catch((failure: unknown) => {
       throw explainDatabase(config, failure);
@@ -68,7 +69,7 @@ export async function onDatabase(
 
 async function withServices(config: Config, connection: pg.ClientConfig, command: Command): Promise<void> {
   await migrate(connection);
-  const database = openDatabaseOf(config, connection, createLog('silent'));
+  const database = openDatabaseOf(config, connection, createFailureLog(silentLog, systemClock));
   try {
     const sealer = createSealer(loadMasterKey(config.masterKey, masterKeyFile(config)));
     await command({ database, sealer, clock: systemClock, newId: uuidsByTime(systemClock) }, config);

@@ -107,7 +107,8 @@ function asUser(user: ProcessUser | undefined): string {
   return user ? ` (as ${user.name})` : '';
 }
 
-function makeDataDirectory(path: string): string {
+/** Answers its real path. */
+export function makeDataDirectory(path: string): string {
   if (!existsSync(path)) {
     mkdirSync(path, { recursive: true });
     // PostgreSQL's and the agent's users pass through it to their own folders, and see nothing else of it.

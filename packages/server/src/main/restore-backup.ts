@@ -1,7 +1,7 @@
 /** `npm run restore -- FILE [--force]`: an installation as it was when the backup was made. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { createLog } from '../kernel/log.ts';
+import { silentLog } from '../kernel/log.ts';
 import { createSealer, findMasterKey } from '../kernel/sealed.ts';
 import { onOneConnection } from './backup/connection.ts';
 import { restoreBackup, type VerifiedBackup, verifyBackup } from './backup/restore.ts';
@@ -45,7 +45,7 @@ function verified(config: Config, file: string): Promise<VerifiedBackup> {
 }
 
 async function restore(config: Config, backup: VerifiedBackup, force: boolean): Promise<void> {
-  const opened = await startDatabase(config, placesOf(config), createLog('silent'));
+  const opened = await startDatabase(config, placesOf(config), silentLog);
   try {
     const objects = await openObjects(config);
     await onOneConnection(opened.connection, (client) => restoreBackup({ client, objects }, backup, force));

@@ -1,14 +1,15 @@
 /** The entry of the server: starts everything in order, and ends it in order. */
 import type { Server as HttpsServer } from 'node:https';
-import { join } from 'node:path';
-import { createLog, type Log } from '../kernel/log.ts';
+import { systemClock } from '../kernel/clock.ts';
+import { createFailureLog, type FailureLog } from '../kernel/failure-log.ts';
+import type { UncaughtCounts } from '../kernel/metrics.ts';
 import { migrate } from '../kernel/migrate.ts';
 import { createApp } from './app.ts';
 import { banner } from './banner.ts';
-import { boundedLogFile } from './bounded-log-file.ts';
 import { letCollectorYield } from './collector-priority.ts';
 import { type Config, loadConfig } from './config.ts';
 import { createDependencies, type Dependencies } from './deps.ts';
+import { type Ending, endOnSignals } from './ending.ts';
 import { publishExample } from './example.ts';
 import { limitHeapGrowth } from './heap-growth.ts';
 import { followCertificate, readCertificate } from './http/certificate.ts';
@@ -17,6 +18,7 @@ import { explainDatabase, placesOf, startDatabase } from './installation.ts';
 import { takeInstanceLock } from './instance-lock.ts';
 import { type LocalAgent, startLocalAgent } from './local-agent.ts';
 import { followSecret } from './local-agent-secret.ts';
+import { type LogOutput, openLogOutput } from './log-output.ts';
 import type { Places } from './places.ts';
 import {
   credentialFile,
@@ -25,22 +27,28 @@ import {
   ensureGivenCredential,
   ensureLocalAgent,
 } from './provisioning.ts';
+import { checkFiles, checkPort, explainListen, StartError } from './startup-checks.ts';
 import { startSweeper } from './sweeper.ts';
-
-/** Each phase of the shutdown is given up after this. */
-const phaseMilliseconds = 25_000;
-const logFileBytes = 50 * 1_048_576;
-
-type Ending = [name: string, end: () => Promise<unknown> | unknown];
+import { catchUncaught, withOrigin } from './uncaught.ts';
 
 async function main(): Promise<void> {
   const config = loadConfig();
+  for (const warning of config.warnings) console.error(warning);
+  await checkFiles(config);
   const places = placesOf(config);
-  const { log, logPlace } = openLog(config);
+  const output = openLogOutput(config);
+  const { log } = output;
+  for (const warning of config.warnings) log.warn(warning);
   const stopping = new AbortController();
-  const endings: Ending[] = [['the log', () => log.flushNow()]];
-  const starting = begin(config, places, { log, logPlace }, stopping.signal, endings);
-  const end = endInOrder(stopping, starting, endings, log);
+  const endings: Ending[] = [];
+  const failures = createFailureLog(log, systemClock);
+  const uncaught = catchUncaught(failures, (failure) => {
+    log.fatal({ err: failure }, 'nothing caught an exception; the server stops');
+    console.error(`headgate: nothing caught an exception; the server stops: ${messageOf(failure)}`);
+    void end(1);
+  });
+  const starting = begin(config, places, { output, failures, uncaught }, stopping.signal, endings);
+  const end = endOnSignals({ stopping, starting, endings, output });
   try {
     await starting;
     letCollectorYield();
@@ -48,52 +56,71 @@ async function main(): Promise<void> {
   } catch (failure) {
     // A signal in the middle of the start ends what was started, and is no failure.
     if (stopping.signal.aborted) return;
-    log.error({ err: failure }, 'the server could not start');
-    console.error(failure instanceof Error ? failure.message : failure);
+    const about = failure instanceof StartError ? { reason: failure.message } : { err: failure };
+    log.error(about, 'the server could not start');
+    console.error(messageOf(failure));
     await end(1);
   }
+}
+
+/** What a start tells people, and what it has told them. */
+interface Reporting {
+  output: LogOutput;
+  failures: FailureLog;
+  uncaught: UncaughtCounts;
 }
 
 async function begin(
   config: Config,
   places: Places,
-  logs: { log: Log; logPlace: string },
+  reporting: Reporting,
   stopping: AbortSignal,
   endings: Ending[],
 ): Promise<void> {
   const lock = await takeInstanceLock(places.dataDirectory, stopping);
   endings.push(['the instance lock', () => lock.release()]);
-  stopping.addEventListener('abort', () => lock.stopping());
-  await start(config, places, logs, stopping, endings);
+  stopping.addEventListener('abort', () => {
+    try {
+      lock.stopping();
+    } catch (failure) {
+      // On a full disk, say. A next start then waits less patiently, and that is all.
+      reporting.output.log.warn({ err: failure }, 'the instance lock could not be marked as stopping');
+    }
+  });
+  // With the lock: the server before this one on the data directory has let its port go.
+  await checkPort(config);
+  await start(config, places, reporting, stopping, endings);
   lock.announce(config.publicUrl);
 }
 
 async function start(
   config: Config,
   places: Places,
-  { log, logPlace }: { log: Log; logPlace: string },
+  { output, failures, uncaught }: Reporting,
   stopping: AbortSignal,
   endings: Ending[],
 ): Promise<void> {
+  const { log } = output;
   const opened = await startDatabase(config, places, log, stopping);
   if (opened.postgres !== undefined) endings.push(['PostgreSQL', () => opened.postgres?.stop()]);
   const applied = await migrate(opened.connection).catch((failure: unknown) => {
     throw explainDatabase(config, failure);
   });
   if (applied.length > 0) log.info({ applied }, 'the database was migrated');
-  const deps = await createDependencies(config, { connection: opened.connection, log, stopping });
+  const reporting = { failures, uncaught, lostLines: output.lostLines };
+  const deps = await createDependencies(config, { connection: opened.connection, log, reporting, stopping });
   endings.push(['the database connections', () => deps.close()]);
   const { accountId, credential, file } = await firstCredential(deps, places);
 
   stopping.throwIfAborted();
-  const localUrl = await serve(deps, endings);
-  const sweeper = startSweeper(deps);
+  const localUrl = await withOrigin('requests', () => serve(deps, endings));
+  const sweeper = withOrigin('periodic jobs', () => startSweeper(deps));
   endings.push(['the sweeper', () => sweeper.stop()]);
   stopping.throwIfAborted();
   const agent = await localAgent(deps, places, accountId, localUrl);
   if (agent !== undefined) endings.push(['the local agent', () => agent.stop()]);
 
-  console.log(banner(config, { credential, file, kept: [...places.kept, `log: ${logPlace}`] }));
+  console.log(banner(config, { credential, file, kept: [...places.kept, `log: ${output.place}`] }));
   log.info({ url: config.publicUrl, version: deps.version }, 'ready');
   if (config.example && agent !== undefined) {
     publishExample(deps, credential, localUrl).then(
@@ -110,7 +137,9 @@ async function serve(deps: Dependencies, endings: Ending[]): Promise<string> {
   const { config, log } = deps;
   const certificate = config.tls && readCertificate(config.tls);
   const app = createApp(deps, certificate);
-  await app.listen({ host: config.host, port: config.port });
+  await app.listen({ host: config.host, port: config.port }).catch((failure: unknown) => {
+    throw explainListen(config, failure);
+  });
   endings.push(['the HTTP server', () => app.close()]);
   if (config.tls !== undefined && certificate !== undefined) {
     if (certificate.expiresAt <= deps.clock.now())
@@ -162,51 +191,11 @@ async function localAgent(
   return agent;
 }
 
-/** On a terminal people read the banner, and the log goes to a file; elsewhere it goes to standard output, for whoever collects it. */
-function openLog(config: Config): { log: Log & { flushNow(): void }; logPlace: string } {
-  const file =
-    config.logFile ?? (process.stdout.isTTY ? join(config.dataDirectory, 'server.log') : undefined);
-  if (file === undefined) return { log: createLog(config.logLevel), logPlace: 'standard output' };
-  const bounded = boundedLogFile(file, logFileBytes);
-  return { log: createLog(config.logLevel, { write: (line) => bounded.append(line) }), logPlace: file };
-}
-
-/** Ends what was started in the reverse order, each phase within its bound; a second signal ends the process at once. */
-function endInOrder(
-  stopping: AbortController,
-  starting: Promise<void>,
-  endings: Ending[],
-  log: Log,
-): (code: number) => Promise<void> {
-  let begun = false;
-
-  async function bounded(name: string, phase: () => Promise<unknown> | unknown): Promise<void> {
-    const late = setTimeout(() => {
-      log.error({ phase: name }, 'the shutdown takes too long and is given up');
-      process.exit(1);
-    }, phaseMilliseconds);
-    try {
-      await phase();
-    } catch (failure) {
-      log.error({ err: failure, phase: name }, 'a part could not be ended');
-    }
-    clearTimeout(late);
-  }
-
-  async function end(code: number): Promise<void> {
-    if (begun) process.exit(130);
-    begun = true;
-    stopping.abort();
-    // What is being started is waited for: it could not be ended otherwise.
-    await bounded('the start', () => starting.catch(() => undefined));
-    for (const [name, close] of endings.toReversed()) await bounded(name, close);
-    process.exit(code);
-  }
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void end(0));
-  return end;
+function messageOf(failure: unknown): string {
+  return failure instanceof Error ? failure.message : String(failure);
 }
 
 await main().catch((failure: unknown) => {
-  console.error(failure instanceof Error ? failure.message : failure);
+  console.error(messageOf(failure));
   process.exit(1);
 });

@@ -6,7 +6,11 @@ export type Reader = ReturnType<typeof reader>;
 
 /** Adds a line to `faults` for each value that is bad. */
 export function reader(environment: Environment, faults: string[]) {
-  const text = (name: string) => environment[name] || undefined;
+  const names = new Set<string>();
+  function text(name: string): string | undefined {
+    names.add(name);
+    return environment[name] || undefined;
+  }
   function fault(name: string, expected: string): undefined {
     faults.push(`${name} must be ${expected}; it is ${JSON.stringify(environment[name])}`);
   }
@@ -20,6 +24,8 @@ export function reader(environment: Environment, faults: string[]) {
   }
   return {
     text,
+    /** The settings that were read so far, given or not. */
+    names: names as ReadonlySet<string>,
     integer: (name: string, preset: number, least: number, most: number) =>
       integer(name, preset, least, most),
     integerOrOff: (name: string, preset: number, least: number, most: number): number | undefined =>

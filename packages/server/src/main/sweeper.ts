@@ -1,4 +1,4 @@
-/** What is done now and then, by every server, and none minds the others. */
+/** Periodic jobs. Every server runs them; where one at a time must, an advisory lock sees to it. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { versionsUse } from '../delivery/artifacts/index.ts';
 import { type Collector, createCollector } from '../delivery/blobs/index.ts';
@@ -34,43 +34,49 @@ export function startSweeper(deps: Dependencies): Sweeper {
   const collector = blobCollector(deps);
   const rounds = [
     // Work whose lease, grace or bound has passed.
-    repeat(deps, workEveryMilliseconds, async () => {
+    repeat(deps, 'work', workEveryMilliseconds, async () => {
       const moved = await sweepWork(deps, deps.owners, deps.times, deps.clock.now());
       return moved === sweepBatch;
     }),
-    repeat(deps, workEveryMilliseconds, async () => {
+    repeat(deps, 'forbidden work', workEveryMilliseconds, async () => {
       const ended = await endForbiddenWork(deps, deps.owners, deps.clock.now());
       return ended === sweepBatch;
     }),
     // Not at once: who could not reach a server that was down is no longer silent by then.
-    repeat(deps, workEveryMilliseconds, () => sweepAgents(deps, deps.clock.now()), connectedSeconds * 1_000),
-    repeat(deps, keysEveryMilliseconds, async () => {
+    repeat(
+      deps,
+      'agents',
+      workEveryMilliseconds,
+      () => sweepAgents(deps, deps.clock.now()),
+      connectedSeconds * 1_000,
+    ),
+    repeat(deps, 'signing keys', keysEveryMilliseconds, async () => {
       await deps.signingKeys.refresh();
       return false;
     }),
-    repeat(deps, answersEveryMilliseconds, async () => {
+    repeat(deps, 'idempotency records', answersEveryMilliseconds, async () => {
       const removed = await removeExpiredAnswers(deps.database.read, deps.clock.now());
       deps.metrics.removed('idempotency-records', removed);
       await rest(restMilliseconds);
       return removed === removalBatch;
     }),
-    repeat(deps, answersEveryMilliseconds, async () => {
+    repeat(deps, 'secret writes', answersEveryMilliseconds, async () => {
       const removed = await removeOldSecretWrites(deps.database.read, deps.clock.now());
       deps.metrics.removed('secret-writes', removed);
       await rest(restMilliseconds);
       return removed === secretWriteBatch;
     }),
-    repeat(deps, answersEveryMilliseconds, async () => {
+    repeat(deps, 'secret checks', answersEveryMilliseconds, async () => {
       const removed = await removeOldSecretChecks(deps.database.read, deps.clock.now());
       deps.metrics.removed('secret-checks', removed);
       await rest(restMilliseconds);
       return removed === secretCheckBatch;
     }),
-    repeat(deps, retentionEveryMilliseconds, async () => {
+    repeat(deps, 'retention', retentionEveryMilliseconds, async () => {
       await applyRetention(deps, retentionRules(deps.config), deps.clock.now(), rest);
       return false;
     }),
-    repeat(deps, deps.config.collection.everySeconds * 1_000, async () => {
+    repeat(deps, 'collection', deps.config.collection.everySeconds * 1_000, async () => {
       await collector.collect(rest);
       return false;
     }),
@@ -94,7 +100,8 @@ function retentionRules({ retention }: Config): RetentionRule[] {
 
 /** Runs a round again and again; while it says that there is more, at once. */
 function repeat(
-  deps: Dependencies,
+  { failures, stopping }: Dependencies,
+  job: string,
   everyMilliseconds: number,
   round: () => Promise<boolean>,
   firstAfterMilliseconds = everyMilliseconds,
@@ -104,11 +111,12 @@ function repeat(
 
   async function sweep(): Promise<void> {
     try {
-      while ((await round()) && !deps.stopping.aborted);
+      while ((await round()) && !stopping.aborted);
+      failures.succeeded(job);
     } catch (failure) {
-      deps.log.warn({ err: failure }, 'a sweep failed; the next one comes');
+      failures.failed(job, failure, 'a periodic job failed; it runs again');
     }
-    if (!deps.stopping.aborted) timer = setTimeout(begin, everyMilliseconds);
+    if (!stopping.aborted) timer = setTimeout(begin, everyMilliseconds);
   }
 
   function begin(): void {

@@ -86,6 +86,8 @@ test('the metadata name the endpoint and the keys', async () => {
   assert.equal(body.issuer, url);
   assert.equal(body.token_endpoint, `${url}/oauth/dpc/token`);
   assert.equal(body.jwks_uri, `${url}/.well-known/jwks.json`);
+  const openid = await anonymous(server).get('/.well-known/openid-configuration');
+  assert.deepEqual([openid.status, openid.body], [200, body]);
 });
 
 test('refusals speak OAuth', async () => {

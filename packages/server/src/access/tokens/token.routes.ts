@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { decode } from '../../kernel/content-encoding.ts';
+import { isDiskFull } from '../../kernel/database.ts';
 import type { Services } from '../../kernel/endpoint.ts';
 import { recordEvents } from '../../kernel/events.ts';
 import { problem } from '../../kernel/problems.ts';
@@ -15,7 +16,8 @@ import { addressKey, createThrottle } from './throttle.ts';
 
 const tokenPath = '/oauth/dpc/token';
 const keysPath = '/.well-known/jwks.json';
-const metadataPath = '/.well-known/oauth-authorization-server';
+/** Many OAuth clients look at the second only. */
+const metadataPaths = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'];
 const formType = 'application/x-www-form-urlencoded';
 const longestMember = 1_024;
 const formLimit = {
@@ -73,15 +75,17 @@ export function tokenRoutes(app: FastifyInstance, services: Services): void {
     return services.tokens.publicKeys();
   });
 
-  app.get(metadataPath, () => ({
-    issuer: services.tokens.issuer,
-    token_endpoint: services.tokens.issuer + tokenPath,
-    jwks_uri: services.tokens.issuer + keysPath,
-    grant_types_supported: ['client_credentials'],
-    response_types_supported: [],
-    scopes_supported: [tokenScope],
-    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
-  }));
+  for (const path of metadataPaths) {
+    app.get(path, () => ({
+      issuer: services.tokens.issuer,
+      token_endpoint: services.tokens.issuer + tokenPath,
+      jwks_uri: services.tokens.issuer + keysPath,
+      grant_types_supported: ['client_credentials'],
+      response_types_supported: [],
+      scopes_supported: [tokenScope],
+      token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+    }));
+  }
 }
 
 /** RFC 6749 §5.1: token answers are not kept by anyone. */
@@ -153,10 +157,16 @@ async function authenticated(
     if (client !== undefined) await noteRefusal(services, client, clientId, request.id);
     throw refusedClient('The client is not known, its secret is wrong, or it is no longer active.');
   }
-  if (client.surface === 'dpc') await noteTokenGiven(services.database.read, client, services.clock.now());
+  if (client.surface === 'dpc')
+    await noteTokenGiven(services.database.read, client, services.clock.now()).catch(ignoreFullDisk);
   // The address keeps its count: a client of one's own must not make guessing at others free.
   throttle.succeeded(keys.slice(1));
   return client;
+}
+
+/** While nothing can be written, clients still get the tokens that they need to read. */
+function ignoreFullDisk(failure: unknown): void {
+  if (!isDiskFull(failure)) throw failure;
 }
 
 const nobody = { secretDigest: Buffer.alloc(32), previousSecretDigest: null };

@@ -8,6 +8,7 @@
  * In this order, which is that of the references: manifests with their chunks, blobs, rows of objects, objects.
  */
 import type { Database, Parameter } from '../../kernel/database.ts';
+import { createFailureLog, type FailureLog } from '../../kernel/failure-log.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import { asTheOnlyOne, type Rest, restAfter } from '../../kernel/retention.ts';
 import type { BlobServices } from './blob-writer.ts';
@@ -48,11 +49,12 @@ export function createCollector(
   graceMilliseconds: number,
 ): Collector {
   const manifests = manifestStatements(uses);
+  const failures = createFailureLog(services.log, services.clock);
   return {
     collect: (rest) =>
       asTheOnlyOne(services.database, 'blob collection', rest, async (between) => {
         const removed: Removed = { manifests: 0, blobs: 0, objects: 0 };
-        const pass = openPass(services, manifests, { rest: between, removed, graceMilliseconds });
+        const pass = openPass(services, manifests, { rest: between, removed, graceMilliseconds, failures });
         for await (const accountId of accounts(services.database)) {
           if (services.stopping.aborted) break;
           await pass(accountId);
@@ -78,7 +80,7 @@ async function* accounts({ read }: Database): AsyncGenerator<string> {
 function openPass(
   services: CollectorServices,
   manifests: ManifestStatements,
-  about: { rest: Rest; removed: Removed; graceMilliseconds: number },
+  about: { rest: Rest; removed: Removed; graceMilliseconds: number; failures: FailureLog },
 ): (accountId: string) => Promise<void> {
   const { database, clock, stopping, objects, log } = services;
   const { removed } = about;
@@ -187,7 +189,8 @@ function openPass(
       // What fails for one account, or at a store that is away, leaves the others alone.
       await step(accountId).catch((failure) => {
         if (lockLost) throw failure;
-        log.warn({ err: failure, accountId, step: step.name }, 'a step of the collection failed');
+        const job = `collection: ${step.name}`;
+        about.failures.failed(job, failure, 'a step of the collection failed', { accountId });
       });
     }
   };

@@ -1,5 +1,5 @@
 /**
- * The reference for people, at `/docs`: a page made once from the contract, with a style sheet and a script of its own. It needs no token and
+ * The reference for people, at `/docs`, to which `/` leads: a page made once from the contract, with a style sheet and a script of its own. It needs no token and
  * nothing from another address.
  */
 import { createHash } from 'node:crypto';
@@ -21,6 +21,8 @@ const headers = {
 
 export function referenceRoutes(app: FastifyInstance, { config, version }: Dependencies): void {
   serve(app, '/docs', 'text/html', () => referencePage({ version, publicUrl: config.publicUrl }));
+  // Relative, so that it holds behind a proxy that serves this below a path.
+  app.get('/', (_request, reply) => reply.redirect('docs', 302));
   app.get('/docs/', (_request, reply) => reply.redirect('../docs', 308));
   serve(app, '/docs/reference.css', 'text/css', () => fileBeside('reference.css'));
   serve(app, '/docs/reference.js', 'text/javascript', () => fileBeside('reference.js'));

@@ -13,6 +13,12 @@ function get(path: string, headers: Record<string, string> = {}) {
   return server.transport({ method: 'GET', url: path, headers, body: undefined });
 }
 
+test('the address of the server leads to the reference', async () => {
+  const { status, headers } = await get('/');
+  assert.deepEqual([status, headers.location], [302, 'docs']);
+  assert.equal((await get(new URL(headers.location ?? '', 'http://host/').pathname)).status, 200);
+});
+
 const page = (await get('/docs')).text;
 const anchor = (id: string) => id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 

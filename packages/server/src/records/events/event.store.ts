@@ -71,11 +71,9 @@ export function presentEvent(row: EventRow): AccountEventItem {
 }
 
 function typeOf(name: EventName): string {
-  if (name.endsWith('-created') || name.endsWith('-requested')) return 'CREATE';
-  if (name.endsWith('-deleted')) return 'DELETE';
-  return name.endsWith('-updated') || name.endsWith('-written') || name.endsWith('-rotated')
-    ? 'UPDATE'
-    : 'ACTION';
+  if (/-(updated|written|rotated|cancel-requested)$/.test(name)) return 'UPDATE';
+  if (/-(created|requested)$/.test(name)) return 'CREATE';
+  return name.endsWith('-deleted') ? 'DELETE' : 'ACTION';
 }
 
 /** `variable-created` of the variable `limit` → `Variable created: limit` */

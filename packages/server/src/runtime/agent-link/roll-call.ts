@@ -4,6 +4,7 @@
  */
 import type { AgentStatus } from '@headgate/contract';
 import type { Services } from '../../kernel/endpoint.ts';
+import { createFailureLog } from '../../kernel/failure-log.ts';
 import type { InstanceKey } from './instance.store.ts';
 import type { AgentFacts } from './known-agents.ts';
 import { callRoll } from './roll-call.store.ts';
@@ -27,6 +28,7 @@ export function createRollCall<One extends InstanceKey>(
   { database, clock, log }: Pick<Services, 'database' | 'clock' | 'log'>,
   tell: (one: One, called: Called | undefined) => void,
 ) {
+  const failures = createFailureLog(log, clock);
   let present: Present<One>[] = [];
 
   async function call(some: readonly Present<One>[]): Promise<void> {
@@ -37,7 +39,7 @@ export function createRollCall<One extends InstanceKey>(
       some.map(({ seenAt }) => new Date(seenAt).toISOString()),
     ];
     const rows = await database.read(callRoll, columns).catch((failure: unknown) => {
-      log.warn({ err: failure }, 'a roll call failed; each instance looks for itself');
+      failures.failed('roll call', failure, 'a roll call failed; each instance looks for itself');
       return [];
     });
     const byPlace = new Map(rows.map((row) => [row.place - 1, row]));

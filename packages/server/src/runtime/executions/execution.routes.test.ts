@@ -2,7 +2,14 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import type { ExecutionStatus, ExecutionStep, Page, PipelineExecution, Step } from '@headgate/contract';
+import type {
+  AccountEventItem,
+  ExecutionStatus,
+  ExecutionStep,
+  Page,
+  PipelineExecution,
+  Step,
+} from '@headgate/contract';
 import type { Account } from '../../testing/account.ts';
 import { instanceOf } from '../../testing/agent.ts';
 import { requireProblem } from '../../testing/client.ts';
@@ -353,6 +360,29 @@ test('an execution that nobody holds yet is cancelled at once', async () => {
     assert.equal(await status(id), 'CANCELLED');
     assert.equal((await read(id)).finishedAt, server.clock.now().toISOString());
     assert.deepEqual((await instance.claim()).work, []);
+  }
+});
+
+test('cancelling leaves an event of the type UPDATE, whether an agent holds the execution or not', async () => {
+  const { admin, started, cancel, instance } = await projectWithAgent();
+  const ever = 'from=2020-01-01T00:00:00.000Z&to=2100-01-01T00:00:00.000Z';
+  const held = await started();
+  const [work] = (await instance.claim()).work;
+  assert.ok(work);
+  await instance.report(work, { type: 'started' });
+  const queued = await started();
+  for (const [id, status] of [
+    [held, 'CANCELLING'],
+    [queued, 'CANCELLED'],
+  ] as const) {
+    await cancel(id);
+    const { body } = await admin.get<Page<AccountEventItem>>(
+      `/events?${ever}&subjectId=${id}&eventName=pipeline-execution-cancel-requested`,
+    );
+    assert.deepEqual(
+      body.results.map(({ eventType, additionalInfo }) => [eventType, additionalInfo.after]),
+      [['UPDATE', { status, command: 'cancel' }]],
+    );
   }
 });
 

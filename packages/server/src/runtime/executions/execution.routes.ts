@@ -9,6 +9,7 @@ import {
 import { chooseVersions } from '../../delivery/shared-pipelines/index.ts';
 import { type Database, one } from '../../kernel/database.ts';
 import type { Endpoints } from '../../kernel/endpoint.ts';
+import type { AccountEvent } from '../../kernel/events.ts';
 import { asUuid, isUuid, timeOfId } from '../../kernel/identifiers.ts';
 import { entityTag } from '../../kernel/if-match.ts';
 import { pageBounds, pagingToken, readPagingToken } from '../../kernel/paging.ts';
@@ -151,18 +152,15 @@ export function executionRoutes(
     if (status !== execution.status)
       moveExecutions(tx, scope.accountId, { to: status, executions: [{ id }] }, now);
     if (!ended) tx.afterCommit(() => services.wakes.wake(work.agent_id, 'all'));
-    return {
-      body: { pipelineExecutionId: id },
-      events: [
-        {
-          name: ended ? 'pipeline-execution-ended' : 'pipeline-execution-cancel-requested',
-          projectId,
-          subject: { type: 'pipeline-execution', id, name: execution.pipeline_name },
-          before: { status: execution.status },
-          after: { status, command },
-        },
-      ],
+    const change = {
+      projectId,
+      subject: { type: 'pipeline-execution', id, name: execution.pipeline_name },
+      before: { status: execution.status },
+      after: { status, command },
     };
+    const events: AccountEvent[] = [{ name: 'pipeline-execution-cancel-requested', ...change }];
+    if (ended) events.push({ name: 'pipeline-execution-ended', ...change });
+    return { body: { pipelineExecutionId: id }, events };
   });
 }
 
