@@ -8,6 +8,7 @@ export * from './environment.ts';
 export * from './environment-connection.ts';
 export * from './event.ts';
 export * from './example.ts';
+export { nearestName } from './nearest-name.ts';
 export { openApiDocument } from './openapi.ts';
 export * from './operation.ts';
 export * from './operations.ts';

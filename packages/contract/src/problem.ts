@@ -2,6 +2,7 @@
  * Every problem that the service answers, as one table (decisions.md §2, ProblemDetail).
  * `type` and `title` follow from the status; `code` is the narrow reason; `detail` speaks to the caller and names the input.
  */
+import { nearestName } from './nearest-name.ts';
 
 /** The statuses used, with the phrase that is `title` and, in kebab case, the last part of `type`. */
 export const statusTitles = {
@@ -278,8 +279,11 @@ export const problems = {
   'connection-override': kind<{ reason: string }>(422, ({ reason }) => reason),
   'unknown-word': kind<{ field: string; found: string; allowed: readonly string[] }>(
     422,
-    ({ field, found, allowed }) =>
-      `${field} is ${JSON.stringify(found)}; it must be one of ${allowed.join(', ')}.`,
+    ({ field, found, allowed }) => {
+      const nearest = nearestName(found, allowed);
+      const remedy = nearest === undefined ? '' : ` Did you mean ${nearest}?`;
+      return `${field} is ${JSON.stringify(found)}; it must be one of ${allowed.join(', ')}.${remedy}`;
+    },
   ),
   'unknown-role': kind<{ field: string; found: string; allowed: readonly string[] }>(
     422,

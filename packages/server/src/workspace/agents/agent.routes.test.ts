@@ -79,6 +79,13 @@ test('its words are read in any case, and others are refused by name', async () 
   }
 });
 
+test('a mistyped word is answered with the nearest known one', async () => {
+  const { account } = await made();
+  const refused = await account.admin.post('/agents', { ...fargate, name: 'b', deployment: 'fragate' });
+  const { detail } = requireProblem(refused, 422, 'unknown-word');
+  assert.match(detail, /body\.deployment is "fragate"; .*\. Did you mean fargate\?$/);
+});
+
 test('a name has 1 to 30 characters and is one agent’s', async () => {
   const { admin, path } = await made();
   requireProblem(await admin.post('/agents', fargate), 409, 'agent-name-taken');
