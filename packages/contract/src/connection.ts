@@ -29,11 +29,15 @@ export type AuthType = (typeof authTypes)[number];
 export const platformConnectionTypes = ['COMPONENT_BASIC', 'CLOUD_PLATFORM_CREDENTIALS'] as const;
 export type PlatformConnectionType = (typeof platformConnectionTypes)[number];
 
-/** Both spellings of a kind are members; the one that was written is given back (decisions.md §1). */
+/** Every spelling of a kind is a member; the one that was written is given back, so that a client sees no drift (decisions.md §1). */
 export const awsVaultTypes = ['CLOUD_A_SECRET_MANAGER', 'AWS_SECRET_MANAGER'] as const;
 export const azureVaultTypes = ['CLOUD_B_SECRET_MANAGER', 'AZURE_SECRET_MANAGER'] as const;
 export const gcpVaultTypes = ['CLOUD_C_SECRET_MANAGER', 'GCP_SECRET_MANAGER'] as const;
-export const plainVaultTypes = ['HEADGATE_CUSTOMER_VAULT', 'DEFAULT_SECRET_VAULT'] as const;
+export const plainVaultTypes = [
+  'HEADGATE_CUSTOMER_VAULT',
+  'MATILLION_CUSTOMER_VAULT',
+  'DEFAULT_SECRET_VAULT',
+] as const;
 
 export const SecretsLocation = Type.Union([
   Type.Object({ type: oneOf(awsVaultTypes), region: Type.Optional(Name) }),

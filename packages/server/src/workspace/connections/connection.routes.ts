@@ -1,4 +1,6 @@
 import {
+  awsVaultTypes,
+  azureVaultTypes,
   type ConnectionDetails,
   createConnection,
   createDataPlatformConnection,
@@ -6,6 +8,7 @@ import {
   dataPlatformWords,
   deleteConnection,
   deleteConnectionOverrides,
+  gcpVaultTypes,
   listConnectionOverrides,
   listConnections,
   listDataPlatformConnections,
@@ -237,16 +240,21 @@ function knownProperties({
   };
 }
 
+/** The member that each kind of vault has beside `type`. */
+const locationMembers = [
+  { types: awsVaultTypes, member: 'region' },
+  { types: azureVaultTypes, member: 'vaultName' },
+  { types: gcpVaultTypes, member: 'gcpProjectId' },
+] as const;
+
 function knownLocation(location: SecretsLocation): SecretsLocation {
   const { type } = location;
-  if ('region' in location && location.region !== undefined)
-    return { type, region: location.region } as SecretsLocation;
-  if ('vaultName' in location && location.vaultName !== undefined)
-    return { type, vaultName: location.vaultName } as SecretsLocation;
-  if ('gcpProjectId' in location && location.gcpProjectId !== undefined) {
-    return { type, gcpProjectId: location.gcpProjectId } as SecretsLocation;
-  }
-  return { type } as SecretsLocation;
+  const given: Readonly<Record<string, unknown>> = location;
+  const member = locationMembers.find(({ types }) => types.some((each) => each === type))?.member;
+  const value = member === undefined ? undefined : given[member];
+  return (
+    member === undefined || value === undefined ? { type } : { type, [member]: value }
+  ) as SecretsLocation;
 }
 
 function knownOverrides(
