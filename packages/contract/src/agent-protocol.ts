@@ -268,6 +268,13 @@ export const Report = Type.Union([
       receipt: Type.Optional(
         Type.String({ maxLength: receiptLimit, description: 'Of a secret that was written' }),
       ),
+      valueFault: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 1_000,
+          description: 'Of a FAILED secret write: why the sealed value itself is refused; no vault was asked',
+        }),
+      ),
       checkedSecrets: Type.Optional(CheckedSecrets),
     }),
   }),

@@ -94,7 +94,7 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   'secret-value-incomplete':
     'The value lacks members of its type, or there is none: one of `value` and `sealedValue` is sent.',
   'sealed-value-refused':
-    'The sealed value is stale, is for another agent, certificate or place, or is no JWE that an agent can open.',
+    'The sealed value is stale, is for another agent, certificate or place, is no JWE that the agent can open, or lacks members of its type.',
   'certificate-request-refused': 'The request is not signed by its key, or the key is of another kind.',
   'idempotency-key-reused': 'The Idempotency-Key was used with another request before.',
   'rate-limited': 'The account has sent too many requests. `Retry-After` says when to try again.',
