@@ -56,7 +56,8 @@ export const createEnvironment = operation({
   summary: 'Create an environment',
   description:
     'Its name never changes. Without a data warehouse connection its warehouse is the one embedded in its agent. ' +
-    'Without `defaultAgentId` its executions run on the agent that they name, else on the only agent of the account.',
+    'Without `defaultAgentId` the only agent of the account becomes its default agent. An account with several agents, or none, leaves it ' +
+    'without one: its executions then run on the agent that they name.',
   permission: 'project:manage',
   params: Type.Object(projectPath),
   body: Type.Object({

@@ -131,6 +131,13 @@ test('the agent is the named one, else the environment’s, else the only one of
     [onlyId],
   );
   const second = await account.agent();
+  const stillFirst = await started();
+  assert.equal(
+    (await instance.claim()).work[0]?.workId,
+    stillFirst,
+    'the environment kept it as its default',
+  );
+  await admin.patch(`${made.path}/environments/dev`, { defaultAgentId: '' });
   requireProblem(await start(), 422, 'environment-without-agent');
   const named = await started({ agentId: second.agentId });
   assert.equal((await instanceOf(second).claim()).work[0]?.workId, named);

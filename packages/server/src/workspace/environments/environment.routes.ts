@@ -14,7 +14,7 @@ import { pageBounds } from '../../kernel/paging.ts';
 import { problem } from '../../kernel/problems.ts';
 import type { Wakes } from '../../kernel/wakes.ts';
 import { cancelWorkIn, type WorkTimes } from '../../kernel/work.ts';
-import { requireAgent } from '../agents/index.ts';
+import { findOnlyAgent, requireAgent } from '../agents/index.ts';
 import {
   deleteEnvironmentRow,
   environmentByName,
@@ -46,7 +46,9 @@ export function environmentRoutes(
 
   write(createEnvironment, async ({ tx, scope, params, body, now }) => {
     const agent =
-      body.defaultAgentId === undefined ? undefined : await requireAgent(tx, scope, body.defaultAgentId);
+      body.defaultAgentId === undefined
+        ? await findOnlyAgent(tx, scope)
+        : await requireAgent(tx, scope, body.defaultAgentId);
     const row = {
       name: body.name,
       display_name: body.displayName ?? null,
