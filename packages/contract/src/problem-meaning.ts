@@ -72,6 +72,8 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   'overrides-refused': 'With `atomic=true`, at least one override cannot be written. Nothing was.',
   'connection-triple': 'The type, provider and authentication of the connection do not go together.',
   'connection-properties': 'The properties do not have the shape that the kind of connection asks for.',
+  'connection-provider-fixed':
+    'The request names another provider than the one that the connection was created with.',
   'connection-override': 'This connection cannot be overridden in this way.',
   'unknown-word': 'A member holds a word that is none of those allowed.',
   'unknown-role': 'There is no such role, or it is not one of an account, project or environment as asked.',

@@ -276,6 +276,11 @@ export const problems = {
     422,
     ({ field, reason }) => `${field}: ${reason}`,
   ),
+  'connection-provider-fixed': kind<{ provider: string; found: string }>(
+    422,
+    ({ provider, found }) =>
+      `body.authProvider is ${found}; the provider of a connection stays as created, ${provider}. Create another connection for ${found}.`,
+  ),
   'connection-override': kind<{ reason: string }>(422, ({ reason }) => reason),
   'unknown-word': kind<{ field: string; found: string; allowed: readonly string[] }>(
     422,

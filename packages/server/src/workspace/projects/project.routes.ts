@@ -17,6 +17,9 @@ import {
   updateProjectRow,
 } from './project.store.ts';
 
+/** Runs in the agent itself (decisions.md §5, Environments). */
+const defaultWarehouse = 'DUCKDB';
+
 export function projectRoutes({ read, write }: Endpoints, services: { owners: WorkOwners }): void {
   read(listProjects, async ({ query, page }) => {
     const { limit, offset } = pageBounds(query);
@@ -34,7 +37,7 @@ export function projectRoutes({ read, write }: Endpoints, services: { owners: Wo
       project_id: newId(),
       name: body.name,
       description: body.description ?? null,
-      warehouse: body.warehouse,
+      warehouse: body.warehouse ?? defaultWarehouse,
       agent_deployment_type: body.agentDeploymentType,
       version: 1,
     };
@@ -50,7 +53,7 @@ export function projectRoutes({ read, write }: Endpoints, services: { owners: Wo
           subject: { type: 'project', id: row.project_id, name: row.name },
           after: {
             ...presentProject(row),
-            warehouse: body.warehouse,
+            warehouse: row.warehouse,
             agentDeploymentType: body.agentDeploymentType,
           },
         },
