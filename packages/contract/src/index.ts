@@ -19,7 +19,6 @@ export * from './primitives.ts';
 export * from './problem.ts';
 export * from './problem-meaning.ts';
 export * from './project.ts';
-export * from './published-pipeline.ts';
 export * from './secret.ts';
 export * from './secret-check.ts';
 export * from './secret-reference.ts';

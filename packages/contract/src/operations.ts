@@ -67,7 +67,6 @@ import {
   startPipelineExecution,
 } from './pipeline-execution.ts';
 import { createProject, deleteProject, getProject, listProjects, updateProject } from './project.ts';
-import { listPublishedPipelines } from './published-pipeline.ts';
 import { getAgentCertificate, writeSecretValue } from './secret.ts';
 import { checkSecretReferences } from './secret-check.ts';
 import { createSecretReference, deleteSecretReference, listSecretReferences } from './secret-reference.ts';
@@ -126,7 +125,6 @@ export const operations: readonly Operation[] = [
   deleteSecretReference,
   createArtifact,
   listArtifacts,
-  listPublishedPipelines,
   getArtifact,
   listSharedPipelines,
   createSharedPipelines,

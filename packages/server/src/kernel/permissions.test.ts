@@ -40,7 +40,7 @@ const rows: Record<string, Row> = {
       ...['listConnections', 'listConnectionOverrides'],
       ...['listDataPlatformConnections', 'getDataPlatformConnection'],
       'listSecretReferences',
-      ...['listArtifacts', 'getArtifact', 'compareArtifacts', 'getAsset', 'listPublishedPipelines'],
+      ...['listArtifacts', 'getArtifact', 'compareArtifacts', 'getAsset'],
       ...['getPipelineExecution', 'getPipelineExecutionStatus', 'listPipelineExecutionSteps'],
     ],
   },

@@ -367,9 +367,6 @@ const ofDelivery: Examples = {
       versionName: named('1.1.0'),
     },
   }),
-  listPublishedPipelines: ({ project }) => ({
-    path: `${project.path}/published-pipelines?environmentName=dev`,
-  }),
   listArtifacts: ({ project }) => ({ path: `${project.path}/artifacts?environmentName=dev` }),
   getArtifact: ({ project }) => ({ path: `${project.path}/artifacts/details?environmentName=dev` }),
   enableArtifact: ({ project }) => ({

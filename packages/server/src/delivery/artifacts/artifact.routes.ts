@@ -21,7 +21,6 @@ import {
 import { comparisonOfVersions } from './comparison.store.ts';
 import { createPipelineChecks } from './pipeline-checks.ts';
 import type { PipelineReader } from './pipeline-reader.ts';
-import { publishedPipelineRoutes } from './published-pipeline.routes.ts';
 import { readUpload, type UploadLimits } from './upload.ts';
 import { versionStateRoutes } from './version-state.routes.ts';
 
@@ -35,7 +34,6 @@ export function artifactRoutes(endpoints: Endpoints, store: UploadServices): voi
   uploadRoute(endpoints, store);
   readingRoutes(endpoints);
   versionStateRoutes(endpoints);
-  publishedPipelineRoutes(endpoints);
   assetRoute(endpoints, store.blobs);
 }
 

@@ -17,9 +17,6 @@ import {
   updateProjectRow,
 } from './project.store.ts';
 
-/** Runs in the agent itself (decisions.md §5, Environments). */
-const defaultWarehouse = 'DUCKDB';
-
 export function projectRoutes({ read, write }: Endpoints, services: { owners: WorkOwners }): void {
   read(listProjects, async ({ query, page }) => {
     const { limit, offset } = pageBounds(query);
@@ -33,11 +30,12 @@ export function projectRoutes({ read, write }: Endpoints, services: { owners: Wo
   });
 
   write(createProject, ({ tx, scope, body, now, newId }) => {
+    const { warehouse = 'DUCKDB' } = body;
     const row = {
       project_id: newId(),
       name: body.name,
       description: body.description ?? null,
-      warehouse: body.warehouse ?? defaultWarehouse,
+      warehouse,
       agent_deployment_type: body.agentDeploymentType,
       version: 1,
     };
@@ -53,7 +51,7 @@ export function projectRoutes({ read, write }: Endpoints, services: { owners: Wo
           subject: { type: 'project', id: row.project_id, name: row.name },
           after: {
             ...presentProject(row),
-            warehouse: row.warehouse,
+            warehouse,
             agentDeploymentType: body.agentDeploymentType,
           },
         },
