@@ -65,7 +65,7 @@ export function secretRoutes({ read, long }: Endpoints, services: SecretServices
     const ended = await endOf(services, call.scope.accountId, workId);
     if (ended === undefined)
       throw problem('agent-timeout', { name: agent.name, seconds: services.secretWaitSeconds });
-    const answer = await answerTo(ended, value === undefined ? 'caller' : 'server');
+    const answer = await answerTo(ended, call.body.secret.sealedValue === undefined ? 'server' : 'caller');
     if ('refusal' in answer) {
       await call.awaited.giveUp(workId);
       throw answer.refusal;
