@@ -54,6 +54,19 @@ describe('a secret that its caller seals', { timeout: 180_000 }, () => {
     assert.ok(!headgate.output.includes(canary));
   });
 
+  it('is refused as the caller’s fault when it was changed on the way', async () => {
+    const [issuer = ''] = certificate.issuerChain;
+    const sealed = await sealSecret(secret, { agentId, certificate, issuer });
+    const parts = sealed.split('.');
+    const changed = parts.with(
+      3,
+      (parts[3] ?? '').replace(/^./, (first) => (first === 'A' ? 'B' : 'A')),
+    );
+    const { status, body } = await post(changed.join('.'));
+    assert.deepEqual([status, body.code], [422, 'sealed-value-refused'], JSON.stringify(body));
+    assert.match(body.detail, /cut or changed/);
+  });
+
   it('is sealed by the example of docs/agents.md as it stands there', async () => {
     const guide = readFileSync(join(checkout, 'docs/agents.md'), 'utf8');
     const [, example = ''] = /```js\n(import .*?sealSecret.*?)```/s.exec(guide) ?? [];

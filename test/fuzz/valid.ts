@@ -17,7 +17,7 @@ const known: Record<string, readonly string[]> = {
   path: ['main.orch.yaml'],
   variableName: ['city', 'count', 'table'],
   name: ['city', 'count', 'dev', 'reader'],
-  connectionName: ['reader'],
+  connectionName: ['reader', 'lake'],
   connectionNames: ['reader', 'reader,none'],
   secretReferenceName: ['reader-key', 'none'],
   secretName: ['reader-key', 'prod/reader'],

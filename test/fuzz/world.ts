@@ -78,6 +78,8 @@ async function furnished(server: TestServer): Promise<Furnished> {
     authType: 'GENERIC_SECRET',
   };
   await admin.post(`${path}/connections`, { name: 'reader', ...connection });
+  const lake = { platformConnectionType: 'DWH', authProvider: 'DUCKDB', authType: 'NONE' };
+  await admin.post(`${path}/data-platform-connections`, { name: 'lake', ...lake });
   const reference = { type: 'PASSWORD', secretName: 'prod/reader', vaultType: 'GCP_SECRET_MANAGER' };
   await admin.post(`${path}/secret-references/reader-key`, reference);
   await admin.post(`${path}/variables`, { name: 'count', type: 'NUMBER', behaviour: 'SHARED', value: 1 });

@@ -45,7 +45,8 @@
  *   - `sharedArtifacts` tells each use of shared pipelines that the execution may come to, those of shared pipelines themselves included, with
  *     the digest of the chosen version, or with a `fault`: then a step that comes to the use fails with it, and nothing else does.
  *   - A `secret-write` names the key that opens it (`keyId`); only the instance whose certificate it is gets it. It completes with a receipt
- *     (secret.ts), or fails with a reason that may be shown. The value's `jti` is accepted once.
+ *     (secret.ts), or fails with a reason that may be shown. The value's `jti` is accepted once. `valueFault` says that the fault is in the
+ *     value itself (it cannot be opened, or lacks members of its type); a server that does not know this member takes it for a failed write.
  *   - An instance asks for its certificate with a PKCS#10 request, and again before it ends; it keeps the old key for what may still arrive.
  *   - A `secret-check` asks whether secrets can be read, and completes with `checkedSecrets`; it may be given to another instance as often as it takes.
  *   - A run that comes to `secret("name")` asks, under the work that it is and its epoch, where the project's secret reference of this name leads; the
@@ -267,6 +268,13 @@ export const Report = Type.Union([
       message: Type.Optional(Type.String({ maxLength: 10_000 })),
       receipt: Type.Optional(
         Type.String({ maxLength: receiptLimit, description: 'Of a secret that was written' }),
+      ),
+      valueFault: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 1_000,
+          description: 'Of a FAILED secret write: why the sealed value itself is refused; no vault was asked',
+        }),
       ),
       checkedSecrets: Type.Optional(CheckedSecrets),
     }),

@@ -13,7 +13,7 @@ import {
   pageQuery,
   Uuid,
 } from './primitives.ts';
-import { projectPath, warehouses } from './project.ts';
+import { projectPath } from './project.ts';
 
 /** interface.md, UpdateConnectionRequest. */
 export const authTypes = [
@@ -29,11 +29,15 @@ export type AuthType = (typeof authTypes)[number];
 export const platformConnectionTypes = ['COMPONENT_BASIC', 'CLOUD_PLATFORM_CREDENTIALS'] as const;
 export type PlatformConnectionType = (typeof platformConnectionTypes)[number];
 
-/** Both spellings of a kind are members; the one that was written is given back (decisions.md §1). */
+/** Every spelling of a kind is a member; the one that was written is given back, so that a client sees no drift (decisions.md §1). */
 export const awsVaultTypes = ['CLOUD_A_SECRET_MANAGER', 'AWS_SECRET_MANAGER'] as const;
 export const azureVaultTypes = ['CLOUD_B_SECRET_MANAGER', 'AZURE_SECRET_MANAGER'] as const;
 export const gcpVaultTypes = ['CLOUD_C_SECRET_MANAGER', 'GCP_SECRET_MANAGER'] as const;
-export const plainVaultTypes = ['HEADGATE_CUSTOMER_VAULT', 'DEFAULT_SECRET_VAULT'] as const;
+export const plainVaultTypes = [
+  'HEADGATE_CUSTOMER_VAULT',
+  'MATILLION_CUSTOMER_VAULT',
+  'DEFAULT_SECRET_VAULT',
+] as const;
 
 export const SecretsLocation = Type.Union([
   Type.Object({ type: oneOf(awsVaultTypes), region: Type.Optional(Name) }),
@@ -227,50 +231,4 @@ export const deleteConnectionOverrides = operation({
   success: { status: 204 },
   problems: ['environment-not-found', 'connection-override-not-found'],
   events: ['connection-override-deleted'],
-});
-
-/** The words of a data warehouse connection, member by member. */
-export const dataPlatformWords = {
-  platformConnectionType: ['DWH'],
-  authProvider: warehouses,
-  authType: ['KEY_PAIR', 'PASSWORD', 'NONE'],
-} as const;
-export const DataPlatformConnection = Type.Object({
-  name: Name,
-  platformConnectionType: oneOf(dataPlatformWords.platformConnectionType),
-  authProvider: oneOf(dataPlatformWords.authProvider),
-  authType: oneOf(dataPlatformWords.authType),
-});
-export type DataPlatformConnection = Static<typeof DataPlatformConnection>;
-
-export const createDataPlatformConnection = operation({
-  ...connectionOperation,
-  id: 'createDataPlatformConnection',
-  method: 'POST',
-  path: '/v1/projects/{projectId}/data-platform-connections',
-  summary: 'Create a data warehouse connection',
-  description: 'Its words are read in any case.',
-  permission: 'project:configure',
-  body: Type.Object({
-    name: Name,
-    platformConnectionType: Type.String({ minLength: 1, maxLength: 50 }),
-    authProvider: Type.String({ minLength: 1, maxLength: 50 }),
-    authType: Type.String({ minLength: 1, maxLength: 50 }),
-  }),
-  success: { status: 201, body: DataPlatformConnection },
-  problems: ['connection-name-taken', 'unknown-word'],
-  events: ['connection-created'],
-});
-
-export const listDataPlatformConnections = operation({
-  ...connectionOperation,
-  id: 'listDataPlatformConnections',
-  method: 'GET',
-  path: '/v1/projects/{projectId}/data-platform-connections',
-  summary: 'List the data warehouse connections of a project, by name',
-  permission: 'project:read',
-  query: Type.Object(pageQuery),
-  success: { status: 200, body: pageOf(DataPlatformConnection) },
-  problems: [],
-  events: [],
 });

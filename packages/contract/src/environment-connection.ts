@@ -1,4 +1,4 @@
-/** What a new environment may say of connections: shapes.md, Environments. */
+/** What a request says of connections of an environment: shapes.md, Environments. */
 import { type Static, Type } from 'typebox';
 import { mapOf, Name } from './primitives.ts';
 
@@ -13,6 +13,12 @@ const PropertyOverride = Type.Union([
 ]);
 export type PropertyOverride = Static<typeof PropertyOverride>;
 
+export const ConnectionPropertyMap = mapOf(PropertyOverride, {
+  maxProperties: 50,
+  description: 'By the property: a value, or where a secret is kept',
+});
+export type ConnectionPropertyMap = Static<typeof ConnectionPropertyMap>;
+
 export const DefaultConnections = mapOf(mapOf(Name, { maxProperties: 10 }), {
   maxProperties: 10,
   description:
@@ -22,9 +28,6 @@ export type DefaultConnections = Static<typeof DefaultConnections>;
 
 export const EnvironmentConnectionOverride = Type.Object({
   connectionName: Name,
-  connectionProperties: mapOf(PropertyOverride, {
-    maxProperties: 50,
-    description: 'By the property: a value, or where a secret is kept',
-  }),
+  connectionProperties: ConnectionPropertyMap,
 });
 export type EnvironmentConnectionOverride = Static<typeof EnvironmentConnectionOverride>;

@@ -32,6 +32,22 @@ export const Environment = Type.Object({
 });
 export type Environment = Static<typeof Environment>;
 
+const environmentConnections = {
+  defaultConnections: Type.Optional(DefaultConnections),
+  connectionOverrides: Type.Optional(
+    Type.Array(EnvironmentConnectionOverride, {
+      maxItems: environmentOverrideLimit,
+      description: 'Properties of connections of the project that differ in this environment; may be empty',
+    }),
+  ),
+};
+const connectionProblems = [
+  'unknown-word',
+  'unknown-connection',
+  'duplicate-connection',
+  'connection-properties',
+] as const;
+
 export const listEnvironments = operation({
   id: 'listEnvironments',
   method: 'GET',
@@ -56,7 +72,8 @@ export const createEnvironment = operation({
   summary: 'Create an environment',
   description:
     'Its name never changes. Without a data warehouse connection its warehouse is the one embedded in its agent. ' +
-    'Without `defaultAgentId` its executions run on the agent that they name, else on the only agent of the account.',
+    'Without `defaultAgentId` the only agent of the account becomes its default agent. An account with several agents, or none, leaves it ' +
+    'without one: its executions then run on the agent that they name.',
   permission: 'project:manage',
   params: Type.Object(projectPath),
   body: Type.Object({
@@ -65,22 +82,10 @@ export const createEnvironment = operation({
     description: Type.Optional(Description),
     defaultAgentId: Type.Optional(Name),
     defaultUserAccessLevel: Type.Optional(oneOf(defaultUserAccessLevels)),
-    defaultConnections: Type.Optional(DefaultConnections),
-    connectionOverrides: Type.Optional(
-      Type.Array(EnvironmentConnectionOverride, {
-        maxItems: environmentOverrideLimit,
-        description: 'Properties of connections of the project that differ in this environment; may be empty',
-      }),
-    ),
+    ...environmentConnections,
   }),
   success: { status: 201, body: Environment, headers: ['Location', 'ETag'] },
-  problems: [
-    'environment-name-taken',
-    'unknown-agent',
-    'unknown-word',
-    'unknown-connection',
-    'duplicate-connection',
-  ],
+  problems: ['environment-name-taken', 'unknown-agent', ...connectionProblems],
   events: ['environment-created'],
 });
 
@@ -105,7 +110,9 @@ export const updateEnvironment = operation({
   surface: 'dpc',
   tag: 'Environments',
   summary: 'Change an environment',
-  description: 'Members left out keep their value; an empty text removes it.',
+  description:
+    'Members left out keep their value; an empty text removes it. `defaultConnections` and `connectionOverrides` take the place of those that ' +
+    'were there.',
   permission: 'environment:manage',
   environmentFrom: 'params.environmentName',
   params: Type.Object(environmentPath),
@@ -115,9 +122,10 @@ export const updateEnvironment = operation({
     description: Type.Optional(Description),
     defaultAgentId: Type.Optional(Type.String({ maxLength: nameLimit })),
     defaultUserAccessLevel: Type.Optional(oneOf(defaultUserAccessLevels)),
+    ...environmentConnections,
   }),
   success: { status: 200, body: Environment, headers: ['ETag'] },
-  problems: ['environment-not-found', 'unknown-agent', 'etag-mismatch'],
+  problems: ['environment-not-found', 'unknown-agent', ...connectionProblems, 'etag-mismatch'],
   events: ['environment-updated'],
 });
 

@@ -4,6 +4,7 @@ export * from './agent-protocol.ts';
 export * from './artifact.ts';
 export * from './connection.ts';
 export * from './credential.ts';
+export * from './data-platform-connection.ts';
 export * from './environment.ts';
 export * from './environment-connection.ts';
 export * from './event.ts';

@@ -35,16 +35,21 @@ import {
 } from './artifact.ts';
 import {
   createConnection,
-  createDataPlatformConnection,
   deleteConnection,
   deleteConnectionOverrides,
   listConnectionOverrides,
   listConnections,
-  listDataPlatformConnections,
   updateConnection,
   writeConnectionOverride,
 } from './connection.ts';
 import { createCredential, deleteCredential, listCredentials, rotateCredential } from './credential.ts';
+import {
+  createDataPlatformConnection,
+  deleteDataPlatformConnection,
+  getDataPlatformConnection,
+  listDataPlatformConnections,
+  updateDataPlatformConnection,
+} from './data-platform-connection.ts';
 import {
   createEnvironment,
   deleteEnvironment,
@@ -111,6 +116,9 @@ export const operations: readonly Operation[] = [
   deleteConnectionOverrides,
   listDataPlatformConnections,
   createDataPlatformConnection,
+  getDataPlatformConnection,
+  updateDataPlatformConnection,
+  deleteDataPlatformConnection,
   listSecretReferences,
   createSecretReference,
   checkSecretReferences,

@@ -201,7 +201,10 @@ export const cancelPipelineExecution = operation({
   permission: 'environment:run',
   environmentFrom: 'resource',
   params: Type.Object(executionPath),
-  body: Type.Object({ status: oneOf(['CANCELLED']), forceUpdate: Type.Boolean() }),
+  body: Type.Object({
+    status: oneOf(['CANCELLED']),
+    forceUpdate: Type.Optional(Type.Boolean({ default: false })),
+  }),
   success: { status: 200, body: Type.Object({ pipelineExecutionId: Uuid }) },
   problems: ['execution-not-found', 'execution-ended'],
   events: ['pipeline-execution-cancel-requested', 'pipeline-execution-ended'],

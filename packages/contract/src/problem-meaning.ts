@@ -72,6 +72,8 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   'overrides-refused': 'With `atomic=true`, at least one override cannot be written. Nothing was.',
   'connection-triple': 'The type, provider and authentication of the connection do not go together.',
   'connection-properties': 'The properties do not have the shape that the kind of connection asks for.',
+  'connection-provider-fixed':
+    'The request names another provider than the one that the connection was created with.',
   'connection-override': 'This connection cannot be overridden in this way.',
   'unknown-word': 'A member holds a word that is none of those allowed.',
   'unknown-role': 'There is no such role, or it is not one of an account, project or environment as asked.',
@@ -94,7 +96,7 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   'secret-value-incomplete':
     'The value lacks members of its type, or there is none: one of `value` and `sealedValue` is sent.',
   'sealed-value-refused':
-    'The sealed value is stale, is for another agent, certificate or place, or is no JWE that an agent can open.',
+    'The sealed value is stale, is for another agent, certificate or place, is no JWE that the agent can open, or lacks members of its type.',
   'certificate-request-refused': 'The request is not signed by its key, or the key is of another kind.',
   'idempotency-key-reused': 'The Idempotency-Key was used with another request before.',
   'rate-limited': 'The account has sent too many requests. `Retry-After` says when to try again.',

@@ -38,6 +38,12 @@ function kind<About = void>(status: ProblemStatus, detail: (about: About) => str
   return { status, detail };
 }
 
+function noSuchWord({ field, found, allowed }: { field: string; found: string; allowed: readonly string[] }) {
+  const nearest = nearestName(found, allowed);
+  const remedy = nearest === undefined ? '' : ` Did you mean ${nearest}?`;
+  return `${field} is ${JSON.stringify(found)}; it must be one of ${allowed.join(', ')}.${remedy}`;
+}
+
 export const problems = {
   'invalid-request': kind(400, () => 'The request is invalid; see `violations`.'),
   'malformed-request': kind(400, () => 'The bytes are no HTTP request that can be read.'),
@@ -280,20 +286,14 @@ export const problems = {
     422,
     ({ field, reason }) => `${field}: ${reason}`,
   ),
+  'connection-provider-fixed': kind<{ provider: string; found: string }>(
+    422,
+    ({ provider, found }) =>
+      `body.authProvider is ${found}; the provider of a connection stays as created, ${provider}. Create another connection for ${found}.`,
+  ),
   'connection-override': kind<{ reason: string }>(422, ({ reason }) => reason),
-  'unknown-word': kind<{ field: string; found: string; allowed: readonly string[] }>(
-    422,
-    ({ field, found, allowed }) => {
-      const nearest = nearestName(found, allowed);
-      const remedy = nearest === undefined ? '' : ` Did you mean ${nearest}?`;
-      return `${field} is ${JSON.stringify(found)}; it must be one of ${allowed.join(', ')}.${remedy}`;
-    },
-  ),
-  'unknown-role': kind<{ field: string; found: string; allowed: readonly string[] }>(
-    422,
-    ({ field, found, allowed }) =>
-      `${field} is ${JSON.stringify(found)}; it must be one of ${allowed.join(', ')}.`,
-  ),
+  'unknown-word': kind<{ field: string; found: string; allowed: readonly string[] }>(422, noSuchWord),
+  'unknown-role': kind<{ field: string; found: string; allowed: readonly string[] }>(422, noSuchWord),
   'unknown-connection': kind<{ field: string; name: string; kind: string }>(
     422,
     ({ field, name, kind }) => `${field}: the project has no ${kind} named ${JSON.stringify(name)}.`,

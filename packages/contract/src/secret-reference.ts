@@ -17,7 +17,8 @@ export const secretReferenceTypes = [
 ] as const;
 export const secretProviders = ['AWS', 'AZURE', 'GCP', 'HEADGATE'] as const;
 export type SecretProvider = (typeof secretProviders)[number];
-export const secretAgentTypes = ['AWS', 'Azure', 'GCP', 'Headgate hosted'] as const;
+/** Both words for the hosted agent are read, and the one that was written is given back (decisions.md §1). */
+export const secretAgentTypes = ['AWS', 'Azure', 'GCP', 'Headgate hosted', 'Matillion hosted'] as const;
 export const secretVaultTypes = [
   ...awsVaultTypes,
   ...azureVaultTypes,
@@ -44,7 +45,7 @@ const kept = {
   vaultType: Type.Optional(
     Type.Unsafe<(typeof secretVaultTypes)[number]>({
       ...oneOf(secretVaultTypes),
-      description: 'Both spellings of a kind are read, and the one that was written is given back',
+      description: 'Every spelling of a kind is read, and the one that was written is given back',
     }),
   ),
 };

@@ -52,7 +52,8 @@ export type VaultProvider = (typeof vaultProviders)[number];
 
 /** What all stores of secrets take: 64 KiB with its members' names. */
 const valueLimit = 60_000;
-const sealedLimit = 200_000;
+/** Characters of a sealed value. */
+export const sealedLimit = 200_000;
 export const sealingAlgorithms = ['ECDH-ES', 'ECDH-ES+A256KW', 'RSA-OAEP-256'] as const;
 export type SealingAlgorithm = (typeof sealingAlgorithms)[number];
 export const contentEncryption = 'A256GCM';
@@ -82,12 +83,14 @@ const VaultName = Type.String({
   pattern: '^[\\w.-]+$',
   'x-form': 'a name of letters, digits, _, . and -, such as team-vault',
 });
+/** The schema takes what is longer, malformed or empty as well: a malformed value is 422 with its own reason (decisions.md E15). */
+const unreadSealedLimit = 10_000_000;
 const SealedValue = Type.String({
   minLength: 1,
   maxLength: sealedLimit,
   'x-form': 'a compact JWE: five parts in base64url, separated by dots',
   pattern: '^[\\w-]+\\.[\\w-]*\\.[\\w-]+\\.[\\w-]+\\.[\\w-]+$',
-  description: 'Compact JWE for the agent’s certificate, in place of `value`',
+  description: 'Compact JWE for the agent’s certificate',
 });
 const KeyId = Type.String({
   minLength: 43,
@@ -235,7 +238,12 @@ export const writeSecretValue = operation({
       value: Type.Optional(
         mapOf(Type.String({ minLength: 1, maxLength: valueLimit }), { maxProperties: 20 }),
       ),
-      sealedValue: Type.Optional(SealedValue),
+      sealedValue: Type.Optional(
+        Type.String({
+          maxLength: unreadSealedLimit,
+          description: `Compact JWE for the agent’s certificate, in place of \`value\`; at most ${sealedLimit} characters`,
+        }),
+      ),
     }),
   }),
   success: {

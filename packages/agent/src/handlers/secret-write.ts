@@ -10,6 +10,7 @@ import {
   Secret,
   type SecretPlace,
   type SecretWriteWork,
+  type WorkOf,
 } from '@headgate/contract';
 import { CompactSign, compactDecrypt, decodeProtectedHeader } from 'jose';
 import type { AgentKey, Certificates } from '../certificates.ts';
@@ -18,7 +19,7 @@ import type { TakenValues } from '../taken-values.ts';
 import { namedVault } from '../vaults/named-vault.ts';
 import type { Vaults } from '../vaults/registry.ts';
 import type { WrittenSecret } from '../vaults/vault.ts';
-import type { Handler } from './handler.ts';
+import type { Handler, WorkContext } from './handler.ts';
 
 export interface SecretWriteDependencies {
   certificates: Pick<Certificates, 'keyOf'>;
@@ -30,11 +31,20 @@ export interface SecretWriteDependencies {
 const keyManagement = { ec: ['ECDH-ES', 'ECDH-ES+A256KW'], rsa: ['RSA-OAEP-256'] };
 const receiptAlgorithm = { ec: 'ES256', rsa: 'PS256' };
 
-/** Throws errors whose message tells why a value is not written. */
+/** A refused value ends the work as FAILED with `valueFault`; anything else that keeps it from being written is thrown. */
 export function createSecretWriteHandler(dependencies: SecretWriteDependencies): Handler<'secret-write'> {
   const { certificates, takenValues, vaults } = dependencies;
   const now = dependencies.now ?? (() => new Date());
-  return async ({ workId, payload }, { kill }): Promise<Outcome> => {
+  return async (work, context): Promise<Outcome> => {
+    try {
+      return await write(work, context);
+    } catch (error) {
+      if (!(error instanceof RefusedValue)) throw error;
+      return { status: 'FAILED', message: error.message, valueFault: error.fault };
+    }
+  };
+
+  async function write({ workId, payload }: WorkOf<'secret-write'>, { kill }: WorkContext): Promise<Outcome> {
     const { keyId, sealedValue, ...place } = payload;
     const key = certificates.keyOf(keyId);
     if (key === undefined)
@@ -53,7 +63,18 @@ export function createSecretWriteHandler(dependencies: SecretWriteDependencies):
     const receipt = await signReceipt(key, { place, jti, sha256, written, now: now() });
     await takenValues.written(jti, { ...taken, receipt });
     return { status: 'SUCCESS', receipt };
-  };
+  }
+}
+
+/** The fault is in the sealed value, not in the vault: its caller is answered 422. */
+class RefusedValue extends Error {
+  readonly fault: string;
+
+  constructor(fault: string) {
+    super(`the sealed value is refused: ${fault}.`);
+    this.name = 'RefusedValue';
+    this.fault = fault;
+  }
 }
 
 function headerOf(
@@ -65,28 +86,27 @@ function headerOf(
   try {
     header = decodeProtectedHeader(sealedValue) as Record<string, unknown>;
   } catch {
-    throw new Error('the sealed value is refused: its protected header cannot be read.');
+    throw new RefusedValue('its protected header cannot be read');
   }
   const fault =
     header.kid === keyId
       ? headerFault(header, { agent: key.agentId, place, now })
       : 'it is sealed for another key';
-  if (fault !== undefined) throw new Error(`the sealed value is refused: ${fault}.`);
+  if (fault !== undefined) throw new RefusedValue(fault);
   return { jti: String(header.jti), exp: Number(header.exp) };
 }
 
 /** What the vault is to hold: a password as it is, other types as the JSON of their members. */
 async function openValue(sealed: string, key: AgentKey, { type }: SecretPlace): Promise<Secret> {
-  const refused = (reason: string) => new Error(`the sealed value is refused: ${reason}.`);
   const opened = await compactDecrypt(sealed, key.privateKey, {
     keyManagementAlgorithms: keyManagement[key.keyType],
     contentEncryptionAlgorithms: [contentEncryption],
   }).catch(() => undefined);
-  if (opened === undefined) throw refused('it was cut or changed, or is sealed for another key');
+  if (opened === undefined) throw new RefusedValue('it was cut or changed, or is sealed for another key');
   const value = membersIn(opened.plaintext);
-  if (value === undefined) throw refused('what it holds is no JSON object of texts');
+  if (value === undefined) throw new RefusedValue('what it holds is no JSON object of texts');
   const missing = missingMembers(type, value);
-  if (missing !== undefined) throw refused(`it lacks ${missing.join(', ')} of the type ${type}`);
+  if (missing !== undefined) throw new RefusedValue(`it lacks ${missing.join(', ')} of the type ${type}`);
   const members = membersOfType(type, value);
   return new Secret(type === 'PASSWORD' ? (members.password ?? '') : JSON.stringify(members));
 }

@@ -37,7 +37,8 @@ const rows: Record<string, Row> = {
     project: ['OWNER', 'CONTRIBUTOR', 'VIEWER'],
     operations: [
       ...['getProject', 'listEnvironments', 'getEnvironment', 'listVariables', 'getVariable', 'getOverrides'],
-      ...['listConnections', 'listConnectionOverrides', 'listDataPlatformConnections'],
+      ...['listConnections', 'listConnectionOverrides'],
+      ...['listDataPlatformConnections', 'getDataPlatformConnection'],
       'listSecretReferences',
       ...['listArtifacts', 'getArtifact', 'compareArtifacts', 'getAsset'],
     ],
@@ -64,7 +65,8 @@ const rows: Record<string, Row> = {
     project: ['OWNER', 'CONTRIBUTOR'],
     operations: [
       ...['createVariable', 'updateVariable'],
-      ...['createConnection', 'updateConnection', 'deleteConnection', 'createDataPlatformConnection'],
+      ...['createConnection', 'updateConnection', 'deleteConnection'],
+      ...['createDataPlatformConnection', 'updateDataPlatformConnection', 'deleteDataPlatformConnection'],
       ...['createSecretReference', 'deleteSecretReference', 'checkSecretReferences'],
     ],
   },

@@ -68,6 +68,8 @@ export interface WorkEnd {
   message?: string | undefined;
   /** Of a secret that was written. */
   receipt?: string | undefined;
+  /** Of a secret: why the sealed value itself is refused. */
+  valueFault?: string | undefined;
   /** Of secrets that an agent was asked about. */
   checkedSecrets?: CheckedSecrets | undefined;
 }

@@ -95,9 +95,22 @@ async function createConnectionOverride(place: Place) {
 const dataPlatformConnectionOf = ({ named }: Place) => ({
   name: named('analytics'),
   platformConnectionType: 'DWH',
-  authProvider: 'DUCKDB',
-  authType: 'NONE',
+  authProvider: 'POSTGRES',
+  authType: 'PASSWORD',
+  connectionProperties: {
+    host: { value: 'warehouse.example.com' },
+    database: { value: 'analytics' },
+    username: { value: 'loader' },
+    password: { secretName: 'warehouse-loader', secretKey: 'password' },
+  },
 });
+
+async function createDataPlatformConnection(place: Place) {
+  const { name, ...body } = dataPlatformConnectionOf(place);
+  const path = `${place.project.path}/data-platform-connections`;
+  await place.account.admin.post(path, { name, ...body });
+  return { path: `${path}/${name}`, body };
+}
 
 const credentialOf = ({ named, project }: Place) => ({
   name: named('nightly deployment'),
@@ -225,14 +238,26 @@ const ofConnections: Examples = {
     return { path: `${path}?environmentName=dev&connectionNames=${connectionName}` };
   },
   async listDataPlatformConnections(place) {
-    const path = `${place.project.path}/data-platform-connections`;
-    await place.account.admin.post(path, dataPlatformConnectionOf(place));
-    return { path };
+    await createDataPlatformConnection(place);
+    return { path: `${place.project.path}/data-platform-connections` };
   },
   createDataPlatformConnection: (place) => ({
     path: `${place.project.path}/data-platform-connections`,
     body: dataPlatformConnectionOf(place),
   }),
+  async getDataPlatformConnection(place) {
+    const { path } = await createDataPlatformConnection(place);
+    return { path };
+  },
+  async updateDataPlatformConnection(place) {
+    const { path, body } = await createDataPlatformConnection(place);
+    const connectionProperties = { ...body.connectionProperties, schema: { value: 'public' } };
+    return { path, body: { ...body, connectionProperties } };
+  },
+  async deleteDataPlatformConnection(place) {
+    const { path } = await createDataPlatformConnection(place);
+    return { path };
+  },
 };
 
 const secretReference = {

@@ -11,6 +11,8 @@ import {
 import { CompactSign, compactDecrypt } from 'jose';
 import type { Account, RegisteredAgent } from './account.ts';
 
+type Refusal = { message: string; valueFault?: string };
+
 export interface SealingAgent extends RegisteredAgent {
   instanceId: string;
   issued: IssuedCertificate;
@@ -19,7 +21,7 @@ export interface SealingAgent extends RegisteredAgent {
   next(waitSeconds?: number): Promise<WorkOf<'secret-write'> | undefined>;
   open(work: WorkOf<'secret-write'>): Promise<string>;
   /** Confirms, or with a message refuses, the write. */
-  end(work: WorkOf<'secret-write'>, said?: Partial<Receipt> | { message: string }): Promise<ReportsResponse>;
+  end(work: WorkOf<'secret-write'>, said?: Partial<Receipt> | Refusal): Promise<ReportsResponse>;
   /** Confirms the next write, as an agent would. */
   confirmNext(): Promise<void>;
 }
@@ -91,7 +93,7 @@ export async function sealingAgent(
       const { workId, epoch, payload } = work;
       const outcome =
         'message' in said
-          ? { status: 'FAILED', message: said.message }
+          ? { status: 'FAILED', ...said }
           : { status: 'SUCCESS', receipt: await receiptOf(made, payload, said) };
       const reports = [
         { workId, epoch, sequence: 1, type: 'started' },

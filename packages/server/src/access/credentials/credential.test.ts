@@ -74,6 +74,8 @@ test('unknown roles, projects and environments, and an expiry in the past, are r
   const { projectId } = await account.project();
   const create = (body: object) => account.admin.post('/credentials', { name: 'x', role: 'MEMBER', ...body });
   requireProblem(await create({ role: 'KING' }), 422, 'unknown-role');
+  const mistyped = requireProblem(await create({ role: 'Super Amdin' }), 422, 'unknown-role');
+  assert.match(mistyped.detail, /Did you mean SUPER_ADMIN\?$/);
   requireProblem(await create({ roles: [{ projectId, role: 'OPERATOR' }] }), 422, 'unknown-role');
   const nowhere = '00000000-0000-4000-8000-000000000000';
   requireProblem(await create({ roles: [{ projectId: nowhere, role: 'OWNER' }] }), 422, 'unknown-project');

@@ -138,6 +138,13 @@ test('the agent is the named one, else the environment’s, else the only one of
     [onlyId],
   );
   const second = await account.agent();
+  const stillFirst = await started();
+  assert.equal(
+    (await instance.claim()).work[0]?.workId,
+    stillFirst,
+    'the environment kept it as its default',
+  );
+  await admin.patch(`${made.path}/environments/dev`, { defaultAgentId: '' });
   requireProblem(await start(), 422, 'environment-without-agent');
   const named = await started({ agentId: second.agentId });
   assert.equal((await instanceOf(second).claim()).work[0]?.workId, named);
@@ -398,6 +405,18 @@ test('an execution that an agent holds is CANCELLING until it says so', async ()
   assert.equal(await status(id), 'CANCELLED');
 });
 
+test('a cancel without forceUpdate is graceful', async () => {
+  const { admin, executions, started, status, instance } = await projectWithAgent();
+  const id = await started();
+  const [work] = (await instance.claim()).work;
+  assert.ok(work);
+  const answer = await admin.patch(`${executions}/${id}`, { status: 'CANCELLED' });
+  assert.equal(answer.status, 200);
+  assert.deepEqual(answer.body, { pipelineExecutionId: id });
+  assert.equal(await status(id), 'CANCELLING');
+  assert.equal((await instance.heartbeat(work))[0]?.command, 'cancel');
+});
+
 test('one that ends by itself while it is being cancelled is what it came to', async () => {
   const { started, status, cancel, instance } = await projectWithAgent();
   const id = await started();
@@ -449,13 +468,13 @@ test('one that has ended cannot be cancelled', async () => {
   assert.match(detail, /SUCCESS/);
 });
 
-test('a cancel says both what and how', async () => {
+test('a cancel says that the execution shall be CANCELLED', async () => {
   const { admin, executions, started } = await project();
   const id = await started();
   for (const body of [
     {},
-    { status: 'CANCELLED' },
     { forceUpdate: true },
+    { status: 'CANCELLED', forceUpdate: 'yes' },
     { status: 'FAILED', forceUpdate: true },
   ]) {
     requireProblem(await admin.patch(`${executions}/${id}`, body), 400, 'invalid-request');

@@ -46,6 +46,7 @@ test('it is told where the secret is kept: the vault of the reference, else the 
     [{ vaultType: 'GCP_SECRET_MANAGER' }, { provider: 'GCP' }],
     [{ vaultType: 'CLOUD_A_SECRET_MANAGER', provider: 'azure' }, { provider: 'AZURE' }],
     [{ vaultType: 'HEADGATE_CUSTOMER_VAULT' }, { provider: 'HEADGATE' }],
+    [{ vaultType: 'MATILLION_CUSTOMER_VAULT' }, { provider: 'HEADGATE' }],
     [{ vaultType: 'DEFAULT_SECRET_VAULT' }, {}],
   ];
   for (const [index, [given, told]] of cases.entries()) {

@@ -9,10 +9,11 @@ import {
   sealedHeader,
   sealingAlgorithmsOf,
 } from '@headgate/contract';
-import { CompactEncrypt, compactVerify, decodeProtectedHeader } from 'jose';
+import { CompactEncrypt, compactVerify } from 'jose';
 import type { KeyType } from '../../kernel/certificate-authority.ts';
 import { problem } from '../../kernel/problems.ts';
 import type { Secret } from '../../kernel/sealed.ts';
+import { keyFault, readSealedForm } from './sealed-form.ts';
 
 const receiptAlgorithm: Record<KeyType, string> = { EC: 'ES256', RSA: 'PS256' };
 
@@ -48,12 +49,9 @@ export function readSealed(
   expected: { agentId: string; place: SecretPlace; now: Date; keys: readonly SealingKey[] },
 ): Sealed & { keyId: string } {
   const refused = (reason: string) => problem('sealed-value-refused', { reason });
-  let header: Record<string, unknown>;
-  try {
-    header = decodeProtectedHeader(jwe) as Record<string, unknown>;
-  } catch {
-    throw refused('its protected header cannot be read');
-  }
+  const form = readSealedForm(jwe);
+  if ('fault' in form) throw refused(form.fault);
+  const { header } = form;
   const { agentId: agent, place, now } = expected;
   const fault = headerFault(header, { agent, place, now });
   if (fault !== undefined) throw refused(fault);
@@ -63,6 +61,8 @@ export function readSealed(
     throw refused(
       `its \`alg\` does not fit the certificate’s key: ${sealingAlgorithmsOf[key.keyType].join(', ')}`,
     );
+  const unfit = keyFault(form, key.certificate);
+  if (unfit !== undefined) throw refused(unfit);
   const { jti, exp } = header as SealedHeader;
   return { jwe, jti, expiresAt: new Date(exp * 1_000), keyId: key.keyId };
 }

@@ -65,7 +65,7 @@ export function secretRoutes({ read, long }: Endpoints, services: SecretServices
     const ended = await endOf(services, call.scope.accountId, workId);
     if (ended === undefined)
       throw problem('agent-timeout', { name: agent.name, seconds: services.secretWaitSeconds });
-    const answer = await answerTo(ended);
+    const answer = await answerTo(ended, call.body.secret.sealedValue === undefined ? 'server' : 'caller');
     if ('refusal' in answer) {
       await call.awaited.giveUp(workId);
       throw answer.refusal;
@@ -144,8 +144,18 @@ function endOf(
 
 type SecretAnswer = { resolver_ref: string; vaultSecretName: string; receipt: string };
 
-async function answerTo(row: SecretWriteRow): Promise<{ body: SecretAnswer } | { refusal: Problem }> {
+/** `sealedBy`: a sealed value that the agent cannot use is the fault of the one who sealed it. */
+async function answerTo(
+  row: SecretWriteRow,
+  sealedBy: 'caller' | 'server',
+): Promise<{ body: SecretAnswer } | { refusal: Problem }> {
   const refused = (reason: string) => ({ refusal: problem('vault-refused', { reason }) });
+  if (row.status === 'REFUSED') {
+    const reason = row.message ?? 'the agent gave no reason';
+    return sealedBy === 'caller'
+      ? { refusal: problem('sealed-value-refused', { reason }) }
+      : refused(`the agent cannot use what this service sealed for it: ${reason}.`);
+  }
   const { receipt, certificate, key_id: keyId, key_type: keyType } = row;
   if (row.status === 'FAILED' || receipt === null) return refused(row.message ?? 'the agent gave no reason.');
   if (certificate === null || keyType === null)

@@ -114,7 +114,8 @@ export interface SecretWriteRow {
   jti: string;
   place: SecretPlace;
   sealed_sha256: string;
-  status: 'PENDING' | 'WRITTEN' | 'FAILED';
+  /** REFUSED: the agent could not open the value, or it lacks members of its type. */
+  status: 'PENDING' | 'WRITTEN' | 'FAILED' | 'REFUSED';
   message: string | null;
   receipt: string | null;
   key_id: string;
@@ -149,7 +150,7 @@ const endWrites = statement(`
 export function endSecretWrites(
   tx: Transaction,
   accountId: string,
-  status: 'WRITTEN' | 'FAILED',
+  status: 'WRITTEN' | 'FAILED' | 'REFUSED',
   ends: readonly { id: string; receipt: string | null; message: string | null }[],
 ): void {
   const of = <Key extends 'id' | 'receipt' | 'message'>(member: Key) => ends.map((end) => end[member]);

@@ -115,15 +115,97 @@ test('a sealed value that is stale, swapped, cut or for another key is refused, 
     );
     assert.match(refused.detail, reason);
   }
-  requireProblem(
-    await write(bySealed((await sealed(agent)).split('.').slice(0, 4).join('.'))),
-    400,
-    'invalid-request',
-  );
   const good = await sealed(agent);
   const [first] = await Promise.all([write(bySealed(good)), agent.confirmNext()]);
   assert.equal(first.status, 201);
   requireProblem(await write(bySealed(good)), 409, 'sealed-value-used');
+});
+
+/** Changes one of the five parts of a compact JWE. */
+const withPart = (jwe: string, index: number, change: (part: string) => string) =>
+  jwe
+    .split('.')
+    .map((part, at) => (at === index ? change(part) : part))
+    .join('.');
+const headerOf = (jwe: string) => JSON.parse(Buffer.from(jwe.split('.')[0] ?? '', 'base64url').toString());
+const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+const withHeader = (jwe: string, given: object) =>
+  withPart(jwe, 0, () => encoded({ ...headerOf(jwe), ...given }));
+
+test('a malformed sealed value is 422 with its reason, before any agent is asked', async () => {
+  const { agent, write } = await scene();
+  const good = await sealed(agent);
+  const wrapped = await sealed(agent, { alg: 'ECDH-ES+A256KW' });
+  const zeros = (bytes: number) => () => Buffer.alloc(bytes).toString('base64url');
+  const malformed: [string, RegExp][] = [
+    ['', /1 parts/],
+    ['x', /1 parts/],
+    [good.split('.').slice(0, 4).join('.'), /4 parts/],
+    [`${good}.AAAA`, /6 parts/],
+    [good.slice(0, -6), /authentication tag has 12 bytes/],
+    [good.slice(0, -1), /authentication tag is not base64url without padding, or is cut off/],
+    [`${good}=`, /authentication tag is not base64url/],
+    [good.replace('.', '. '), /encrypted key is not base64url/],
+    [withPart(good, 3, (text) => `${text}+`), /ciphertext is not base64url/],
+    [withPart(good, 3, () => ''), /ciphertext is empty/],
+    [withPart(good, 2, zeros(16)), /initialization vector has 16 bytes/],
+    [withPart(good, 1, zeros(40)), /encrypted key has 40 bytes; ECDH-ES makes 0/],
+    [withPart(wrapped, 1, zeros(41)), /encrypted key has 41 bytes; ECDH-ES\+A256KW makes 40/],
+    [withPart(wrapped, 1, () => ''), /encrypted key has 0 bytes/],
+    [withPart(good, 0, () => ''), /protected header is not a JSON object/],
+    [withPart(good, 0, () => encoded('text')), /protected header is not a JSON object/],
+    [withPart(good, 0, () => encoded(null)), /protected header is not a JSON object/],
+    [withPart(good, 0, (part) => part.slice(0, 20)), /protected header is not a JSON object/],
+    [withHeader(good, { alg: 'dir' }), /`alg` is none of/],
+    [withHeader(good, { alg: ['ECDH-ES'] }), /`alg` is none of/],
+    [withHeader(good, { alg: 'RSA-OAEP-256' }), /`alg` does not fit the certificate/],
+    [withHeader(good, { enc: 'A256CBC-HS512' }), /`enc` is not A256GCM/],
+    [withHeader(good, { zip: 'DEF' }), /`zip` or `crit`/],
+    [withHeader(good, { exp: 'soon' }), /no `exp`/],
+    [withHeader(good, { kid: null }), /no certificate/],
+    [withHeader(good, { epk: undefined }), /`epk` is not a public key/],
+    [
+      withHeader(good, { epk: { kty: 'EC', crv: 'P-256', x: 'AAAA', y: 'AAAA' } }),
+      /`epk` is not a public key/,
+    ],
+    [
+      withHeader(good, { epk: makeKeys('rsa').publicKey.export({ format: 'jwk' }) }),
+      /`epk` is not a public key/,
+    ],
+    [withPart(good, 3, () => 'A'.repeat(200_000)), /characters; at most 200000/],
+  ];
+  for (const [sealedValue, reason] of malformed) {
+    const { detail } = requireProblem(await write(bySealed(sealedValue)), 422, 'sealed-value-refused');
+    assert.match(detail, reason);
+  }
+  assert.equal(await agent.next(0), undefined);
+  requireProblem(await write({ ...bySealed(good), sealedValue: 1 }), 400, 'invalid-request');
+});
+
+test('a sealed value for an RSA certificate has an encrypted key of its length', async () => {
+  const { agent, write } = await scene(server, 'rsa');
+  const good = await sealed(agent, { alg: 'RSA-OAEP-256' });
+  const short = withPart(good, 1, (part) => part.slice(0, 40));
+  const { detail } = requireProblem(await write(bySealed(short)), 422, 'sealed-value-refused');
+  assert.match(detail, /encrypted key has 30 bytes; RSA-OAEP-256 makes 256/);
+  const [answer] = await Promise.all([write(bySealed(good)), agent.confirmNext()]);
+  assert.equal(answer.status, 201);
+});
+
+test('a sealed value that the agent cannot open, or that lacks members, is 422; what the server sealed is its own fault', async () => {
+  const { agent, write } = await scene();
+  const refuse = async () => {
+    const work = await agent.next();
+    assert.ok(work);
+    const valueFault = 'it lacks password of the type PASSWORD';
+    await agent.end(work, { message: `the sealed value is refused: ${valueFault}.`, valueFault });
+  };
+  const mine = bySealed(await sealed(agent, {}, { pass: 'x' }));
+  const [refused] = await Promise.all([write(mine, '', 'lacking'), refuse()]);
+  const { detail } = requireProblem(refused, 422, 'sealed-value-refused');
+  assert.equal(detail, 'body.secret.sealedValue is refused: it lacks password of the type PASSWORD.');
+  const [failed] = await Promise.all([write(password), refuse()]);
+  assert.match(requireProblem(failed, 502, 'vault-refused').detail, /what this service sealed/);
 });
 
 test('each type asks for its members, and a value is given in one way', async () => {

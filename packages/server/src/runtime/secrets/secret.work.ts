@@ -24,8 +24,10 @@ export function secretWork(services: { metrics: Metrics; wakes: Wakes }): WorkOw
     ended({ tx, accountId, source, now, newId }, ends) {
       const rows = ends.map((end) => {
         const receipt = end.status === 'SUCCESS' ? (end.receipt ?? null) : null;
-        const message = receipt === null ? (end.message?.slice(0, 2_000) ?? withoutReceipt) : null;
-        return { id: end.workId, receipt, message, status: receipt === null ? 'FAILED' : 'WRITTEN' } as const;
+        const message =
+          receipt === null ? (end.valueFault ?? end.message?.slice(0, 2_000) ?? withoutReceipt) : null;
+        const failed = end.valueFault === undefined ? 'FAILED' : 'REFUSED';
+        return { id: end.workId, receipt, message, status: receipt === null ? failed : 'WRITTEN' } as const;
       });
       for (const [status, alike] of Map.groupBy(rows, (row) => row.status))
         endSecretWrites(tx, accountId, status, alike);

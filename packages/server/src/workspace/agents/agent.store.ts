@@ -124,6 +124,18 @@ export async function requireAgent(tx: Transaction, scope: Scope, agentId: strin
   return { agentId: row.agent_id, name: row.name };
 }
 
+// Locked, so that the agent is still there when what is to refer to it is written.
+const selectTwo = statement<{ agent_id: string; name: string }>(
+  'select agent_id, name from agent where account_id = $1 limit 2 for key share',
+);
+
+/** The only agent of the account; undefined when it has none or several. */
+export async function findOnlyAgent(tx: Transaction, scope: Scope): Promise<KnownAgent | undefined> {
+  const [first, second] = await tx.query(selectTwo, [scope.accountId]);
+  if (first === undefined || second !== undefined) return undefined;
+  return { agentId: first.agent_id, name: first.name };
+}
+
 export interface NewAgent
   extends Pick<
     AgentRow,

@@ -1,14 +1,13 @@
 import {
+  awsVaultTypes,
+  azureVaultTypes,
   type ConnectionDetails,
   createConnection,
-  createDataPlatformConnection,
-  type DataPlatformConnection,
-  dataPlatformWords,
   deleteConnection,
   deleteConnectionOverrides,
+  gcpVaultTypes,
   listConnectionOverrides,
   listConnections,
-  listDataPlatformConnections,
   type SecretsLocation,
   updateConnection,
   writeConnectionOverride,
@@ -18,7 +17,6 @@ import type { AccountEvent } from '../../kernel/events.ts';
 import { requireMatch } from '../../kernel/if-match.ts';
 import { pageBounds } from '../../kernel/paging.ts';
 import { problem } from '../../kernel/problems.ts';
-import { requireWord } from '../../kernel/words.ts';
 import { requireEnvironment } from '../environments/index.ts';
 import {
   type ConnectionRow,
@@ -32,15 +30,16 @@ import {
   presentOverride,
   removeOverrides,
   updateConnectionRow,
-  warehouseConnectionType,
   writeOverride,
 } from './connection.store.ts';
 import { namesIn, requireDetails, requireProperties, type Triple } from './connection.ts';
+import { connectionEvent } from './connection-event.ts';
+import { dataPlatformConnectionRoutes } from './data-platform-connection.routes.ts';
 
 export function connectionRoutes(endpoints: Endpoints): void {
   projectConnections(endpoints);
   environmentOverrides(endpoints);
-  warehouseConnections(endpoints);
+  dataPlatformConnectionRoutes(endpoints);
 }
 
 function projectConnections({ read, write }: Endpoints): void {
@@ -71,7 +70,7 @@ function projectConnections({ read, write }: Endpoints): void {
     return {
       body: after,
       etag: connectionTag(row),
-      events: [changed('connection-created', params.projectId, row, { after })],
+      events: [connectionEvent('connection-created', params.projectId, row, { after })],
     };
   });
 
@@ -92,7 +91,7 @@ function projectConnections({ read, write }: Endpoints): void {
     return {
       body: after,
       etag: connectionTag(row),
-      events: [changed('connection-updated', params.projectId, row, { before, after })],
+      events: [connectionEvent('connection-updated', params.projectId, row, { before, after })],
     };
   });
 
@@ -100,7 +99,7 @@ function projectConnections({ read, write }: Endpoints): void {
     const stored = await lockConnection(tx, scope, params.projectId, query.connectionName);
     deleteConnectionRow(tx, scope, params.projectId, stored.name);
     const before = presentConnection(stored, params.projectId);
-    return { events: [changed('connection-deleted', params.projectId, stored, { before })] };
+    return { events: [connectionEvent('connection-deleted', params.projectId, stored, { before })] };
   });
 }
 
@@ -143,7 +142,7 @@ function environmentOverrides({ read, write }: Endpoints): void {
     const { created_by, created_at } = written;
     return {
       body: presentOverride({ ...row, overrides, created_by, created_at }, projectId),
-      events: [changed('connection-override-written', projectId, connection, states)],
+      events: [connectionEvent('connection-override-written', projectId, connection, states)],
     };
   });
 
@@ -168,36 +167,6 @@ function environmentOverrides({ read, write }: Endpoints): void {
       };
     });
     return { events };
-  });
-}
-
-function warehouseConnections({ read, write }: Endpoints): void {
-  read(listDataPlatformConnections, async ({ query, page }) => {
-    const { limit, offset } = pageBounds(query);
-    const { rows, total } = await page(connectionPage, [true, null, null, null, limit, offset]);
-    return { body: { page: query.page, results: rows.map(presentWarehouse), size: limit, total } };
-  });
-
-  write(createDataPlatformConnection, ({ tx, scope, params, body, now, newId }) => {
-    requireWord(
-      dataPlatformWords.platformConnectionType,
-      body.platformConnectionType,
-      'platformConnectionType',
-    );
-    const row: ConnectionRow = {
-      connection_id: newId(),
-      name: body.name,
-      platform_connection_type: warehouseConnectionType,
-      auth_provider: requireWord(dataPlatformWords.authProvider, body.authProvider, 'authProvider'),
-      auth_type: requireWord(dataPlatformWords.authType, body.authType, 'authType'),
-      details: null,
-      version: 1,
-      created_by: scope.actorId,
-      created_at: now,
-    };
-    insertConnection(tx, scope, params.projectId, row);
-    const after = presentWarehouse(row);
-    return { body: after, events: [changed('connection-created', params.projectId, row, { after })] };
   });
 }
 
@@ -236,16 +205,21 @@ function knownProperties({
   };
 }
 
+/** The member that each kind of vault has beside `type`. */
+const locationMembers = [
+  { types: awsVaultTypes, member: 'region' },
+  { types: azureVaultTypes, member: 'vaultName' },
+  { types: gcpVaultTypes, member: 'gcpProjectId' },
+] as const;
+
 function knownLocation(location: SecretsLocation): SecretsLocation {
   const { type } = location;
-  if ('region' in location && location.region !== undefined)
-    return { type, region: location.region } as SecretsLocation;
-  if ('vaultName' in location && location.vaultName !== undefined)
-    return { type, vaultName: location.vaultName } as SecretsLocation;
-  if ('gcpProjectId' in location && location.gcpProjectId !== undefined) {
-    return { type, gcpProjectId: location.gcpProjectId } as SecretsLocation;
-  }
-  return { type } as SecretsLocation;
+  const given: Readonly<Record<string, unknown>> = location;
+  const member = locationMembers.find(({ types }) => types.some((each) => each === type))?.member;
+  const value = member === undefined ? undefined : given[member];
+  return (
+    member === undefined || value === undefined ? { type } : { type, [member]: value }
+  ) as SecretsLocation;
 }
 
 function knownOverrides(
@@ -256,27 +230,4 @@ function knownOverrides(
   return location === undefined
     ? { connectionProperties }
     : { connectionProperties, secretsLocation: knownLocation(location) };
-}
-
-function presentWarehouse(row: ConnectionRow): DataPlatformConnection {
-  return {
-    name: row.name,
-    platformConnectionType: warehouseConnectionType,
-    authProvider: row.auth_provider as DataPlatformConnection['authProvider'],
-    authType: row.auth_type as DataPlatformConnection['authType'],
-  };
-}
-
-function changed(
-  name: AccountEvent['name'],
-  projectId: string,
-  row: ConnectionRow,
-  states: { before?: object; after?: object },
-): AccountEvent {
-  return {
-    name,
-    projectId,
-    subject: { type: 'connection', id: row.connection_id, name: row.name },
-    ...states,
-  };
 }

@@ -3,11 +3,12 @@ import type {
   AuthType,
   ConnectionDetails,
   ConnectionOverride,
+  ConnectionPropertyMap,
   IdentifiedConnection,
   PlatformConnectionType,
 } from '@headgate/contract';
 import { statement, type Transaction } from '../../kernel/database.ts';
-import { guardedPage } from '../../kernel/guarded-read.ts';
+import { guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
 import { entityTag } from '../../kernel/if-match.ts';
 import type { Scope } from '../../kernel/permissions.ts';
 import { problem } from '../../kernel/problems.ts';
@@ -21,7 +22,8 @@ export interface ConnectionRow {
   platform_connection_type: PlatformConnectionType | typeof warehouseConnectionType;
   auth_provider: string;
   auth_type: string;
-  details: ConnectionDetails | null;
+  /** Of a warehouse connection: its properties by their names. */
+  details: ConnectionDetails | { connectionProperties: ConnectionPropertyMap } | null;
   version: number;
   created_by: string;
   created_at: Date;
@@ -61,21 +63,27 @@ export function insertConnection(tx: Transaction, scope: Scope, projectId: strin
   ]);
 }
 
+/** Parameters: name. */
+export const warehouseConnectionByName = guardedRead<ConnectionRow>(
+  `select ${columns} from connection
+  where account_id = $1 and project_id = $3 and name = $9 and platform_connection_type = 'DWH'`,
+);
+
 const lockOne = statement<ConnectionRow>(`
   select ${columns} from connection
-  where account_id = $1 and project_id = $2 and name = $3 and platform_connection_type <> 'DWH' for update`);
+  where account_id = $1 and project_id = $2 and name = $3 and (platform_connection_type = 'DWH') = $4::boolean for update`);
 
-/** Throws `connection-not-found`. */
-export async function lockConnection(
-  tx: Transaction,
-  scope: Scope,
-  projectId: string,
-  name: string,
-): Promise<ConnectionRow> {
-  const [row] = await tx.query(lockOne, [scope.accountId, projectId, name]);
-  if (row === undefined) throw problem('connection-not-found', { name });
-  return row;
-}
+const lockOf =
+  (isWarehouse: boolean) =>
+  async (tx: Transaction, scope: Scope, projectId: string, name: string): Promise<ConnectionRow> => {
+    const [row] = await tx.query(lockOne, [scope.accountId, projectId, name, isWarehouse]);
+    if (row === undefined) throw problem('connection-not-found', { name });
+    return row;
+  };
+
+/** Both throw `connection-not-found`, also for a connection of the other sort. */
+export const lockConnection = lockOf(false);
+export const lockWarehouseConnection = lockOf(true);
 
 const updateOne = statement(`
   update connection set platform_connection_type = $4, auth_type = $5, details = $6, version = $7
@@ -194,7 +202,7 @@ export function presentConnection(row: ConnectionRow, projectId: string): Identi
     platformConnectionType: row.platform_connection_type as PlatformConnectionType,
     projectId,
   };
-  if (row.details !== null) connection.connectionDetails = row.details;
+  if (row.details !== null) connection.connectionDetails = row.details as ConnectionDetails;
   return connection;
 }
 

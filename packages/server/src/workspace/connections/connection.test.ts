@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { IdentifiedConnection, Page } from '@headgate/contract';
+import type { ConnectionOverride, IdentifiedConnection, Page } from '@headgate/contract';
 import { requireProblem } from '../../testing/client.ts';
 import { startTestServer } from '../../testing/server.ts';
 
@@ -32,6 +32,52 @@ test('a connection is created, listed and found by name; the vault is given back
   );
   assert.deepEqual(listed.body.results, [created.body]);
   requireProblem(await admin.post(path, basic), 409, 'connection-name-taken');
+});
+
+const vaults = [
+  { type: 'CLOUD_A_SECRET_MANAGER', region: 'eu-west-1' },
+  { type: 'AWS_SECRET_MANAGER', region: 'eu-west-1' },
+  { type: 'CLOUD_B_SECRET_MANAGER', vaultName: 'keys' },
+  { type: 'AZURE_SECRET_MANAGER', vaultName: 'keys' },
+  { type: 'CLOUD_C_SECRET_MANAGER', gcpProjectId: 'keys-1' },
+  { type: 'GCP_SECRET_MANAGER', gcpProjectId: 'keys-1' },
+  { type: 'HEADGATE_CUSTOMER_VAULT' },
+  { type: 'MATILLION_CUSTOMER_VAULT' },
+  { type: 'DEFAULT_SECRET_VAULT' },
+  { type: 'AWS_SECRET_MANAGER' },
+];
+
+test('every spelling of a vault is given back as it was written, in a connection and in its override', async () => {
+  const { admin, path } = await project();
+  for (const [index, secretsLocation] of vaults.entries()) {
+    const connectionDetails = { connectionProperties: { secretName: 's' }, secretsLocation };
+    const name = `connection ${index}`;
+    const created = await admin.post<IdentifiedConnection>(path, { ...basic, name, connectionDetails });
+    assert.deepEqual(created.body.connectionDetails, connectionDetails);
+    const listed = await admin.get<Page<IdentifiedConnection>>(`${path}?connectionNames=${name}`);
+    assert.deepEqual(listed.body.results, [created.body]);
+    const connectionOverrides = { connectionProperties: { secretName: 'o' }, secretsLocation };
+    const override = { environmentName: 'dev', connectionName: name, authType: basic.authType };
+    const written = await admin.post<ConnectionOverride>(`${path}/environment-overrides`, {
+      ...override,
+      connectionOverrides,
+    });
+    assert.deepEqual(written.body.connectionOverrides, connectionOverrides);
+  }
+});
+
+test('a vault has the member of its own kind, whatever else is sent', async () => {
+  const { admin, path } = await project();
+  const more = { region: 'eu-west-1', vaultName: 'keys', gcpProjectId: 'keys-1' };
+  for (const [type, own] of [
+    ['GCP_SECRET_MANAGER', { gcpProjectId: 'keys-1' }],
+    ['AZURE_SECRET_MANAGER', { vaultName: 'keys' }],
+    ['MATILLION_CUSTOMER_VAULT', {}],
+  ] as const) {
+    const connectionDetails = { secretsLocation: { type, ...more } };
+    const created = await admin.post<IdentifiedConnection>(path, { ...basic, name: type, connectionDetails });
+    assert.deepEqual(created.body.connectionDetails, { secretsLocation: { type, ...own } });
+  }
 });
 
 test('an update replaces all details: what it leaves out is unset', async () => {

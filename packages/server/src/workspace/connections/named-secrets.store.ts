@@ -4,13 +4,17 @@ import { statement, type Transaction } from '../../kernel/database.ts';
 import type { Scope } from '../../kernel/permissions.ts';
 
 /**
- * SQL: wherever properties hold a secret's name: of a connection, of its overrides, and of what an environment was made with. An override
- * without a location has that of its connection.
+ * SQL: wherever properties hold a secret's name: of a connection, of its overrides, and of an environment's settings. An override without a
+ * location has that of its connection. A warehouse connection and an environment hold several properties, each with a secret of its own.
  */
 export const secretPlaces = (account: string, project: string) => `
   select 'the connection ' || to_json(name) as used_by, null::text as environment_name, details -> 'connectionProperties' as properties,
     details -> 'secretsLocation' as location
-  from connection where account_id = ${account} and project_id = ${project}
+  from connection where account_id = ${account} and project_id = ${project} and platform_connection_type <> 'DWH'
+  union all
+  select 'the connection ' || to_json(c.name), null::text, property.value, null::jsonb
+  from connection c, jsonb_each(c.details -> 'connectionProperties') property
+  where c.account_id = ${account} and c.project_id = ${project} and c.platform_connection_type = 'DWH'
   union all
   select 'the override of the connection ' || to_json(o.connection_name) || ' in the environment ' || to_json(o.environment_name),
     o.environment_name, o.overrides -> 'connectionProperties', coalesce(o.overrides -> 'secretsLocation', c.details -> 'secretsLocation')
@@ -35,7 +39,7 @@ const naming = statement<{ used_by: string }>(`
   where $3 in (properties ->> 'secretName', properties ->> 'credentialSecretName')
     or ($4 in (properties ->> 'secretName', properties ->> 'credentialSecretName')
       and coalesce(properties ->> 'secretKey' = $5, true))
-  order by used_by collate "C" limit $6`);
+  group by used_by order by used_by collate "C" limit $6`);
 
 /** So many of them at most, in words. */
 export async function connectionsNaming(

@@ -11,6 +11,9 @@ interface At {
   environmentName: string;
 }
 
+const deleteDefaults = statement(
+  'delete from environment_default_connection where account_id = $1 and project_id = $2 and environment_name = $3',
+);
 const insertDefaults = statement<{ auth_provider: string }>(`
   insert into environment_default_connection (account_id, project_id, environment_name, platform_connection_type, auth_provider, connection_name)
   select $1, $2, $3, c.platform_connection_type, c.auth_provider, c.name
@@ -35,6 +38,19 @@ export async function insertDefaultConnections(
   }
 }
 
+/** The same in place of those that were there. */
+export async function replaceDefaultConnections(
+  tx: Transaction,
+  at: At,
+  wanted: readonly DefaultConnection[],
+): Promise<void> {
+  tx.send(deleteDefaults, [at.scope.accountId, at.projectId, at.environmentName]);
+  await insertDefaultConnections(tx, at, wanted);
+}
+
+const deleteOverrides = statement(
+  'delete from environment_connection_override where account_id = $1 and project_id = $2 and environment_name = $3',
+);
 const insertOverrides = statement<{ connection_name: string }>(`
   insert into environment_connection_override (account_id, project_id, environment_name, connection_name, properties)
   select $1, $2, $3, c.name, wanted."connectionProperties"
@@ -56,4 +72,14 @@ export async function insertConnectionOverrides(
   if (missing === undefined) return;
   const field = `body.connectionOverrides[${index}].connectionName`;
   throw problem('unknown-connection', { field, name: missing.connectionName, kind: 'connection' });
+}
+
+/** The same in place of those that were there. */
+export async function replaceConnectionOverrides(
+  tx: Transaction,
+  at: At,
+  wanted: readonly EnvironmentConnectionOverride[],
+): Promise<void> {
+  tx.send(deleteOverrides, [at.scope.accountId, at.projectId, at.environmentName]);
+  await insertConnectionOverrides(tx, at, wanted);
 }

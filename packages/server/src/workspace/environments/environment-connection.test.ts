@@ -93,6 +93,45 @@ test('what the project does not have is refused, and no environment is made', as
   requireProblem(await admin.get(`${path}/environments/uat`), 404, 'environment-not-found');
 });
 
+test('a change takes the place of the connections that were there, and what it leaves out stays', async () => {
+  const { admin, path, stored, create } = await withConnections();
+  await create({ defaultConnections: { DWH: { DUCKDB: 'lake' } }, connectionOverrides: overrides });
+  const uat = `${path}/environments/uat`;
+  const defaults = async () =>
+    (await stored('environment_default_connection')).map((row) => row.connection_name);
+  const overridden = async () =>
+    (await stored('environment_connection_override')).map((row) => row.connection_name);
+  const { etag } = await admin.get(uat);
+  const changed = await admin.patch<Environment>(uat, {
+    defaultConnections: { dwh: { snowflake: 'flakes' } },
+  });
+  assert.deepEqual([changed.status, changed.body], [200, { name: 'uat' }]);
+  assert.notEqual(changed.etag, etag);
+  assert.deepEqual([await defaults(), await overridden()], [['flakes'], ['flakes']]);
+  const connectionOverrides = [{ connectionName: 'lake', connectionProperties: { path: { value: '/a' } } }];
+  await admin.patch(uat, { connectionOverrides });
+  assert.deepEqual([await defaults(), await overridden()], [['flakes'], ['lake']]);
+  await admin.patch(uat, { description: 'For users' });
+  assert.deepEqual([await defaults(), await overridden()], [['flakes'], ['lake']]);
+  const wrong = await admin.patch(uat, {
+    defaultConnections: {},
+    connectionOverrides: [...overrides, ...overrides],
+  });
+  requireProblem(wrong, 422, 'duplicate-connection');
+  assert.deepEqual(await defaults(), ['flakes'], 'all of the change or nothing');
+  await admin.patch(uat, { defaultConnections: {}, connectionOverrides: [] });
+  assert.deepEqual([await defaults(), await overridden()], [[], []]);
+});
+
+test('a property has a value or a secret, and a secret is named only', async () => {
+  const { create } = await withConnections();
+  const override = (properties: object) =>
+    create({ connectionOverrides: [{ connectionName: 'flakes', connectionProperties: properties }] });
+  const plain = requireProblem(await override({ password: { value: 'x' } }), 422, 'connection-properties');
+  assert.match(plain.detail, /^body\.connectionOverrides\[0\]\.connectionProperties\.password: is a secret/);
+  requireProblem(await override({ role: { value: 'x', secretName: 's' } }), 422, 'connection-properties');
+});
+
 test('a connection of another project is none of this one', async () => {
   const [mine, theirs] = [await withConnections(), await withConnections()];
   await theirs.admin.post(`${theirs.path}/data-platform-connections`, {

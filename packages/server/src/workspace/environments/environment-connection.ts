@@ -1,12 +1,12 @@
-/** What a new environment says of connections, read from its request: pure. */
+/** What a request says of the connections of an environment: pure. */
 import {
   type DefaultConnections,
   dataPlatformWords,
   type EnvironmentConnectionOverride,
-  type PropertyOverride,
 } from '@headgate/contract';
 import { problem } from '../../kernel/problems.ts';
 import { wordOf } from '../../kernel/words.ts';
+import { propertiesIn } from './connection-property.ts';
 
 export interface DefaultConnection {
   provider: string;
@@ -34,28 +34,16 @@ export function defaultConnectionsIn(given: DefaultConnections = {}): DefaultCon
   return [...found.values()];
 }
 
-/** What is stored is what the interface knows. Throws `duplicate-connection`. */
+/** Returns what is stored. Throws `duplicate-connection` and `connection-properties`. */
 export function connectionOverridesIn(
   given: readonly EnvironmentConnectionOverride[] = [],
 ): EnvironmentConnectionOverride[] {
   const names = new Set<string>();
-  return given.map(({ connectionName, connectionProperties }) => {
+  return given.map(({ connectionName, connectionProperties }, index) => {
     if (names.has(connectionName))
       throw problem('duplicate-connection', { field: 'body.connectionOverrides', name: connectionName });
     names.add(connectionName);
-    const known = Object.entries(connectionProperties).map(([name, property]) => [
-      name,
-      knownProperty(property),
-    ]);
-    return {
-      connectionName,
-      connectionProperties: Object.fromEntries(known) as Record<string, PropertyOverride>,
-    };
+    const field = `body.connectionOverrides[${index}].connectionProperties`;
+    return { connectionName, connectionProperties: propertiesIn(connectionProperties, field) };
   });
-}
-
-function knownProperty(property: PropertyOverride): PropertyOverride {
-  if ('value' in property) return { value: property.value };
-  const { secretName, secretKey } = property;
-  return secretKey === undefined ? { secretName } : { secretName, secretKey };
 }

@@ -14,7 +14,7 @@ import { pageBounds } from '../../kernel/paging.ts';
 import { problem } from '../../kernel/problems.ts';
 import type { Wakes } from '../../kernel/wakes.ts';
 import { cancelWorkIn, type WorkTimes } from '../../kernel/work.ts';
-import { requireAgent } from '../agents/index.ts';
+import { findOnlyAgent, requireAgent } from '../agents/index.ts';
 import {
   deleteEnvironmentRow,
   environmentByName,
@@ -25,7 +25,12 @@ import {
   presentEnvironment,
   updateEnvironmentRow,
 } from './environment.store.ts';
-import { insertConnectionOverrides, insertDefaultConnections } from './environment-connection.store.ts';
+import {
+  insertConnectionOverrides,
+  insertDefaultConnections,
+  replaceConnectionOverrides,
+  replaceDefaultConnections,
+} from './environment-connection.store.ts';
 import { connectionOverridesIn, defaultConnectionsIn } from './environment-connection.ts';
 
 export function environmentRoutes(
@@ -46,7 +51,9 @@ export function environmentRoutes(
 
   write(createEnvironment, async ({ tx, scope, params, body, now }) => {
     const agent =
-      body.defaultAgentId === undefined ? undefined : await requireAgent(tx, scope, body.defaultAgentId);
+      body.defaultAgentId === undefined
+        ? await findOnlyAgent(tx, scope)
+        : await requireAgent(tx, scope, body.defaultAgentId);
     const row = {
       name: body.name,
       display_name: body.displayName ?? null,
@@ -95,9 +102,19 @@ export function environmentRoutes(
       version: stored.version + 1,
     };
     updateEnvironmentRow(tx, scope, projectId, row);
-    const states = { before: presentEnvironment(stored), after: presentEnvironment(row) };
+    const at = { scope, projectId, environmentName: row.name };
+    const { defaultConnections, connectionOverrides } = body;
+    if (defaultConnections !== undefined)
+      await replaceDefaultConnections(tx, at, defaultConnectionsIn(defaultConnections));
+    if (connectionOverrides !== undefined)
+      await replaceConnectionOverrides(tx, at, connectionOverridesIn(connectionOverrides));
+    const shown = presentEnvironment(row);
+    const states = {
+      before: presentEnvironment(stored),
+      after: { ...shown, ...givenConnections(body) },
+    };
     return {
-      body: states.after,
+      body: shown,
       etag: environmentTag(row),
       events: [changed('environment-updated', projectId, row.name, states)],
     };
@@ -118,8 +135,11 @@ export function environmentRoutes(
   });
 }
 
-/** Beside the environment itself, what the event of its making holds. */
-function givenConnections({ defaultConnections, connectionOverrides }: BodyOf<typeof createEnvironment>) {
+/** Beside the environment itself, what the event of its making or change holds. */
+function givenConnections({
+  defaultConnections,
+  connectionOverrides,
+}: Pick<BodyOf<typeof createEnvironment>, 'defaultConnections' | 'connectionOverrides'>) {
   return {
     ...(defaultConnections === undefined ? {} : { defaultConnections }),
     ...(connectionOverrides === undefined

@@ -67,6 +67,26 @@ test('a default agent that the account does not have is refused', async () => {
   }
 });
 
+test('an environment made without a default agent gets the only one of the account', async () => {
+  const account = await server.account();
+  const { path } = await account.project();
+  const create = async (name: string) =>
+    (await account.admin.post<Environment>(`${path}/environments`, { name })).body;
+  assert.deepEqual(await create('none'), { name: 'none' });
+  const first = await account.agent('first');
+  const made = await create('one');
+  const kept = { name: 'one', defaultAgentId: first.agentId, defaultAgentName: 'first' };
+  assert.deepEqual(made, kept);
+  const second = await account.agent('second');
+  assert.deepEqual(await create('two'), { name: 'two' });
+  const read = async () => (await account.admin.get<Environment>(`${path}/environments/one`)).body;
+  assert.deepEqual(await read(), kept, 'another agent changes nothing');
+  await account.admin.patch(`${path}/environments/one`, { defaultAgentId: second.agentId });
+  assert.equal((await read()).defaultAgentId, second.agentId);
+  await account.admin.patch(`${path}/environments/one`, { defaultAgentId: '' });
+  assert.deepEqual(await read(), { name: 'one' });
+});
+
 test('an environment that does not exist is not found', async () => {
   const account = await server.account();
   const { path } = await account.project();

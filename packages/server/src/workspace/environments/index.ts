@@ -1,3 +1,4 @@
+export { propertiesIn } from './connection-property.ts';
 export { environmentRoutes } from './environment.routes.ts';
 export {
   type EnvironmentsWhere,

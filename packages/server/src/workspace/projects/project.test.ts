@@ -34,6 +34,18 @@ test('a description that was not given is absent from answers', async () => {
   });
 });
 
+test('a project made without a warehouse has the embedded one', async () => {
+  const { admin, accountId } = await server.account();
+  const { warehouse: _, ...bare } = wanted;
+  assert.equal((await admin.post('/projects', bare)).status, 201);
+  const rows = await server.database.query('select warehouse from project where account_id = $1', [
+    accountId,
+  ]);
+  assert.deepEqual(rows, [{ warehouse: 'DUCKDB' }]);
+  const refused = await admin.post('/projects', { ...wanted, name: 'b', warehouse: 'ORACLE' });
+  requireProblem(refused, 400, 'invalid-request');
+});
+
 test('the name of a project is taken once an account', async () => {
   const [one, other] = [await server.account(), await server.account()];
   await one.admin.post('/projects', wanted);

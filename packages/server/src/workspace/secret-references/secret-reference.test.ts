@@ -39,6 +39,7 @@ test('a reference is created with what it was told, and given back so: each spel
     'AWS_SECRET_MANAGER',
     'GCP_SECRET_MANAGER',
     'HEADGATE_CUSTOMER_VAULT',
+    'MATILLION_CUSTOMER_VAULT',
   ];
   for (const vaultType of vaults) await admin.post(`${path}/${vaultType}`, { ...password, vaultType });
   const { results } = (await admin.get<Page<SecretReference>>(path)).body;
@@ -67,6 +68,24 @@ test('a name is taken once in a project; one that does not fit its form, and a b
   const wrong = { secretReferenceType: 'KEY', type: 'PASSWORD', secretName: 's' };
   requireProblem(await admin.post(`${path}/none`, wrong), 400, 'invalid-request');
   requireProblem(await admin.post(`${path}/none`, { ...password, provider: 'ORACLE' }), 422, 'unknown-word');
+});
+
+test('an agent type is read in any case, and each word for the hosted one is given back as it was written', async () => {
+  const { admin, path } = await project();
+  for (const [written, shown] of [
+    ['aws', 'AWS'],
+    ['Azure', 'Azure'],
+    ['GCP', 'GCP'],
+    ['Headgate hosted', 'Headgate hosted'],
+    ['Matillion hosted', 'Matillion hosted'],
+    ['matillion hosted', 'Matillion hosted'],
+  ]) {
+    const name = written?.replace(' ', '_');
+    const made = await admin.post<SecretReference>(`${path}/${name}`, { ...password, agentType: written });
+    assert.equal(made.body.agentType, shown);
+    const { results } = (await admin.get<Page<SecretReference>>(path)).body;
+    assert.equal(results.find((each) => each.name === name)?.agentType, shown);
+  }
 });
 
 test('its agent must be one of the account', async () => {

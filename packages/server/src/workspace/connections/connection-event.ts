@@ -1,0 +1,16 @@
+import type { AccountEvent } from '../../kernel/events.ts';
+import type { ConnectionRow } from './connection.store.ts';
+
+export function connectionEvent(
+  name: AccountEvent['name'],
+  projectId: string,
+  row: ConnectionRow,
+  states: { before?: object; after?: object },
+): AccountEvent {
+  return {
+    name,
+    projectId,
+    subject: { type: 'connection', id: row.connection_id, name: row.name },
+    ...states,
+  };
+}

@@ -1,0 +1,126 @@
+/** Connections to data warehouses; they share the table of the other connections, and its names. */
+import {
+  type ConnectionPropertyMap,
+  createDataPlatformConnection,
+  type DataPlatformConnection,
+  dataPlatformWords,
+  deleteDataPlatformConnection,
+  getDataPlatformConnection,
+  listDataPlatformConnections,
+  updateDataPlatformConnection,
+} from '@headgate/contract';
+import { one } from '../../kernel/database.ts';
+import type { Endpoints } from '../../kernel/endpoint.ts';
+import { requireMatch } from '../../kernel/if-match.ts';
+import { pageBounds } from '../../kernel/paging.ts';
+import { problem } from '../../kernel/problems.ts';
+import { requireWord } from '../../kernel/words.ts';
+import { propertiesIn } from '../environments/index.ts';
+import {
+  type ConnectionRow,
+  connectionPage,
+  connectionTag,
+  deleteConnectionRow,
+  insertConnection,
+  lockWarehouseConnection,
+  updateConnectionRow,
+  warehouseConnectionByName,
+  warehouseConnectionType,
+} from './connection.store.ts';
+import { connectionEvent } from './connection-event.ts';
+
+export function dataPlatformConnectionRoutes({ read, write }: Endpoints): void {
+  read(listDataPlatformConnections, async ({ query, page }) => {
+    const { limit, offset } = pageBounds(query);
+    const { rows, total } = await page(connectionPage, [true, null, null, null, limit, offset]);
+    return { body: { page: query.page, results: rows.map(presentWarehouse), size: limit, total } };
+  });
+
+  read(getDataPlatformConnection, async ({ params, rows }) => {
+    const name = params.connectionName;
+    const found = await rows(warehouseConnectionByName, [name]);
+    const row = one(found, () => problem('connection-not-found', { name }));
+    return { body: presentWarehouse(row), etag: connectionTag(row) };
+  });
+
+  write(createDataPlatformConnection, ({ tx, scope, params, body, now, newId }) => {
+    const { projectId } = params;
+    requireWarehouseType(body.platformConnectionType);
+    const row: ConnectionRow = {
+      connection_id: newId(),
+      name: body.name,
+      platform_connection_type: warehouseConnectionType,
+      auth_provider: requireWord(dataPlatformWords.authProvider, body.authProvider, 'authProvider'),
+      auth_type: requireWord(dataPlatformWords.authType, body.authType, 'authType'),
+      details: detailsOf(body.connectionProperties),
+      version: 1,
+      created_by: scope.actorId,
+      created_at: now,
+    };
+    insertConnection(tx, scope, projectId, row);
+    const after = presentWarehouse(row);
+    return {
+      body: after,
+      etag: connectionTag(row),
+      location: `/v1/projects/${projectId}/data-platform-connections/${encodeURIComponent(row.name)}`,
+      events: [connectionEvent('connection-created', projectId, row, { after })],
+    };
+  });
+
+  write(updateDataPlatformConnection, async ({ tx, scope, params, headers, body }) => {
+    const { projectId } = params;
+    const stored = await lockWarehouseConnection(tx, scope, projectId, params.connectionName);
+    requireMatch(headers['if-match'], connectionTag(stored));
+    if (body.platformConnectionType !== undefined) requireWarehouseType(body.platformConnectionType);
+    if (body.authProvider !== undefined) requireOwnProvider(body.authProvider, stored.auth_provider);
+    const row: ConnectionRow = {
+      ...stored,
+      auth_type: requireWord(dataPlatformWords.authType, body.authType, 'authType'),
+      details: detailsOf(body.connectionProperties),
+      version: stored.version + 1,
+    };
+    updateConnectionRow(tx, scope, projectId, row);
+    const [before, after] = [presentWarehouse(stored), presentWarehouse(row)];
+    return {
+      body: after,
+      etag: connectionTag(row),
+      events: [connectionEvent('connection-updated', projectId, row, { before, after })],
+    };
+  });
+
+  write(deleteDataPlatformConnection, async ({ tx, scope, params, headers }) => {
+    const { projectId } = params;
+    const stored = await lockWarehouseConnection(tx, scope, projectId, params.connectionName);
+    requireMatch(headers['if-match'], connectionTag(stored));
+    deleteConnectionRow(tx, scope, projectId, stored.name);
+    const before = presentWarehouse(stored);
+    return { events: [connectionEvent('connection-deleted', projectId, stored, { before })] };
+  });
+}
+
+function requireWarehouseType(given: string): void {
+  requireWord(dataPlatformWords.platformConnectionType, given, 'platformConnectionType');
+}
+
+/** Throws `connection-provider-fixed`. */
+function requireOwnProvider(given: string, provider: string): void {
+  const found = requireWord(dataPlatformWords.authProvider, given, 'authProvider');
+  if (found !== provider) throw problem('connection-provider-fixed', { provider, found });
+}
+
+function detailsOf(given: ConnectionPropertyMap | undefined): ConnectionRow['details'] {
+  if (given === undefined) return null;
+  return { connectionProperties: propertiesIn(given, 'body.connectionProperties') };
+}
+
+function presentWarehouse(row: ConnectionRow): DataPlatformConnection {
+  const connection: DataPlatformConnection = {
+    name: row.name,
+    platformConnectionType: warehouseConnectionType,
+    authProvider: row.auth_provider as DataPlatformConnection['authProvider'],
+    authType: row.auth_type as DataPlatformConnection['authType'],
+  };
+  const properties = row.details?.connectionProperties;
+  if (properties !== undefined) connection.connectionProperties = properties as ConnectionPropertyMap;
+  return connection;
+}
