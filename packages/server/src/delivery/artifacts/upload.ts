@@ -169,8 +169,6 @@ async function eachPart(
     }
     form.end();
   } catch (failure) {
-    // What is left of the request is read and dropped, so that the client reads the answer.
-    request.resume();
     // The connection ended before the form did.
     const lost = failure instanceof Error && 'code' in failure && failure.code === 'ECONNRESET';
     throw lost ? unreadable('the client went away') : failure;

@@ -29,8 +29,8 @@ export function answerProblem(
   // A path that does not decode is answered before any hook runs.
   reply.header('x-request-id', request.id);
   reply.code(answered.status).headers({ ...answered.headers, 'content-type': problemType });
-  // A body that was not read to its end would be taken for the next request.
-  if (!request.raw.complete) reply.header('connection', 'close');
+  // Fastify asks for it where a body was not read to its end; that is unread-bodies.ts's to settle.
+  reply.removeHeader('connection');
   return reply.send(JSON.stringify(body));
 }
 
