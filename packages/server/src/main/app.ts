@@ -59,7 +59,10 @@ export function createApp(
   const { classes } = unreadBodies;
   const https = certificate && { cert: certificate.cert, key: certificate.key, ...classes };
   // Servers of both kinds are used alike; the types tell them apart.
-  const app = Fastify({ ...options, ...(https === undefined ? { http: classes } : { https }) } as FastifyServerOptions);
+  const app = Fastify({
+    ...options,
+    ...(https === undefined ? { http: classes } : { https }),
+  } as FastifyServerOptions);
   watch(app);
   app.setSerializerCompiler(() => JSON.stringify);
   readBodies(app, deps.config.bodyLimitBytes);

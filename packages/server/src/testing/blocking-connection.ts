@@ -38,7 +38,8 @@ export class BlockingConnection {
 
   /** Sends a request with its body, then reads the answer. Fails when the connection ends before. */
   async exchange(method: string, path: string, headers: Record<string, string>, body?: Buffer) {
-    const length = body === undefined ? {} : { 'content-length': String(body.length) };
+    const isFramed = body === undefined || 'transfer-encoding' in headers;
+    const length = isFramed ? {} : { 'content-length': String(body.length) };
     await this.write(requestHead(method, path, { ...length, ...headers }));
     for (let at = 0; body !== undefined && at < body.length; at += pieceBytes)
       await this.write(body.subarray(at, at + pieceBytes));
@@ -106,4 +107,14 @@ export function requestHead(method: string, path: string, headers: Record<string
 export function requireRawProblem({ status, text }: RawAnswer, expected: number, code: string): void {
   const problem = JSON.parse(text) as ProblemDetail;
   assert.deepEqual({ status, code: problem.code }, { status: expected, code }, text);
+}
+
+/** A body in the chunked transfer coding (RFC 9112 §7.1). */
+export function chunked(body: Buffer): Buffer {
+  const chunks: Buffer[] = [];
+  for (let at = 0; at < body.length; at += pieceBytes) {
+    const piece = body.subarray(at, at + pieceBytes);
+    chunks.push(Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n'));
+  }
+  return Buffer.concat([...chunks, Buffer.from('0\r\n\r\n')]);
 }

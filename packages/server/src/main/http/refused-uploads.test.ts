@@ -88,7 +88,13 @@ interface Job {
 function jobs(): Job[] {
   return Array.from({ length: runs }, (_, run) => {
     const sizeIndex = run % 33 === 32 ? 4 : run % 10 === 9 ? 3 : run % 3;
-    const { code, method = 'POST', path, headers, bodies = good } = refusals[run % refusals.length] as Refusal;
+    const {
+      code,
+      method = 'POST',
+      path,
+      headers,
+      bodies = good,
+    } = refusals[run % refusals.length] as Refusal;
     const all = {
       authorization,
       environmentName: 'dev',
@@ -183,7 +189,12 @@ for job in json.load(sys.stdin):
 `;
 
 test('urllib of Python', { skip: isMissing('python3') }, async () => {
-  const described = jobs().map(({ method, url, headers, body }) => ({ method, url, headers, file: body.file }));
+  const described = jobs().map(({ method, url, headers, body }) => ({
+    method,
+    url,
+    headers,
+    file: body.file,
+  }));
   const seen = await output('python3', ['-c', pythonProgram], JSON.stringify(described));
   requireAll('urllib', seen.trimEnd().split('\n'));
 });

@@ -55,6 +55,8 @@ export function createUnreadBodies(stopping: AbortSignal, bounds: DrainBounds = 
       left -= chunk.length;
       if (left < 0) cut();
     });
+    // What read it before may have paused it.
+    request.resume();
     // After its end, or with the connection.
     request.once('close', () => {
       clearTimeout(timer);
@@ -66,7 +68,9 @@ export function createUnreadBodies(stopping: AbortSignal, bounds: DrainBounds = 
   }
 
   stopping.addEventListener('abort', () => {
-    const cutAll = () => drains.forEach((cut) => cut());
+    const cutAll = () => {
+      for (const cut of drains.values()) cut();
+    };
     setTimeout(cutAll, bounds.stoppingMilliseconds).unref();
   });
 
@@ -109,4 +113,3 @@ function responseThat(drain: (request: IncomingMessage) => void): typeof ServerR
   }
   return Response as unknown as typeof ServerResponse;
 }
-
