@@ -41,14 +41,12 @@ function projectOf(call: object): string | null {
  * environment lets it begin.
  */
 function environmentOf(operation: Operation, call: object): string | null {
-  type Naming =
-    | { environmentName?: unknown; environmentname?: unknown; targetEnvironmentName?: unknown }
-    | undefined;
+  type Naming = { environmentName?: unknown; targetEnvironmentName?: unknown } | undefined;
   const { params, body, headers } = call as { params?: Naming; body?: Naming; headers?: Naming };
   const inBody = (['environmentName', 'targetEnvironmentName'] as const)
     .filter((member) => declares(operation.body, member))
     .map((member) => body?.[member])[0];
-  const named = params?.environmentName ?? headers?.environmentname ?? inBody;
+  const named = params?.environmentName ?? headers?.environmentName ?? inBody;
   return typeof named === 'string' && projectOf(call) !== null ? named : null;
 }
 
