@@ -16,6 +16,8 @@ import { projectPath } from './project.ts';
 export const assetNameLimitBytes = 1_024;
 /** Files of one version, and so paths in an answer. */
 const assetLimit = 10_000;
+/** Files below `.git/` that are listed one by one in the answer of an upload. */
+export const listedGitResourceLimit = 1_000;
 /** What the checks of an upload found, in one answer. */
 export const uploadWarningLimit = 1_000;
 export const uploadWarningMessageLimit = 1_000;
@@ -65,7 +67,7 @@ export type UploadWarning = Static<typeof UploadWarning>;
 
 /** interface.md, Artifact creation result; with what is wrong with pipelines that were stored. */
 export const UploadResult = Type.Object({
-  ignoredResources: Type.Array(IgnoredResource, { maxItems: assetLimit }),
+  ignoredResources: Type.Array(IgnoredResource, { maxItems: assetLimit + listedGitResourceLimit + 1 }),
   versionName: VersionName,
   warnings: Type.Array(UploadWarning, { maxItems: uploadWarningLimit }),
   warningsTotal: Type.Integer({ minimum: 0 }),
@@ -80,17 +82,18 @@ export const createArtifact = operation({
   summary: "Upload a version of a project's files to an environment (E10)",
   description:
     'A multipart form with one part a file; the part’s name is the file’s path. The whole version becomes visible at once or not at all. ' +
-    'Files that are not text, and pipeline files that cannot be read, are listed in `ignoredResources`. ' +
+    'Files that are not text, pipeline files that cannot be read, and files below `.git/` are listed in `ignoredResources`. ' +
     'Pipelines that can be read but hold component types that agents do not know, or name a component, pipeline, file or variable ' +
     `that is not there, are stored, and told in \`warnings\`: errors first, ${uploadWarningLimit} at most; \`warningsTotal\` counts all. ` +
-    'Limits by default: 10,000 parts, 5 MiB a part, 256 MiB a request.',
+    'Limits by default: 10,000 parts, 5 MiB a part, 256 MiB a request; files below `.git/` count for the request only. ' +
+    'A header that is not valid as it is may be URL-encoded: `My+Env` or `My%20Env` for `My Env`.',
   permission: 'environment:deliver',
-  environmentFrom: 'headers.environmentname',
+  environmentFrom: 'headers.environmentName',
   params: Type.Object(projectPath),
   headers: Type.Object({
-    environmentname: EnvironmentName,
-    versionname: VersionName,
-    commithash: Type.Optional(Name),
+    environmentName: EnvironmentName,
+    versionName: VersionName,
+    commitHash: Type.Optional(Name),
     branch: Type.Optional(Name),
   }),
   mediaType: 'multipart/form-data',

@@ -52,6 +52,25 @@ test('every string, array and map of every request and answer has a bound', () =
   assert.deepEqual([...faults, ...unbounded(plain(ProblemDetail), 'ProblemDetail')], []);
 });
 
+test('headers are written as everywhere else', () => {
+  const members = new Map<string, string>();
+  const collect = (schema: Json | undefined): void => {
+    if (Array.isArray(schema)) schema.forEach(collect);
+    if (!isObject(schema)) return;
+    if (isObject(schema.properties))
+      for (const name of Object.keys(schema.properties)) members.set(name.toLowerCase(), name);
+    Object.values(schema).forEach(collect);
+  };
+  for (const { params, query, body, success } of operations)
+    for (const part of [params, query, body, success.body]) collect(plain(part));
+  const names = operations.flatMap(({ headers }) => Object.keys(headers?.properties ?? {}));
+  assert.ok(names.length > 0);
+  for (const name of names) {
+    if (name.includes('-')) assert.match(name, /^[A-Z][a-z]*(-[A-Z][a-z]*)+$/);
+    else assert.equal(name, members.get(name.toLowerCase()));
+  }
+});
+
 test('an id, and a method with a path, name one operation', () => {
   const unique = (keys: string[]) => assert.deepEqual(keys.length, new Set(keys).size);
   unique(operations.map((operation) => operation.id));

@@ -128,7 +128,7 @@ export function mapOf<Value extends TSchema>(
 
 /** Optimistic concurrency (RFC 9110 §13.1.1): write only if the resource still has one of these ETags. */
 export const ifMatchHeader = Type.Object({
-  'if-match': Type.Optional(
+  'If-Match': Type.Optional(
     Type.String({ maxLength: 1_000, description: 'Write only if the ETag is still one of these' }),
   ),
 });

@@ -77,9 +77,9 @@ export const createSharedPipelines = operation({
     'A form without a pipeline that can be read is refused, since it would become the latest version of its group.',
   permission: 'agents:manage',
   headers: Type.Object({
-    sharedpipelineidprefix: newPrefix,
-    versionname: newVersionName,
-    commithash: Type.Optional(Name),
+    sharedPipelineIdPrefix: newPrefix,
+    versionName: newVersionName,
+    commitHash: Type.Optional(Name),
     branch: Type.Optional(Name),
   }),
   mediaType: 'multipart/form-data',

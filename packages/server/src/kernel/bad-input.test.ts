@@ -1,10 +1,10 @@
 /** Input that cannot be read or breaks its schema, at every operation: each is told what is wrong with it, and nothing is changed by it. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { request } from 'node:http';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { type Operation, operations, type ProblemDetail } from '@headgate/contract';
+import { BlockingConnection, requireRawProblem } from '../testing/blocking-connection.ts';
 import { watchChanges } from '../testing/changes.ts';
 import { type Answer, requireProblem } from '../testing/client.ts';
 import { createPlace, type Example, examples, type Place } from '../testing/examples.ts';
@@ -148,28 +148,15 @@ test('what is nowhere is 404 and what is no method of it 405, whatever is sent t
 });
 
 test('a body of 50 MB is refused without being taken in, and the server goes on', async () => {
-  const token = await place.account.admin.token();
-  const sent = request({
-    host: hostname,
-    port,
-    method: 'POST',
-    path: `/dpc/v1${place.project.path}/variables`,
-    headers: {
-      authorization: `Bearer ${token}`,
-      'content-type': 'application/json',
-      'content-length': 50_000_000,
-    },
-  });
-  // The connection ends under what is still being sent.
-  sent.on('error', () => undefined);
-  const answered = once(sent, 'response');
-  sent.write(Buffer.alloc(1_000_000, ' '));
-  const [response] = (await answered) as [import('node:http').IncomingMessage];
-  assert.equal(response.statusCode, 413);
-  let text = '';
-  for await (const chunk of response.setEncoding('utf8')) text += chunk;
-  assert.equal((JSON.parse(text) as ProblemDetail).code, 'body-too-large');
-  sent.destroy();
+  const headers = {
+    authorization: `Bearer ${await place.account.admin.token()}`,
+    'content-type': 'application/json',
+  };
+  const connection = await BlockingConnection.open(`http://${hostname}:${port}`);
+  const path = `/dpc/v1${place.project.path}/variables`;
+  const answer = await connection.exchange('POST', path, headers, Buffer.alloc(50_000_000, ' '));
+  requireRawProblem(answer, 413, 'body-too-large');
+  connection.close();
   assert.equal((await place.account.admin.get('/projects')).status, 200);
 });
 

@@ -24,6 +24,7 @@ import type {
   WriteCall,
 } from './call.ts';
 import { isDatabaseError, isDiskFull, isUnavailable } from './database.ts';
+import { readerOfHeaders } from './declared-headers.ts';
 import { type FileAnswer, sendFile } from './file-answer.ts';
 import { permissionOf } from './guard.ts';
 import type { StoredAnswer } from './idempotency.ts';
@@ -62,6 +63,7 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
     serve: (serving: Serving<Op>, reply: FastifyReply) => Promise<FastifyReply>,
   ): void {
     const check = requestCheck(operation);
+    const headersOf = readerOfHeaders(operation);
     const roles = requiredRoles(permissionOf(operation));
     const placeOf = placeReader(operation);
     app.route({
@@ -77,7 +79,7 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
         const parts = {
           params: request.params,
           query: request.query,
-          headers: request.headers,
+          headers: headersOf(request.headers),
           body: request.body,
         };
         const strict = asksStrictHandling(request.headers.prefer);

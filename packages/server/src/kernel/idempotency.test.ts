@@ -161,7 +161,7 @@ test('a key is a text of 1 to 255 characters', async () => {
       400,
       'invalid-request',
     );
-    assert.match(violations?.[0] ?? '', /^headers.idempotency-key: /);
+    assert.match(violations?.[0] ?? '', /^headers.Idempotency-Key: /);
   }
   assert.equal((await admin.post(variables, city, under('k'.repeat(255)))).status, 201);
 });

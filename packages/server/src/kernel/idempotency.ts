@@ -63,7 +63,7 @@ export function idempotencyKey(
   if (header === undefined) return undefined;
   if (Array.isArray(header) || header.length === 0 || header.length > keyLimit) {
     const detail = `must be one text of 1 to ${keyLimit} characters`;
-    throw invalidRequest([{ field: 'headers.idempotency-key', pointer: '/headers/idempotency-key', detail }]);
+    throw invalidRequest([{ field: 'headers.Idempotency-Key', pointer: '/headers/Idempotency-Key', detail }]);
   }
   return {
     key: sealer.digest(`${about.actorId} ${about.method} ${about.path} ${header}`, 'idempotency key'),

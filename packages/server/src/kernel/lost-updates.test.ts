@@ -53,7 +53,7 @@ const elsewhere = ['enableArtifact'];
 
 test('every PATCH that takes If-Match is tried here', () => {
   const takes = ({ method, headers }: Operation) =>
-    method === 'PATCH' && headers !== undefined && 'if-match' in headers.properties;
+    method === 'PATCH' && headers !== undefined && 'If-Match' in headers.properties;
   const tried = new Set([...Object.keys(counted), ...elsewhere]);
   assert.deepEqual(tried, new Set(operations.filter(takes).map(({ id }) => id)));
 });

@@ -32,6 +32,7 @@ import { createMethodTable, type MethodsOf } from './http/methods.ts';
 import { answerProblem, inWords, unreadableRequest } from './http/problem-answers.ts';
 import { problemPages } from './http/problem-pages.ts';
 import { readBodies, requireReadableBody } from './http/request-bodies.ts';
+import { createUnreadBodies, type UnreadBodies } from './http/unread-bodies.ts';
 import { referenceRoutes } from './reference/reference.routes.ts';
 import { statusRoutes } from './status.routes.ts';
 
@@ -47,14 +48,22 @@ const requestTimeoutMilliseconds = 300_000;
 const keepAliveMilliseconds = 75_000;
 
 /** With a certificate it speaks HTTPS, else HTTP. */
-export function createApp(deps: Dependencies, certificate?: Certificate): FastifyInstance {
+export function createApp(
+  deps: Dependencies,
+  certificate?: Certificate,
+  unreadBodies = createUnreadBodies(deps.stopping),
+): FastifyInstance {
   const { watch, methodsOf } = createMethodTable();
   const { corsOrigins } = deps.config;
   const cors = corsOrigins === undefined ? undefined : createCors(corsOrigins, methodsOf);
-  const options = serverOptions(deps, cors);
+  const options = serverOptions(deps, cors, unreadBodies);
+  const { classes } = unreadBodies;
+  const https = certificate && { cert: certificate.cert, key: certificate.key, ...classes };
   // Servers of both kinds are used alike; the types tell them apart.
-  const https = certificate && { cert: certificate.cert, key: certificate.key };
-  const app = Fastify(https === undefined ? options : ({ ...options, https } as FastifyServerOptions));
+  const app = Fastify({
+    ...options,
+    ...(https === undefined ? { http: classes } : { https }),
+  } as FastifyServerOptions);
   watch(app);
   app.setSerializerCompiler(() => JSON.stringify);
   readBodies(app, createBodyReader({ limitBytes: deps.config.bodyLimitBytes }), deps.config.bodyLimitBytes);
@@ -94,7 +103,11 @@ export function createApp(deps: Dependencies, certificate?: Certificate): Fastif
   return app;
 }
 
-function serverOptions(deps: Dependencies, cors: Cors | undefined): FastifyServerOptions {
+function serverOptions(
+  deps: Dependencies,
+  cors: Cors | undefined,
+  unreadBodies: UnreadBodies,
+): FastifyServerOptions {
   const { bodyLimitBytes, trustedProxies } = deps.config;
   return {
     logger: false,
@@ -113,7 +126,7 @@ function serverOptions(deps: Dependencies, cors: Cors | undefined): FastifyServe
     },
     clientErrorHandler(failure, socket) {
       if (failure.code === 'ECONNRESET' || socket.destroyed) return;
-      if (socket.writable) socket.end(unreadableRequest(deps, failure));
+      if (socket.writable && !unreadBodies.isDraining(socket)) socket.end(unreadableRequest(deps, failure));
       socket.destroySoon();
     },
   };

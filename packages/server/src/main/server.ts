@@ -14,6 +14,7 @@ import { publishExample } from './example.ts';
 import { limitHeapGrowth } from './heap-growth.ts';
 import { followCertificate, readCertificate } from './http/certificate.ts';
 import { listenOnLoopback } from './http/loopback-listener.ts';
+import { createUnreadBodies } from './http/unread-bodies.ts';
 import { explainDatabase, placesOf, startDatabase } from './installation.ts';
 import { takeInstanceLock } from './instance-lock.ts';
 import { type LocalAgent, startLocalAgent } from './local-agent.ts';
@@ -136,7 +137,8 @@ async function start(
 async function serve(deps: Dependencies, endings: Ending[]): Promise<string> {
   const { config, log } = deps;
   const certificate = config.tls && readCertificate(config.tls);
-  const app = createApp(deps, certificate);
+  const unreadBodies = createUnreadBodies(deps.stopping);
+  const app = createApp(deps, certificate, unreadBodies);
   await app.listen({ host: config.host, port: config.port }).catch((failure: unknown) => {
     throw explainListen(config, failure);
   });
@@ -148,7 +150,7 @@ async function serve(deps: Dependencies, endings: Ending[]): Promise<string> {
     endings.push(['the TLS certificate', () => following.stop()]);
   }
   if (config.localUrl !== undefined) return config.localUrl;
-  const local = await listenOnLoopback(app);
+  const local = await listenOnLoopback(app, unreadBodies);
   endings.push(['the listener for this machine', () => local.close()]);
   return local.url;
 }

@@ -1,7 +1,6 @@
 import { compareArtifacts, createArtifact, getArtifact, getAsset, listArtifacts } from '@headgate/contract';
 import { one } from '../../kernel/database.ts';
 import type { Endpoints } from '../../kernel/endpoint.ts';
-import { headerText } from '../../kernel/header-text.ts';
 import { pageBounds } from '../../kernel/paging.ts';
 import { problem } from '../../kernel/problems.ts';
 import { secretReferencesAmong } from '../../workspace/secret-references/index.ts';
@@ -39,7 +38,7 @@ export function artifactRoutes(endpoints: Endpoints, store: UploadServices): voi
 
 function uploadRoute({ long }: Endpoints, store: UploadServices): void {
   long(createArtifact, async ({ rows, write, request, params, headers, scope, now }) => {
-    const name = headers.environmentname;
+    const name = headers.environmentName;
     const found = await rows(environmentToUploadTo, [name]);
     const { newest_manifest: base } = one(found, () => problem('environment-not-found', { name }));
     return store.blobs.writing(scope.accountId, base, async (writer) => {
@@ -55,9 +54,9 @@ function uploadRoute({ long }: Endpoints, store: UploadServices): void {
       const version = {
         projectId: params.projectId,
         environmentName: name,
-        versionName: headerText(headers.versionname),
-        branch: headers.branch === undefined ? null : headerText(headers.branch),
-        commitHash: headers.commithash === undefined ? null : headerText(headers.commithash),
+        versionName: headers.versionName,
+        branch: headers.branch ?? null,
+        commitHash: headers.commitHash ?? null,
       };
       const content = JSON.stringify([version, upload.manifest.digest, upload.ignored]);
       return write(content, async (tx) => {

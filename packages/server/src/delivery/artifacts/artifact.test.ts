@@ -70,6 +70,62 @@ test('an upload names its environment and its version', async () => {
   );
 });
 
+test('headers are named as they are written in the interface, in any case', async () => {
+  const { admin, project: made, artifacts } = await project();
+  const headers = { 'content-type': `multipart/form-data; boundary=${multipartBoundary}` };
+  const form = multipart([text('a')]);
+  const { violations } = requireProblem(
+    await admin.post(artifacts, form, { headers }),
+    400,
+    'invalid-request',
+  );
+  assert.deepEqual(violations, ['headers.environmentName: is required', 'headers.versionName: is required']);
+  const lower = { ...headers, environmentname: 'dev', VERSIONNAME: 'v1' };
+  assert.equal((await admin.post(artifacts, form, { headers: lower })).status, 201);
+  const { errors } = requireProblem(
+    await upload(admin, made, [text('a')], { environmentName: '-' }),
+    400,
+    'invalid-request',
+  );
+  assert.equal(errors?.[0]?.pointer, '/headers/environmentName');
+});
+
+test('headers are read URL-encoded where they are not valid as they are', async () => {
+  const { admin, project: made, artifacts } = await project();
+  await admin.post(`${made.path}/environments`, { name: 'My Env' });
+  const names: [string, string][] = [
+    ['My+Env', 'v1'],
+    ['My%20Env', 'v2'],
+    ['My Env', 'v%203+4'],
+  ];
+  for (const [environmentName, versionName] of names) {
+    const { body } = await upload(admin, made, [text('a')], { environmentName, versionName });
+    assert.equal(body.versionName, versionName, 'a valid name is taken as it is');
+  }
+  const branch = 'ü'.repeat(100);
+  const long = { environmentName: 'My+Env', versionName: 'v4', branch: encodeURIComponent(branch) };
+  assert.equal((await upload(admin, made, [text('a')], long)).status, 201);
+  const { body } = await admin.get<Details>(`${artifacts}/details?environmentName=My%20Env`);
+  assert.equal(body.details.branch, branch);
+  for (const environmentName of ['My%00Env', 'My%0AEnv', 'My%zzEnv', '%E9', 'My%2FEnv', '%2D']) {
+    const answer = await upload(admin, made, [text('a')], { environmentName, versionName: 'v5' });
+    requireProblem(answer, 400, 'invalid-request');
+  }
+});
+
+test("git's own files are listed as ignored, and count for no limit", async () => {
+  const { admin, project: made, details } = await project();
+  const git = ['.git/config', '.git', 'a/.GIT/hooks/post-checkout', '.git/x', '.git/x', '.git/y', '.git/z'];
+  const parts = [text('.gitignore'), ...git.map((name) => text(name)), text('.git/pack', '\0'.repeat(3_000))];
+  const { body } = await upload(admin, made, [...parts, text('a.git/b'), text('a'), text('b'), text('c')]);
+  assert.deepEqual(
+    body.ignoredResources.map(({ name }) => name),
+    [...git, '.git/pack'],
+  );
+  assert.match(body.ignoredResources[0]?.reason ?? '', /git's own data/);
+  assert.deepEqual((await details()).body.assets, ['.gitignore', 'a', 'a.git/b', 'b', 'c']);
+});
+
 test('a version is immutable in its environment, and another environment may have it too', async () => {
   const { admin, project: made } = await project();
   await upload(admin, made, [text('a')]);
@@ -100,9 +156,7 @@ const hostile: [string, RegExp][] = [
   ['a\0b', /control/],
   ['\0', /control/],
   ['a/./b', /"\."/],
-  ['.git/config', /\.git/],
-  ['.git', /\.git/],
-  ['a/.GIT/hooks/post-checkout', /\.git/],
+  ['.git/../up', /"\.\."/],
 ];
 
 test('a name that would be dangerous to unpack is refused and nothing is stored', async () => {

@@ -35,8 +35,6 @@ test('names that are dangerous or ambiguous to unpack are none', () => {
     'a\0',
     'a\n',
     '\u009f',
-    '.git/config',
-    'a/.GIT/x',
     '\ud800',
     'é'.repeat(513),
   ];

@@ -17,7 +17,6 @@ export function assetNameFault(name: string): string | undefined {
   const steps = name.split('/');
   if (steps.includes('..') || steps.includes('.')) return 'the name holds "." or ".." as a step.';
   if (steps.includes('')) return 'the name holds an empty step.';
-  if (steps.some((step) => step.toLowerCase() === '.git')) return 'the name leads into a .git folder.';
   return undefined;
 }
 

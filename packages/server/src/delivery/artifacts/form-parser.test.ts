@@ -88,6 +88,25 @@ test('a form that is cut off anywhere has no end', () => {
   assert.equal(parse([form.subarray(0, end)]).length, 2);
 });
 
+test('parts that are not wanted come without content, and count for no limit', () => {
+  const isUnwanted = (header: Buffer) => header.toString().startsWith('git');
+  const unwanted = Array.from({ length: limits.parts + 1 }, () => ({ header: 'git: x', content: 'x' }));
+  const given = [
+    ...unwanted,
+    { header: 'git: x', content: 'x'.repeat(limits.partBytes + 1) },
+    { header: 'a: b', content: 'c' },
+  ];
+  fc.assert(
+    fc.property(fc.array(fc.nat(), { maxLength: 12 }), (places) => {
+      const form = createFormParser(boundary, { ...limits, isUnwanted });
+      const read = cut(formOf(given), places).flatMap((chunk) => form.write(chunk));
+      form.end();
+      const contents = read.map(({ content }) => content.toString());
+      assert.deepEqual(contents, [...unwanted.map(() => ''), '', 'c']);
+    }),
+  );
+});
+
 test('what is no form, or is larger than allowed, is refused', () => {
   const text = (content: string) => Buffer.from(content, 'latin1');
   const refused = (code: string, body: Buffer) => assert.throws(() => parse([body]), { code });

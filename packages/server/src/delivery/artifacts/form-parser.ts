@@ -10,6 +10,8 @@ export interface FormPart {
 export interface FormLimits {
   parts: number;
   partBytes: number;
+  /** Whether the content of a part is not wanted. It is then empty, and the part counts for neither limit. */
+  isUnwanted?: (header: Buffer, number: number) => boolean;
 }
 
 export interface FormParser {
@@ -39,13 +41,16 @@ export function createFormParser(boundary: string, limits: FormLimits): FormPars
   let rest: Buffer = nothing;
   let header: Buffer = nothing;
   let pieces: Buffer[] = [];
+  let isUnwanted = false;
   let partBytes = 0;
   let parts = 0;
+  let wantedParts = 0;
   let ended: FormPart[] = [];
 
   function append(piece: Buffer): void {
     if (piece.length === 0) return;
     if (state === 'opening') throw unreadable('it does not begin with its boundary');
+    if (isUnwanted) return;
     partBytes += piece.length;
     if (partBytes > limits.partBytes)
       throw tooLarge(`the part number ${parts + 1} is larger than ${limits.partBytes} bytes`);
@@ -54,7 +59,8 @@ export function createFormParser(boundary: string, limits: FormLimits): FormPars
 
   function endPart(): void {
     parts += 1;
-    if (parts > limits.parts) throw tooLarge(`an upload has ${limits.parts} parts at most`);
+    if (!isUnwanted) wantedParts += 1;
+    if (wantedParts > limits.parts) throw tooLarge(`an upload has ${limits.parts} parts at most`);
     const [piece = nothing] = pieces;
     ended.push({ header, content: pieces.length > 1 ? Buffer.concat(pieces) : piece });
     pieces = [];
@@ -102,6 +108,7 @@ export function createFormParser(boundary: string, limits: FormLimits): FormPars
       throw unreadable(`the header of the part number ${parts + 1} is longer than ${mostHeaderBytes} bytes`);
     if (found < 0) return keep(bytes, from);
     header = bytes.subarray(from, found);
+    isUnwanted = limits.isUnwanted?.(header, parts + 1) === true;
     state = 'content';
     return found + headerEnd.length;
   }

@@ -15,6 +15,7 @@ import { problem } from '../../kernel/problems.ts';
 import type { BlobWriter, KeptBlobs } from '../blobs/index.ts';
 import { assetNameFault, sameNameKey } from './asset-name.ts';
 import { createFormParser, tooLarge, unreadable } from './form-parser.ts';
+import { createGitFiles, hasGitName, isGitFile } from './git-files.ts';
 import { type Manifest, type ManifestFile, manifestOf } from './manifest.ts';
 import { partName } from './part-name.ts';
 import type { PipelineChecks } from './pipeline-checks.ts';
@@ -60,6 +61,7 @@ function createCollection(batches: Batches, checks: PipelineChecks) {
   const pipelines: PipelineDescription[] = [];
   const ignored: IgnoredResource[] = [];
   const names = new Set<string>();
+  const gitFiles = createGitFiles();
 
   function store(path: string, bytes: Buffer): Promise<void> | undefined {
     const sha256 = hash('sha256', bytes, 'hex');
@@ -80,6 +82,10 @@ function createCollection(batches: Batches, checks: PipelineChecks) {
   return {
     /** A promise when the next part must wait. */
     add(name: string, bytes: Buffer): Promise<void> | undefined {
+      if (isGitFile(name)) {
+        gitFiles.add(name);
+        return undefined;
+      }
       const key = sameNameKey(name);
       if (names.has(key))
         throw problem('invalid-asset-name', { name, reason: 'another part has the same name.' });
@@ -95,6 +101,7 @@ function createCollection(batches: Batches, checks: PipelineChecks) {
       const kept = batches.finish();
       // Told when it is waited for.
       kept.catch(() => undefined);
+      ignored.push(...gitFiles.ignored());
       return { manifest: manifestOf(files), pipelines, ignored, blobs: await kept };
     },
   };
@@ -145,7 +152,7 @@ async function eachPart(
   chunks: RequestChunks,
   take: (name: string, bytes: Buffer) => Promise<void> | undefined,
 ): Promise<void> {
-  const form = createFormParser(boundaryOf(request), limits);
+  const form = createFormParser(boundaryOf(request), { ...limits, isUnwanted: hasGitName });
   let received = 0;
   let partsRead = 0;
   let since = performance.now();
@@ -169,8 +176,6 @@ async function eachPart(
     }
     form.end();
   } catch (failure) {
-    // What is left of the request is read and dropped, so that the client reads the answer.
-    request.resume();
     // The connection ended before the form did.
     const lost = failure instanceof Error && 'code' in failure && failure.code === 'ECONNRESET';
     throw lost ? unreadable('the client went away') : failure;

@@ -19,7 +19,7 @@ export function versionStateRoutes({ write }: Endpoints): void {
     const { environmentName, versionName, enabled } = body;
     const place = { projectId: params.projectId, environmentName, versionName };
     const stored = await lockVersion(tx, scope, place);
-    requireMatch(headers['if-match'], versionTag(stored));
+    requireMatch(headers['If-Match'], versionTag(stored));
     setEnabled(tx, scope, place, { from: stored.enabled, to: enabled });
     const row = { ...stored, enabled };
     const states = { before: state(place, stored), after: state(place, row) };

@@ -8,7 +8,6 @@ import {
 } from '@headgate/contract';
 import { one } from '../../kernel/database.ts';
 import type { Endpoints } from '../../kernel/endpoint.ts';
-import { headerText } from '../../kernel/header-text.ts';
 import { pageBounds } from '../../kernel/paging.ts';
 import { problem } from '../../kernel/problems.ts';
 import { createPipelineChecks, readUpload, type UploadServices } from '../artifacts/index.ts';
@@ -27,7 +26,7 @@ import { presentPipeline, presentVersion, requirePipelines } from './shared-pipe
 
 export function sharedPipelineRoutes({ read, write, long }: Endpoints, store: UploadServices): void {
   long(createSharedPipelines, async ({ rows, write: commit, request, headers, scope, now }) => {
-    const prefix = headerText(headers.sharedpipelineidprefix);
+    const prefix = headers.sharedPipelineIdPrefix;
     const [newest] = await rows(newestManifest, [prefix]);
     const base = newest?.manifest_digest ?? null;
     return store.blobs.writing(scope.accountId, base, async (writer) => {
@@ -38,9 +37,9 @@ export function sharedPipelineRoutes({ read, write, long }: Endpoints, store: Up
       const found = checks.warnings(paths, checks.askedFor(), checks.secretsAskedFor());
       const version = {
         prefix,
-        versionName: headerText(headers.versionname),
-        branch: headers.branch === undefined ? null : headerText(headers.branch),
-        commitHash: headers.commithash === undefined ? null : headerText(headers.commithash),
+        versionName: headers.versionName,
+        branch: headers.branch ?? null,
+        commitHash: headers.commitHash ?? null,
       };
       const content = JSON.stringify([version, upload.manifest.digest, upload.ignored]);
       return commit(content, async (tx) => {

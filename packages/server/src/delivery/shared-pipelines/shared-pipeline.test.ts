@@ -101,6 +101,19 @@ test('names that could not be used are refused', async () => {
   assert.equal((await publish('1', { sharedPipelineIdPrefix: umlaut })).status, 201);
 });
 
+test('headers are read URL-encoded where they are too long as they are', async () => {
+  const { publish, groups } = await account();
+  const prefix = 'é'.repeat(80);
+  const versionName = '日'.repeat(200);
+  const encoded = {
+    sharedPipelineIdPrefix: encodeURIComponent(prefix),
+    versionName: encodeURIComponent(versionName),
+  };
+  const { body } = await publish('1', encoded);
+  assert.equal(body.versionName, versionName);
+  assert.equal((await groups()).results[0]?.sharedPipelineIdPrefix, prefix);
+});
+
 test('a form without a pipeline that can be read is refused, and says why', async () => {
   const { publish, versions } = await account();
   const broken = { name: 'broken.orch.yaml', content: 'type: orchestration\npipeline: [' };

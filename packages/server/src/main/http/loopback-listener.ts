@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import type { UnreadBodies } from './unread-bodies.ts';
 
 /**
  * The same server in plain HTTP on loopback, at any free port: for the local agent, which cannot know whether the certificate that others are
@@ -8,8 +9,9 @@ import type { FastifyInstance } from 'fastify';
  */
 export async function listenOnLoopback(
   app: FastifyInstance,
+  { classes }: UnreadBodies,
 ): Promise<{ url: string; close(): Promise<void> }> {
-  const server = createServer((request, response) => app.routing(request, response));
+  const server = createServer(classes, (request, response) => app.routing(request, response));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(0, '127.0.0.1', resolve);

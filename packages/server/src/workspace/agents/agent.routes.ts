@@ -98,7 +98,7 @@ function writingRoutes({ write }: Endpoints, { sealer, owners, version }: AgentS
 
   write(updateAgent, async ({ tx, scope, params, headers, body, now }) => {
     const stored = await lockAgent(tx, scope, params.agentId, now);
-    requireMatch(headers['if-match'], agentTag(stored));
+    requireMatch(headers['If-Match'], agentTag(stored));
     const row = {
       ...stored,
       name: body.name ?? stored.name,
@@ -119,7 +119,7 @@ function writingRoutes({ write }: Endpoints, { sealer, owners, version }: AgentS
 
   write(deleteAgent, async ({ tx, scope, params, headers, now, newId, requestId }) => {
     const stored = await lockAgent(tx, scope, params.agentId, now);
-    requireMatch(headers['if-match'], agentTag(stored));
+    requireMatch(headers['If-Match'], agentTag(stored));
     const { agent_id, name, status } = stored;
     if (!deletableStatuses.includes(status)) throw problem('agent-not-stopped', { name, status });
     const source = { ...scope, actorKind: 'credential', requestId } as const;

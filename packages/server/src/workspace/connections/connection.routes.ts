@@ -76,7 +76,7 @@ function projectConnections({ read, write }: Endpoints): void {
 
   write(updateConnection, async ({ tx, scope, params, query, headers, body }) => {
     const stored = await lockConnection(tx, scope, params.projectId, query.connectionName);
-    requireMatch(headers['if-match'], connectionTag(stored));
+    requireMatch(headers['If-Match'], connectionTag(stored));
     requireDetails({ ...body, authProvider: stored.auth_provider }, body.connectionDetails);
     const row: ConnectionRow = {
       ...stored,

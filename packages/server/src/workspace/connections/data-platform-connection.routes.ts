@@ -70,7 +70,7 @@ export function dataPlatformConnectionRoutes({ read, write }: Endpoints): void {
   write(updateDataPlatformConnection, async ({ tx, scope, params, headers, body }) => {
     const { projectId } = params;
     const stored = await lockWarehouseConnection(tx, scope, projectId, params.connectionName);
-    requireMatch(headers['if-match'], connectionTag(stored));
+    requireMatch(headers['If-Match'], connectionTag(stored));
     if (body.platformConnectionType !== undefined) requireWarehouseType(body.platformConnectionType);
     if (body.authProvider !== undefined) requireOwnProvider(body.authProvider, stored.auth_provider);
     const row: ConnectionRow = {
@@ -91,7 +91,7 @@ export function dataPlatformConnectionRoutes({ read, write }: Endpoints): void {
   write(deleteDataPlatformConnection, async ({ tx, scope, params, headers }) => {
     const { projectId } = params;
     const stored = await lockWarehouseConnection(tx, scope, projectId, params.connectionName);
-    requireMatch(headers['if-match'], connectionTag(stored));
+    requireMatch(headers['If-Match'], connectionTag(stored));
     deleteConnectionRow(tx, scope, projectId, stored.name);
     const before = presentWarehouse(stored);
     return { events: [connectionEvent('connection-deleted', projectId, stored, { before })] };

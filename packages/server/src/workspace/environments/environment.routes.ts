@@ -83,7 +83,7 @@ export function environmentRoutes(
   write(updateEnvironment, async ({ tx, scope, params, headers, body }) => {
     const { projectId } = params;
     const stored = await lockEnvironment(tx, scope, projectId, params.environmentName);
-    requireMatch(headers['if-match'], environmentTag(stored));
+    requireMatch(headers['If-Match'], environmentTag(stored));
     const { defaultAgentId } = body;
     const kept = { agentId: stored.default_agent_id, name: stored.default_agent_name };
     const agent =
@@ -123,7 +123,7 @@ export function environmentRoutes(
   write(deleteEnvironment, async ({ tx, scope, params, headers, now }) => {
     const { projectId, environmentName } = params;
     const stored = await lockEnvironment(tx, scope, projectId, environmentName);
-    requireMatch(headers['if-match'], environmentTag(stored));
+    requireMatch(headers['If-Match'], environmentTag(stored));
     const place = { accountId: scope.accountId, projectId, environmentName };
     const agents = await cancelWorkIn(tx, place, now, services.times);
     deleteEnvironmentRow(tx, scope, projectId, environmentName);

@@ -61,7 +61,7 @@ export function projectRoutes({ read, write }: Endpoints, services: { owners: Wo
 
   write(updateProject, async ({ tx, scope, params, headers, body }) => {
     const stored = await lockProject(tx, scope, params.projectId);
-    requireMatch(headers['if-match'], projectTag(stored));
+    requireMatch(headers['If-Match'], projectTag(stored));
     const row = {
       ...stored,
       name: body.name ?? stored.name,
@@ -78,7 +78,7 @@ export function projectRoutes({ read, write }: Endpoints, services: { owners: Wo
 
   write(deleteProject, async ({ tx, scope, params, headers, now, newId, requestId }) => {
     const stored = await lockProject(tx, scope, params.projectId);
-    requireMatch(headers['if-match'], projectTag(stored));
+    requireMatch(headers['If-Match'], projectTag(stored));
     const source = { ...scope, actorKind: 'credential', requestId } as const;
     const moment = { tx, accountId: scope.accountId, source, now, newId };
     await endWorkOfProject(moment, services.owners, stored.project_id);

@@ -72,7 +72,7 @@ export function variableRoutes({ read, write }: Endpoints): void {
   write(updateVariable, async ({ tx, scope, params, headers, body }) => {
     requireFit('body.value', body);
     const stored = await lockVariable(tx, scope, params.projectId, params.variableName);
-    requireMatch(headers['if-match'], variableTag(stored));
+    requireMatch(headers['If-Match'], variableTag(stored));
     if (body.type !== stored.type) {
       const overrides = await overridesOfVariable(tx, scope, params.projectId, stored.name);
       const environments = overrides
@@ -101,7 +101,7 @@ export function variableRoutes({ read, write }: Endpoints): void {
 
   write(deleteVariable, async ({ tx, scope, params, headers }) => {
     const stored = await lockVariable(tx, scope, params.projectId, params.variableName);
-    requireMatch(headers['if-match'], variableTag(stored));
+    requireMatch(headers['If-Match'], variableTag(stored));
     const environmentOverrides = await overridesOfVariable(tx, scope, params.projectId, stored.name);
     deleteVariableRow(tx, scope, params.projectId, stored.name);
     const before = { ...presentVariable(stored), environmentOverrides };

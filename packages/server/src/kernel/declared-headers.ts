@@ -1,0 +1,50 @@
+/** The headers that an operation declares, under the names that it declares: HTTP does not tell `versionName` from `versionname`. */
+import { isUtf8 } from 'node:buffer';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Operation } from '@headgate/contract';
+import { Ajv } from 'ajv';
+
+const ajv = new Ajv({ strict: false });
+
+export function readerOfHeaders({
+  headers,
+}: Operation): (sent: IncomingHttpHeaders) => Record<string, string> {
+  const declared = Object.entries(headers?.properties ?? {}).map(([name, schema]) => ({
+    name,
+    sentName: name.toLowerCase(),
+    isValid: ajv.compile(schema),
+  }));
+  return (sent) => {
+    const found: Record<string, string> = {};
+    for (const { name, sentName, isValid } of declared) {
+      const value = sent[sentName];
+      if (value !== undefined) found[name] = readHeader(String(value), isValid);
+    }
+    return found;
+  };
+}
+
+/** decisions.md E10: what is no valid value as it is, and one when it is decoded as in a URL (`My+Env`, `My%20Env`), was encoded. */
+function readHeader(header: string, isValid: (text: string) => boolean): string {
+  const text = headerText(header);
+  if (isValid(text)) return text;
+  const decoded = urlDecoded(text);
+  return decoded !== undefined && isValid(decoded) ? decoded : text;
+}
+
+/** HTTP carries bytes, which Node reads as Latin-1 and clients mean as UTF-8. */
+function headerText(header: string): string {
+  const bytes = Buffer.from(header, 'latin1');
+  return isUtf8(bytes) ? bytes.toString('utf8') : header;
+}
+
+/** Undefined for what does not decode, or decodes to what no header can hold. */
+function urlDecoded(text: string): string | undefined {
+  try {
+    const decoded = decodeURIComponent(text.replaceAll('+', ' '));
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+    return /[\u0000-\u001f\u007f]/.test(decoded) ? undefined : decoded;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,277 @@
+/** Every operation, each refusal that comes before the body was read: the client gets the problem, and its connection goes on. */
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import { type Operation, operations, type ProblemCode, problems } from '@headgate/contract';
+import { routePath } from '../../kernel/endpoint.ts';
+import {
+  BlockingConnection,
+  chunked,
+  requestHead,
+  requireRawProblem,
+} from '../../testing/blocking-connection.ts';
+import { makeCertificate } from '../../testing/certificate.ts';
+import { startFakeS3 } from '../../testing/fake-s3.ts';
+import { multipart, multipartBoundary } from '../../testing/project.ts';
+import { startTestServer } from '../../testing/server.ts';
+import { createApp } from '../app.ts';
+
+const mebibyte = 1_048_576;
+const s3 = await startFakeS3();
+after(() => s3.close());
+const settings = {
+  HEADGATE_BODY_LIMIT_MB: '1',
+  HEADGATE_UPLOAD_MB: '8',
+  HEADGATE_UPLOAD_PARTS: '20',
+  HEADGATE_BLOB_STORE: 's3',
+  HEADGATE_BLOB_BUCKET: s3.bucket,
+  HEADGATE_BLOB_REGION: s3.region,
+  HEADGATE_BLOB_ENDPOINT: s3.endpoint,
+  HEADGATE_BLOB_PATH_STYLE: 'on',
+  HEADGATE_BLOB_ACCESS_KEY_ID: s3.accessKeyId,
+  HEADGATE_BLOB_SECRET_ACCESS_KEY: s3.secretAccessKey,
+};
+const server = await startTestServer({ settings });
+const address = await server.listen();
+const account = await server.account();
+const project = await account.project();
+const authorization = `Bearer ${await account.admin.token()}`;
+const agentAuthorization = `Bearer ${await server.deps.tokens.issue(
+  { accountId: account.accountId, actorId: (await account.agent()).agentId, clientId: 'any' },
+  'agent',
+)}`;
+
+/** More than the buffers of a connection hold together with the limit, so that a server that does not read is noticed. */
+const large = Buffer.alloc(7 * mebibyte, ' ');
+
+interface Sent {
+  method: string;
+  path: string;
+  headers?: Record<string, string>;
+  body?: Buffer;
+}
+
+/** The refusal is seen, and the next request on the same connection is answered. */
+async function requireRefusal(
+  connection: BlockingConnection,
+  { method, path, headers = {}, body = large }: Sent,
+  code: ProblemCode,
+): Promise<void> {
+  const what = `${method} ${path}: ${code}`;
+  try {
+    requireRawProblem(await connection.exchange(method, path, headers, body), problems[code].status, code);
+    assert.equal((await connection.exchange('GET', '/livez', {})).status, 200);
+  } catch (failure) {
+    throw new Error(what, { cause: failure });
+  }
+}
+
+const pathOf = (operation: Operation) =>
+  routePath(operation).replace(':projectId', project.projectId).replaceAll(/:\w+/g, 'any');
+const json = { 'content-type': 'application/json' };
+const form = { 'content-type': `multipart/form-data; boundary=${multipartBoundary}` };
+
+/** What is refused whatever the operation does, by the operation. */
+function refusalsOf(operation: Operation): [ProblemCode, Sent][] {
+  const own = operation.surface === 'agent' ? agentAuthorization : authorization;
+  const to = { method: operation.method, path: pathOf(operation) };
+  const wrong: [ProblemCode, Sent][] = [
+    ['method-not-allowed', { method: 'TRACE', path: to.path }],
+    ['path-not-found', { method: to.method, path: `${to.path}/no/where` }],
+  ];
+  if (operation.method === 'GET') return [...wrong, ['token-required', { ...to, headers: json }]];
+  wrong.push(['unsupported-media-type', { ...to, headers: { 'content-type': 'text/plain' } }]);
+  if (operation.mediaType === 'multipart/form-data') return [...wrong, ...refusalsOfForm(to)];
+  const headers = { authorization: own, ...json };
+  wrong.push(
+    ['body-too-large', { ...to, headers }],
+    ['body-too-large', { ...to, headers: json }],
+    [
+      'body-too-large',
+      { ...to, headers: { ...headers, 'transfer-encoding': 'chunked' }, body: chunked(large) },
+    ],
+  );
+  if (operation.body === undefined) return wrong;
+  return [
+    ...wrong,
+    ['unsupported-content-encoding', { ...to, headers: { ...json, 'content-encoding': 'zstd' } }],
+  ];
+}
+
+function refusalsOfForm(to: Pick<Sent, 'method' | 'path'>): [ProblemCode, Sent][] {
+  const headers = {
+    authorization,
+    ...form,
+    environmentName: 'dev',
+    sharedPipelineIdPrefix: 'p',
+    versionName: 'v',
+  };
+  const part = (name: string, bytes = mebibyte) => ({ name, content: Buffer.alloc(bytes, 'x') });
+  const parts = (count: number) => Array.from({ length: count }, (_, index) => part(`f${index}`));
+  const { versionName: _, ...unnamed } = headers;
+  const { authorization: __, ...anonymous } = headers;
+  const many = Array.from({ length: 200 }, (_, index) => part(`f${index}`, mebibyte / 20));
+  return [
+    ['token-required', { ...to, headers: anonymous }],
+    ['token-invalid', { ...to, headers: { ...headers, authorization: 'Bearer nonsense' } }],
+    ['not-acceptable', { ...to, headers: { ...headers, accept: 'text/html' } }],
+    ['invalid-request', { ...to, headers: unnamed }],
+    [
+      'invalid-request',
+      { ...to, headers: { ...headers, environmentName: '-', sharedPipelineIdPrefix: '/' } },
+    ],
+    ['unsupported-content-encoding', { ...to, headers: { ...headers, 'content-encoding': 'zstd' } }],
+    ['invalid-content-encoding', { ...to, headers: { ...headers, 'content-encoding': 'gzip' } }],
+    ['unsupported-media-type', { ...to, headers: { ...headers, 'content-type': 'multipart/form-data' } }],
+    ['invalid-upload', { ...to, headers }],
+    ['invalid-asset-name', { ...to, headers, body: multipart([part('a'), part('../b', 10), ...parts(5)]) }],
+    ['body-too-large', { ...to, headers, body: multipart([part('a', 6 * mebibyte), ...parts(2)]) }],
+    ['body-too-large', { ...to, headers, body: multipart(many) }],
+    ['body-too-large', { ...to, headers, body: multipart(parts(15)) }],
+  ];
+}
+
+test('every operation: a refusal before the body was read is seen, and the connection goes on', async () => {
+  const connection = await BlockingConnection.open(address);
+  let count = 0;
+  for (const operation of operations) {
+    for (const [code, sent] of refusalsOf(operation)) {
+      await requireRefusal(connection, sent, code);
+      count += 1;
+    }
+  }
+  connection.close();
+  assert.ok(count > operations.length * 3, `${count} refusals`);
+});
+
+const uploads = operations.filter(({ mediaType }) => mediaType === 'multipart/form-data');
+const uploadHeaders = {
+  authorization,
+  ...form,
+  environmentName: 'dev',
+  sharedPipelineIdPrefix: 'p',
+  versionName: 'v',
+};
+
+test('an upload without the right to, or to a project that is not there', async () => {
+  const reader = await account.actor('MEMBER', { projectId: project.projectId, role: 'VIEWER' });
+  const headers = { ...uploadHeaders, authorization: `Bearer ${await reader.token()}` };
+  const connection = await BlockingConnection.open(address);
+  for (const operation of uploads) {
+    const to = { method: operation.method, path: pathOf(operation) };
+    await requireRefusal(connection, { ...to, headers }, 'forbidden');
+  }
+  const path = `/dpc/v1/projects/${server.deps.newId()}/artifacts`;
+  await requireRefusal(connection, { method: 'POST', path, headers: uploadHeaders }, 'project-not-found');
+  connection.close();
+});
+
+test('an upload whose storage does not answer', async () => {
+  s3.behave((method) => (method === 'PUT' ? 'full' : 'serve'));
+  const connection = await BlockingConnection.open(address);
+  const parts = Array.from({ length: 7 }, (_, index) => ({
+    name: `f${index}`,
+    content: `${index}`.repeat(mebibyte),
+  }));
+  for (const operation of uploads) {
+    const to = { method: operation.method, path: pathOf(operation) };
+    await requireRefusal(
+      connection,
+      { ...to, headers: uploadHeaders, body: multipart(parts) },
+      'storage-full',
+    );
+  }
+  s3.behave(() => 'serve');
+  connection.close();
+});
+
+test('requests beyond the rate limit', async () => {
+  const limited = await startTestServer({ settings: { HEADGATE_RATE_LIMIT: '1' } });
+  const connection = await BlockingConnection.open(await limited.listen());
+  const counted = await connection.exchange('GET', '/dpc/v1/projects', { authorization });
+  assert.equal(counted.status, 200);
+  for (const operation of uploads) {
+    const sent = { method: operation.method, path: pathOf(operation), headers: uploadHeaders };
+    await requireRefusal(connection, sent, 'rate-limited');
+  }
+  connection.close();
+});
+
+test('every operation of a server that is stopping', async (t) => {
+  const app = createApp({ ...server.deps, stopping: AbortSignal.abort() });
+  t.after(() => app.close());
+  const stopping = await app.listen({ host: '127.0.0.1', port: 0 });
+  for (const operation of operations.filter(({ surface }) => surface === 'dpc')) {
+    const connection = await BlockingConnection.open(stopping);
+    const answer = await connection.exchange(operation.method, pathOf(operation), uploadHeaders, large);
+    requireRawProblem(answer, 503, 'shutting-down');
+    await connection.ended(5_000);
+    connection.close();
+  }
+});
+
+test('the token endpoint', async () => {
+  const connection = await BlockingConnection.open(address);
+  const to = { method: 'POST', path: '/oauth/dpc/token' };
+  const urlencoded = { 'content-type': 'application/x-www-form-urlencoded' };
+  await requireRefusal(connection, { ...to, headers: urlencoded }, 'body-too-large');
+  await requireRefusal(
+    connection,
+    { ...to, headers: { ...urlencoded, 'transfer-encoding': 'chunked' }, body: chunked(large) },
+    'body-too-large',
+  );
+  await requireRefusal(
+    connection,
+    { ...to, headers: { 'content-type': 'text/plain' } },
+    'unsupported-media-type',
+  );
+  connection.close();
+});
+
+test('a success that did not need the body, too', async () => {
+  const connection = await BlockingConnection.open(address);
+  for (let time = 0; time < 2; time++) {
+    const answer = await connection.exchange('GET', '/dpc/v1/projects', { authorization, ...json }, large);
+    assert.equal(answer.status, 200);
+  }
+  connection.close();
+});
+
+test('a client that asks for the connection to be closed sees the answer, then the end', async () => {
+  const connection = await BlockingConnection.open(address);
+  const answer = await connection.exchange('POST', '/nowhere', { connection: 'close' }, large);
+  requireRawProblem(answer, 404, 'path-not-found');
+  assert.match(answer.head, /^connection: close$/im);
+  await connection.ended(5_000);
+  connection.close();
+});
+
+test('what cannot be parsed after the answer ends the connection without a second answer', async () => {
+  const connection = await BlockingConnection.open(address);
+  await connection.write(requestHead('POST', '/nowhere', { 'transfer-encoding': 'chunked' }));
+  requireRawProblem(await connection.answer(), 404, 'path-not-found');
+  await connection.write('not the size of a chunk\r\n');
+  await assert.rejects(connection.answer(), /ended before the answer/);
+});
+
+describe('over TLS', async () => {
+  const { cert, key } = makeCertificate();
+  const secured = await startTestServer({ certificate: { cert, key, expiresAt: new Date() } });
+  const url = (await secured.listen()).replace('http:', 'https:');
+
+  test('the connection goes on', async () => {
+    const connection = await BlockingConnection.open(url, cert);
+    for (const operation of uploads) {
+      const to = { method: operation.method, path: pathOf(operation) };
+      await requireRefusal(connection, { ...to, headers: form }, 'token-required');
+    }
+    connection.close();
+  });
+
+  test('or ends after the answer, when the client asks for that', async () => {
+    const connection = await BlockingConnection.open(url, cert);
+    const answer = await connection.exchange('POST', '/nowhere', { connection: 'close' }, large);
+    requireRawProblem(answer, 404, 'path-not-found');
+    await connection.ended(5_000);
+    connection.close();
+  });
+});

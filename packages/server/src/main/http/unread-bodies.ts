@@ -1,0 +1,115 @@
+/**
+ * A request may be answered before its body was read: an upload that is refused, for instance. Many clients send all of it before they read. If
+ * the connection were closed meanwhile, they would see a reset in place of the answer. So the server goes on reading and discards what
+ * comes, within bounds (decisions.md E10, docs/adr/0032).
+ *
+ * Terminology
+ *   drain  reading and discarding the rest of a request that has been answered
+ */
+import { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+export interface DrainBounds {
+  bytes: number;
+  milliseconds: number;
+  /** Once the server stops. */
+  stoppingMilliseconds: number;
+  /** Beyond it the oldest is cut, so that connections cannot be held by the thousands. */
+  atOnce: number;
+}
+
+/** decisions.md E10. The shutdown waits 25 s at most for the HTTP server, so drains are shorter by then. */
+const drainBounds: DrainBounds = {
+  bytes: 64 * 1_048_576,
+  milliseconds: 30_000,
+  stoppingMilliseconds: 5_000,
+  atOnce: 1_000,
+};
+
+export interface UnreadBodies {
+  /** Options of `createServer`. */
+  classes: { IncomingMessage: typeof IncomingMessage; ServerResponse: typeof ServerResponse };
+  /** Whether the last request of a connection has been answered and is still being read: nothing more may be written then. */
+  isDraining(connection: Duplex): boolean;
+}
+
+export function createUnreadBodies(stopping: AbortSignal, bounds: DrainBounds = drainBounds): UnreadBodies {
+  /** By connection, the oldest first; the value cuts it. */
+  const drains = new Map<Duplex, () => void>();
+
+  function drain(request: IncomingMessage): void {
+    const { socket } = request;
+    const { destroySoon } = socket;
+    let left = bounds.bytes;
+    let isEnding = stopping.aborted;
+    // Node calls this after an answer with `Connection: close`. As long as the client sends, only this side of the connection is ended.
+    socket.destroySoon = () => {
+      isEnding = true;
+      socket.end();
+    };
+    const cut = () => void socket.destroy();
+    const bound = stopping.aborted ? bounds.stoppingMilliseconds : bounds.milliseconds;
+    const timer = setTimeout(cut, bound).unref();
+    drains.set(socket, cut);
+    request.on('data', (chunk: Buffer) => {
+      left -= chunk.length;
+      if (left < 0) cut();
+    });
+    // What read it before may have paused it.
+    request.resume();
+    // After its end, or with the connection.
+    request.once('close', () => {
+      clearTimeout(timer);
+      drains.delete(socket);
+      socket.destroySoon = destroySoon;
+      if (isEnding || stopping.aborted) socket.destroySoon();
+    });
+    if (drains.size > bounds.atOnce) drains.values().next().value?.();
+  }
+
+  stopping.addEventListener('abort', () => {
+    const cutAll = () => {
+      for (const cut of drains.values()) cut();
+    };
+    setTimeout(cutAll, bounds.stoppingMilliseconds).unref();
+  });
+
+  return {
+    classes: { IncomingMessage: Request, ServerResponse: responseThat(drain) },
+    isDraining: (connection) => drains.has(connection),
+  };
+}
+
+class Request extends IncomingMessage {
+  /** Called before the body is read. */
+  whenRead: (() => void) | undefined;
+
+  override _read(size: number): void {
+    this.whenRead?.();
+    super._read(size);
+  }
+}
+
+function responseThat(drain: (request: IncomingMessage) => void): typeof ServerResponse {
+  class Response extends ServerResponse<Request> {
+    constructor(...parameters: ConstructorParameters<typeof ServerResponse<Request>>) {
+      super(...parameters);
+      // The first listener: Node's own closes the connection, or goes on to the next request.
+      this.once('finish', () => {
+        if (!this.req.complete) drain(this.req);
+      });
+    }
+
+    /**
+     * Node calls this at the head of a request with `Expect: 100-continue`. The client is asked for its body when something begins to read it,
+     * so that a request that is refused before is answered without (RFC 9110 §10.1.1).
+     */
+    override writeContinue(done?: () => void): void {
+      this.req.whenRead = () => {
+        this.req.whenRead = undefined;
+        if (!this.headersSent) super.writeContinue(done);
+      };
+    }
+  }
+  return Response as unknown as typeof ServerResponse;
+}
