@@ -127,6 +127,9 @@ describe('the outline of a pipeline file', () => {
         component: 'c',
         path: called,
         sets: [],
+        certain: false,
+        line: 1,
+        reached: true,
       }));
       return {
         path,

@@ -212,7 +212,7 @@ test('what the pipelines of one upload may declare is bounded', async () => {
 
 test('the notes of one upload are bounded, and what is beyond is told', async () => {
   const rooms: number[] = [];
-  const note = { asks: 'variable' as const, component: 'c', name: 'nobody' };
+  const note = { asks: 'variable' as const, component: 'c', name: 'nobody', line: 1, reached: true };
   const checks = createPipelineChecks(async ({ path, most }) => {
     rooms.push(most);
     const notes = Array.from({ length: Math.min(most, 90_000) }, () => note);
