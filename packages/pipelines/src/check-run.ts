@@ -185,15 +185,16 @@ function remedyFor(pipelineName: string, { paths }: CheckedArtifact): string {
   return createSuggestions()(pipelineName, names, 'publish it, or correct the name');
 }
 
-function reportWarehouse(outline: PipelineOutline, { warehouse }: RunNames, { report }: Answers): void {
-  if (supportedWarehouses.includes(warehouse)) return;
-  for (const note of reachedOf(outline)) {
-    if (note.asks !== 'warehouse') continue;
-    const { line, component } = note;
-    const message = `${note.type} needs the project's warehouse, which is ${warehouse}; this version runs pipelines in ${supportedWarehouses.join(', ')} only: use a project of that warehouse`;
-    const where = { path: outline.path, line, ...(component === undefined ? {} : { component }) };
-    report({ ...where, code: 'warehouse-not-supported', message, level: 'error' });
-  }
+function reportWarehouse(
+  { path, warehouse: needing }: PipelineOutline,
+  names: RunNames,
+  { report }: Answers,
+): void {
+  const { warehouse } = names;
+  if (needing === undefined || supportedWarehouses.includes(warehouse)) return;
+  const { component, type, line } = needing;
+  const message = `${type} needs the project's warehouse, which is ${warehouse}; this version runs pipelines in ${supportedWarehouses.join(', ')} only: use a project of that warehouse`;
+  report({ path, line, component, code: 'warehouse-not-supported', message, level: 'error' });
 }
 
 /** `p.orch.yaml, line 7, component "Load": …` */

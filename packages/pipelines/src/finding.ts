@@ -86,9 +86,7 @@ export type Asked =
       pipelineName?: string;
       sets: readonly CallArgument[];
       certain: boolean;
-    }
-  /** The component needs the project's warehouse. */
-  | { asks: 'warehouse'; type: string };
+    };
 
 /** A variable that a call sets. */
 export interface CallArgument {

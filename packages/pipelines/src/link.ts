@@ -3,7 +3,7 @@ import { findingMessageLimit } from './bounds.ts';
 import type { CallArgument, Finding, Question } from './finding.ts';
 import { createSuggestions, type Suggestions } from './nearest.ts';
 import type { PipelineOutline } from './outline.ts';
-import { pipelineTypeOf } from './pipeline.ts';
+import { pipelineNameOf, pipelinePath, pipelineTypeOf } from './pipeline.ts';
 import { type CallEdge, callCycles } from './validate-calls.ts';
 
 /** What the project has beside its pipelines. */
@@ -119,7 +119,7 @@ export function createAnswers(
     else if (note.asks === 'secret') reportSecret(place, note.name, known, report);
     else if (note.asks === 'file') reportMissingFile(place, note.path, known, report);
     else if (note.asks === 'call') reportCall(place, note.path, note.sets);
-    // Which shared pipelines there are, and whether the warehouse can be used, is known when a run starts (check-run.ts).
+    // Which shared pipelines there are is known when a run starts (check-run.ts).
   }
 
   return {
@@ -149,8 +149,10 @@ export function callsOf({ notes }: PipelineOutline): CallEdge[] {
 function missingPipeline(called: string, known: ProjectNames, suggest: Suggestions): string {
   const reason = known.unreadable?.get(called);
   if (reason !== undefined) return `the pipeline ${called} cannot be read: ${reason}: correct that file`;
-  const pipelines = [...known.files].filter((path) => pipelineTypeOf(path) === pipelineTypeOf(called));
-  const remedy = suggest(called, pipelines, 'add it, or correct the name');
+  const type = pipelineTypeOf(called) ?? 'orchestration';
+  const names = [...known.files].filter((path) => pipelineTypeOf(path) === type).map(pipelineNameOf);
+  const withExtension = (name: string) => pipelinePath(name, type);
+  const remedy = suggest(pipelineNameOf(called), names, 'add it, or correct the name', withExtension);
   return `the pipeline ${called} is not in the project: ${remedy}`;
 }
 

@@ -25,12 +25,17 @@ export function nearestName(wanted: string, names: Iterable<string>): string | u
 }
 
 /** Ends a message: `: did you mean "x"?`, or the given remedy when no name is near. */
-export function createSuggestions(): (wanted: string, names: Iterable<string>, otherwise: string) => string {
+export function createSuggestions(): (
+  wanted: string,
+  names: Iterable<string>,
+  otherwise: string,
+  shown?: (name: string) => string,
+) => string {
   let left = suggestionLimit;
-  return (wanted, names, otherwise) => {
+  return (wanted, names, otherwise, shown = (name) => name) => {
     left -= 1;
     const nearest = left < 0 ? undefined : nearestName(wanted, names);
-    return nearest === undefined ? otherwise : `did you mean "${nearest}"?`;
+    return nearest === undefined ? otherwise : `did you mean "${shown(nearest)}"?`;
   };
 }
 export type Suggestions = ReturnType<typeof createSuggestions>;

@@ -64,7 +64,7 @@ describe('the outline of a pipeline file', () => {
       'a.orch.yaml private-variable Call',
       'a.orch.yaml undeclared-variable Call',
       'a.orch.yaml missing-pipeline Gone',
-      'a.orch.yaml pipeline-calls-itself -',
+      'a.orch.yaml pipeline-calls-itself Call',
     ]);
   });
 

@@ -5,6 +5,7 @@
  * - **note**: a finding that needs no other file, or a question that only the other files answer (link.ts).
  */
 import { findingMessageLimit, noteLimit, referenceLimit } from './bounds.ts';
+import { findDefinition } from './components/registry.ts';
 import type { Asked, CallArgument, Finding, Question } from './finding.ts';
 import { type LineOf, type PipelineSyntaxError, parsePipeline } from './parse.ts';
 import type { Pipeline, PipelineType, VariableDeclaration } from './pipeline.ts';
@@ -24,6 +25,8 @@ export interface PipelineOutline {
   description: string;
   /** The versions of shared pipelines that it uses. */
   sharedPipelines: SharedPipelineUse[];
+  /** The first component that runs in the project's warehouse; absent when none does. */
+  warehouse?: { component: string; type: string; line: number };
   notes: Note[];
   /** Findings, and names that were to be looked up, beyond the bound. */
   beyond: number;
@@ -93,7 +96,17 @@ function outlinePipeline(pipeline: Pipeline, lineOf: LineOf, most = noteLimit): 
     ({ name, type, visibility }): VariableOutline => ({ name, type, visibility }),
   );
   const sharedPipelines = sharedPipelineUses(pipeline);
-  return { path, name, type, variables, description, sharedPipelines, notes, beyond };
+  const first = [...pipeline.components.values()].find(
+    (each) => runs.has(each.name) && needsWarehouse(each.type),
+  );
+  const warehouse = first && { component: first.name, type: first.type, line: line(first.name) };
+  const outline = { path, name, type, variables, description, sharedPipelines, notes, beyond };
+  return warehouse === undefined ? outline : { ...outline, warehouse };
+}
+
+function needsWarehouse(type: string): boolean {
+  const definition = findDefinition(type);
+  return definition?.kind === 'transformation' || definition?.warehouse === true;
 }
 
 /** How many notes it counts for. */
@@ -123,8 +136,6 @@ function bounded(asked: Asked): Asked {
       const named = pipelineName === undefined ? {} : { pipelineName: cut(pipelineName) };
       return { asks, use, ...named, sets: sets.map(cutArgument), certain };
     }
-    case 'warehouse':
-      return { asks: 'warehouse', type: asked.type };
   }
 }
 

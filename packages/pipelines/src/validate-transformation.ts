@@ -11,7 +11,7 @@ import { checkedDialect, holdsExpression, planKnown } from './validate-plan.ts';
 /** `faulty`: components that have an error of their own. */
 export function checkTransformation(
   transformation: Transformation,
-  { report, ask }: Notes,
+  { report }: Notes,
   faulty: ReadonlySet<string>,
   suggest: Suggestions,
 ): void {
@@ -22,8 +22,6 @@ export function checkTransformation(
   const needed = neededComponents(transformation);
   const circular = checkSourceCycles(transformation, needed, report);
   checkOutputs(transformation, needed, report);
-  const [output] = outputsOf(transformation);
-  if (output !== undefined) ask({ asks: 'warehouse', component: output.name, type: output.type });
   if (!circular) checkPlans(transformation, needed, wrong, report);
 }
 

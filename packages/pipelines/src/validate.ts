@@ -37,7 +37,6 @@ function checkComponents(pipeline: Pipeline, notes: Notes, suggest: Suggestions)
     checkExpressions(name, parameters, pipeline, { ...notes, report });
     checkFiles(name, definition, parameters, notes);
     if (definition.kind !== 'orchestration') continue;
-    if (definition.warehouse === true) notes.ask({ asks: 'warehouse', component: name, type });
     if (pipeline.type !== 'orchestration' || faulty.has(name)) continue;
     const orchestrated = pipeline.components.get(name);
     if (orchestrated !== undefined) checkPlan(orchestrated, definition, report);
