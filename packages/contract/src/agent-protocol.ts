@@ -263,7 +263,7 @@ export const Step = Type.Object({
   message: Type.Optional(Type.String({ maxLength: 10_000 })),
   rowCount: Type.Optional(Type.Integer({ minimum: 0 })),
   childPipeline: Type.Optional(
-    Type.Object({ id: Uuid, name: Type.String({ minLength: 1, maxLength: 1_024 }) }),
+    Type.Object({ id: Uuid, name: Type.String({ minLength: 1, maxLength: 1_200 }) }),
   ),
 });
 /**

@@ -41,7 +41,7 @@ export const createProject = operation({
   body: Type.Object({
     name: Name,
     description: Type.Optional(Description),
-    warehouse: oneOf(warehouses),
+    warehouse: Type.Optional(oneOf(warehouses, { description: 'DUCKDB when it is left out' })),
     agentDeploymentType: oneOf(agentDeploymentTypes),
   }),
   success: { status: 201, body: Type.Object({ projectId: ProjectId }), headers: ['Location', 'ETag'] },

@@ -30,11 +30,12 @@ export function projectRoutes({ read, write }: Endpoints, services: { owners: Wo
   });
 
   write(createProject, ({ tx, scope, body, now, newId }) => {
+    const { warehouse = 'DUCKDB' } = body;
     const row = {
       project_id: newId(),
       name: body.name,
       description: body.description ?? null,
-      warehouse: body.warehouse,
+      warehouse,
       agent_deployment_type: body.agentDeploymentType,
       version: 1,
     };
@@ -50,7 +51,7 @@ export function projectRoutes({ read, write }: Endpoints, services: { owners: Wo
           subject: { type: 'project', id: row.project_id, name: row.name },
           after: {
             ...presentProject(row),
-            warehouse: body.warehouse,
+            warehouse,
             agentDeploymentType: body.agentDeploymentType,
           },
         },
