@@ -1,5 +1,5 @@
 /** What the agent and the process of one run (`engine/child.ts`) say to each other over IPC. */
-import type { Step } from '@headgate/contract';
+import type { IgnoredPipeline, Step } from '@headgate/contract';
 import type { SharedPipelineUse } from '@headgate/pipelines';
 import type { RunOutcome, RunRequest } from './engine/ports.ts';
 
@@ -9,6 +9,8 @@ export interface PlacedArtifact {
   folder: string;
   /** The paths of its files inside that folder. */
   paths: readonly string[];
+  /** Pipeline files that its upload left out. */
+  ignored: readonly IgnoredPipeline[];
 }
 
 /** A version that was chosen for a use of shared pipelines, or why there is none. */

@@ -108,6 +108,9 @@ export const HelloResponse = Type.Object({
 });
 export type HelloResponse = Static<typeof HelloResponse>;
 
+/** The warehouses of projects (project.ts), in the protocol's words. */
+export const warehouseKinds = ['duckdb', 'snowflake', 'redshift', 'postgres'] as const;
+
 export const ProjectVariable = Type.Object({
   name: Name,
   type: oneOf(variableTypes),
@@ -125,6 +128,18 @@ const ArtifactDigest = Type.String({
 
 export const sharedArtifactLimit = 100;
 
+/** Pipeline files of a version that are told to an agent, and characters of each reason. */
+export const ignoredPipelineLimit = 100;
+export const ignoredReasonLimit = 500;
+
+export const IgnoredPipeline = Type.Object({
+  path: Type.String({ minLength: 1, maxLength: 1_024 }),
+  reason: Type.String({ maxLength: ignoredReasonLimit }),
+});
+/** A pipeline file that its upload left out of the version, since it cannot be read; `reason` has the line. */
+export type IgnoredPipeline = Static<typeof IgnoredPipeline>;
+const IgnoredPipelines = Type.Optional(Type.Array(IgnoredPipeline, { maxItems: ignoredPipelineLimit }));
+
 export const SharedArtifact = Type.Object({
   sharedPipelineIdPrefix: Name,
   requestedVersionName: Type.Optional(
@@ -135,6 +150,7 @@ export const SharedArtifact = Type.Object({
   fault: Type.Optional(
     Type.String({ maxLength: 2_000, description: 'Why there is no version for the use, and what to do' }),
   ),
+  ignoredPipelines: IgnoredPipelines,
 });
 /** What was chosen for a use of shared pipelines: `versionName` and `artifactDigest`, or a `fault`. */
 export type SharedArtifact = Static<typeof SharedArtifact>;
@@ -147,12 +163,18 @@ export const PipelineExecutionWork = Type.Object({
   pipelineType: oneOf(['ORCHESTRATION', 'TRANSFORMATION']),
   versionName: Name,
   artifactDigest: ArtifactDigest,
+  ignoredPipelines: IgnoredPipelines,
   sharedArtifacts: Type.Optional(Type.Array(SharedArtifact, { maxItems: sharedArtifactLimit })),
   variables: Type.Array(ProjectVariable, { maxItems: 10_000 }),
   scalarVariables: mapOf(Type.Union([TextValue, NumberValue]), { maxProperties: 500 }),
   gridVariables: mapOf(Type.Array(GridRow, { maxItems: 10_000 }), { maxProperties: 100 }),
   timeLimitSeconds: Type.Integer({ minimum: 1 }),
-  warehouse: Type.Object({ kind: oneOf(['duckdb']) }),
+  warehouse: Type.Object({
+    kind: oneOf(warehouseKinds, {
+      description:
+        'The warehouse of the project. An agent runs nothing in another one, and refuses a kind that it does not know',
+    }),
+  }),
 });
 export type PipelineExecutionWork = Static<typeof PipelineExecutionWork>;
 
@@ -242,7 +264,7 @@ export const Step = Type.Object({
   message: Type.Optional(Type.String({ maxLength: 10_000 })),
   rowCount: Type.Optional(Type.Integer({ minimum: 0 })),
   childPipeline: Type.Optional(
-    Type.Object({ id: Uuid, name: Type.String({ minLength: 1, maxLength: 1_024 }) }),
+    Type.Object({ id: Uuid, name: Type.String({ minLength: 1, maxLength: 1_200 }) }),
   ),
 });
 /**

@@ -56,10 +56,12 @@ export type IgnoredResource = Static<typeof IgnoredResource>;
 
 const UploadWarning = Type.Object({
   path: AssetPath,
+  line: Type.Integer({ minimum: 1 }),
   component: Type.Optional(Name),
   code: Type.String({ maxLength: 100, description: 'For instance unknown-component-type, missing-pipeline' }),
   level: oneOf(['error', 'warning'], {
-    description: 'error: the component cannot run; warning: it may fail, or do something unwanted',
+    description:
+      'error: a run that comes to it does not start; warning: it may fail, or do something unwanted',
   }),
   message: Type.String({ maxLength: uploadWarningMessageLimit }),
 });
@@ -71,6 +73,15 @@ export const UploadResult = Type.Object({
   versionName: VersionName,
   warnings: Type.Array(UploadWarning, { maxItems: uploadWarningLimit }),
   warningsTotal: Type.Integer({ minimum: 0 }),
+});
+
+/** Of an upload that is to be refused when its pipelines have errors. */
+export const strictQuery = Type.Object({
+  strict: Type.Boolean({
+    default: false,
+    description:
+      'Refuse the whole upload when a pipeline file cannot be read or has a finding of level error: nothing is stored',
+  }),
 });
 
 export const createArtifact = operation({
@@ -85,11 +96,13 @@ export const createArtifact = operation({
     'Files that are not text, pipeline files that cannot be read, and files below `.git/` are listed in `ignoredResources`. ' +
     'Pipelines that can be read but hold component types that agents do not know, or name a component, pipeline, file or variable ' +
     `that is not there, are stored, and told in \`warnings\`: errors first, ${uploadWarningLimit} at most; \`warningsTotal\` counts all. ` +
+    'A run of a pipeline that has errors is FAILED before its first step. With `strict=true` such an upload is refused. ' +
     'Limits by default: 10,000 parts, 5 MiB a part, 256 MiB a request; files below `.git/` count for the request only. ' +
     'A header that is not valid as it is may be URL-encoded: `My+Env` or `My%20Env` for `My Env`.',
   permission: 'environment:deliver',
   environmentFrom: 'headers.environmentName',
   params: Type.Object(projectPath),
+  query: strictQuery,
   headers: Type.Object({
     environmentName: EnvironmentName,
     versionName: VersionName,
@@ -101,7 +114,13 @@ export const createArtifact = operation({
     status: 201,
     body: UploadResult,
   },
-  problems: ['environment-not-found', 'version-exists', 'invalid-upload', 'invalid-asset-name'],
+  problems: [
+    'environment-not-found',
+    'version-exists',
+    'invalid-upload',
+    'invalid-asset-name',
+    'strict-upload-refused',
+  ],
   events: ['artifact-created'],
 });
 
@@ -260,5 +279,28 @@ export const getAsset = operation({
   }),
   success: { status: 200, mediaType: 'text/plain', headers: ['ETag'], conditional: true },
   problems: ['environment-not-found', 'artifact-not-found', 'asset-not-found'],
+  events: [],
+});
+
+export const PublishedPipeline = Type.Object({
+  name: Type.String({ maxLength: assetNameLimitBytes, description: 'Its path with its extension' }),
+  publishedTime: DateTime,
+});
+export type PublishedPipeline = Static<typeof PublishedPipeline>;
+
+export const listPublishedPipelines = operation({
+  id: 'listPublishedPipelines',
+  method: 'GET',
+  path: '/v1/projects/{projectId}/published-pipelines',
+  surface: 'dpc',
+  tag: 'Artifacts',
+  summary: 'List the pipelines that can be started in an environment, by name',
+  description:
+    'Those of the newest enabled version, which a start without `versionName` takes; none when there is no such version.',
+  permission: 'project:read',
+  params: Type.Object(projectPath),
+  query: Type.Object({ environmentName: EnvironmentName, ...pageQuery }),
+  success: { status: 200, body: pageOf(PublishedPipeline) },
+  problems: ['environment-not-found'],
   events: [],
 });

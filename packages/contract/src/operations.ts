@@ -31,6 +31,7 @@ import {
   getArtifact,
   getAsset,
   listArtifacts,
+  listPublishedPipelines,
   promoteArtifact,
 } from './artifact.ts';
 import {
@@ -126,6 +127,7 @@ export const operations: readonly Operation[] = [
   createArtifact,
   listArtifacts,
   getArtifact,
+  listPublishedPipelines,
   listSharedPipelines,
   createSharedPipelines,
   listSharedArtifacts,

@@ -1,6 +1,6 @@
 /** Pipeline executions: interface.md E23, shapes.md Executions. */
 import { type Static, Type } from 'typebox';
-import { stepStatuses } from './agent-protocol.ts';
+import { sharedArtifactLimit, stepStatuses } from './agent-protocol.ts';
 import { operation } from './operation.ts';
 import {
   DateTime,
@@ -34,11 +34,17 @@ export type ExecutionStatus = (typeof executionStatuses)[number];
 export const executionTriggers = ['DESIGNER', 'API', 'SCHEDULE', 'SCHEDULE_RUN_NOW', 'UNKNOWN'] as const;
 
 const executionPath = { ...projectPath, pipelineExecutionId: OpaqueId };
-const PipelineName = Type.String({ minLength: 1, maxLength: 1_024 });
+const PipelineName = Type.String({
+  minLength: 1,
+  maxLength: 1_024,
+  description: 'The path of the pipeline; with its extension in answers, with or without it in requests',
+});
+/** Of a shared pipeline the prefix of its group stands before it. */
+const CalledPipelineName = Type.String({ minLength: 1, maxLength: 1_200 });
 
 const executionMembers = {
   pipelineExecutionId: Uuid,
-  pipelineName: PipelineName,
+  pipelineName: CalledPipelineName,
   pipelineType: oneOf(['ORCHESTRATION', 'TRANSFORMATION']),
   projectId: ProjectId,
   environmentName: EnvironmentName,
@@ -54,6 +60,20 @@ const executionMembers = {
 };
 export const PipelineExecution = Type.Object(executionMembers);
 export type PipelineExecution = Static<typeof PipelineExecution>;
+
+/** One execution as it is read by itself. */
+const detailMembers = {
+  ...executionMembers,
+  sharedPipelines: Type.Optional(
+    Type.Array(Type.Object({ sharedPipelineIdPrefix: Name, versionName: VersionName }), {
+      maxItems: sharedArtifactLimit,
+      description:
+        'Which version of each group of shared pipelines its start has chosen; absent when it uses none',
+    }),
+  ),
+};
+const PipelineExecutionDetail = Type.Object(detailMembers);
+export type PipelineExecutionDetail = Static<typeof PipelineExecutionDetail>;
 
 export const startPipelineExecution = operation({
   id: 'startPipelineExecution',
@@ -85,6 +105,7 @@ export const startPipelineExecution = operation({
     'artifact-not-found',
     'artifact-disabled',
     'pipeline-not-found',
+    'pipeline-unreadable',
     'execution-tag-running',
     'unknown-agent',
     'environment-without-agent',
@@ -127,12 +148,14 @@ export const getPipelineExecution = operation({
   surface: 'dpc',
   tag: 'Pipeline executions',
   summary: 'Read one execution',
+  description:
+    'The id of a `childPipeline` is that of an execution, too: reading it, its status and its steps answer for it.',
   permission: 'executions:read',
   environmentFrom: 'resource',
   params: Type.Object(executionPath),
   success: {
     status: 200,
-    body: Type.Object({ ...executionMembers, result: PipelineExecution }),
+    body: Type.Object({ ...detailMembers, result: PipelineExecutionDetail }),
     headers: ['ETag'],
   },
   problems: ['execution-not-found'],
@@ -167,7 +190,7 @@ export const ExecutionStep = Type.Object({
     message: Type.Optional(Type.String({ maxLength: 10_000 })),
     rowCount: Type.Optional(Type.Integer({ minimum: 0 })),
   }),
-  childPipeline: Type.Optional(Type.Object({ id: Uuid, name: PipelineName })),
+  childPipeline: Type.Optional(Type.Object({ id: Uuid, name: CalledPipelineName })),
 });
 export type ExecutionStep = Static<typeof ExecutionStep>;
 

@@ -28,6 +28,9 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   'artifact-not-found': 'The environment has no such version, or no enabled one.',
   'shared-version-not-found': 'The account has no such version of shared pipelines, or no enabled one.',
   'asset-not-found': 'The version has no file at this path.',
+  'pipeline-unreadable': 'The upload of the version left the pipeline out, since its file cannot be read.',
+  'strict-upload-refused':
+    'The upload is strict, and a pipeline file cannot be read or has a finding of level error. Nothing was stored.',
   'pipeline-not-found': 'The version has no pipeline of this name.',
   'execution-not-found': 'The project has no such pipeline execution.',
   'agent-not-found': 'The account has no such agent.',

@@ -126,7 +126,12 @@ export const problems = {
   'pipeline-not-found': kind<{ name: string; versionName: string }>(
     404,
     ({ name, versionName }) =>
-      `The version ${JSON.stringify(versionName)} has no pipeline ${JSON.stringify(name)}; a pipeline's name is its path without ".orch.yaml" or ".tran.yaml".`,
+      `The version ${JSON.stringify(versionName)} has no pipeline ${JSON.stringify(name)}; a pipeline's name is its path, with or without ".orch.yaml" or ".tran.yaml".`,
+  ),
+  'pipeline-unreadable': kind<{ path: string; versionName: string; reason: string }>(
+    422,
+    ({ path, versionName, reason }) =>
+      `The upload of the version ${JSON.stringify(versionName)} left ${JSON.stringify(path)} out, since it cannot be read: ${reason}. Correct the file and publish another version.`,
   ),
   'execution-not-found': kind<{ id: string }>(404, ({ id }) => `There is no pipeline execution ${id}.`),
   'agent-not-found': kind<{ id: string }>(404, ({ id }) => `There is no agent ${id}.`),
@@ -329,6 +334,11 @@ export const problems = {
     422,
     () =>
       'None of the files is a pipeline that can be read, so there is nothing to share; `violations` lists the pipelines that cannot be.',
+  ),
+  'strict-upload-refused': kind<{ errors: number }>(
+    422,
+    ({ errors }) =>
+      `Nothing was stored: the upload is strict, and its pipelines have ${errors} ${errors === 1 ? 'error' : 'errors'}; \`violations\` lists them.`,
   ),
   'promotion-to-itself': kind<{ name: string }>(
     422,

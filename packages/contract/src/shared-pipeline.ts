@@ -1,6 +1,6 @@
 /** Shared pipelines: groups of pipelines that every project of the account may run. interface.md E13–E14, decisions.md, Artifacts. */
 import { type Static, Type } from 'typebox';
-import { assetNameLimitBytes, UploadResult } from './artifact.ts';
+import { assetNameLimitBytes, strictQuery, UploadResult } from './artifact.ts';
 import { operation } from './operation.ts';
 import { DateTime, Name, pageOf, pageQuery, VersionName } from './primitives.ts';
 
@@ -76,6 +76,7 @@ export const createSharedPipelines = operation({
     'The version is enabled at once, and the latest of its group. ' +
     'A form without a pipeline that can be read is refused, since it would become the latest version of its group.',
   permission: 'agents:manage',
+  query: strictQuery,
   headers: Type.Object({
     sharedPipelineIdPrefix: newPrefix,
     versionName: newVersionName,
@@ -92,6 +93,7 @@ export const createSharedPipelines = operation({
     'shared-version-without-pipeline',
     'invalid-upload',
     'invalid-asset-name',
+    'strict-upload-refused',
   ],
   events: ['shared-pipelines-created'],
 });

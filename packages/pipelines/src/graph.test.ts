@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { type ComponentEnd, createWalk, topologicalOrder } from './graph.ts';
+import type { ComponentEnd } from './component-end.ts';
+import { createWalk, topologicalOrder } from './graph.ts';
 import type { Orchestration, TransitionKind } from './pipeline.ts';
 
 type Edges = Partial<Record<TransitionKind, string[]>>;

@@ -5,17 +5,19 @@
  * - **taken**: an edge whose component ended in the way that the edge's kind asks for.
  * - **and**: starts when each component with an edge to it has taken one; any other component starts at the first edge taken.
  * - **walk**: starts at `start`; each component runs at most once; it ends when nothing runs and nothing is ready, or early, at an `end-…`
- *   component or a failure that no transition takes up. What runs by then ends; nothing new starts.
+ *   component, a failure that no transition takes up, or a transition back to a component that has run. What runs by then ends; nothing
+ *   new starts.
  */
-import type { Orchestration, OrchestrationComponent, TransitionKind } from './pipeline.ts';
-
-/** How a component ended. TRUE and FALSE are `if`'s; SKIPPED passes on as succeeded. */
-export type ComponentEnd = 'SUCCESS' | 'FAILED' | 'SKIPPED' | 'TRUE' | 'FALSE';
+import { circlesOf } from './circles.ts';
+import { type ComponentEnd, takenKinds } from './component-end.ts';
+import type { Orchestration, OrchestrationComponent } from './pipeline.ts';
 
 export interface WalkOutcome {
   status: 'SUCCESS' | 'FAILED';
   /** The component that decided it; absent when the walk simply came to its end. */
   component?: string;
+  /** The component to which it leads back, which has run already. */
+  backTo?: string;
 }
 
 export interface Walk {
@@ -29,16 +31,8 @@ export interface Walk {
   unreached(): string[];
 }
 
-const takenKinds: Readonly<Record<ComponentEnd, readonly TransitionKind[]>> = {
-  SUCCESS: ['success', 'unconditional'],
-  SKIPPED: ['success', 'unconditional'],
-  FAILED: ['failure', 'unconditional'],
-  TRUE: ['true', 'success', 'unconditional'],
-  FALSE: ['false', 'success', 'unconditional'],
-};
-
 /** Components with an edge to each component. Edges to components that are not there are left out; validation reports them. */
-function incomingOf(orchestration: Orchestration): Map<string, Set<string>> {
+export function incomingOf(orchestration: Orchestration): Map<string, Set<string>> {
   const incoming = new Map<string, Set<string>>();
   for (const component of orchestration.components.values()) {
     for (const target of Object.values(component.transitions).flat()) {
@@ -76,6 +70,11 @@ export function createWalk(orchestration: Orchestration): Walk {
     if (component.type === 'start') start(component);
   }
 
+  const circles = circlesOf(orchestration);
+  /** Whether a transition leads back to a component that has run, and so cannot be taken. */
+  const leadsBack = (from: string, to: string) =>
+    started.has(to) && circles.some(({ members }) => members.has(from) && members.has(to));
+
   return {
     takeReady(most = ready.length) {
       const taken = decided === undefined ? ready.slice(0, most) : [];
@@ -93,6 +92,8 @@ export function createWalk(orchestration: Orchestration): Walk {
       } else if (end === 'FAILED' && targets.length === 0) {
         decided ??= { status: 'FAILED', component: name };
       }
+      const backTo = targets.find((target) => leadsBack(name, target));
+      if (backTo !== undefined) decided ??= { status: 'FAILED', component: name, backTo };
       for (const target of targets) take(name, target);
     },
     outcome() {

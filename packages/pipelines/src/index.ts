@@ -1,4 +1,6 @@
 export * from './bounds.ts';
+export { type CheckedArtifact, candidates, checkRun, describeFinding } from './check-run.ts';
+export type { ComponentEnd } from './component-end.ts';
 export type { Action, AssertionCheck, CallArguments } from './components/component.ts';
 export {
   type ComponentType,
@@ -16,13 +18,19 @@ export {
   ExpressionError,
   type ExpressionValue,
 } from './expressions.ts';
-export type { Finding, FindingCode } from './finding.ts';
-export { type ComponentEnd, createWalk, topologicalOrder, type Walk, type WalkOutcome } from './graph.ts';
+export { type Finding, type FindingCode, findingCodes } from './finding.ts';
+export { createWalk, topologicalOrder, type Walk, type WalkOutcome } from './graph.ts';
 export { linkProject, secretsAskedFor, variablesAskedFor } from './link.ts';
 export { planComponent } from './orchestration-plan.ts';
-export { type OutlineResult, outlineFile, type PipelineOutline, sizeOf } from './outline.ts';
+export {
+  type OutlineResult,
+  outlineFile,
+  type PipelineOutline,
+  readPipelineFile,
+  sizeOf,
+} from './outline.ts';
 export { ParameterError } from './parameters.ts';
-export { type ParseResult, type PipelineSyntaxError, parsePipeline } from './parse.ts';
+export { describeSyntaxError, type ParseResult, type PipelineSyntaxError, parsePipeline } from './parse.ts';
 export {
   type Orchestration,
   type OrchestrationComponent,

@@ -1,19 +1,25 @@
 /** The questions that outlines of single files leave, answered by all of them together. */
 import { findingMessageLimit } from './bounds.ts';
-import type { Finding, Question } from './finding.ts';
+import type { CallArgument, Finding, Question } from './finding.ts';
+import { createSuggestions, type Suggestions } from './nearest.ts';
 import type { PipelineOutline } from './outline.ts';
-import { callCycles } from './validate-calls.ts';
+import { pipelineNameOf, pipelinePath, pipelineTypeOf } from './pipeline.ts';
+import { type CallEdge, callCycles } from './validate-calls.ts';
 
 /** What the project has beside its pipelines. */
 export interface ProjectNames {
   variables: ReadonlySet<string>;
-  secretReferences: ReadonlySet<string>;
+  /** Undefined when they are not known: the run tells. */
+  secretReferences: ReadonlySet<string> | undefined;
   /** Paths of all files, pipelines too. */
   files: ReadonlySet<string>;
+  /** Why pipeline files cannot be read, by their paths. */
+  unreadable?: ReadonlyMap<string, string>;
 }
 
-type Call = Extract<Question, { asks: 'call' }>;
-type ReportOfProject = (finding: Finding) => void;
+export type Call = Extract<Question, { asks: 'call' }>;
+export type SharedCall = Extract<Question, { asks: 'shared-call' }>;
+export type ReportFinding = (finding: Finding) => void;
 
 /** The names of variables that are used but not declared where they are used: the project may have them. */
 export function variablesAskedFor(outlines: Iterable<PipelineOutline>): Set<string> {
@@ -22,7 +28,7 @@ export function variablesAskedFor(outlines: Iterable<PipelineOutline>): Set<stri
     for (const note of notes) {
       if (!('asks' in note)) continue;
       if (note.asks === 'variable') names.add(note.name);
-      if (note.asks === 'call') for (const name of note.sets) names.add(name);
+      if ('sets' in note) for (const { name } of note.sets) names.add(name);
     }
   }
   return names;
@@ -36,105 +42,152 @@ export function secretsAskedFor(outlines: Iterable<PipelineOutline>): Set<string
   return names;
 }
 
-/** Tells all findings of a project: file by file in the order given, and then what concerns several. */
+/** Reports all findings of a project: file by file in the order given, and then what concerns several. */
 export function linkProject(
   outlines: readonly PipelineOutline[],
   known: ProjectNames,
-  report: ReportOfProject,
+  report: ReportFinding,
 ): void {
+  const answers = createAnswers(outlines, known, report);
+  for (const outline of outlines) answers.reportFile(outline);
+  const calls = new Map(outlines.map((outline) => [outline.path, callsOf(outline)]));
+  for (const finding of callCycles(calls)) answers.report(finding);
+}
+
+export interface Answers {
+  /** Cuts what is too long. */
+  report: ReportFinding;
+  /** The findings of one file, with those that its questions come to. */
+  reportFile(outline: PipelineOutline): void;
+  /** What is wrong with the call of a pipeline among these outlines. `place`: of the calling component. */
+  reportCall(place: CallPlace, path: string, sets: readonly CallArgument[]): void;
+}
+
+export interface CallPlace {
+  path: string;
+  line: number;
+  component?: string;
+  reached: boolean;
+}
+
+/** Answers questions about the files of one artifact, of which `outlines` are those pipelines that are looked at. */
+export function createAnswers(
+  outlines: readonly PipelineOutline[],
+  known: ProjectNames,
+  tell: ReportFinding,
+): Answers {
+  const suggest = createSuggestions();
   const byPath = new Map(outlines.map((outline) => [outline.path, outline]));
   const declarations = declarationsOf(byPath);
-  const bounded: ReportOfProject = (finding) =>
-    report({ ...finding, message: finding.message.slice(0, findingMessageLimit) });
-  for (const { path, notes, beyond } of outlines) {
-    for (const note of notes) {
-      if (!('asks' in note)) report({ path, ...note });
-      else if (note.asks === 'variable') answerVariable(path, note, known, bounded);
-      else if (note.asks === 'secret') answerSecret(path, note, known, bounded);
-      else if (note.asks === 'file') answerFile(path, note, known, bounded);
-      else answerCall(path, note, declarations, known, bounded);
+  const report: ReportFinding = (finding) =>
+    tell({ ...finding, message: finding.message.slice(0, findingMessageLimit) });
+
+  function reportCall(place: CallPlace, called: string, sets: readonly CallArgument[]): void {
+    const declared = declarations(called);
+    const { reached, ...where } = place;
+    const level = reached ? 'error' : 'warning';
+    if (declared === undefined) {
+      const message = missingPipeline(called, known, suggest);
+      report({ ...where, code: 'missing-pipeline', message, level });
+      return;
     }
-    if (beyond > 0) {
-      const message = `the pipeline has ${beyond} more findings, or names to look up, than are kept: mend those that are told, or split it`;
-      report({ path, code: 'more-findings', message, level: 'warning' });
+    for (const { name, as } of sets) {
+      const variable = declared.get(name);
+      if (variable === undefined) reportVariable(place, name, declared.keys());
+      else if (variable.visibility === 'PRIVATE') {
+        const message = `"${name}" is PRIVATE in ${called} and cannot be set from ${place.path}: make it PUBLIC`;
+        report({ ...where, code: 'private-variable', message, level });
+      } else if ((variable.type === 'GRID') !== (as === 'grid')) {
+        const message = `"${name}" is ${variable.type} in ${called}: set it by ${as === 'grid' ? 'setScalarVariables' : 'setGridVariables'}`;
+        report({ ...where, code: 'variable-type', message, level });
+      }
     }
   }
-  for (const finding of callCycles(calleesOf(outlines))) bounded(finding);
+
+  function reportVariable(place: CallPlace, name: string, declared: Iterable<string>): void {
+    if (known.variables.has(name)) return;
+    const { reached, ...where } = place;
+    const remedy = suggest(name, [...declared, ...known.variables], 'declare it here or in the project');
+    const message = `the pipeline declares no variable "${name}": ${remedy}`;
+    report({ ...where, code: 'undeclared-variable', message, level: reached ? 'error' : 'warning' });
+  }
+
+  function answer(path: string, note: Question, own: readonly string[]): void {
+    const { line, component, reached } = note;
+    const place = { path, line, ...(component === undefined ? {} : { component }), reached };
+    if (note.asks === 'variable') reportVariable(place, note.name, own);
+    else if (note.asks === 'secret') reportSecret(place, note.name, known, report);
+    else if (note.asks === 'file') reportMissingFile(place, note.path, known, report);
+    else if (note.asks === 'call') reportCall(place, note.path, note.sets);
+    // Which shared pipelines there are is known when a run starts (check-run.ts).
+  }
+
+  return {
+    report,
+    reportCall,
+    reportFile({ path, notes, variables, beyond }) {
+      const own = variables.map(({ name }) => name);
+      for (const note of notes) {
+        if ('asks' in note) answer(path, note, own);
+        else report({ path, ...note });
+      }
+      if (beyond === 0) return;
+      const message = `the pipeline has ${beyond} more findings, or names to look up, than are kept: correct those that are reported, or split it`;
+      report({ path, line: 1, code: 'more-findings', message, level: 'warning' });
+    },
+  };
 }
 
-function answerVariable(
-  path: string,
-  { component, name }: { component: string; name: string },
-  known: ProjectNames,
-  report: ReportOfProject,
-): void {
-  if (known.variables.has(name) || name === 'sysvar') return;
-  const message = `the pipeline declares no variable "${name}": declare it here or in the project`;
-  report({ path, component, code: 'undeclared-variable', message, level: 'warning' });
+/** The calls of a pipeline that can be made. */
+export function callsOf({ notes }: PipelineOutline): CallEdge[] {
+  return notes.flatMap((note) => {
+    if (!('asks' in note) || note.asks !== 'call' || !note.reached) return [];
+    return [{ to: note.path, component: note.component ?? '', line: note.line, certain: note.certain }];
+  });
 }
 
-function answerSecret(
-  path: string,
-  { component, name }: { component?: string; name: string },
+function missingPipeline(called: string, known: ProjectNames, suggest: Suggestions): string {
+  const reason = known.unreadable?.get(called);
+  if (reason !== undefined) return `the pipeline ${called} cannot be read: ${reason}: correct that file`;
+  const type = pipelineTypeOf(called) ?? 'orchestration';
+  const names = [...known.files].filter((path) => pipelineTypeOf(path) === type).map(pipelineNameOf);
+  const withExtension = (name: string) => pipelinePath(name, type);
+  const remedy = suggest(pipelineNameOf(called), names, 'add it, or correct the name', withExtension);
+  return `the pipeline ${called} is not in the project: ${remedy}`;
+}
+
+function reportSecret(
+  { reached: _, ...where }: CallPlace,
+  name: string,
   known: ProjectNames,
-  report: ReportOfProject,
+  report: ReportFinding,
 ): void {
-  if (known.secretReferences.has(name)) return;
+  if (known.secretReferences?.has(name) !== false) return;
   const message = `the project has no secret reference "${name}": create it, or correct the name`;
-  const where = component === undefined ? { path } : { path, component };
   report({ ...where, code: 'unknown-secret-reference', message, level: 'warning' });
 }
 
-function answerFile(
-  path: string,
-  { component, path: file }: { component: string; path: string },
+function reportMissingFile(
+  { reached: _, ...where }: CallPlace,
+  file: string,
   known: ProjectNames,
-  report: ReportOfProject,
+  report: ReportFinding,
 ): void {
   if (known.files.has(file)) return;
   const message = `the file "${file}" is not in the project: unless the agent has it in its own files folder, add it, or correct the name`;
-  report({ path, component, code: 'missing-file', message, level: 'warning' });
-}
-
-function answerCall(
-  path: string,
-  call: Call,
-  declarations: (path: string) => ReadonlyMap<string, 'PUBLIC' | 'PRIVATE'> | undefined,
-  known: ProjectNames,
-  report: ReportOfProject,
-): void {
-  const { component, path: called, sets } = call;
-  const declared = declarations(called);
-  if (declared === undefined) {
-    const message = `the pipeline ${called} is not in the project, or cannot be read: add it, or correct the name`;
-    report({ path, component, code: 'missing-pipeline', message, level: 'error' });
-    return;
-  }
-  for (const name of sets) {
-    const visibility = declared.get(name);
-    if (visibility === undefined) answerVariable(path, { component, name }, known, report);
-    else if (visibility === 'PRIVATE') {
-      const message = `"${name}" is PRIVATE in ${called} and cannot be set from ${path}: make it PUBLIC`;
-      report({ path, component, code: 'private-variable', message, level: 'error' });
-    }
-  }
+  report({ ...where, code: 'missing-file', message, level: 'warning' });
 }
 
 /** What a pipeline declares, looked up only of those that are called. */
 function declarationsOf(byPath: ReadonlyMap<string, PipelineOutline>) {
-  const found = new Map<string, ReadonlyMap<string, 'PUBLIC' | 'PRIVATE'>>();
-  return (path: string) => {
+  type Declared = ReadonlyMap<string, PipelineOutline['variables'][number]>;
+  const found = new Map<string, Declared>();
+  return (path: string): Declared | undefined => {
     const outline = byPath.get(path);
     if (outline === undefined) return undefined;
     const declared =
-      found.get(path) ?? new Map(outline.variables.map(({ name, visibility }) => [name, visibility]));
+      found.get(path) ?? new Map(outline.variables.map((variable) => [variable.name, variable]));
     found.set(path, declared);
     return declared;
   };
-}
-
-function calleesOf(outlines: readonly PipelineOutline[]): Map<string, { sources: string[] }> {
-  const called = ({ notes }: PipelineOutline) =>
-    notes.flatMap((note) => ('asks' in note && note.asks === 'call' ? [note.path] : []));
-  return new Map(outlines.map((outline) => [outline.path, { sources: called(outline) }]));
 }

@@ -64,7 +64,7 @@ describe('the outline of a pipeline file', () => {
       'a.orch.yaml private-variable Call',
       'a.orch.yaml undeclared-variable Call',
       'a.orch.yaml missing-pipeline Gone',
-      'a.orch.yaml pipeline-calls-itself -',
+      'a.orch.yaml pipeline-calls-itself Call',
     ]);
   });
 
@@ -127,6 +127,9 @@ describe('the outline of a pipeline file', () => {
         component: 'c',
         path: called,
         sets: [],
+        certain: false,
+        line: 1,
+        reached: true,
       }));
       return {
         path,

@@ -1,8 +1,10 @@
 /** Reads a component's resolved parameters in the format's own manner: Yes and No, numbers as texts, lists of tuples. */
+import { nearestName } from './nearest.ts';
 import type { Resolved, ResolvedMap } from './resolve.ts';
 
 /** A parameter that is missing or has not the form that its component needs. */
 export class ParameterError extends Error {}
+export class MissingParameterError extends ParameterError {}
 
 /** Stands for "no preset": what counts is given in the component's other parameters. */
 const givenElsewhere = '[Custom]';
@@ -62,7 +64,10 @@ export function createParameters(values: ResolvedMap): Parameters {
       const wanted = text.trim().toLowerCase();
       const found = Object.entries(choices).find(([word]) => word.toLowerCase() === wanted);
       if (found === undefined) {
-        throw new ParameterError(`"${name}" is "${text}"; it can be ${Object.keys(choices).join(', ')}`);
+        const words = Object.keys(choices);
+        const nearest = nearestName(text.trim(), words);
+        const remedy = nearest === undefined ? '' : `: did you mean "${nearest}"?`;
+        throw new ParameterError(`"${name}" is "${text}"; it can be ${words.join(', ')}${remedy}`);
       }
       return found[1];
     },
@@ -73,7 +78,7 @@ export function createParameters(values: ResolvedMap): Parameters {
   return parameters;
 }
 
-const missing = (name: string) => new ParameterError(`the parameter "${name}" is missing: fill it in`);
+const missing = (name: string) => new MissingParameterError(`the parameter "${name}" is missing: fill it in`);
 
 function isList(value: Resolved): value is readonly Resolved[] {
   return Array.isArray(value);

@@ -26,8 +26,15 @@ export interface PipelineSyntaxError {
 }
 
 export type ParseResult =
-  | { pipeline: Pipeline; error?: undefined }
-  | { pipeline?: undefined; error: PipelineSyntaxError };
+  | { pipeline: Pipeline; lineOf: LineOf; error?: undefined }
+  | { pipeline?: undefined; lineOf?: undefined; error: PipelineSyntaxError };
+
+export function describeSyntaxError({ line, column, message }: PipelineSyntaxError): string {
+  return `line ${line}, column ${column}: ${message}`;
+}
+
+/** The line of the value at a path of keys; of the nearest ancestor when there is none. */
+export type LineOf = (path: readonly string[]) => number;
 
 /** A member of the file that has not the form of the format. */
 class FormError extends Error {
@@ -46,8 +53,9 @@ class FormError extends Error {
 export function parsePipeline(path: string, text: string): ParseResult {
   let tree: YamlTree | undefined;
   try {
-    tree = readYaml(text);
-    return { pipeline: readPipeline(path, tree.value) };
+    const read = readYaml(text);
+    tree = read;
+    return { pipeline: readPipeline(path, read.value), lineOf: (place) => read.locate(place).line };
   } catch (error) {
     if (error instanceof YamlError) {
       return { error: { file: path, line: error.line, column: error.column, message: error.message } };
@@ -63,7 +71,7 @@ function readPipeline(path: string, value: Plain): Pipeline {
   const root = asMap(value, []);
   const type = readType(path, root);
   const body = asMap(root.pipeline, ['pipeline']);
-  const entries = Object.entries(asMap(body.components, ['pipeline', 'components']));
+  const entries = Object.entries(asMap(body.components ?? {}, ['pipeline', 'components']));
   if (entries.length > componentLimit) {
     throw new FormError(
       ['pipeline', 'components'],

@@ -84,7 +84,7 @@ SELECT "id" AS "key" FROM "Orders"`,
     );
     assert.match(
       await failing({ type: 'start', sources: ['In'], parameters: {} }),
-      /belongs into a pipeline of type orchestration/,
+      /belongs in a pipeline of type orchestration/,
     );
     assert.match(
       await failing({ type: 'filter', sources: [], parameters: {} }),

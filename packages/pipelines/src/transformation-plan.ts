@@ -7,6 +7,7 @@ import { findDefinition, transformationDefinition } from './components/registry.
 import { topologicalOrder } from './graph.ts';
 import { createParameters, ParameterError } from './parameters.ts';
 import type { Transformation, TransformationComponent } from './pipeline.ts';
+import { neededComponents } from './reach.ts';
 import type { ResolvedMap } from './resolve.ts';
 import type { Dialect, StatementList } from './sql/dialect.ts';
 
@@ -22,7 +23,7 @@ export interface PlannedOutput extends StatementList {
   readonly type: string;
 }
 
-interface Planned extends Relation {
+export interface Planned extends Relation {
   readonly cte: string;
 }
 
@@ -36,10 +37,12 @@ export async function planTransformation(
   dialect: Dialect,
   resolve: (component: TransformationComponent) => Promise<ResolvedMap>,
 ): Promise<TransformationPlan> {
-  const { components, path } = transformation;
+  const { path } = transformation;
+  const wanted = neededComponents(transformation);
+  const components = new Map([...transformation.components].filter(([name]) => wanted.has(name)));
   const sorted = topologicalOrder(components);
   const order = sorted.order ?? [...components.keys()];
-  const needed = sorted.cycle === undefined ? neededComponents(components) : new Set(sorted.cycle);
+  const needed = sorted.cycle === undefined ? wanted : new Set(sorted.cycle);
   const names = cteNames(order);
   const relations = new Map<string, Planned>();
   const outputs: PlannedOutput[] = [];
@@ -74,21 +77,6 @@ export async function planTransformation(
   return { outputs, failures };
 }
 
-/** The outputs, what leads to them, and components of unknown types, which must be reported wherever they stand. */
-function neededComponents(components: ReadonlyMap<string, TransformationComponent>): Set<string> {
-  const needed = new Set<string>();
-  const open = [...components.values()].filter(({ type }) => {
-    const definition = findDefinition(type);
-    return definition?.kind !== 'transformation' || definition.output;
-  });
-  for (let component = open.pop(); component !== undefined; component = open.pop()) {
-    if (needed.has(component.name)) continue;
-    needed.add(component.name);
-    open.push(...component.sources.map((name) => components.get(name)).filter((each) => each !== undefined));
-  }
-  return needed;
-}
-
 /** A CTE's name is its component's; names that differ only in case get a number, since SQL takes them for one. */
 function cteNames(components: readonly string[]): Map<string, string> {
   const taken = new Set<string>();
@@ -102,7 +90,7 @@ function cteNames(components: readonly string[]): Map<string, string> {
   return names;
 }
 
-function sourcesOf(
+export function sourcesOf(
   component: TransformationComponent,
   definition: TransformationDefinition,
   transformation: Transformation,

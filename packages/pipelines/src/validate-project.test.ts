@@ -18,6 +18,10 @@ const say = (files: { path: string; text: string }[], variables?: string[]) =>
   validateProject(files, variables).map(
     ({ component, code, level }) => `${level} ${code} ${component ?? '-'}`,
   );
+const grid = {
+  metadata: { type: 'GRID', scope: 'SHARED', columns: { c: { columnType: 'TEXT' } } },
+  defaultValue: [],
+};
 const variable = (scope: string, visibility = 'PUBLIC') => ({
   metadata: { type: 'TEXT', scope, visibility },
   defaultValue: '',
@@ -43,6 +47,7 @@ describe('validateProject', () => {
     assert.deepEqual(validateProject([{ path: 'a.tran.yaml', text: 'type: transformation\n' }]), [
       {
         path: 'a.tran.yaml',
+        line: 1,
         code: 'syntax-error',
         message: 'line 1, column 1: "pipeline" must be a map, and is missing',
         level: 'error',
@@ -52,9 +57,27 @@ describe('validateProject', () => {
 
   const cases: [string, { path: string; text: string }[], string[]][] = [
     [
-      'unknown types are warnings',
+      'unknown types',
       [orch({ Start: start('A'), A: { type: 'vendor' } })],
-      ['warning unknown-component-type A'],
+      ['error unknown-component-type A'],
+    ],
+    [
+      'unknown types that do not run as warnings',
+      [
+        orch({
+          Start: start('A'),
+          A: { type: 'vendor', skipped: 'Yes' },
+          B: { type: 'vendor', transitions: { success: ['C'] } },
+          C: { type: 'vendor' },
+        }),
+      ],
+      [
+        'warning unknown-component-type A',
+        'warning unknown-component-type B',
+        'warning unknown-component-type C',
+        'warning unreachable-component B',
+        'warning unreachable-component C',
+      ],
     ],
     [
       'misplaced types',
@@ -92,7 +115,18 @@ describe('validateProject', () => {
           A: { type: 'run-orchestration', parameters: { orchestrationJob: 'p.orch.yaml' } },
         }),
       ],
-      ['warning pipeline-calls-itself -'],
+      ['error pipeline-calls-itself A'],
+    ],
+    [
+      'a pipeline that calls itself when a condition says so',
+      [
+        orch({
+          S: start('If'),
+          If: { type: 'if', parameters: { mode: 'Advanced', condition1: '1' }, transitions: { true: ['A'] } },
+          A: { type: 'run-orchestration', parameters: { orchestrationJob: 'p.orch.yaml' } },
+        }),
+      ],
+      ['warning pipeline-calls-itself A'],
     ],
     [
       'variables that nobody declares',
@@ -105,7 +139,7 @@ describe('validateProject', () => {
           { known: variable('COPIED') },
         ),
       ],
-      ['warning undeclared-variable A'],
+      ['error undeclared-variable A'],
     ],
     [
       'secret references that the project does not have, wherever an expression names them',
@@ -136,7 +170,10 @@ describe('validateProject', () => {
           {
             S: start('If', 'Iterate', 'Print', 'Query', 'Update'),
             If: { type: 'if', parameters: { mode: 'Simple', condition: [['a', 'Is', 'Equal to', '1']] } },
-            Advanced: { type: 'if', parameters: { mode: 'Advanced', condition: [['unused']] } },
+            Advanced: {
+              type: 'if',
+              parameters: { mode: 'Advanced', condition: [['unused']], condition1: '1' },
+            },
             Iterate: {
               type: 'grid-iterator',
               iterationTarget: 'Advanced',
@@ -157,13 +194,13 @@ describe('validateProject', () => {
         ),
       ],
       [
-        'warning undeclared-variable Print',
-        'warning undeclared-variable If',
-        'warning undeclared-variable Iterate',
-        'warning undeclared-variable Print',
-        'warning undeclared-variable Query',
-        'warning undeclared-variable Query',
-        'warning undeclared-variable Update',
+        'error undeclared-variable Print',
+        'error undeclared-variable If',
+        'error undeclared-variable Iterate',
+        'error undeclared-variable Print',
+        'error undeclared-variable Query',
+        'error undeclared-variable Query',
+        'error undeclared-variable Update',
       ],
     ],
     [
@@ -252,7 +289,7 @@ describe('validateProject', () => {
               },
             },
           },
-          { s: variable('SHARED'), g: variable('SHARED') },
+          { s: variable('SHARED'), g: grid },
         ),
       ],
       ['error missing-iteration-target A', 'warning shared-iterator-variable A'],
@@ -268,13 +305,20 @@ describe('validateProject', () => {
         }),
       ],
       [
-        'error dangling-source A',
+        'warning dangling-source A',
         'error source-count B',
-        'error source-cycle C',
+        'warning source-cycle C',
         'warning unused-component A',
+        'warning unused-component C',
+        'warning unused-component D',
       ],
     ],
-    ['a transformation that writes nothing', [tran({})], ['warning missing-output -']],
+    [
+      'a transformation that writes nothing',
+      [tran({ A: { type: 'sql', parameters: { query: 'q' } } })],
+      ['warning unused-component A', 'error missing-output -'],
+    ],
+    ['nothing of an empty canvas', [tran({}), orch({})], []],
   ];
   for (const [what, files, findings] of cases) {
     it(`reports ${what}`, () => assert.deepEqual(say(files, ['project']), findings));

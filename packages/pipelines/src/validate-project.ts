@@ -2,6 +2,7 @@
 import type { Finding } from './finding.ts';
 import { linkProject } from './link.ts';
 import { outlineFile, type PipelineOutline } from './outline.ts';
+import { describeSyntaxError } from './parse.ts';
 import { pipelineTypeOf } from './pipeline.ts';
 
 export interface ProjectFile {
@@ -23,20 +24,23 @@ export function validateProject(
   const findings: Finding[] = [];
   const outlines: PipelineOutline[] = [];
   const paths = new Set<string>();
+  const unreadable = new Map<string, string>();
   for (const { path, text } of files) {
     paths.add(path);
     if (pipelineTypeOf(path) === undefined) continue;
     const { outline, error } = outlineFile(path, text);
     if (outline !== undefined) outlines.push(outline);
     else {
-      const message = `line ${error.line}, column ${error.column}: ${error.message}`;
-      findings.push({ path, code: 'syntax-error', message, level: 'error' });
+      const message = describeSyntaxError(error);
+      unreadable.set(path, message);
+      findings.push({ path, line: error.line, code: 'syntax-error', message, level: 'error' });
     }
   }
   const known = {
     variables: new Set(projectVariables),
     secretReferences: new Set(secretReferences),
     files: paths,
+    unreadable,
   };
   linkProject(outlines, known, (finding) => findings.push(finding));
   return findings;

@@ -1,13 +1,43 @@
 /** Variables that pipelines use but nobody declares, as far as that can be decided without running them. */
-import type { Notes } from './finding.ts';
-import type { OrchestrationComponent, Pipeline, Plain } from './pipeline.ts';
+import type { Notes, VariableUse } from './finding.ts';
+import type { OrchestrationComponent, Pipeline, Plain, PlainMap } from './pipeline.ts';
 import { secretNames, secretOfDefault } from './secret-calls.ts';
 import { splitTemplate, TemplateError } from './template.ts';
+import { declaredVariable, VariableError } from './variables.ts';
+
+/** Names that an expression has without a variable: those of JavaScript. */
+const ownNames = new Set([
+  ...['true', 'false', 'null', 'this', 'undefined', 'NaN', 'Infinity', 'globalThis', 'sysvar', 'secret'],
+  ...[
+    'Array',
+    'BigInt',
+    'Boolean',
+    'Date',
+    'JSON',
+    'Map',
+    'Math',
+    'Number',
+    'Object',
+    'RegExp',
+    'Set',
+    'String',
+  ],
+]);
 
 /** Only expressions that are a single name are decided. */
-export function checkExpressions(component: string, value: Plain, pipeline: Pipeline, notes: Notes): void {
+export function checkExpressions(
+  component: string,
+  value: Plain,
+  pipeline: Pipeline,
+  notes: Notes,
+  at: readonly string[] = ['parameters'],
+): void {
   if (typeof value === 'object' && value !== null) {
-    for (const inner of Object.values(value)) checkExpressions(component, inner as Plain, pipeline, notes);
+    if (!Array.isArray(value)) checkFromGrid(component, value as PlainMap, pipeline, notes, at);
+    for (const [name, inner] of Object.entries(value)) {
+      const inside = Array.isArray(value) ? at : [...at, name];
+      checkExpressions(component, inner as Plain, pipeline, notes, inside);
+    }
     return;
   }
   if (typeof value !== 'string' || !value.includes('${')) return;
@@ -15,13 +45,26 @@ export function checkExpressions(component: string, value: Plain, pipeline: Pipe
     for (const segment of splitTemplate(value)) {
       if (!('expression' in segment)) continue;
       const name = /^\s*([A-Za-z_$][\w$]*)\s*$/.exec(segment.expression)?.[1];
-      if (name !== undefined) checkVariable(component, name, pipeline, notes);
+      if (name !== undefined) checkVariable({ component, at }, name, pipeline, notes);
       checkSecrets(component, [segment.expression], notes);
     }
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
-    notes.report({ component, code: 'unclosed-expression', message: error.message, level: 'error' });
+    const message = `${error.message}: close it`;
+    notes.report({ component, at, code: 'unclosed-expression', message, level: 'error' });
   }
+}
+
+function checkFromGrid(
+  component: string,
+  { fromGrid }: PlainMap,
+  pipeline: Pipeline,
+  notes: Notes,
+  at: readonly string[],
+): void {
+  if (typeof fromGrid !== 'object' || fromGrid === null) return;
+  const { variable } = fromGrid as PlainMap;
+  if (typeof variable === 'string') checkVariable({ component, at }, variable, pipeline, notes, 'grid');
 }
 
 /** Expressions that stand by themselves, outside of `${…}`. */
@@ -35,11 +78,22 @@ export function checkBareExpressions(component: OrchestrationComponent, notes: N
   checkSecrets(name, afterwards, notes);
 }
 
-/** Default values that are secrets. */
+/** Default values that are secrets, and those that their variables cannot hold. */
 export function checkDefaults(pipeline: Pipeline, notes: Notes): void {
-  for (const { defaultValue } of pipeline.variables.values()) {
-    const name = secretOfDefault(defaultValue);
-    if (name !== undefined) notes.ask({ asks: 'secret', name });
+  for (const declaration of pipeline.variables.values()) {
+    const at = ['pipeline', 'variables', declaration.name, 'defaultValue'];
+    const secret = secretOfDefault(declaration.defaultValue);
+    if (secret !== undefined) {
+      notes.ask({ asks: 'secret', at, name: secret });
+      continue;
+    }
+    try {
+      declaredVariable(declaration);
+    } catch (error) {
+      if (!(error instanceof VariableError)) throw error;
+      const message = `the default value does not fit: ${error.message}: correct it`;
+      notes.report({ at, code: 'invalid-default-value', message, level: 'error' });
+    }
   }
 }
 
@@ -48,9 +102,23 @@ function checkSecrets(component: string, expressions: readonly string[], notes: 
     notes.ask({ asks: 'secret', component, name });
 }
 
-function checkVariable(component: string, name: string, pipeline: Pipeline, notes: Notes): void {
-  if (pipeline.variables.has(name) || name.includes('${')) return;
-  notes.ask({ asks: 'variable', component, name });
+/** `as`: what the place takes; without it either does. */
+function checkVariable(
+  place: { component: string; at: readonly string[] },
+  name: string,
+  pipeline: Pipeline,
+  notes: Notes,
+  as?: VariableUse,
+): void {
+  if (name.includes('${')) return;
+  const declared = pipeline.variables.get(name);
+  if (declared === undefined) {
+    if (as !== undefined || !ownNames.has(name)) notes.ask({ ...place, asks: 'variable', name });
+    return;
+  }
+  if (as === undefined || (declared.type === 'GRID') === (as === 'grid')) return;
+  const message = `the variable "${name}" is ${declared.type}: name a ${as} variable`;
+  notes.report({ ...place, code: 'variable-type', message, level: 'error' });
 }
 
 export function cells(rows: Plain | undefined, index: number): string[] {
@@ -61,26 +129,40 @@ export function cells(rows: Plain | undefined, index: number): string[] {
 }
 export const secondCells = (rows: Plain | undefined) => cells(rows, 1);
 
+/** A parameter that names variables, and what they must be. */
+type Named = readonly [parameter: string, names: readonly string[], as?: VariableUse];
+
 /** The variables that a component names beside its expressions: those that it changes, and those that it reads. */
-function namedVariables({ parameters, type, updateScalarVariables }: OrchestrationComponent): string[] {
-  const updated = updateScalarVariables.map(([variable]) => variable);
+function namedVariables({ parameters, type }: OrchestrationComponent): Named[] {
   switch (type) {
     case 'update-scalar':
-      return [...updated, ...cells(parameters.scalarsToUpdate, 0)];
+      return [['scalarsToUpdate', cells(parameters.scalarsToUpdate, 0), 'scalar']];
     case 'query-to-scalar':
-      return [...updated, ...cells(parameters.scalarVariableMapping, 0)];
+      return [['scalarVariableMapping', cells(parameters.scalarVariableMapping, 0), 'scalar']];
     case 'print-variables':
-      return [...updated, ...cells(parameters.variablesToPrint, 0)];
+      return [['variablesToPrint', namesOf(parameters.variablesToPrint)]];
     case 'if':
-      return parameters.mode === 'Advanced' ? updated : [...updated, ...cells(parameters.condition, 0)];
+      return isAdvanced(parameters) ? [] : [['condition', cells(parameters.condition, 0), 'scalar']];
     case 'grid-iterator': {
       const { gridVariable } = parameters;
       const grid = typeof gridVariable === 'string' && gridVariable !== '' ? [gridVariable] : [];
-      return [...updated, ...grid, ...secondCells(parameters.gridIteratorVariableMapping)];
+      return [
+        ['gridVariable', grid, 'grid'],
+        ['gridIteratorVariableMapping', secondCells(parameters.gridIteratorVariableMapping), 'scalar'],
+      ];
     }
     default:
-      return updated;
+      return [];
   }
+}
+
+const isAdvanced = ({ mode }: PlainMap) =>
+  typeof mode === 'string' && mode.trim().toLowerCase() === 'advanced';
+
+/** `[a, b]`, or rows of one cell. */
+function namesOf(list: Plain | undefined): string[] {
+  if (!Array.isArray(list)) return [];
+  return list.flatMap((each: Plain) => (typeof each === 'string' ? [each] : cells([each], 0)));
 }
 
 export function checkNamedVariables(
@@ -88,5 +170,29 @@ export function checkNamedVariables(
   pipeline: Pipeline,
   notes: Notes,
 ): void {
-  for (const variable of namedVariables(component)) checkVariable(component.name, variable, pipeline, notes);
+  const { name, updateScalarVariables: updates } = component;
+  for (const [variable] of updates)
+    checkVariable({ component: name, at: ['postProcessing'] }, variable, pipeline, notes, 'scalar');
+  for (const [parameter, variables, as] of namedVariables(component))
+    for (const variable of variables)
+      checkVariable({ component: name, at: ['parameters', parameter] }, variable, pipeline, notes, as);
+  checkGridColumns(component, pipeline, notes);
+}
+
+/** The columns of a grid that the pipeline itself declares. */
+function checkGridColumns(
+  { name, type, parameters }: OrchestrationComponent,
+  pipeline: Pipeline,
+  notes: Notes,
+): void {
+  if (type !== 'grid-iterator' || typeof parameters.gridVariable !== 'string') return;
+  const grid = pipeline.variables.get(parameters.gridVariable);
+  if (grid?.type !== 'GRID') return;
+  const columns = grid.columns.map((column) => column.name);
+  for (const column of cells(parameters.gridIteratorVariableMapping, 0)) {
+    if (columns.includes(column) || column.includes('${')) continue;
+    const message = `the grid variable "${grid.name}" has no column "${column}": name one of ${columns.join(', ')}`;
+    const at = ['parameters', 'gridIteratorVariableMapping'];
+    notes.report({ component: name, at, code: 'variable-type', message, level: 'error' });
+  }
 }

@@ -55,7 +55,8 @@ export function readYaml(text: string): YamlTree {
   const [error] = document.errors;
   if (error !== undefined) throw yamlError(error.message, place(error.pos[0]));
   const value = createConverter(document, place)(document.contents, 0);
-  return { value, locate: (path) => place(offsetOf(document, path)) };
+  const offsetOf = createOffsets(document);
+  return { value, locate: (path) => place(offsetOf(path)) };
 }
 
 function yamlError(message: string, at: { line: number; column: number }): YamlError {
@@ -138,15 +139,26 @@ function scalarText(scalar: { value: unknown; source?: string }): string {
   return scalar.source ?? String(scalar.value);
 }
 
-function offsetOf(document: Document, path: readonly string[]): number {
-  let node: unknown = document.contents;
-  let offset = 0;
-  for (const name of path) {
-    if (!isMap(node)) break;
-    const pair = node.items.find(({ key }) => isScalar(key) && scalarText(key) === name);
-    if (pair === undefined) break;
-    offset = (pair.key as Node).range?.[0] ?? offset;
-    node = pair.value;
+/** The members of a map are gathered once: a large file may be asked for thousands of places. */
+function createOffsets(document: Document): (path: readonly string[]) => number {
+  const gathered = new WeakMap<YAMLMap, Map<string, { key: Node; value: unknown }>>();
+  function membersOf(map: YAMLMap) {
+    const known = gathered.get(map);
+    if (known !== undefined) return known;
+    const members = new Map<string, { key: Node; value: unknown }>();
+    for (const { key, value } of map.items) if (isScalar(key)) members.set(scalarText(key), { key, value });
+    gathered.set(map, members);
+    return members;
   }
-  return offset;
+  return (path) => {
+    let node: unknown = document.contents;
+    let offset = 0;
+    for (const name of path) {
+      const member = isMap(node) ? membersOf(node as YAMLMap).get(name) : undefined;
+      if (member === undefined) break;
+      offset = member.key.range?.[0] ?? offset;
+      node = member.value;
+    }
+    return offset;
+  };
 }

@@ -54,12 +54,11 @@ const performers: Performers = {
   assert: assertChecks,
   'run-pipeline': (action, context) => {
     const { artifact } = context.run;
-    return runCalled(action, { artifact, type: action.pipelineType, shown: action.pipelineName }, context);
+    return runCalled(action, { artifact, type: action.pipelineType }, context);
   },
   async 'run-shared-pipeline'(action, context) {
     const artifact = context.run.context.sharedArtifact(action.use);
-    const shown = `${action.use.prefix}/${action.pipelineName}`;
-    const called = { artifact, type: pipelineTypeOf(action.pipelineName), shown };
+    const called = { artifact, type: pipelineTypeOf(action.pipelineName) };
     const result = await runCalled(action, called, context);
     // Of a failure the message says where it happened; of a success, what ran is of interest.
     return { message: artifact.title, ...result };
@@ -140,14 +139,14 @@ async function assertChecks(
 
 async function runCalled(
   { pipelineName, scalars, grids }: CallArguments & { pipelineName: string },
-  called: { artifact: RunArtifact; type: PipelineType | undefined; shown: string },
+  { artifact, type }: { artifact: RunArtifact; type: PipelineType | undefined },
   { run, step, evaluation }: ActionContext,
 ): Promise<ActionResult> {
   const { context, chain } = run;
-  const { artifact, type, shown } = called;
   const pipelineRunId = context.ports.newId();
-  step.change({ childPipeline: { id: pipelineRunId, name: shown } });
   const scope = evaluation.scope;
-  const call = { name: pipelineName, type, artifact, pipelineRunId, chain, scope, scalars, grids };
+  const found = (path: string) =>
+    step.change({ childPipeline: { id: pipelineRunId, name: `${artifact.checked.prefix}${path}` } });
+  const call = { name: pipelineName, type, artifact, found, pipelineRunId, chain, scope, scalars, grids };
   return { ...(await context.call(call)), fromChild: true };
 }

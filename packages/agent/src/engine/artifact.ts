@@ -1,10 +1,17 @@
 /** The artifacts that a run takes its pipelines from. */
-import { type Pipeline, parsePipeline, type SharedPipelineUse, sharedUseLimit } from '@headgate/pipelines';
+import {
+  describeSyntaxError,
+  type Pipeline,
+  type PipelineOutline,
+  readPipelineFile,
+  type SharedPipelineUse,
+  sharedUseLimit,
+} from '@headgate/pipelines';
 import type { ArtifactFiles, RunPorts, RunRequest } from './ports.ts';
 import type { RunArtifact } from './run-context.ts';
 
 export function ownArtifact({ versionName }: RunRequest, { artifact }: RunPorts): RunArtifact {
-  return { ...reading(artifact, ''), versionName, title: `version "${versionName}"` };
+  return reading(artifact, { versionName, title: `version "${versionName}"`, prefix: '' });
 }
 
 /** Each version is one artifact, however many uses it is chosen for. */
@@ -17,36 +24,53 @@ export function sharedArtifacts(ports: RunPorts): (use: SharedPipelineUse) => Ru
     const { versionName, files } = chosen;
     const title = `version "${versionName}" of the shared pipelines "${use.prefix}"`;
     const key = JSON.stringify([use.prefix, versionName]);
-    const artifact = artifacts.get(key) ?? { ...reading(files, `${use.prefix}/`), versionName, title };
+    const artifact = artifacts.get(key) ?? reading(files, { versionName, title, prefix: `${use.prefix}/` });
     artifacts.set(key, artifact);
     return artifact;
   };
 }
 
-/** `before` goes before the paths of its pipelines, so that messages tell them from those of other artifacts. */
-function reading(files: ArtifactFiles, before: string): Pick<RunArtifact, 'files' | 'pipeline'> {
-  const pipelines = new Map<string, Promise<Pipeline | undefined>>();
+type ReadPipeline = { pipeline: Pipeline; outline: PipelineOutline } | { fault: string };
+
+/** `prefix` goes before the paths of its pipelines, so that messages tell them from those of other artifacts. */
+function reading(
+  files: ArtifactFiles,
+  { versionName, title, prefix }: { versionName: string; title: string; prefix: string },
+): RunArtifact {
+  const pipelines = new Map<string, Promise<ReadPipeline | undefined>>();
+  function read(path: string): Promise<ReadPipeline | undefined> {
+    const found = pipelines.get(path) ?? readPipeline(files, path);
+    pipelines.set(path, found);
+    return found;
+  }
   return {
+    versionName,
+    title,
     files,
-    pipeline(path) {
-      const found = pipelines.get(path) ?? readPipeline(files, path, before);
-      pipelines.set(path, found);
-      return found;
+    async pipeline(path) {
+      const found = await read(path);
+      if (found === undefined) return undefined;
+      if ('fault' in found) throw new Error(`${prefix}${path} cannot be read: ${found.fault}`);
+      return { ...found.pipeline, path: `${prefix}${path}` };
+    },
+    checked: {
+      prefix,
+      title,
+      paths: files.paths,
+      unreadable: files.ignored,
+      async outline(path) {
+        const found = await read(path);
+        return found === undefined || 'fault' in found ? found : found.outline;
+      },
     },
   };
 }
 
-async function readPipeline(
-  files: ArtifactFiles,
-  path: string,
-  before: string,
-): Promise<Pipeline | undefined> {
+async function readPipeline(files: ArtifactFiles, path: string): Promise<ReadPipeline | undefined> {
   const text = await files.read(path);
   if (text === undefined) return undefined;
-  const { pipeline, error } = parsePipeline(path, text);
-  const shown = `${before}${path}`;
-  if (pipeline !== undefined) return { ...pipeline, path: shown };
-  throw new Error(`${shown} cannot be read: line ${error.line}, column ${error.column}: ${error.message}`);
+  const read = readPipelineFile(path, text);
+  return 'error' in read ? { fault: describeSyntaxError(read.error) } : read;
 }
 
 function notChosen({ prefix, versionName }: SharedPipelineUse): string {

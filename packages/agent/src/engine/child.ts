@@ -58,10 +58,12 @@ function portsOf(start: RunStart): RunPorts {
   };
 }
 
-function filesOf({ folder, paths }: PlacedArtifact): ArtifactFiles {
+function filesOf({ folder, paths, ignored }: PlacedArtifact): ArtifactFiles {
   const known = new Set(paths);
   const place = (path: string) => (known.has(path) ? join(folder, path) : undefined);
   return {
+    paths,
+    ignored: new Map(ignored.map(({ path, reason }) => [path, reason])),
     place,
     async read(path) {
       const file = place(path);

@@ -22,6 +22,8 @@ export interface Fixture {
   secrets: Map<string, string>;
   /** The names that were read, in turn. */
   secretsRead: string[];
+  /** Pipeline files that the upload left out, with the reasons. */
+  ignored: Map<string, string>;
   cancel(): void;
   /** The artifact: path to text. */
   publish(files: Readonly<Record<string, string>>): Promise<void>;
@@ -44,6 +46,7 @@ export async function createFixture(): Promise<Fixture> {
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
   const files = new Map<string, string>();
+  const ignored = new Map<string, string>();
   const shared = new Map<string, SharedVersion>();
   const steps = new Map<string, Step>();
   const reports: Step[] = [];
@@ -55,6 +58,10 @@ export async function createFixture(): Promise<Fixture> {
   const ports: RunPorts = {
     warehouse: warehouseOver(connection),
     artifact: {
+      get paths() {
+        return [...files.keys()];
+      },
+      ignored,
       read: async (path) => files.get(path),
       place: (path) => (files.has(path) ? join(artifact, path) : undefined),
     },
@@ -87,6 +94,7 @@ export async function createFixture(): Promise<Fixture> {
     lines,
     secrets,
     secretsRead,
+    ignored,
     cancel: () => {
       cancelled = true;
     },
@@ -102,6 +110,8 @@ export async function createFixture(): Promise<Fixture> {
         await writeFiles(place, chosen.files);
         const texts = new Map(Object.entries(chosen.files));
         const sharedFiles: ArtifactFiles = {
+          paths: [...texts.keys()],
+          ignored: new Map(),
           read: async (path) => texts.get(path),
           place: (path) => (texts.has(path) ? join(place, path) : undefined),
         };
@@ -130,6 +140,7 @@ const baseRequest = {
   projectId: '00000000-0000-4000-8000-00000000aaaa',
   environmentName: 'dev',
   versionName: 'v1',
+  warehouse: 'DUCKDB',
   variables: [],
   scalarVariables: {},
   gridVariables: {},

@@ -12,8 +12,6 @@ import type { RunOutcome } from './ports.ts';
 import type { PipelineRun } from './run-context.ts';
 
 export async function runOrchestration(run: PipelineRun<Orchestration>): Promise<RunOutcome> {
-  const problem = startProblem(run.pipeline);
-  if (problem !== undefined) return { status: 'FAILED', message: problem };
   const walk = createWalk(run.pipeline);
   const running = new Set<Promise<void>>();
   const failures = new Map<string, string>();
@@ -39,16 +37,14 @@ export async function runOrchestration(run: PipelineRun<Orchestration>): Promise
     await Promise.race(running);
   }
   if (halted !== undefined) return outcomeOf(halted);
-  const { status, component } = walk.outcome() ?? { status: 'SUCCESS' };
+  const { status, component, backTo } = walk.outcome() ?? { status: 'SUCCESS' };
   if (status === 'SUCCESS') return { status };
+  if (backTo !== undefined) {
+    const message = `${run.pipeline.path}: "${component}" leads back to "${backTo}", which has run already; a component runs once: use an iterator to repeat`;
+    return { status, message };
+  }
   const message = failures.get(component ?? '') ?? `${run.pipeline.path} ended at "${component}"`;
   return { status, message };
-}
-
-function startProblem(pipeline: Orchestration): string | undefined {
-  const starts = [...pipeline.components.values()].filter(({ type }) => type === 'start');
-  if (starts.length === 1) return undefined;
-  return `${pipeline.path} has ${starts.length} components of type start; it needs exactly one`;
 }
 
 function endOf(result: ActionResult & { skipped?: boolean }): ComponentEnd {

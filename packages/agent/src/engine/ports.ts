@@ -29,6 +29,9 @@ export interface Warehouse {
 
 /** The files of an artifact, by their paths inside it. */
 export interface ArtifactFiles {
+  readonly paths: readonly string[];
+  /** Why pipeline files of the upload are not among them, by their paths. */
+  readonly ignored: ReadonlyMap<string, string>;
   /** A file as text; undefined when there is none of that path. */
   read(path: string): Promise<string | undefined>;
   /** The absolute path of a file on disk, for the warehouse to read; undefined when there is none. */
@@ -85,6 +88,8 @@ export interface RunRequest {
   /** With or without its extension. */
   pipelineName: string;
   versionName: string;
+  /** Of the project, in the words of the interface: DUCKDB. */
+  warehouse: string;
   variables: readonly ProjectVariable[];
   scalarVariables: Readonly<Record<string, unknown>>;
   gridVariables: Readonly<Record<string, readonly (readonly unknown[])[]>>;

@@ -7,6 +7,7 @@
  */
 import type { Step } from '@headgate/contract';
 import type {
+  CheckedArtifact,
   Dialect,
   ExpressionEngine,
   Pipeline,
@@ -26,6 +27,8 @@ export interface RunArtifact {
   readonly files: ArtifactFiles;
   /** Each is parsed once. @throws Error when it cannot be read */
   pipeline(path: string): Promise<Pipeline | undefined>;
+  /** The same, for the check before the run. */
+  readonly checked: CheckedArtifact;
 }
 
 export interface PipelineCall {
@@ -35,6 +38,8 @@ export interface PipelineCall {
   readonly type: PipelineType | undefined;
   /** Which holds the pipeline. */
   readonly artifact: RunArtifact;
+  /** Takes the path of the pipeline, before it runs. */
+  found?(path: string): void;
   readonly pipelineRunId: string;
   /** Paths of the pipelines from the root to the caller. */
   readonly chain: readonly string[];
@@ -57,6 +62,11 @@ export interface RunContext {
   /** Counts a step that starts. */
   countStep(): void;
   halted(): RunOutcome | undefined;
+  /** Ends the whole run, whatever the pipelines make of a failure; nothing more starts. */
+  halt(outcome: RunOutcome): void;
+  haltedBy(): RunOutcome | undefined;
+  /** Checks a pipeline with all that it can come to, unless that is done. What is wrong, as a message. */
+  check(artifact: RunArtifact, path: string): Promise<string | undefined>;
   call(call: PipelineCall): Promise<RunOutcome>;
   /** @throws Error that says what to do when there is no version for the use */
   sharedArtifact(use: SharedPipelineUse): RunArtifact;

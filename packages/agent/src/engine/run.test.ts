@@ -16,6 +16,13 @@ afterEach(() => fixture.dispose());
 const statuses = () => [...fixture.steps.values()].map((step) => `${step.name}: ${step.status}`);
 const step = (name: string) => [...fixture.steps.values()].find((each) => each.name === name);
 
+/** A condition that always holds: what it leads to may call its own pipeline. */
+const always = (target: string) => ({
+  type: 'if',
+  parameters: { mode: 'Advanced', condition1: '1 == 1' },
+  transitions: { true: [target] },
+});
+
 describe('a whole run', () => {
   it('loads a CSV file, transforms it, asserts the rows, rewrites a table and unloads Parquet', async () => {
     await fixture.publish({
@@ -169,7 +176,7 @@ describe('a whole run', () => {
 });
 
 describe('ends and bounds', () => {
-  it('an unknown component type fails its own step, naming type and file', async () => {
+  it('an unknown component type ends the run before its first step, naming type and file', async () => {
     await fixture.publish({
       'a/p.orch.yaml': orchestration({
         Start: start('Odd'),
@@ -178,11 +185,14 @@ describe('ends and bounds', () => {
     });
     const outcome = await fixture.run('a/p');
     assert.equal(outcome.status, 'FAILED');
-    assert.match(step('Odd')?.message ?? '', /"salesforce-query" in a\/p\.orch\.yaml/);
-    assert.match(outcome.message ?? '', /^a\/p\.orch\.yaml: "Odd" failed: /);
+    assert.match(
+      outcome.message ?? '',
+      /^not started: a\/p\.orch\.yaml, line 1, component "Odd": .*"salesforce-query"/,
+    );
+    assert.deepEqual(statuses(), []);
   });
 
-  it('an unknown type in a transformation fails its own step, and no output is written', async () => {
+  it('an unknown type in a transformation ends the run, and no output is written', async () => {
     await fixture.publish({
       't.tran.yaml': transformation({
         Odd: { type: 'vendor-thing', parameters: {} },
@@ -192,7 +202,7 @@ describe('ends and bounds', () => {
       }),
     });
     assert.match((await fixture.run('t')).message ?? '', /"vendor-thing" in t\.tran\.yaml/);
-    assert.deepEqual(statuses(), ['Odd: FAILED', 'Fine: SKIPPED']);
+    assert.deepEqual(statuses(), []);
     assert.deepEqual(
       await fixture.rows("select * from information_schema.tables where table_name = 'fine'"),
       [],
@@ -262,14 +272,16 @@ describe('ends and bounds', () => {
 
   it('a pipeline that calls itself ends with a message that shows the chain', async () => {
     const self = { type: 'run-orchestration', parameters: { orchestrationJob: 'p' } };
-    await fixture.publish({ 'p.orch.yaml': orchestration({ Start: start('Again'), Again: self }) });
+    await fixture.publish({
+      'p.orch.yaml': orchestration({ Start: start('If'), If: always('Again'), Again: self }),
+    });
     const { status, message } = await fixture.run('p');
     assert.equal(status, 'FAILED');
     assert.equal(
       message,
       'pipelines call each other more than 50 deep (p.orch.yaml → p.orch.yaml → p.orch.yaml → p.orch.yaml → … → p.orch.yaml → p.orch.yaml): does one call itself without an end?',
     );
-    assert.equal(fixture.steps.size, 100);
+    assert.equal(fixture.steps.size, 150);
   });
 
   it('a run may have only so many steps', async () => {
@@ -280,11 +292,11 @@ describe('ends and bounds', () => {
     };
     const second = { type: 'run-orchestration', parameters: { orchestrationJob: 'p' } };
     await fixture.publish({
-      'p.orch.yaml': orchestration({ Start: start('First'), First: fork, Second: second }),
+      'p.orch.yaml': orchestration({ Start: start('If'), If: always('First'), First: fork, Second: second }),
     });
-    const { message } = await fixture.run('p', { bounds: { ...runBounds, steps: 200 } });
-    assert.match(message ?? '', /more than 200 steps/);
-    assert.ok(fixture.steps.size <= 200);
+    const { message } = await fixture.run('p', { bounds: { ...runBounds, steps: 100 } });
+    assert.match(message ?? '', /more than 100 steps/);
+    assert.ok(fixture.steps.size <= 100);
   });
 
   it('an expression that never ends fails its component', async () => {
@@ -312,7 +324,7 @@ describe('ends and bounds', () => {
     );
     assert.match(
       (await fixture.run('broken')).message ?? '',
-      /^broken\.orch\.yaml cannot be read: line \d+, column \d+: /,
+      /^not started: broken\.orch\.yaml, line \d+: the pipeline cannot be read: line \d+, column \d+: /,
     );
     assert.match(
       (await fixture.run('file')).message ?? '',

@@ -1,5 +1,6 @@
 /** Runs a pipeline of an artifact from its root down, over the ports. */
 import {
+  candidates,
   createExpressionEngine,
   createScope,
   duckdb,
@@ -8,7 +9,6 @@ import {
   iterationLimit,
   type Orchestration,
   type Pipeline,
-  type PipelineType,
   pipelineDepthLimit,
   pipelinePath,
   pipelineTypeOf,
@@ -22,6 +22,7 @@ import { ownArtifact, sharedArtifacts } from './artifact.ts';
 import { runOrchestration } from './orchestration.ts';
 import { ownVariables } from './own-variables.ts';
 import type { RunBounds, RunOutcome, RunPorts, RunRequest } from './ports.ts';
+import { createRunCheck } from './run-check.ts';
 import { messageOf, type PipelineCall, type PipelineRun, type RunContext } from './run-context.ts';
 import { type RunSecrets, runSecrets } from './run-secrets.ts';
 import { createSession } from './session.ts';
@@ -53,7 +54,8 @@ export async function runPipeline(request: RunRequest, ports: RunPorts): Promise
 async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOutcome> {
   try {
     const scope = createScope(request.variables.map(projectVariable));
-    return await createContext(request, secrets).call({
+    const context = createContext(request, secrets);
+    const outcome = await context.call({
       artifact: ownArtifact(request, secrets.ports),
       name: request.pipelineName,
       type: pipelineTypeOf(request.pipelineName),
@@ -63,6 +65,7 @@ async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOut
       scalars: Object.entries(request.scalarVariables),
       grids: Object.entries(request.gridVariables),
     });
+    return context.haltedBy() ?? outcome;
   } catch (error) {
     return { status: 'FAILED', message: messageOf(error) };
   }
@@ -72,6 +75,8 @@ function createContext(request: RunRequest, { source, ports, mask }: RunSecrets)
   const { bounds } = request;
   let steps = 0;
   let last: Promise<unknown> = Promise.resolve();
+  let ended: RunOutcome | undefined;
+  const sharedArtifact = sharedArtifacts(ports);
   const context: RunContext = {
     request,
     ports,
@@ -86,7 +91,13 @@ function createContext(request: RunRequest, { source, ports, mask }: RunSecrets)
     countStep: () => {
       steps += 1;
     },
+    halt(outcome) {
+      ended ??= outcome;
+    },
+    haltedBy: () => ended,
+    check: createRunCheck(request, sharedArtifact),
     halted() {
+      if (ended !== undefined) return ended;
       if (ports.cancelled())
         return { status: 'CANCELLED', message: 'cancelled; the step that was running has ended' };
       if (steps < bounds.steps) return undefined;
@@ -96,7 +107,7 @@ function createContext(request: RunRequest, { source, ports, mask }: RunSecrets)
       };
     },
     call: (call) => callPipeline(context, call),
-    sharedArtifact: sharedArtifacts(ports),
+    sharedArtifact,
     exclusively(work) {
       const result = last.then(work);
       last = result.catch(() => undefined);
@@ -109,11 +120,11 @@ function createContext(request: RunRequest, { source, ports, mask }: RunSecrets)
 /** Starts a pipeline with variables of its own. What is wrong with the call is the outcome, not an error. */
 async function callPipeline(context: RunContext, call: PipelineCall): Promise<RunOutcome> {
   try {
-    const pipeline = await findPipeline(call);
+    const pipeline = await soundPipeline(context, call);
     const chain = [...call.chain, pipeline.path];
     const limit = context.request.bounds.pipelineDepth;
     if (chain.length > limit) {
-      throw new Error(
+      throw new HaltingError(
         `pipelines call each other more than ${limit} deep (${describeChain(chain)}): does one call itself without an end?`,
       );
     }
@@ -127,18 +138,28 @@ async function callPipeline(context: RunContext, call: PipelineCall): Promise<Ru
       ? runOrchestration(run as PipelineRun<Orchestration>)
       : runTransformation(run as PipelineRun<Transformation>));
   } catch (error) {
-    return { status: 'FAILED', message: messageOf(error) };
+    const outcome = { status: 'FAILED', message: messageOf(error) } as const;
+    if (error instanceof HaltingError) context.halt(outcome);
+    return outcome;
   }
 }
 
-async function findPipeline({ name, type, artifact }: PipelineCall): Promise<Pipeline> {
-  const types: PipelineType[] = type === undefined ? ['orchestration', 'transformation'] : [type];
-  const paths = types.map((each) => pipelinePath(name, each));
+/** What no failure transition may take up: the run itself is wrong, or has broken a bound. */
+class HaltingError extends Error {}
+
+/** @throws HaltingError when it, or one that it can come to, is wrong or not there. */
+async function soundPipeline(context: RunContext, call: PipelineCall): Promise<Pipeline> {
+  const { name, type, artifact } = call;
+  const paths = type === undefined ? candidates(name) : [pipelinePath(name, type)];
   for (const path of paths) {
-    const pipeline = await artifact.pipeline(path);
+    if (!artifact.files.paths.includes(path) && !artifact.files.ignored.has(path)) continue;
+    call.found?.(path);
+    const wrong = await context.check(artifact, path);
+    const pipeline = wrong === undefined ? await artifact.pipeline(path) : undefined;
     if (pipeline !== undefined) return pipeline;
+    throw new HaltingError(wrong);
   }
-  throw new Error(
+  throw new HaltingError(
     `${artifact.title} holds no pipeline "${name}" (looked for ${paths.join(' and ')}): publish it, or correct the name`,
   );
 }

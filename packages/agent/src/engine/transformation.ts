@@ -10,7 +10,7 @@ import { messageOf, type PipelineRun, systemVariables } from './run-context.ts';
 import { type RunningStep, startStep } from './step.ts';
 
 export async function runTransformation(run: PipelineRun<Transformation>): Promise<RunOutcome> {
-  const { context, pipeline } = run;
+  const { context } = run;
   const { outputs, failures } = await plan(run);
   for (const { component, type, error } of failures) {
     startStep(run, { name: component, type }).finish('FAILED', { message: messageOf(error) });
@@ -22,12 +22,6 @@ export async function runTransformation(run: PipelineRun<Transformation>): Promi
       startStep(run, { name: component, type }).finish('SKIPPED', { message });
     }
     return failed(run, failure.component, failure.error);
-  }
-  if (outputs.length === 0) {
-    return {
-      status: 'FAILED',
-      message: `${pipeline.path} writes nothing: add a rewrite-table or a table-output`,
-    };
   }
   for (const { component, type, ...list } of outputs) {
     const halted = context.halted();

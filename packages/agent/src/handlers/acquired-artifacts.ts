@@ -1,5 +1,5 @@
 /** The artifacts of one execution from the cache: its own version, and the versions of shared pipelines that its start has chosen. */
-import type { PipelineExecutionWork, SharedArtifact } from '@headgate/contract';
+import type { IgnoredPipeline, PipelineExecutionWork, SharedArtifact } from '@headgate/contract';
 import type { ArtifactCache, HeldArtifact } from '../artifact-cache.ts';
 import { reasonOf } from '../log.ts';
 import type { PlacedArtifact, PlacedShared } from '../run-messages.ts';
@@ -8,6 +8,11 @@ export interface AcquiredArtifacts {
   artifact: PlacedArtifact;
   shared: PlacedShared[];
   release(): void;
+}
+
+interface Wanted {
+  digest: string;
+  ignored: readonly IgnoredPipeline[] | undefined;
 }
 
 /**
@@ -23,14 +28,14 @@ export async function acquireArtifacts(
   const release = () => {
     for (const each of held) each.release();
   };
-  async function acquire(digest: string): Promise<PlacedArtifact> {
+  async function acquire({ digest, ignored = [] }: Wanted): Promise<PlacedArtifact> {
     const artifact = await cache.acquire(work.projectId, digest, signal);
     held.push(artifact);
     const { folder, paths } = artifact;
-    return { folder, paths };
+    return { folder, paths, ignored };
   }
   try {
-    const artifact = await acquire(work.artifactDigest);
+    const artifact = await acquire({ digest: work.artifactDigest, ignored: work.ignoredPipelines });
     const shared: PlacedShared[] = [];
     for (const told of work.sharedArtifacts ?? []) shared.push(await placed(told, acquire, signal));
     return { artifact, shared, release };
@@ -42,7 +47,7 @@ export async function acquireArtifacts(
 
 async function placed(
   told: SharedArtifact,
-  acquire: (digest: string) => Promise<PlacedArtifact>,
+  acquire: (wanted: Wanted) => Promise<PlacedArtifact>,
   signal: AbortSignal,
 ): Promise<PlacedShared> {
   const { sharedPipelineIdPrefix: prefix, requestedVersionName, versionName = '', artifactDigest } = told;
@@ -52,7 +57,11 @@ async function placed(
   };
   if (artifactDigest === undefined) return { use, fault: told.fault ?? 'there is no such version' };
   try {
-    return { use, versionName, artifact: await acquire(artifactDigest) };
+    return {
+      use,
+      versionName,
+      artifact: await acquire({ digest: artifactDigest, ignored: told.ignoredPipelines }),
+    };
   } catch (error) {
     signal.throwIfAborted();
     const which = `version "${versionName}" of the shared pipelines "${prefix}"`;

@@ -8,6 +8,7 @@ import { Masking } from '../masking.ts';
 import type { Outcome } from '../outbox.ts';
 import { type RunOptions, runInProcess } from '../run-process.ts';
 import type { SecretReferences } from '../secret-references.ts';
+import { unusableWarehouse } from '../warehouses/registry.ts';
 import type { WarehouseDriver, WarehouseKind } from '../warehouses/warehouse.ts';
 import { acquireArtifacts } from './acquired-artifacts.ts';
 import type { Handler, WorkContext } from './handler.ts';
@@ -54,9 +55,6 @@ async function run(
   const { payload } = work;
   const { folders, artifacts, warehouses, config, log } = dependencies;
   const place = { projectId: payload.projectId, environmentName: payload.environmentName };
-  const driver = warehouses[payload.warehouse.kind];
-  if (!driver)
-    throw new Error(`this agent knows no warehouse of the kind ${JSON.stringify(payload.warehouse.kind)}`);
   const before = AbortSignal.any([context.kill, context.cancel]);
   const held = await acquireArtifacts(artifacts, payload, before).catch((error) => {
     if (context.cancel.aborted && !context.kill.aborted) return undefined;
@@ -65,7 +63,8 @@ async function run(
   if (!held) return { status: 'CANCELLED' };
   try {
     const filesFolder = await privateFolder(folders.files(place));
-    const warehouse = await driver.connect(place);
+    const { kind } = payload.warehouse;
+    const warehouse = await (kind === 'duckdb' ? warehouses[kind].connect(place) : unusableWarehouse(kind));
     // The interrupt must not wait for the process: its statement runs in another one.
     const interrupt = () => void warehouse.close();
     context.kill.addEventListener('abort', interrupt);
@@ -79,6 +78,7 @@ async function run(
           ...place,
           pipelineName: payload.pipelineName,
           versionName: payload.versionName,
+          warehouse: kind.toUpperCase(),
           variables: payload.variables,
           scalarVariables: payload.scalarVariables,
           gridVariables: payload.gridVariables,

@@ -3,13 +3,13 @@
  * `registry.ts`; a run holds one connection.
  */
 
-import type { PipelineExecutionWork } from '@headgate/contract';
 import type { WarehouseBounds } from '../config.ts';
 import type { Warehouse } from '../engine/ports.ts';
 import type { EnvironmentPlace, Folders } from '../folders.ts';
 import type { Log } from '../log.ts';
 
-export type WarehouseKind = PipelineExecutionWork['warehouse']['kind'];
+/** Of a warehouse that this agent can use. */
+export type WarehouseKind = 'duckdb';
 
 export interface WarehouseConnection extends Warehouse {
   /** Interrupts what is running and gives the connection back; what was not committed is undone. Never rejects. */

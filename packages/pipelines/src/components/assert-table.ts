@@ -7,6 +7,7 @@ import { type AssertionCheck, type OrchestrationDefinition, sameName, tableRefer
 
 export const assertTable: OrchestrationDefinition = {
   kind: 'orchestration',
+  warehouse: true,
   required: ['tableName'],
   plan({ parameters, dialect }) {
     const reference = tableReference(parameters, 'tableName');

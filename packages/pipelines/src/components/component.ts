@@ -67,8 +67,18 @@ export interface OrchestrationDefinition {
   readonly raw?: readonly string[];
   /** Parameters that name a file of the artifact. */
   readonly files?: readonly string[];
+  /** It runs its iterationTarget. */
+  readonly iterates?: true;
+  /** It works in the project's warehouse. */
+  readonly warehouse?: true;
   /** @throws ParameterError, SqlError, VariableError */
   plan(context: OrchestrationContext): Action;
+  /**
+   * In place of `plan` before the run, for a plan that reads variables.
+   *
+   * @throws ParameterError, SqlError
+   */
+  check?(context: Omit<OrchestrationContext, 'scope'>): void;
 }
 
 export interface Source {

@@ -15,6 +15,7 @@ const defaultWords = ['CURRENT_TIMESTAMP', 'CURRENT_DATE', 'CURRENT_TIME', 'NULL
 
 export const createTable: OrchestrationDefinition = {
   kind: 'orchestration',
+  warehouse: true,
   required: ['newTableName', 'columns'],
   plan({ parameters, dialect }) {
     const creation = parameters.choice('createReplace', creations, creations.Create);

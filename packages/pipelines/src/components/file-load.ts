@@ -5,6 +5,7 @@ import { readFileFormat } from './file-format.ts';
 
 export const fileLoad: OrchestrationDefinition = {
   kind: 'orchestration',
+  warehouse: true,
   required: ['source', 'fileType', 'targetTable'],
   files: ['source'],
   plan({ parameters, dialect }) {

@@ -6,6 +6,7 @@ import { singleQuery } from './query-to-scalar.ts';
 
 export const fileUnload: OrchestrationDefinition = {
   kind: 'orchestration',
+  warehouse: true,
   required: ['target', 'fileType'],
   plan({ parameters, dialect }) {
     const format = readFileFormat(parameters);

@@ -1,11 +1,12 @@
 /** Runs its iteration target once for each row of a grid, with columns of the row in variables. */
 import { iterationLimit } from '../bounds.ts';
-import { cellText, ParameterError } from '../parameters.ts';
+import { cellText, ParameterError, type Parameters } from '../parameters.ts';
 import { gridColumns } from '../variables.ts';
 import type { OrchestrationDefinition } from './component.ts';
 
 export const gridIterator: OrchestrationDefinition = {
   kind: 'orchestration',
+  iterates: true,
   required: ['gridVariable', 'gridIteratorVariableMapping'],
   plan({ parameters, component, scope }) {
     if (component.iterationTarget === undefined) {
@@ -32,8 +33,18 @@ export const gridIterator: OrchestrationDefinition = {
       iterations: rows.map((row) =>
         variables.map((variable, index) => [variable, row[index] ?? null] as const),
       ),
-      concurrent: parameters.choice('concurrency', { Sequential: false, Concurrent: true }, false),
-      breakOnFailure: parameters.yes('breakOnFailure', false),
+      ...manner(parameters),
     };
   },
+  check({ parameters }) {
+    parameters.rows('gridIteratorVariableMapping', 2);
+    manner(parameters);
+  },
 };
+
+function manner(parameters: Parameters): { concurrent: boolean; breakOnFailure: boolean } {
+  return {
+    concurrent: parameters.choice('concurrency', { Sequential: false, Concurrent: true }, false),
+    breakOnFailure: parameters.yes('breakOnFailure', false),
+  };
+}

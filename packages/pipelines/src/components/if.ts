@@ -1,6 +1,6 @@
 /** Goes on by `true` or `false`: simple conditions on variables, or one expression. */
 import { conditionHolds, readCondition } from '../comparator.ts';
-import { ParameterError } from '../parameters.ts';
+import { ParameterError, type Parameters } from '../parameters.ts';
 import { unwrapExpression } from '../template.ts';
 import { isGrid, missingVariable, type Scalar, VariableError, type VariableScope } from '../variables.ts';
 import type { OrchestrationDefinition } from './component.ts';
@@ -10,7 +10,7 @@ export const ifComponent: OrchestrationDefinition = {
   required: ['mode'],
   raw: ['condition1'],
   plan({ parameters, scope }) {
-    const advanced = parameters.choice('mode', { Simple: false, Advanced: true });
+    const advanced = parameters.choice('mode', modes);
     if (advanced) {
       return { action: 'branch', condition: { expression: unwrapExpression(parameters.text('condition1')) } };
     }
@@ -18,11 +18,26 @@ export const ifComponent: OrchestrationDefinition = {
       const condition = readCondition(row);
       return conditionHolds(condition, scalarOf(scope, condition.subject));
     });
-    if (results.length === 0) throw new ParameterError('"condition" has no row: add a condition');
-    const any = parameters.choice('combineConditions', { And: false, Or: true }, false);
+    if (results.length === 0) throw noCondition();
+    const any = combinesByOr(parameters);
     return { action: 'branch', condition: any ? results.includes(true) : !results.includes(false) };
   },
+  check({ parameters }) {
+    if (parameters.choice('mode', modes)) {
+      unwrapExpression(parameters.text('condition1'));
+      return;
+    }
+    const rows = parameters.rows('condition', 3);
+    for (const row of rows) readCondition(row);
+    if (rows.length === 0) throw noCondition();
+    combinesByOr(parameters);
+  },
 };
+
+const modes = { Simple: false, Advanced: true };
+const combinesByOr = (parameters: Parameters) =>
+  parameters.choice('combineConditions', { And: false, Or: true }, false);
+const noCondition = () => new ParameterError('"condition" has no row: add a condition');
 
 function scalarOf(scope: VariableScope, name: string): Scalar {
   const variable = scope.get(name);

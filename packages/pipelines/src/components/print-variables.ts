@@ -18,6 +18,10 @@ export const printVariables: OrchestrationDefinition = {
     });
     return { action: 'print', lines };
   },
+  check({ parameters }) {
+    parameters.names('variablesToPrint');
+    parameters.yes('includeVariableName', true);
+  },
 };
 
 function printed(value: VariableValue): string {

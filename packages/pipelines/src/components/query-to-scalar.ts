@@ -7,6 +7,7 @@ import { type OrchestrationDefinition, orderTerm, tableReference } from './compo
 
 export const queryToScalar: OrchestrationDefinition = {
   kind: 'orchestration',
+  warehouse: true,
   required: ['mode', 'scalarVariableMapping'],
   plan({ parameters, dialect }) {
     const advanced = parameters.choice('mode', { Basic: false, Advanced: true });

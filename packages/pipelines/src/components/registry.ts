@@ -120,10 +120,20 @@ export function transformationDefinition(type: string, path: string): Transforma
   throw new UnknownComponentTypeError(unknownTypeMessage(type, path, 'transformation'));
 }
 
-export function unknownTypeMessage(type: string, path: string, where: PipelineType): string {
+/** `remedy`: what to do about an unknown type. */
+export function unknownTypeMessage(
+  type: string,
+  path: string,
+  where: PipelineType,
+  remedy = 'replace the component or skip it',
+): string {
   const other = findDefinition(type)?.kind;
   if (other !== undefined) {
-    return `the component type "${type}" in ${path} belongs into a pipeline of type ${other}, not ${where}: move it`;
+    return `the component type "${type}" in ${path} belongs in a pipeline of type ${other}, not ${where}: move it`;
   }
-  return `this agent does not know the component type "${type}" in ${path}: replace the component or skip it`;
+  return `this agent does not know the component type "${type}" in ${path}: ${remedy}`;
+}
+
+export function componentTypes(where: PipelineType): readonly string[] {
+  return where === 'orchestration' ? orchestrationTypes : transformationTypes;
 }

@@ -5,6 +5,7 @@ import type { OrchestrationDefinition } from './component.ts';
 
 export const sqlScript: OrchestrationDefinition = {
   kind: 'orchestration',
+  warehouse: true,
   required: ['sqlScript'],
   plan({ parameters }) {
     const statements = splitStatements(parameters.text('sqlScript'));

@@ -11,6 +11,9 @@ import {
   tableReference,
 } from './component.ts';
 
+/** Whether the rows that are there are replaced. */
+const outputModes = { Append: false, 'Truncate and insert': true, Truncate: true, Overwrite: true };
+
 export const tableOutput: TransformationDefinition = {
   kind: 'transformation',
   output: true,
@@ -24,7 +27,7 @@ export const tableOutput: TransformationDefinition = {
       .map((row) => [cellText(row, 0), cellText(row, 1)] as const);
     const list = mapping.map(([from, to]) => `${dialect.name(from)} AS ${dialect.name(to)}`);
     const columns = mapping.length === 0 ? undefined : mapping.map(([, to]) => to);
-    const replace = parameters.choice('outputMode', { Append: false, 'Truncate and insert': true }, false);
+    const replace = parameters.choice('outputMode', outputModes, false);
     return {
       select: `SELECT ${list.length === 0 ? '*' : list.join(', ')} FROM ${onlySource(context).name}${orderBy(parameters, 'orderBy', dialect)}`,
       write: (query) =>

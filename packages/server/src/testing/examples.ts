@@ -369,6 +369,9 @@ const ofDelivery: Examples = {
   }),
   listArtifacts: ({ project }) => ({ path: `${project.path}/artifacts?environmentName=dev` }),
   getArtifact: ({ project }) => ({ path: `${project.path}/artifacts/details?environmentName=dev` }),
+  listPublishedPipelines: ({ project }) => ({
+    path: `${project.path}/published-pipelines?environmentName=dev`,
+  }),
   enableArtifact: ({ project }) => ({
     path: `${project.path}/artifacts`,
     body: { environmentName: 'dev', versionName: 'v1', enabled: true },

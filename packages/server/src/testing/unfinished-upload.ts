@@ -28,6 +28,7 @@ export async function unfinishedUpload(
       manifest: manifestOf(listed),
       pipelines: [],
       ignored: [],
+      unreadable: [],
       blobs: await writer.finish(),
     });
   });

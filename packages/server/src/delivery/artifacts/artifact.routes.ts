@@ -20,6 +20,8 @@ import {
 import { comparisonOfVersions } from './comparison.store.ts';
 import { createPipelineChecks } from './pipeline-checks.ts';
 import type { PipelineReader } from './pipeline-reader.ts';
+import { publishedPipelineRoutes } from './published-pipeline.routes.ts';
+import { requireNoErrors } from './strict-upload.ts';
 import { readUpload, type UploadLimits } from './upload.ts';
 import { versionStateRoutes } from './version-state.routes.ts';
 
@@ -32,12 +34,13 @@ export interface UploadServices {
 export function artifactRoutes(endpoints: Endpoints, store: UploadServices): void {
   uploadRoute(endpoints, store);
   readingRoutes(endpoints);
+  publishedPipelineRoutes(endpoints);
   versionStateRoutes(endpoints);
   assetRoute(endpoints, store.blobs);
 }
 
 function uploadRoute({ long }: Endpoints, store: UploadServices): void {
-  long(createArtifact, async ({ rows, write, request, params, headers, scope, now }) => {
+  long(createArtifact, async ({ rows, write, request, params, query, headers, scope, now }) => {
     const name = headers.environmentName;
     const found = await rows(environmentToUploadTo, [name]);
     const { newest_manifest: base } = one(found, () => problem('environment-not-found', { name }));
@@ -46,7 +49,7 @@ function uploadRoute({ long }: Endpoints, store: UploadServices): void {
       const upload = await readUpload(request.raw, store.limits, writer, checks);
       const thereOf = async (among: typeof variablesAmong, names: string[]) =>
         names.length === 0 ? [] : (await rows(among, [names])).map(({ name }) => name);
-      const warnings = checks.warnings(
+      const checked = checks.check(
         upload.manifest.files.map((file) => file.path),
         await thereOf(variablesAmong, checks.askedFor()),
         await thereOf(secretReferencesAmong, checks.secretsAskedFor()),
@@ -58,8 +61,9 @@ function uploadRoute({ long }: Endpoints, store: UploadServices): void {
         branch: headers.branch ?? null,
         commitHash: headers.commitHash ?? null,
       };
-      const content = JSON.stringify([version, upload.manifest.digest, upload.ignored]);
+      const content = JSON.stringify([version, upload.manifest.digest, upload.ignored, query.strict]);
       return write(content, async (tx) => {
+        if (query.strict) requireNoErrors(upload, checked);
         await insertArtifact(tx, scope, version, upload, now);
         const { manifest, ignored } = upload;
         const after = {
@@ -67,11 +71,11 @@ function uploadRoute({ long }: Endpoints, store: UploadServices): void {
           digest: manifest.digest,
           files: manifest.files.length,
           ignoredResources: ignored.length,
-          warnings: warnings.warningsTotal,
+          warnings: checked.told.warningsTotal,
         };
         const subject = { type: 'artifact', id: version.versionName, name: version.versionName };
         return {
-          body: { ignoredResources: ignored, versionName: version.versionName, ...warnings },
+          body: { ignoredResources: ignored, versionName: version.versionName, ...checked.told },
           events: [{ name: 'artifact-created', projectId: version.projectId, subject, after }],
         };
       });

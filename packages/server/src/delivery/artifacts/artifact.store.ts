@@ -6,6 +6,7 @@ import { guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
 import type { Scope } from '../../kernel/permissions.ts';
 import { problem } from '../../kernel/problems.ts';
 import type { ManifestUse } from '../blobs/index.ts';
+import { keptIgnored } from './ignored-pipelines.ts';
 import { chunksOfManifest, insertManifest } from './manifest.store.ts';
 import type { Upload } from './upload.ts';
 
@@ -25,7 +26,7 @@ export interface VersionRow {
 export const versionColumns =
   'version_name, manifest_digest, branch, commit_hash, provider, enabled, created_at, deployed_at, promoted_from, promoted_by';
 const inEnvironment = 'account_id = $1 and project_id = $3 and environment_name = $9';
-const environmentExists = `exists (select from environment e where e.account_id = $1 and e.project_id = $3 and e.name = $9)`;
+export const environmentExists = `exists (select from environment e where e.account_id = $1 and e.project_id = $3 and e.name = $9)`;
 const newestFirst = 'order by deployed_at desc, version_name desc';
 
 // Two branches, of which the parameter closes one: so each has its index, and what is disabled costs nothing. Where the page begins is
@@ -87,8 +88,8 @@ export const countNewVersion = `
 const insertVersion = statement(`
   with counted as (${countNewVersion})
   insert into artifact_version (account_id, project_id, environment_name, version_name, manifest_digest, branch, commit_hash,
-    provider, enabled, created_by, created_at, deployed_at)
-  values ($1, $2, $3, $4, $5, $6, $7, 'headgate', true, $8, $9, $9)`);
+    provider, enabled, created_by, created_at, deployed_at, ignored_pipelines)
+  values ($1, $2, $3, $4, $5, $6, $7, 'headgate', true, $8, $9, $9, $10)`);
 
 export interface NewVersion {
   projectId: string;
@@ -119,7 +120,7 @@ export async function insertArtifact(
     branch,
     commitHash,
   ];
-  tx.send(insertVersion, [...values, scope.actorId, now]);
+  tx.send(insertVersion, [...values, scope.actorId, now, keptIgnored(upload)]);
 }
 
 /** What the breach of a constraint by a new version means. */

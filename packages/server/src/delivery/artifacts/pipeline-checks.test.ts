@@ -83,11 +83,11 @@ test('component types that no agent knows, and what leads nowhere, are told: err
   );
   assert.equal(answer.status, 201);
   assert.deepEqual(told, [
+    'error a.orch.yaml Script undeclared-variable',
     'error a.orch.yaml Call missing-pipeline',
+    'error z.orch.yaml Odd unknown-component-type',
     'error z.orch.yaml S dangling-transition',
     'warning a.orch.yaml Load missing-file',
-    'warning a.orch.yaml Script undeclared-variable',
-    'warning z.orch.yaml Odd unknown-component-type',
   ]);
   assert.equal(warningsTotal, 5);
   const details = await admin.get<{ assets: string[] }>(
@@ -97,7 +97,7 @@ test('component types that no agent knows, and what leads nowhere, are told: err
 });
 
 test('a pipeline that cannot be read is ignored, and missing for those that call it', async () => {
-  const { answer, told } = await uploadTo({
+  const { answer, told, warnings } = await uploadTo({
     'a.orch.yaml': orchestration({ S: start('Call'), Call: call('b') }),
     'b.orch.yaml': 'type: orchestration\npipeline: [\n',
   });
@@ -106,12 +106,51 @@ test('a pipeline that cannot be read is ignored, and missing for those that call
     ['b.orch.yaml'],
   );
   assert.deepEqual(told, ['error a.orch.yaml Call missing-pipeline']);
+  assert.match(
+    warnings[0]?.message ?? '',
+    /b\.orch\.yaml cannot be read: line 3, column \d+: .*correct that file/,
+  );
+});
+
+test('what is told of a pipeline names the line and what to do', async () => {
+  const { warnings } = await uploadTo({
+    'a.orch.yaml': [
+      'type: orchestration',
+      'pipeline:',
+      '  components:',
+      '    Start:',
+      '      type: start',
+      '      transitions:',
+      '        success: [Scrpit]',
+      '    Script:',
+      '      type: sql-scrip',
+      '',
+    ].join('\n'),
+  });
+  assert.deepEqual(
+    warnings.map(({ line, level, component, message }) => [line, level, component, message]),
+    [
+      [
+        7,
+        'error',
+        'Start',
+        'the transition "success" leads to "Scrpit", which is no component of this pipeline: did you mean "Script"?',
+      ],
+      [
+        9,
+        'warning',
+        'Script',
+        'this agent does not know the component type "sql-scrip" in a.orch.yaml: did you mean "sql-script"?',
+      ],
+      [8, 'warning', 'Script', 'no transition leads here: it never runs'],
+    ],
+  );
 });
 
 test('the variables of another project do not count', async () => {
   const files = { 'a.orch.yaml': orchestration({ S: start('A'), A: script('${city}') }) };
   assert.equal((await uploadTo(files, ['city'])).warningsTotal, 0);
-  assert.deepEqual((await uploadTo(files)).told, ['warning a.orch.yaml A undeclared-variable']);
+  assert.deepEqual((await uploadTo(files)).told, ['error a.orch.yaml A undeclared-variable']);
 });
 
 test('of very many warnings some are given, errors before all, and their number is told', async () => {
@@ -119,10 +158,10 @@ test('of very many warnings some are given, errors before all, and their number 
     Array.from({ length: 1_200 }, (_, index) => [`c${index}`, { type: 'vendor' }]),
   );
   const { warnings, warningsTotal } = await uploadTo({
-    'a.orch.yaml': orchestration({ S: start(...Object.keys(odd)), ...odd }),
+    'a.orch.yaml': orchestration({ S: start(), ...odd }),
     'b.orch.yaml': orchestration({ S: start('Gone') }),
   });
-  assert.equal(warningsTotal, 1_201);
+  assert.equal(warningsTotal, 2_401);
   assert.equal(warnings.length, uploadWarningLimit);
   assert.equal(warnings[0]?.code, 'dangling-transition');
 });
@@ -212,7 +251,7 @@ test('what the pipelines of one upload may declare is bounded', async () => {
 
 test('the notes of one upload are bounded, and what is beyond is told', async () => {
   const rooms: number[] = [];
-  const note = { asks: 'variable' as const, component: 'c', name: 'nobody' };
+  const note = { asks: 'variable' as const, component: 'c', name: 'nobody', line: 1, reached: true };
   const checks = createPipelineChecks(async ({ path, most }) => {
     rooms.push(most);
     const notes = Array.from({ length: Math.min(most, 90_000) }, () => note);
@@ -233,6 +272,6 @@ test('the notes of one upload are bounded, and what is beyond is told', async ()
   for (const path of ['a', 'b', 'c']) await checks.take(path, '');
   assert.deepEqual(rooms, [200_000, 110_000, 20_000]);
   assert.deepEqual(checks.askedFor(), ['nobody']);
-  const { warningsTotal } = checks.warnings([], [], []);
+  const { warningsTotal } = checks.check([], [], []).told;
   assert.equal(warningsTotal, 200_001);
 });

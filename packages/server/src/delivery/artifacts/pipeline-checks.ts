@@ -16,35 +16,39 @@ const declaredVariableLimit = 200_000;
 /** Findings and open questions that are kept of one upload. */
 const noteLimit = 200_000;
 
-export interface Warnings {
-  /** Errors first; then by path, and in the order of the file. */
-  warnings: UploadWarning[];
-  warningsTotal: number;
+export interface Checked {
+  /** What the answer says. Errors first; then by path, and in the order of the file. */
+  told: { warnings: UploadWarning[]; warningsTotal: number };
+  errorsTotal: number;
 }
 
 export interface PipelineChecks {
   /** Reads a pipeline file; one that cannot be read is answered by its fault, with line and column. Throws `body-too-large`. */
   take(path: string, text: string): Promise<Described>;
-  /** Names of variables that the project may have; `warnings` is told which it has. */
+  /** Names of variables that the project may have; `check` is told which it has. */
   askedFor(): string[];
   /** Names of secret references, in the same way. */
   secretsAskedFor(): string[];
   /** What all files together come to. `paths`: of all files that are stored. */
-  warnings(
+  check(
     paths: Iterable<string>,
     projectVariables: Iterable<string>,
     secretReferences: Iterable<string>,
-  ): Warnings;
+  ): Checked;
 }
 
 export function createPipelineChecks(read: PipelineReader): PipelineChecks {
   const outlines: PipelineOutline[] = [];
+  const unreadable = new Map<string, string>();
   let declared = 0;
   let room = noteLimit;
   return {
     async take(path, text) {
       const { outline, fault } = await read({ path, text, most: room });
-      if (outline === undefined) return { fault };
+      if (outline === undefined) {
+        unreadable.set(path, fault);
+        return { fault };
+      }
       declared += outline.variables.length;
       if (declared > declaredVariableLimit) {
         const limit = `the pipelines of a version declare ${declaredVariableLimit} variables at most`;
@@ -56,22 +60,25 @@ export function createPipelineChecks(read: PipelineReader): PipelineChecks {
     },
     askedFor: () => [...variablesAskedFor(outlines)],
     secretsAskedFor: () => [...secretsAskedFor(outlines)],
-    warnings(paths, projectVariables, secretReferences) {
+    check(paths, projectVariables, secretReferences) {
       outlines.sort((one, other) => (one.path < other.path ? -1 : 1));
       const known = {
         variables: new Set(projectVariables),
         secretReferences: new Set(secretReferences),
         files: new Set(paths),
+        unreadable,
       };
       const kept = { error: [] as UploadWarning[], warning: [] as UploadWarning[] };
       let warningsTotal = 0;
+      let errorsTotal = 0;
       linkProject(outlines, known, (finding) => {
         warningsTotal += 1;
+        if (finding.level === 'error') errorsTotal += 1;
         const alike = kept[finding.level];
         if (alike.length < uploadWarningLimit) alike.push(finding);
       });
       const warnings = [...kept.error, ...kept.warning].slice(0, uploadWarningLimit);
-      return { warnings, warningsTotal };
+      return { told: { warnings, warningsTotal }, errorsTotal };
     },
   };
 }

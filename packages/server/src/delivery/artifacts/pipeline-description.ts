@@ -1,5 +1,10 @@
 /** What the server remembers of each pipeline of a version, so that starting one needs no file. */
-import { type PipelineOutline, pipelineTypeOf, type SharedPipelineUse } from '@headgate/pipelines';
+import {
+  type PipelineOutline,
+  pipelinePath,
+  pipelineTypeOf,
+  type SharedPipelineUse,
+} from '@headgate/pipelines';
 
 export interface PipelineDescription {
   name: string;
@@ -9,6 +14,11 @@ export interface PipelineDescription {
   description?: string;
   /** The versions of shared pipelines that it uses; absent when it uses none. */
   sharedPipelines?: SharedPipelineUse[];
+}
+
+/** The one name of a pipeline in answers: its path with its extension. */
+export function pathOf({ name, type }: Pick<PipelineDescription, 'name' | 'type'>): string {
+  return pipelinePath(name, type === 'ORCHESTRATION' ? 'orchestration' : 'transformation');
 }
 
 export type Described =

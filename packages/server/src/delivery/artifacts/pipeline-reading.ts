@@ -1,5 +1,5 @@
 /** What reading a pipeline file comes to, wherever it happens: here, or in the thread (pipeline-reader.ts). */
-import { outlineFile, type PipelineOutline, type PipelineSyntaxError } from '@headgate/pipelines';
+import { describeSyntaxError, outlineFile, type PipelineOutline } from '@headgate/pipelines';
 
 export interface ReadingOrder {
   path: string;
@@ -8,15 +8,15 @@ export interface ReadingOrder {
   most: number;
 }
 
+/** Characters of a fault. */
+const faultLimit = 1_900;
+
+/** `fault`: why it cannot be read, with line and column where it is a place in the file. */
 export type ReadPipeline =
   | { outline: PipelineOutline; fault?: undefined }
   | { outline?: undefined; fault: string };
 
 export function readPipeline({ path, text, most }: ReadingOrder): ReadPipeline {
   const { outline, error } = outlineFile(path, text, most);
-  return outline === undefined ? { fault: sentence(error) } : { outline };
-}
-
-function sentence({ line, column, message }: PipelineSyntaxError): string {
-  return `The pipeline cannot be read: line ${line}, column ${column}: ${message}`.slice(0, 2_000);
+  return outline === undefined ? { fault: describeSyntaxError(error).slice(0, faultLimit) } : { outline };
 }

@@ -9,7 +9,7 @@ import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { setImmediate as breath } from 'node:timers/promises';
-import type { IgnoredResource } from '@headgate/contract';
+import type { IgnoredPipeline, IgnoredResource } from '@headgate/contract';
 import { decodedContent } from '../../kernel/content-encoding.ts';
 import { problem } from '../../kernel/problems.ts';
 import type { BlobWriter, KeptBlobs } from '../blobs/index.ts';
@@ -32,6 +32,8 @@ export interface Upload {
   manifest: Manifest;
   pipelines: PipelineDescription[];
   ignored: IgnoredResource[];
+  /** The pipelines among the ignored. */
+  unreadable: IgnoredPipeline[];
   blobs: KeptBlobs;
 }
 
@@ -60,6 +62,7 @@ function createCollection(batches: Batches, checks: PipelineChecks) {
   const files: ManifestFile[] = [];
   const pipelines: PipelineDescription[] = [];
   const ignored: IgnoredResource[] = [];
+  const unreadable: IgnoredPipeline[] = [];
   const names = new Set<string>();
   const gitFiles = createGitFiles();
 
@@ -72,7 +75,8 @@ function createCollection(batches: Batches, checks: PipelineChecks) {
   async function storePipeline(path: string, bytes: Buffer): Promise<void> {
     const { pipeline, fault } = await checks.take(path, bytes.toString('utf8'));
     if (pipeline === undefined) {
-      ignored.push({ name: path, reason: fault });
+      ignored.push({ name: path, reason: `The pipeline cannot be read: ${fault}` });
+      unreadable.push({ path, reason: fault });
       return;
     }
     pipelines.push(pipeline);
@@ -93,6 +97,7 @@ function createCollection(batches: Batches, checks: PipelineChecks) {
       // Whether bytes are text is decided by the bytes (decisions.md E10).
       if (!isUtf8(bytes) || bytes.includes(0)) {
         ignored.push({ name, reason: 'It is not a text file: its bytes are not UTF-8, or hold NUL.' });
+        if (isPipelinePath(name)) unreadable.push({ path: name, reason: 'line 1: it is not a text file' });
         return undefined;
       }
       return isPipelinePath(name) ? storePipeline(name, bytes) : store(name, bytes);
@@ -102,7 +107,7 @@ function createCollection(batches: Batches, checks: PipelineChecks) {
       // Told when it is waited for.
       kept.catch(() => undefined);
       ignored.push(...gitFiles.ignored());
-      return { manifest: manifestOf(files), pipelines, ignored, blobs: await kept };
+      return { manifest: manifestOf(files), pipelines, ignored, unreadable, blobs: await kept };
     },
   };
 }

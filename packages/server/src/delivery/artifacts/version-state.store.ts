@@ -71,9 +71,9 @@ export function setEnabled(
 const insertPromoted = statement(`
   with counted as (${countNewVersion})
   insert into artifact_version (account_id, project_id, environment_name, version_name, manifest_digest, branch, commit_hash,
-    provider, enabled, created_by, created_at, deployed_at, promoted_from, promoted_by)
+    provider, enabled, created_by, created_at, deployed_at, promoted_from, promoted_by, ignored_pipelines)
   select account_id, project_id, $3, version_name, manifest_digest, branch, commit_hash,
-    provider, true, created_by, created_at, $7, environment_name, $6
+    provider, true, created_by, created_at, $7, environment_name, $6, ignored_pipelines
   from artifact_version where account_id = $1 and project_id = $2 and environment_name = $5 and version_name = $4`);
 
 /** Copies a version that is held to another environment. */

@@ -10,7 +10,12 @@ import { one } from '../../kernel/database.ts';
 import type { Endpoints } from '../../kernel/endpoint.ts';
 import { pageBounds } from '../../kernel/paging.ts';
 import { problem } from '../../kernel/problems.ts';
-import { createPipelineChecks, readUpload, type UploadServices } from '../artifacts/index.ts';
+import {
+  createPipelineChecks,
+  readUpload,
+  requireNoErrors,
+  type UploadServices,
+} from '../artifacts/index.ts';
 import {
   enableVersion,
   type GroupRow,
@@ -25,7 +30,7 @@ import {
 import { presentPipeline, presentVersion, requirePipelines } from './shared-pipeline.ts';
 
 export function sharedPipelineRoutes({ read, write, long }: Endpoints, store: UploadServices): void {
-  long(createSharedPipelines, async ({ rows, write: commit, request, headers, scope, now }) => {
+  long(createSharedPipelines, async ({ rows, write: commit, request, query, headers, scope, now }) => {
     const prefix = headers.sharedPipelineIdPrefix;
     const [newest] = await rows(newestManifest, [prefix]);
     const base = newest?.manifest_digest ?? null;
@@ -34,15 +39,16 @@ export function sharedPipelineRoutes({ read, write, long }: Endpoints, store: Up
       const upload = await readUpload(request.raw, store.limits, writer, checks);
       // The variables and secret references of the projects that will use it are not known yet.
       const paths = upload.manifest.files.map((file) => file.path);
-      const found = checks.warnings(paths, checks.askedFor(), checks.secretsAskedFor());
+      const found = checks.check(paths, checks.askedFor(), checks.secretsAskedFor());
       const version = {
         prefix,
         versionName: headers.versionName,
         branch: headers.branch ?? null,
         commitHash: headers.commitHash ?? null,
       };
-      const content = JSON.stringify([version, upload.manifest.digest, upload.ignored]);
+      const content = JSON.stringify([version, upload.manifest.digest, upload.ignored, query.strict]);
       return commit(content, async (tx) => {
+        if (query.strict) requireNoErrors(upload, found);
         requirePipelines(upload);
         await insertVersion(tx, scope, version, upload, now);
         const { manifest, pipelines, ignored } = upload;
@@ -50,11 +56,11 @@ export function sharedPipelineRoutes({ read, write, long }: Endpoints, store: Up
           files: manifest.files.length,
           pipelines: pipelines.length,
           ignoredResources: ignored.length,
-          warnings: found.warningsTotal,
+          warnings: found.told.warningsTotal,
         };
         const after = { ...version, enabled: true, digest: manifest.digest, ...counts };
         return {
-          body: { ignoredResources: ignored, versionName: version.versionName, ...found },
+          body: { ignoredResources: ignored, versionName: version.versionName, ...found.told },
           events: [{ name: 'shared-pipelines-created', subject: subjectOf(version), after }],
         };
       });

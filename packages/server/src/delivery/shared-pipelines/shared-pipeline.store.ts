@@ -4,7 +4,7 @@ import { statement, type Transaction } from '../../kernel/database.ts';
 import { guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
 import type { Scope } from '../../kernel/permissions.ts';
 import { problem } from '../../kernel/problems.ts';
-import { insertManifest, type Upload } from '../artifacts/index.ts';
+import { insertManifest, keptIgnored, type Upload } from '../artifacts/index.ts';
 import type { ManifestUse } from '../blobs/index.ts';
 import type { ListedPipeline, VersionRow } from './shared-pipeline.ts';
 
@@ -76,8 +76,8 @@ export const groupPage = guardedPage<GroupRow>({
 
 const insertOne = statement(`
   insert into shared_pipeline_version (account_id, prefix, version_name, manifest_digest, branch, commit_hash, provider, enabled,
-    created_by, created_at)
-  values ($1, $2, $3, $4, $5, $6, 'headgate', true, $7, $8)`);
+    created_by, created_at, ignored_pipelines)
+  values ($1, $2, $3, $4, $5, $6, 'headgate', true, $7, $8, $9)`);
 
 export interface NewSharedVersion {
   prefix: string;
@@ -100,7 +100,7 @@ export async function insertVersion(
   );
   await insertManifest(tx, scope, upload, now);
   const named = [scope.accountId, prefix, versionName, upload.manifest.digest, branch, commitHash];
-  tx.send(insertOne, [...named, scope.actorId, now]);
+  tx.send(insertOne, [...named, scope.actorId, now, keptIgnored(upload)]);
 }
 
 const setEnabled = statement<{ enabled_before: boolean }>(`

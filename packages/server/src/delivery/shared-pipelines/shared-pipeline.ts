@@ -1,8 +1,7 @@
 /** How shared pipelines are named and shown. */
 import type { IgnoredResource, SharedArtifactDetails, SharedPipeline } from '@headgate/contract';
-import { pipelinePath } from '@headgate/pipelines';
 import { problem, withViolations } from '../../kernel/problems.ts';
-import { isPipelinePath, type PipelineDescription, type Upload } from '../artifacts/index.ts';
+import { isPipelinePath, type PipelineDescription, pathOf, type Upload } from '../artifacts/index.ts';
 
 export interface VersionRow {
   prefix: string;
@@ -47,6 +46,6 @@ export function presentPipeline(prefix: string, { name, type, description }: Lis
   return {
     description: description ?? '',
     sharedPipelineId: `${prefix}/${name}`,
-    sourcePipeline: pipelinePath(name, type === 'ORCHESTRATION' ? 'orchestration' : 'transformation'),
+    sourcePipeline: pathOf({ name, type }),
   };
 }

@@ -2,10 +2,13 @@
  * Which versions of shared pipelines an execution runs: chosen once, when it starts, for every use that it may come to
  * (docs/adr/0019). What cannot be chosen is told as a fault, for the step that names it may never run.
  */
-import { type SharedArtifact, sharedArtifactLimit } from '@headgate/contract';
+import { type IgnoredPipeline, type SharedArtifact, sharedArtifactLimit } from '@headgate/contract';
 import { type Read, statement } from '../../kernel/database.ts';
 import type { Scope } from '../../kernel/permissions.ts';
 import type { PipelineDescription } from '../artifacts/index.ts';
+
+/** Of one version; an execution may use a hundred. */
+const ignoredToldLimit = 20;
 
 interface ChosenRow {
   prefix: string;
@@ -14,6 +17,8 @@ interface ChosenRow {
   manifest_digest: string | null;
   enabled: boolean | null;
   known: true | null;
+  /** Null when there are none. */
+  ignored_pipelines: IgnoredPipeline[] | null;
 }
 
 const candidate = (prefix: string, requested: string) => `
@@ -44,7 +49,9 @@ const chooseAll = statement<ChosenRow>(`
     where u.enabled
   )
   select u.prefix, u.requested, u.version_name, u.manifest_digest, u.enabled,
-    (select true from shared_pipeline_version where account_id = $1 and prefix = u.prefix limit 1) as known
+    (select true from shared_pipeline_version where account_id = $1 and prefix = u.prefix limit 1) as known,
+    (select jsonb_path_query_array(ignored_pipelines, '$[0 to ${ignoredToldLimit - 1}]') from shared_pipeline_version
+      where account_id = $1 and prefix = u.prefix and version_name = u.version_name and ignored_pipelines <> '[]') as ignored_pipelines
   from used u limit ${sharedArtifactLimit}`);
 
 /** For all pipelines of a version, the one that starts first. Asks nothing when they use no shared pipelines. */
@@ -65,11 +72,12 @@ export async function chooseVersions(
 
 function told(row: ChosenRow): SharedArtifact {
   const { prefix, requested, version_name: versionName, manifest_digest: artifactDigest } = row;
+  const ignored = row.ignored_pipelines === null ? {} : { ignoredPipelines: row.ignored_pipelines };
   return {
     sharedPipelineIdPrefix: prefix,
     ...(requested === null ? {} : { requestedVersionName: requested }),
     ...(versionName !== null && artifactDigest !== null && row.enabled === true
-      ? { versionName, artifactDigest }
+      ? { versionName, artifactDigest, ...ignored }
       : { fault: faultOf(row) }),
   };
 }

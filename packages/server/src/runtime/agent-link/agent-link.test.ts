@@ -112,7 +112,7 @@ test('work tells all that the run needs, with the overrides of its environment i
     pipelineExecutionId: id,
     projectId: made.projectId,
     environmentName: 'dev',
-    pipelineName: 'main',
+    pipelineName: 'main.orch.yaml',
     pipelineType: 'ORCHESTRATION',
     versionName: 'v1',
     variables: [
@@ -122,6 +122,7 @@ test('work tells all that the run needs, with the overrides of its environment i
     scalarVariables: { city: 'Bergen', limit: 3 },
     gridVariables: { table: [['x']] },
     sharedArtifacts: [],
+    ignoredPipelines: [],
     timeLimitSeconds: 3_000,
     warehouse: { kind: 'duckdb' },
   });
@@ -486,7 +487,7 @@ test('the events of a run name its project and its pipeline', async () => {
     ['requested', 'claimed', 'started', 'ended'].map((name) => [
       `pipeline-execution-${name}`,
       made.projectId,
-      'main',
+      'main.orch.yaml',
     ]),
   );
 });

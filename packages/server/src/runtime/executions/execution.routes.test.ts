@@ -62,7 +62,7 @@ test('a pipeline is started and found at its Location, running', async () => {
   ).body;
   assert.deepEqual(flat, {
     pipelineExecutionId: id,
-    pipelineName: 'main',
+    pipelineName: 'main.orch.yaml',
     pipelineType: 'ORCHESTRATION',
     projectId: made.projectId,
     environmentName: 'dev',
@@ -79,7 +79,10 @@ test('a pipeline is started and found at its Location, running', async () => {
 test('a pipeline is named by its path, with or without the extension', async () => {
   const { started, read } = await project();
   for (const name of ['folder/Load it', 'folder/Load it.orch.yaml']) {
-    assert.equal((await read(await started({ pipelineName: name }))).pipelineName, 'folder/Load it');
+    assert.equal(
+      (await read(await started({ pipelineName: name }))).pipelineName,
+      'folder/Load it.orch.yaml',
+    );
   }
 });
 

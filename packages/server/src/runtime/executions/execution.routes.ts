@@ -6,6 +6,7 @@ import {
   listPipelineExecutions,
   startPipelineExecution,
 } from '@headgate/contract';
+import { pathOf } from '../../delivery/artifacts/index.ts';
 import { chooseVersions } from '../../delivery/shared-pipelines/index.ts';
 import { type Database, one } from '../../kernel/database.ts';
 import type { Endpoints } from '../../kernel/endpoint.ts';
@@ -24,6 +25,7 @@ import {
   executionsOfAccount,
   insertExecution,
   moveExecutions,
+  presentDetail,
   presentExecution,
   presentStep,
   requireExecution,
@@ -48,7 +50,7 @@ export function executionRoutes(
       executionId,
       projectId,
       environmentName,
-      pipelineName: pipeline.name,
+      pipelineName: pathOf(pipeline),
       pipelineType: pipeline.type,
       versionName: version.name,
       manifestDigest: version.manifestDigest,
@@ -68,7 +70,7 @@ export function executionRoutes(
       project_id: projectId,
       environment_name: environmentName,
       agent_id: agentId,
-      name: pipeline.name,
+      name: execution.pipelineName,
     };
     enqueueWork(tx, { ...work, kind: 'pipeline-execution' }, now);
     tx.afterCommit(() => services.wakes.wake(agentId, 'one'));
@@ -79,7 +81,7 @@ export function executionRoutes(
         {
           name: 'pipeline-execution-requested',
           projectId,
-          subject: { type: 'pipeline-execution', id: executionId, name: pipeline.name },
+          subject: { type: 'pipeline-execution', id: executionId, name: execution.pipelineName },
           after: { ...execution, status: 'RUNNING' },
         },
       ],
@@ -109,7 +111,7 @@ export function executionRoutes(
   read(getPipelineExecution, async ({ params, rows }) => {
     const id = params.pipelineExecutionId;
     const row = one(await rows(executionById, [asUuid(id)]), () => problem('execution-not-found', { id }));
-    const execution = presentExecution(row);
+    const execution = presentDetail(row);
     return {
       body: { ...execution, result: execution },
       etag: entityTag(id, row.status),

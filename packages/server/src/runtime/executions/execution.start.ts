@@ -1,6 +1,12 @@
 /** What a start of a pipeline is judged by, read in one statement, and the rules. */
-import type { BodyOf, startPipelineExecution, VariableType } from '@headgate/contract';
-import { chosenVersion, noVersion, type PipelineDescription } from '../../delivery/artifacts/index.ts';
+import type { BodyOf, IgnoredPipeline, startPipelineExecution, VariableType } from '@headgate/contract';
+import { candidates } from '@headgate/pipelines';
+import {
+  chosenVersion,
+  noVersion,
+  type PipelineDescription,
+  pathOf,
+} from '../../delivery/artifacts/index.ts';
 import type { Parameter } from '../../kernel/database.ts';
 import { guardedRead } from '../../kernel/guarded-read.ts';
 import { asUuid } from '../../kernel/identifiers.ts';
@@ -19,15 +25,19 @@ interface StartRow {
   enabled: boolean | null;
   manifest_digest: string | null;
   pipelines: PipelineDescription[] | null;
+  /** Those of the pipelines that the request may mean which the upload left out. */
+  ignored: IgnoredPipeline[] | null;
   variable_types: Record<string, VariableType>;
 }
 
 /**
- * All that a start is judged by. Parameters: environment, version or null for the newest enabled one, names of given variables, agent or null.
+ * All that a start is judged by. Parameters: environment, version or null for the newest enabled one, names of given variables, agent or null,
+ * paths that the pipeline may have.
  * No row without the environment.
  */
 export const whatStartNeeds = guardedRead<StartRow>(`
   select e.default_agent_id, (select name from credential where account_id = $1 and credential_id = $2) as user_name, v.version_name, v.enabled, v.manifest_digest, m.pipelines,
+    (select json_agg(item) from jsonb_array_elements(v.ignored_pipelines) as item where item ->> 'path' = any ($13::text[])) as ignored,
     (select coalesce(json_object_agg(name, type), '{}') from variable
       where account_id = $1 and project_id = $3 and name = any ($11::text[])) as variable_types,
     (select agent_id from agent where account_id = $1 and agent_id = $12::uuid) as named_agent_id,
@@ -35,14 +45,14 @@ export const whatStartNeeds = guardedRead<StartRow>(`
       select case when count(*) = 1 then min(agent_id::text) end from (select agent_id from agent where account_id = $1 limit 2) two
     ) end as only_agent_id
   from environment e
-  left join lateral (${chosenVersion('version_name, enabled, manifest_digest')}) v on true
+  left join lateral (${chosenVersion('version_name, enabled, manifest_digest, ignored_pipelines')}) v on true
   left join manifest m on m.account_id = $1 and m.digest = v.manifest_digest
   where e.account_id = $1 and e.project_id = $3 and e.name = $9`);
 
 export function startParameters(body: StartRequest): Parameter[] {
   const names = [...Object.keys(body.scalarVariables ?? {}), ...Object.keys(body.gridVariables ?? {})];
   const agentId = body.agentId === undefined ? null : asUuid(body.agentId);
-  return [body.environmentName, body.versionName ?? null, names, agentId];
+  return [body.environmentName, body.versionName ?? null, names, agentId, candidates(body.pipelineName)];
 }
 
 export interface Start {
@@ -53,7 +63,7 @@ export interface Start {
 }
 
 /**
- * Throws `environment-not-found`, `artifact-not-found`, `artifact-disabled`, `unknown-agent`, `pipeline-not-found`, `unknown-pipeline-variable`,
+ * Throws `environment-not-found`, `artifact-not-found`, `artifact-disabled`, `unknown-agent`, `pipeline-not-found`, `pipeline-unreadable`, `unknown-pipeline-variable`,
  * `pipeline-variable-type` and `environment-without-agent`.
  */
 export function requireStart(found: StartRow | undefined, body: StartRequest): Start {
@@ -65,7 +75,7 @@ export function requireStart(found: StartRow | undefined, body: StartRequest): S
   if (found.enabled !== true) throw problem('artifact-disabled', { versionName: name, environmentName });
   if (body.agentId !== undefined && found.named_agent_id === null)
     throw problem('unknown-agent', { id: body.agentId });
-  const pipeline = findPipeline(pipelines, body.pipelineName, name);
+  const pipeline = findPipeline(pipelines, found.ignored ?? [], body.pipelineName, name);
   const types = new Map(Object.entries(found.variable_types));
   requireVariables(body.scalarVariables, body.gridVariables, pipeline, types);
   const agentId = found.named_agent_id ?? found.default_agent_id ?? found.only_agent_id;
@@ -73,24 +83,23 @@ export function requireStart(found: StartRow | undefined, body: StartRequest): S
   return { version: { name, manifestDigest, pipelines }, pipeline, agentId, userName: found.user_name };
 }
 
-/** A pipeline's name is read with or without its extension. Throws `pipeline-not-found`. */
+/**
+ * A pipeline's name is read with or without its extension; without it an orchestration comes first, also one that cannot be read.
+ * Throws `pipeline-not-found` and `pipeline-unreadable`.
+ */
 function findPipeline(
   pipelines: readonly PipelineDescription[],
+  ignored: readonly IgnoredPipeline[],
   named: string,
   versionName: string,
 ): PipelineDescription {
-  const name = named.replace(/^\//, '').replace(/\.(orch|tran)\.yaml$/, '');
-  const wanted = named.endsWith('.tran.yaml')
-    ? 'TRANSFORMATION'
-    : named.endsWith('.orch.yaml')
-      ? 'ORCHESTRATION'
-      : undefined;
-  const found = pipelines.filter(
-    (each) => each.name === name && (wanted === undefined || each.type === wanted),
-  );
-  const pipeline = found.find((each) => each.type === 'ORCHESTRATION') ?? found[0];
-  if (pipeline === undefined) throw problem('pipeline-not-found', { name: named, versionName });
-  return pipeline;
+  for (const path of candidates(named)) {
+    const pipeline = pipelines.find((each) => pathOf(each) === path);
+    if (pipeline !== undefined) return pipeline;
+    const reason = ignored.find((each) => each.path === path)?.reason;
+    if (reason !== undefined) throw problem('pipeline-unreadable', { path, versionName, reason });
+  }
+  throw problem('pipeline-not-found', { name: named, versionName });
 }
 
 type Given = Readonly<Record<string, unknown>> | undefined;

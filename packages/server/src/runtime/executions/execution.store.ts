@@ -4,6 +4,7 @@ import type {
   ExecutionStatus,
   ExecutionStep,
   PipelineExecution,
+  PipelineExecutionDetail,
   SharedArtifact,
   Step,
 } from '@headgate/contract';
@@ -39,21 +40,47 @@ export interface ExecutionRow {
   finished_at: Date | null;
 }
 
+type DetailRow = ExecutionRow & { shared_artifacts: SharedArtifact[] | null };
+
 const columns = `execution_id, project_id, environment_name, pipeline_name, pipeline_type, version_name, status, trigger,
   execution_tag, user_name, message, started_at, finished_at`;
 
-const environment =
-  'select environment_name from pipeline_execution where account_id = $1 and project_id = $3 and execution_id = $9';
+/** A child pipeline as an execution, by its id: how its step stands, which is not known better than its execution. */
+const childOfId = `
+  from execution_step s
+  join pipeline_execution e on e.account_id = s.account_id and e.execution_id = s.execution_id
+  where s.account_id = $1 and s.child_pipeline_id = $9 and e.project_id = $3`;
+const childStatus = `
+  case when s.status = 'RUNNING' and e.finished_at is null then e.status else s.status::execution_status end`;
 
-/** Parameters: id. */
-export const executionById = guardedRead<ExecutionRow>(
-  `select ${columns} from pipeline_execution where account_id = $1 and project_id = $3 and execution_id = $9`,
+/** Of the execution that an id names, or of the one of whose child pipelines it is the id. */
+const environment = `
+  select environment_name from pipeline_execution where account_id = $1 and project_id = $3 and execution_id = $9
+  union all select e.environment_name ${childOfId}
+  union all
+  select e.environment_name
+  from execution_step s
+  join pipeline_execution e on e.account_id = s.account_id and e.execution_id = s.execution_id
+  where s.account_id = $1 and s.pipeline_run_id = $9 and e.project_id = $3
+  limit 1`;
+
+/** Parameters: id of an execution or of a child pipeline. */
+export const executionById = guardedRead<DetailRow>(
+  `
+  select ${columns}, shared_artifacts from pipeline_execution where account_id = $1 and project_id = $3 and execution_id = $9
+  union all
+  select s.child_pipeline_id, e.project_id, e.environment_name, s.child_pipeline_name,
+    case when s.child_pipeline_name like '%.tran.yaml' then 'TRANSFORMATION' else 'ORCHESTRATION' end, e.version_name, ${childStatus},
+    e.trigger, e.execution_tag, e.user_name, s.message, s.started_at, s.finished_at, e.shared_artifacts
+  ${childOfId}`,
   { environment },
 );
 
-/** Parameters: id. */
+/** Parameters: id of an execution or of a child pipeline. */
 export const executionStatus = guardedRead<{ status: ExecutionStatus }>(
-  'select status from pipeline_execution where account_id = $1 and project_id = $3 and execution_id = $9',
+  `
+  select status from pipeline_execution where account_id = $1 and project_id = $3 and execution_id = $9
+  union all select ${childStatus} ${childOfId}`,
   { environment },
 );
 
@@ -83,10 +110,7 @@ export const executionsOfAccount = guardedRead<ExecutionRow>(
 
 /** Parameters: id of an execution or of a child pipeline's run, limit, offset. The total is null when there is none such in the project. */
 export const stepsOfRun = guardedPage<StepRow, number | null>({
-  environment: `
-    select e.environment_name from pipeline_execution e
-    where e.account_id = $1 and e.project_id = $3 and e.execution_id = coalesce(
-      (select s.execution_id from execution_step s where s.account_id = $1 and s.pipeline_run_id = $9 limit 1), $9)`,
+  environment,
   rows: `
     select s.step_id, s.name, s.status, s.message, s.row_count, s.child_pipeline_id, s.child_pipeline_name, s.started_at, s.finished_at
     from execution_step s
@@ -100,6 +124,7 @@ export const stepsOfRun = guardedPage<StepRow, number | null>({
           select from execution_step s
           join pipeline_execution e on e.account_id = s.account_id and e.execution_id = s.execution_id
           where s.account_id = $1 and s.pipeline_run_id = $9 and e.project_id = $3)
+        or exists (select ${childOfId})
       then (select count(*) from execution_step s where s.account_id = $1 and s.pipeline_run_id = $9)::bigint
     end as total`,
 });
@@ -309,6 +334,17 @@ export function presentExecution(row: ExecutionRow): PipelineExecution {
   if (row.message !== null) execution.message = row.message;
   if (row.user_name !== null) execution.user = row.user_name;
   return execution;
+}
+
+export function presentDetail(row: DetailRow): PipelineExecutionDetail {
+  const chosen = new Map<string, { sharedPipelineIdPrefix: string; versionName: string }>();
+  for (const { sharedPipelineIdPrefix, versionName } of row.shared_artifacts ?? []) {
+    if (versionName === undefined) continue;
+    const named = { sharedPipelineIdPrefix, versionName };
+    chosen.set(JSON.stringify(named), named);
+  }
+  const sharedPipelines = [...chosen.values()];
+  return { ...presentExecution(row), ...(sharedPipelines.length === 0 ? {} : { sharedPipelines }) };
 }
 
 export function presentStep(row: StepRow): ExecutionStep {

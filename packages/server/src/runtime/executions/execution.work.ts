@@ -1,5 +1,5 @@
 /** Pipeline executions as work: what the agent is told, and what its start, silence and end mean for the execution. */
-import type { EventName } from '@headgate/contract';
+import { type EventName, ignoredPipelineLimit } from '@headgate/contract';
 import { statement } from '../../kernel/database.ts';
 import { recordEvents } from '../../kernel/events.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
@@ -28,7 +28,13 @@ const payloadOf = (runLimitSeconds: number) => `
       select p.variables from variables_of_place p
       where p.project_id = claimed.project_id and p.environment_name = claimed.environment_name),
     'sharedArtifacts', coalesce(e.shared_artifacts, '[]'), 'scalarVariables', e.scalar_variables, 'gridVariables', e.grid_variables, 'timeLimitSeconds', ${runLimitSeconds},
-    'warehouse', json_build_object('kind', 'duckdb'))
+    'ignoredPipelines', coalesce((
+      select jsonb_path_query_array(v.ignored_pipelines, '$[0 to ${ignoredPipelineLimit - 1}]') from artifact_version v
+      where v.account_id = e.account_id and v.project_id = e.project_id and v.environment_name = e.environment_name
+        and v.version_name = e.version_name), '[]'),
+    'warehouse', (
+      select json_build_object('kind', lower(p.warehouse)) from project p
+      where p.account_id = e.account_id and p.project_id = e.project_id))
   from pipeline_execution e where e.account_id = claimed.account_id and e.execution_id = claimed.work_id`;
 
 export function executionWork(services: { runLimitSeconds: number; metrics: Metrics }): WorkOwner {

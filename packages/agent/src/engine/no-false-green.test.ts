@@ -1,0 +1,210 @@
+/** A wrong pipeline never ends in SUCCESS: it is FAILED before its first step. */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { findingCodes } from '@headgate/pipelines';
+import { createFixture, type Fixture } from './engine-fixture.ts';
+import { orchestration, print, start, text, transformation } from './pipeline-fixture.ts';
+import { type WrongPipeline, wrongPipelines } from './wrong-pipelines.ts';
+
+let fixture: Fixture;
+beforeEach(async () => {
+  fixture = await createFixture();
+});
+afterEach(() => fixture.dispose());
+
+async function runWrong({ files, ignored, shared, warehouse = 'DUCKDB' }: WrongPipeline) {
+  await fixture.publish(files);
+  for (const [path, reason] of Object.entries(ignored ?? {})) fixture.ignored.set(path, reason);
+  if (shared !== undefined) await fixture.choose({ prefix: shared.prefix }, shared.chosen);
+  return fixture.run('main', { warehouse });
+}
+
+describe('a run fails before its first step for', () => {
+  for (const wrong of wrongPipelines) {
+    it(wrong.what, async () => {
+      const { status, message = '' } = await runWrong(wrong);
+      assert.equal(status, 'FAILED');
+      assert.match(message, wrong.says);
+      assert.match(message, /^not started/);
+      assert.match(message, /\.(orch|tran)\.yaml, line \d+/);
+      assert.deepEqual([...fixture.steps.values()], []);
+      const tables = "select table_name from information_schema.tables where table_name = 'effect'";
+      assert.deepEqual(await fixture.rows(tables), []);
+    });
+  }
+
+  it('every kind of finding that is an error', () => {
+    const onlyWarnings = [
+      'unreachable-component',
+      'unused-component',
+      'unknown-secret-reference',
+      'shared-iterator-variable',
+      'missing-file',
+      'more-findings',
+    ];
+    const exercised = wrongPipelines.map(({ code }) => code);
+    assert.deepEqual([...new Set([...exercised, ...onlyWarnings])].sort(), [...findingCodes].sort());
+  });
+});
+
+describe('a run starts although', () => {
+  const sound: Record<string, Record<string, string>> = {
+    'the pipeline has no components': {
+      'main.orch.yaml': 'type: orchestration\nversion: "1.0"\npipeline: {}\ndesign: {}\n',
+    },
+    'the called transformation has no components': {
+      'main.orch.yaml': orchestration({
+        Start: start('Call'),
+        Call: { type: 'run-transformation', parameters: { transformationJob: 'empty' } },
+      }),
+      'empty.tran.yaml': transformation({}),
+    },
+    'a skipped component has an unknown type': {
+      'main.orch.yaml': orchestration({
+        Start: start('Odd'),
+        Odd: { type: 'vendor', skipped: true, parameters: {}, transitions: { success: ['Done'] } },
+        Done: { type: 'end-success', parameters: {} },
+      }),
+    },
+    'what no transition leads to is wrong': {
+      'main.orch.yaml': orchestration({
+        Start: start(),
+        Odd: { type: 'vendor', parameters: {}, transitions: { success: ['Odder'] } },
+        Odder: {
+          type: 'run-orchestration',
+          parameters: { orchestrationJob: 'gone' },
+          transitions: { true: ['No'] },
+        },
+      }),
+    },
+    'a pipeline that is not called is wrong': {
+      'main.orch.yaml': orchestration({ Start: start() }),
+      'other.orch.yaml': 'type: [',
+    },
+    'rows that lead to no output have sources that go round': {
+      'main.orch.yaml': orchestration({
+        Start: start('Call'),
+        Call: { type: 'run-transformation', parameters: { transformationJob: 'flow' } },
+      }),
+      'flow.tran.yaml': transformation({
+        One: { type: 'sql', parameters: { query: 'select 1 as a' } },
+        Out: { type: 'rewrite-table', sources: ['One'], parameters: { targetTable: 'out' } },
+        A: { type: 'filter', sources: ['B'], parameters: { filterConditions: [['a', 'Is', 'Null', '']] } },
+        B: { type: 'filter', sources: ['A'], parameters: { filterConditions: [['a', 'Is', 'Null', '']] } },
+      }),
+    },
+    'words and rows of its parameters are known later': {
+      'main.orch.yaml': orchestration(
+        {
+          Start: start('Make'),
+          Make: {
+            type: 'create-table',
+            parameters: {
+              newTableName: '${name}',
+              createReplace: '${how}',
+              columns: [['${name}', '${kind}']],
+            },
+          },
+        },
+        { name: text('t'), how: text('Replace'), kind: text('VARCHAR') },
+      ),
+    },
+    'a circle is not gone round': {
+      'main.orch.yaml': orchestration(
+        {
+          Start: start('Try'),
+          Try: { ...print('x'), transitions: { success: ['Again?'] } },
+          'Again?': {
+            type: 'if',
+            parameters: { mode: 'Advanced', condition1: 'x == "yes"' },
+            transitions: { true: ['Try'], false: ['Done'] },
+          },
+          Done: { type: 'end-success', parameters: {} },
+        },
+        { x: text('no') },
+      ),
+    },
+  };
+  for (const [what, files] of Object.entries(sound)) {
+    it(what, async () => {
+      await fixture.publish(files);
+      assert.deepEqual(await fixture.run('main'), { status: 'SUCCESS' });
+    });
+  }
+
+  it('its project is of another warehouse, which it does not need', async () => {
+    await fixture.publish({
+      'main.orch.yaml': orchestration({ Start: start('Print'), Print: print('x') }, { x: text('') }),
+    });
+    assert.deepEqual(await fixture.run('main', { warehouse: 'SNOWFLAKE' }), { status: 'SUCCESS' });
+  });
+});
+
+describe('what shows itself only in a run fails the whole run', () => {
+  const handled = { type: 'print-variables', parameters: { variablesToPrint: [] } };
+  const call = (orchestrationJob: string) => ({
+    type: 'run-orchestration',
+    parameters: { orchestrationJob },
+    transitions: { failure: ['Handled'] },
+  });
+  const calling = (name: string) =>
+    orchestration({ Start: start('Call'), Call: call('${name}'), Handled: handled }, { name: text(name) });
+
+  it('a wrong pipeline whose name is an expression', async () => {
+    await fixture.publish({
+      'main.orch.yaml': calling('child'),
+      'child.orch.yaml': orchestration({ S: start('Gone') }),
+    });
+    const { status, message = '' } = await fixture.run('main');
+    assert.equal(status, 'FAILED');
+    assert.match(message, /^not started: child\.orch\.yaml, line 1, component "S": /);
+    assert.deepEqual(
+      [...fixture.steps.values()].map(({ name }) => name),
+      ['Start', 'Call'],
+    );
+  });
+
+  it('a pipeline that is not there and whose name is an expression', async () => {
+    await fixture.publish({ 'main.orch.yaml': calling('gone') });
+    const { status, message = '' } = await fixture.run('main');
+    assert.equal(status, 'FAILED');
+    assert.match(message, /holds no pipeline "gone"/);
+  });
+
+  it('a pipeline that calls itself too deep, whoever takes up the failure', async () => {
+    const again = {
+      type: 'if',
+      parameters: { mode: 'Advanced', condition1: '1 == 1' },
+      transitions: { true: ['Call'] },
+    };
+    await fixture.publish({
+      'main.orch.yaml': orchestration({
+        Start: start('If'),
+        If: again,
+        Call: call('main'),
+        Handled: handled,
+      }),
+    });
+    const { status, message = '' } = await fixture.run('main');
+    assert.equal(status, 'FAILED');
+    assert.match(message, /more than 50 deep/);
+  });
+
+  it('a transition back to a component that has run', async () => {
+    const again = {
+      type: 'if',
+      parameters: { mode: 'Advanced', condition1: '1 == 1' },
+      transitions: { true: ['Try'], false: ['Handled'] },
+    };
+    const attempt = { ...handled, transitions: { success: ['If'] } };
+    await fixture.publish({
+      'main.orch.yaml': orchestration({ Start: start('Try'), Try: attempt, If: again, Handled: handled }),
+    });
+    assert.deepEqual(await fixture.run('main'), {
+      status: 'FAILED',
+      message:
+        'main.orch.yaml: "If" leads back to "Try", which has run already; a component runs once: use an iterator to repeat',
+    });
+  });
+});

@@ -1,0 +1,41 @@
+/** The check of a run's pipelines before their first step (docs/adr/0035). */
+import { checkRun, describeFinding, type Finding, type SharedPipelineUse } from '@headgate/pipelines';
+import type { RunRequest } from './ports.ts';
+import type { RunArtifact, RunContext } from './run-context.ts';
+
+/** Findings that one message names; the others are counted. */
+const namedFindings = 10;
+
+export function createRunCheck(
+  request: RunRequest,
+  sharedArtifact: (use: SharedPipelineUse) => RunArtifact,
+): RunContext['check'] {
+  const names = {
+    variables: new Set(request.variables.map(({ name }) => name)),
+    warehouse: request.warehouse,
+    shared: (use: SharedPipelineUse) => sharedArtifact(use).checked,
+  };
+  const results = new Map<string, Promise<string | undefined>>();
+  const sound = new Set<string>();
+  return (artifact, path) => {
+    const key = `${artifact.title}\n${path}`;
+    if (sound.has(key)) return Promise.resolve(undefined);
+    const result = results.get(key) ?? check();
+    results.set(key, result);
+    return result;
+
+    async function check(): Promise<string | undefined> {
+      const { errors, checked } = await checkRun(artifact.checked, path, names);
+      if (errors.length > 0) return refusal(errors);
+      for (const each of checked) sound.add(`${each.artifact.title}\n${each.path}`);
+      return undefined;
+    }
+  };
+}
+
+function refusal(errors: readonly Finding[]): string {
+  const described = errors.slice(0, namedFindings).map(describeFinding);
+  if (errors.length === 1) return `not started: ${described.join('')}`;
+  const more = errors.length > namedFindings ? [`and ${errors.length - namedFindings} more`] : [];
+  return [`not started, since the pipelines have ${errors.length} errors:`, ...described, ...more].join('\n');
+}

@@ -1,0 +1,109 @@
+/**
+ * Circles of transitions.
+ *
+ * - **circle**: components that can all lead to each other (a strongly connected component of the graph).
+ * - **way out**: an end of a component, other than a failure, after which the walk goes on outside of the circle only.
+ */
+import { type ComponentEnd, takenKinds } from './component-end.ts';
+import type { Orchestration, OrchestrationComponent } from './pipeline.ts';
+import { nextOf, passedComponents } from './reach.ts';
+
+export interface Circle {
+  /** In the order of the file. */
+  readonly members: ReadonlySet<string>;
+  readonly hasWayOut: boolean;
+}
+
+/** The circles that the walk can come to. */
+export function circlesOf(orchestration: Orchestration): Circle[] {
+  const { components } = orchestration;
+  const passed = passedComponents(orchestration);
+  const next = new Map<string, string[]>();
+  const before = new Map<string, string[]>([...passed].map((name) => [name, []]));
+  for (const component of components.values()) {
+    if (!passed.has(component.name)) continue;
+    const names = [...new Set(nextOf(component))].filter((name) => passed.has(name));
+    next.set(component.name, names);
+    for (const name of names) before.get(name)?.push(component.name);
+  }
+  const places = new Map([...components.keys()].map((name, place) => [name, place]));
+  return strongComponents(next, before)
+    .filter(([first = '', ...others]) => others.length > 0 || next.get(first)?.includes(first) === true)
+    .map((names) => names.sort((one, other) => (places.get(one) ?? 0) - (places.get(other) ?? 0)))
+    .map((names) => {
+      const members = new Set(names);
+      const hasWayOut = names.some((name) => leadsOut(components.get(name), members));
+      return { members, hasWayOut };
+    });
+}
+
+/** Kosaraju's algorithm, with stacks of its own: a chain of 2,000 components must not depend on JavaScript's. */
+function strongComponents(
+  next: ReadonlyMap<string, readonly string[]>,
+  before: ReadonlyMap<string, readonly string[]>,
+): string[][] {
+  const finished: string[] = [];
+  const seen = new Set<string>();
+  for (const root of next.keys()) {
+    if (seen.has(root)) continue;
+    seen.add(root);
+    const path = [{ name: root, place: 0 }];
+    for (let top = path.at(-1); top !== undefined; top = path.at(-1)) {
+      const follower = next.get(top.name)?.[top.place];
+      top.place += 1;
+      if (follower === undefined) {
+        finished.push(top.name);
+        path.pop();
+      } else if (!seen.has(follower)) {
+        seen.add(follower);
+        path.push({ name: follower, place: 0 });
+      }
+    }
+  }
+  const found: string[][] = [];
+  const taken = new Set<string>();
+  for (const root of finished.toReversed()) {
+    const members: string[] = [];
+    const open = [root];
+    for (let name = open.pop(); name !== undefined; name = open.pop()) {
+      if (taken.has(name)) continue;
+      taken.add(name);
+      members.push(name);
+      open.push(...(before.get(name) ?? []));
+    }
+    if (members.length > 0) found.push(members);
+  }
+  return found;
+}
+
+function leadsOut(component: OrchestrationComponent | undefined, members: ReadonlySet<string>): boolean {
+  if (component === undefined) return false;
+  return endsOf(component).some((end) =>
+    takenKinds[end].every((kind) => component.transitions[kind].every((target) => !members.has(target))),
+  );
+}
+
+function endsOf({ type, skipped }: OrchestrationComponent): ComponentEnd[] {
+  if (skipped) return ['SKIPPED'];
+  return type === 'if' ? ['TRUE', 'FALSE'] : ['SUCCESS'];
+}
+
+/** The shortest way round a circle, from its first member back to it. */
+export function wayRound({ members }: Circle, { components }: Orchestration): string[] {
+  const [first = ''] = members;
+  const from = new Map<string, string>();
+  const open = [first];
+  for (const name of open) {
+    const component = components.get(name);
+    for (const target of component === undefined ? [] : nextOf(component)) {
+      if (!members.has(target) || from.has(target)) continue;
+      from.set(target, name);
+      open.push(target);
+    }
+    if (from.has(first)) break;
+  }
+  const way = [first];
+  for (let name = from.get(first); name !== undefined && name !== first; name = from.get(name))
+    way.unshift(name);
+  return [first, ...way];
+}

@@ -1,0 +1,160 @@
+/** The walk of an orchestration: its start, its transitions, its iterators. */
+import { findDefinition } from './components/registry.ts';
+import type { Notes, Report } from './finding.ts';
+import type { Suggestions } from './nearest.ts';
+import type { Orchestration, OrchestrationComponent } from './pipeline.ts';
+import { mayIterate, passedComponents, reachOf, takenKindsOf } from './reach.ts';
+import { checkCall, checkSharedCalls } from './validate-calls.ts';
+import { checkOrder } from './validate-order.ts';
+import { checkBareExpressions, checkNamedVariables, secondCells } from './validate-variables.ts';
+
+export function checkOrchestration(orchestration: Orchestration, notes: Notes, suggest: Suggestions): void {
+  const { report } = notes;
+  checkStarts(orchestration, report);
+  const targets = iterationTargets(orchestration);
+  const passed = passedComponents(orchestration);
+  for (const component of orchestration.components.values()) {
+    checkTransitions(component, orchestration, report, suggest);
+    if (targets.has(component.name) && !passed.has(component.name))
+      checkTransitionsOfTarget(component, targets.get(component.name) ?? '', report);
+    checkIterator(component, orchestration, report, suggest);
+    checkNamedVariables(component, orchestration, notes);
+    checkBareExpressions(component, notes);
+    checkCall(component, orchestration, notes);
+  }
+  checkIterationCycles(orchestration, report);
+  checkOrder(orchestration, report);
+  checkSharedCalls(orchestration, report);
+  checkReachable(orchestration, report);
+}
+
+function checkStarts(orchestration: Orchestration, report: Report): void {
+  const starts = [...orchestration.components.values()].filter(({ type }) => type === 'start');
+  const at = ['pipeline', 'components'];
+  if (starts.length === 0) {
+    const message = 'the orchestration has no component of type start: add one';
+    report({ at, code: 'missing-start', message, level: 'error' });
+  }
+  if (starts.length > 1) {
+    const names = starts.map(({ name }) => `"${name}"`).join(', ');
+    const message = `several components are of type start (${names}): keep one`;
+    report({ at, code: 'several-starts', message, level: 'error' });
+  }
+}
+
+function checkTransitions(
+  component: OrchestrationComponent,
+  { components }: Orchestration,
+  report: Report,
+  suggest: Suggestions,
+): void {
+  const { name, type, skipped } = component;
+  const taken = new Set<string>(takenKindsOf(component));
+  for (const [kind, targets] of Object.entries(component.transitions)) {
+    const place = { component: name, at: ['transitions', kind], passing: true };
+    if (targets.length > 0 && !taken.has(kind) && !skipped)
+      report({ ...place, code: 'transition-not-allowed', message: neverTaken(kind, type), level: 'error' });
+    for (const target of targets.filter((each) => !components.has(each))) {
+      const remedy = suggest(target, components.keys(), 'connect another one, or take the transition out');
+      const message = `the transition "${kind}" leads to "${target}", which is no component of this pipeline: ${remedy}`;
+      const level = taken.has(kind) ? 'error' : 'warning';
+      report({ ...place, code: 'dangling-transition', message, level });
+    }
+  }
+}
+
+function neverTaken(kind: string, type: string): string {
+  if (kind === 'true' || kind === 'false')
+    return `only an if has a transition "${kind}", not ${type}: use success, failure or unconditional`;
+  return `nothing runs after ${type}, so its transition "${kind}" is never taken: take it out, or the ${type}`;
+}
+
+/** The targets of iterators, each with the name of its iterator. */
+function iterationTargets({ components }: Orchestration): Map<string, string> {
+  const targets = new Map<string, string>();
+  for (const { name, type, iterationTarget } of components.values())
+    if (iterationTarget !== undefined && mayIterate(type)) targets.set(iterationTarget, name);
+  return targets;
+}
+
+function checkTransitionsOfTarget(component: OrchestrationComponent, iterator: string, report: Report): void {
+  for (const [kind, targets] of Object.entries(component.transitions)) {
+    if (targets.length === 0) continue;
+    const message = `the iterator "${iterator}" runs this component and goes on by its own transitions; "${kind}" is never taken: connect the iterator instead`;
+    report({
+      component: component.name,
+      at: ['transitions', kind],
+      code: 'transition-not-allowed',
+      message,
+      level: 'error',
+    });
+  }
+}
+
+function checkIterator(
+  component: OrchestrationComponent,
+  orchestration: Orchestration,
+  report: Report,
+  suggest: Suggestions,
+): void {
+  const { name, type, iterationTarget: target } = component;
+  const definition = findDefinition(type);
+  if (definition?.kind !== 'orchestration') return;
+  const at = ['iterationTarget'];
+  if (definition.iterates !== true) {
+    if (target === undefined) return;
+    const message = `${type} is no iterator and never runs its iterationTarget "${target}": connect it by a transition`;
+    report({ component: name, at, code: 'iteration-target-not-allowed', message, level: 'error' });
+    return;
+  }
+  if (target === undefined) {
+    const message = 'it has no iterationTarget: connect the component that it shall run';
+    report({ component: name, at, code: 'missing-iteration-target', message, level: 'error' });
+  } else if (!orchestration.components.has(target)) {
+    const remedy = suggest(
+      target,
+      orchestration.components.keys(),
+      'connect the component that it shall run',
+    );
+    const message = `its iterationTarget "${target}" is no component of this pipeline: ${remedy}`;
+    report({ component: name, at, code: 'missing-iteration-target', message, level: 'error' });
+  }
+  if (component.parameters.concurrency !== 'Concurrent') return;
+  for (const variable of secondCells(component.parameters.gridIteratorVariableMapping)) {
+    if (orchestration.variables.get(variable)?.behaviour !== 'SHARED') continue;
+    const message = `concurrent iterations overwrite each other's "${variable}", which is SHARED: make it COPIED`;
+    report({ component: name, code: 'shared-iterator-variable', message, level: 'warning' });
+  }
+}
+
+/** Iterators that run each other. Each has one target, so following them finds every circle; each is reported once. */
+function checkIterationCycles({ components }: Orchestration, report: Report): void {
+  const followed = new Set<string>();
+  for (const first of components.keys()) {
+    const chain = new Set<string>();
+    let name: string | undefined = first;
+    while (name !== undefined && !chain.has(name) && !followed.has(name)) {
+      chain.add(name);
+      const component: OrchestrationComponent | undefined = components.get(name);
+      const follows = component !== undefined && !component.skipped && mayIterate(component.type);
+      name = follows ? component.iterationTarget : undefined;
+    }
+    if (name !== undefined && chain.has(name)) {
+      const names = [...chain];
+      const circle = [...names.slice(names.indexOf(name)), name].join(' → ');
+      const message = `iterators run each other in a circle: ${circle}: connect another component`;
+      report({ component: name, at: ['iterationTarget'], code: 'iteration-cycle', message, level: 'error' });
+    }
+    for (const each of chain) followed.add(each);
+  }
+}
+
+function checkReachable(orchestration: Orchestration, report: Report): void {
+  if (![...orchestration.components.values()].some(({ type }) => type === 'start')) return;
+  const { passed, runs } = reachOf(orchestration);
+  for (const component of orchestration.components.keys()) {
+    if (passed.has(component) || runs.has(component)) continue;
+    const message = 'no transition leads here: it never runs';
+    report({ component, code: 'unreachable-component', message, level: 'warning' });
+  }
+}

@@ -1,0 +1,35 @@
+/** The pipelines that can be started in an environment. */
+import { listPublishedPipelines } from '@headgate/contract';
+import type { Endpoints } from '../../kernel/endpoint.ts';
+import { guardedPage } from '../../kernel/guarded-read.ts';
+import { pageBounds } from '../../kernel/paging.ts';
+import { problem } from '../../kernel/problems.ts';
+import { chosenVersion, environmentExists } from './artifact.store.ts';
+import { type PipelineDescription, pathOf } from './pipeline-description.ts';
+
+type PublishedRow = Pick<PipelineDescription, 'name' | 'type'> & { deployed_at: Date };
+
+const newestVersion = `
+  (${chosenVersion('manifest_digest, deployed_at')}) v join manifest m on m.account_id = $1 and m.digest = v.manifest_digest`;
+
+/** Parameters: environment, null, limit, offset. The total is null without the environment. */
+const publishedPage = guardedPage<PublishedRow, number | null>({
+  rows: `
+    select p ->> 'name' as name, p ->> 'type' as type, v.deployed_at
+    from ${newestVersion} cross join jsonb_array_elements(m.pipelines) as each (p)
+    order by p ->> 'name' collate "C", p ->> 'type' collate "C" limit $11 offset $12`,
+  total: `
+    select case when ${environmentExists} then
+      coalesce((select jsonb_array_length(m.pipelines) from ${newestVersion}), 0)::bigint end as total`,
+});
+
+export function publishedPipelineRoutes({ read }: Endpoints): void {
+  read(listPublishedPipelines, async ({ query, page }) => {
+    const { limit, offset } = pageBounds(query);
+    const name = query.environmentName;
+    const { rows, total } = await page(publishedPage, [name, null, limit, offset]);
+    if (total === null) throw problem('environment-not-found', { name });
+    const results = rows.map((row) => ({ name: pathOf(row), publishedTime: row.deployed_at.toISOString() }));
+    return { body: { page: query.page, results, size: limit, total } };
+  });
+}

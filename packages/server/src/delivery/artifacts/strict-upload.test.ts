@@ -1,0 +1,84 @@
+/** `?strict=true`: an upload whose pipelines have errors is refused whole (decisions.md E10). */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Page } from '@headgate/contract';
+import { requireProblem } from '../../testing/client.ts';
+import { multipart, multipartBoundary, type Part, smallPipeline } from '../../testing/project.ts';
+import { startTestServer } from '../../testing/server.ts';
+
+const server = await startTestServer();
+
+const broken = { name: 'broken.orch.yaml', content: 'type: orchestration\npipeline: [\n' };
+const dangling = {
+  name: 'dangling.orch.yaml',
+  content:
+    'type: orchestration\npipeline:\n  components:\n    S: {type: start, transitions: {success: [Gone]}}\n',
+};
+const main = { name: 'main.orch.yaml', content: smallPipeline };
+const lost = {
+  name: 'lost.orch.yaml',
+  content: 'type: orchestration\npipeline:\n  components:\n    S: {type: start}\n    Odd: {type: vendor}\n',
+};
+
+async function account() {
+  const { admin, project: make } = await server.account();
+  const project = await make();
+  const send = (path: string, parts: readonly Part[], headers: Record<string, string>) =>
+    admin.post(path, multipart(parts), {
+      headers: {
+        'content-type': `multipart/form-data; boundary=${multipartBoundary}`,
+        versionName: '1',
+        ...headers,
+      },
+    });
+  return {
+    project: {
+      publish: (parts: readonly Part[], query = '?strict=true') =>
+        send(`${project.path}/artifacts${query}`, parts, { environmentName: 'dev' }),
+      versions: async () =>
+        (await admin.get<Page<unknown>>(`${project.path}/artifacts?environmentName=dev`)).body.total,
+    },
+    shared: {
+      publish: (parts: readonly Part[], query = '?strict=true') =>
+        send(`/shared-pipelines/artifacts${query}`, parts, { sharedPipelineIdPrefix: 'Checks' }),
+      versions: async () => (await admin.get<Page<unknown>>('/shared-pipelines/artifacts')).body.total,
+    },
+  };
+}
+
+for (const kind of ['project', 'shared'] as const) {
+  test(`a strict upload with errors is refused whole, and lists them (${kind})`, async () => {
+    const { publish, versions } = (await account())[kind];
+    const answer = await publish([main, broken, dangling]);
+    const { detail, violations } = requireProblem(answer, 422, 'strict-upload-refused');
+    assert.match(detail, /have 2 errors/);
+    assert.equal(violations?.length, 2);
+    assert.match(violations[0] ?? '', /^part "broken\.orch\.yaml": line 3, column \d+: /);
+    assert.match(
+      violations[1] ?? '',
+      /^part "dangling\.orch\.yaml", line 4, component "S": the transition "success" leads to "Gone"/,
+    );
+    assert.equal(await versions(), 0);
+    assert.equal((await publish([main])).status, 201, 'the name of the version is free');
+  });
+
+  test(`warnings and other ignored files do not refuse a strict upload (${kind})`, async () => {
+    const { publish, versions } = (await account())[kind];
+    const answer = await publish([main, lost, { name: 'a.bin', content: Buffer.from([0, 1]) }]);
+    assert.equal(answer.status, 201, answer.text);
+    assert.equal(await versions(), 1);
+  });
+
+  test(`an upload that is not strict keeps what has errors (${kind})`, async () => {
+    for (const query of ['', '?strict=false']) {
+      const { publish, versions } = (await account())[kind];
+      assert.equal((await publish([main, broken, dangling], query)).status, 201);
+      assert.equal(await versions(), 1);
+    }
+  });
+}
+
+test('strict is true or false', async () => {
+  const { publish } = (await account()).project;
+  requireProblem(await publish([main], '?strict=maybe'), 400, 'invalid-request');
+});

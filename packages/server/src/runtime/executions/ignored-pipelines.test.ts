@@ -1,0 +1,89 @@
+/** Pipelines that an upload left out since they cannot be read: who starts or calls one learns why. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { IgnoredPipeline } from '@headgate/contract';
+import { instanceOf } from '../../testing/agent.ts';
+import { requireProblem } from '../../testing/client.ts';
+import { smallPipeline, upload } from '../../testing/project.ts';
+import { startTestServer } from '../../testing/server.ts';
+import { pipelineUsing, publishShared } from '../../testing/shared-pipelines.ts';
+
+const server = await startTestServer();
+const broken = 'type: orchestration\npipeline: [\n';
+
+async function project(parts: Record<string, string | Buffer>) {
+  const account = await server.account();
+  const agent = await account.agent();
+  const { admin } = account;
+  const made = await account.project();
+  await upload(
+    admin,
+    made,
+    Object.entries(parts).map(([name, content]) => ({ name, content })),
+  );
+  const start = (pipelineName: string, environmentName = 'dev') =>
+    admin.post(`${made.path}/pipeline-executions`, { pipelineName, environmentName });
+  return { admin, made, start, instance: instanceOf(agent) };
+}
+
+test('a start of a pipeline that was ignored at upload repeats the reason, with its line', async () => {
+  const { start } = await project({ 'main.orch.yaml': broken, 'text.orch.yaml': Buffer.from([0]) });
+  for (const name of ['main', 'main.orch.yaml', '/main']) {
+    const { detail } = requireProblem(await start(name), 422, 'pipeline-unreadable');
+    assert.match(
+      detail,
+      /"v1" left "main\.orch\.yaml" out, since it cannot be read: line 3, column \d+: .*Correct the file/,
+    );
+  }
+  assert.match(requireProblem(await start('text'), 422, 'pipeline-unreadable').detail, /not a text file/);
+  requireProblem(await start('main.tran.yaml'), 404, 'pipeline-not-found');
+});
+
+test('a name without extension does not start another pipeline than the one that was ignored', async () => {
+  const transformation = JSON.stringify({ type: 'transformation', pipeline: {} });
+  const { start } = await project({ 'main.orch.yaml': broken, 'main.tran.yaml': transformation });
+  requireProblem(await start('main'), 422, 'pipeline-unreadable');
+  assert.equal((await start('main.tran.yaml')).status, 201);
+});
+
+test('a promoted version keeps the reasons', async () => {
+  const { admin, made, start } = await project({ 'main.orch.yaml': broken });
+  const promotion = { versionName: 'v1', sourceEnvironmentName: 'dev', targetEnvironmentName: 'prod' };
+  assert.equal((await admin.post(`${made.path}/artifacts/promotions`, promotion)).status, 201);
+  requireProblem(await start('main', 'prod'), 422, 'pipeline-unreadable');
+});
+
+test('the same files without the broken one are another version without a reason', async () => {
+  const { admin, made, start } = await project({ 'a.orch.yaml': smallPipeline, 'main.orch.yaml': broken });
+  server.clock.advance(1);
+  await upload(admin, made, [{ name: 'a.orch.yaml', content: smallPipeline }], { versionName: 'v2' });
+  requireProblem(await start('main'), 404, 'pipeline-not-found');
+});
+
+test('the agent learns of them, and of those of shared pipelines', async () => {
+  const { admin, start, instance } = await project({
+    'main.orch.yaml': pipelineUsing({ prefix: 'Checks' }),
+    'child.orch.yaml': broken,
+  });
+  await publishShared(admin, [
+    { name: 'check.orch.yaml', content: smallPipeline },
+    { name: 'inner.orch.yaml', content: broken },
+  ]);
+  assert.equal((await start('main')).status, 201);
+  const [work] = (await instance.claim()).work;
+  const told = (ignored: readonly IgnoredPipeline[] | undefined) =>
+    ignored?.map(({ path, reason }) => [path, /^line 3, column \d+: /.test(reason)]);
+  assert.deepEqual(told(work?.payload.ignoredPipelines), [['child.orch.yaml', true]]);
+  assert.deepEqual(told(work?.payload.sharedArtifacts?.[0]?.ignoredPipelines), [['inner.orch.yaml', true]]);
+});
+
+test('very many and very long reasons are kept to a bound', async () => {
+  const long = `type: orchestration\npipeline:\n  components:\n    A: {transitions: {${'x'.repeat(900)}: [a]}, type: or}\n`;
+  const files = Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`p${index}.orch.yaml`, long]));
+  const { start, instance } = await project({ 'main.orch.yaml': smallPipeline, ...files });
+  assert.equal((await start('main')).status, 201);
+  const ignored = (await instance.claim()).work[0]?.payload.ignoredPipelines ?? [];
+  assert.equal(ignored.length, 100);
+  assert.ok(ignored.every(({ reason }) => reason.length <= 500));
+  requireProblem(await start('p149'), 422, 'pipeline-unreadable');
+});
