@@ -228,6 +228,7 @@ export const writeSecretValue = operation({
       sealedValue: Type.Optional(SealedValue),
     }),
   }),
+  bodyHoldsSecret: ['/secret/value'],
   success: {
     status: 201,
     body: Type.Object({

@@ -29,9 +29,9 @@ import type { StoredAnswer } from './idempotency.ts';
 import { requiredRoles } from './permissions.ts';
 import { invalidRequest, Problem, problem } from './problems.ts';
 import { readCall } from './read-call.ts';
+import { secretiveCheck } from './secret-body.ts';
 import type { Surface } from './tokens.ts';
-import { requestCheck } from './validation.ts';
-import { answerOf, contentOf, keyOf, publicPrefix, rendered, write } from './write.ts';
+import { answerOf, keyOfContent, keyOfRequest, publicPrefix, rendered, write } from './write.ts';
 
 export type * from './call.ts';
 
@@ -58,13 +58,15 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
     operation: Op,
     serve: (serving: Serving<Op>, reply: FastifyReply) => Promise<FastifyReply>,
   ): void {
-    const check = requestCheck(operation);
+    const check = secretiveCheck(operation);
     const roles = requiredRoles(permissionOf(operation));
     app.route({
       method: operation.method,
       url: routePath(operation),
       config: { operation },
       handler: async (request, reply) => {
+        // Also of a refusal, and of an answer that is given again.
+        if (operation.answerHoldsSecret) reply.header('cache-control', 'no-store');
         const owner = await services.tokens.verify(bearer(request), operation.surface);
         reply.headers(services.rateLimit.count(owner.accountId));
         // A file has the one type that it has.
@@ -77,6 +79,8 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
           body: request.body,
         };
         check(parts);
+        // The handler takes the secret out of the body; the request, which others hold, keeps none.
+        if (operation.bodyHoldsSecret !== undefined) request.body = undefined;
         const call = {
           ...parts,
           scope: owner,
@@ -97,7 +101,7 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
     },
     write(operation, handler) {
       route(operation, async (serving, reply) => {
-        const key = keyOf(serving, contentOf(serving.request));
+        const key = keyOfRequest(serving);
         return send(
           reply,
           answerOf(await write(serving, key, (tx, rows) => handler({ ...serving.call, tx, rows }))),
@@ -119,7 +123,7 @@ function longCall<Op extends Operation>(serving: Serving<Op>): LongCall<Op> {
   return {
     ...readCall(serving),
     request: serving.request,
-    write: async (content, work) => answerOf(await write(serving, keyOf(serving, content), work)),
+    write: async (content, work) => answerOf(await write(serving, keyOfContent(serving, content), work)),
     awaited: awaitedWork(serving),
   };
 }

@@ -3,8 +3,11 @@ import { problem } from './problems.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Throws `invalid-json`. Bytes are read, not text, so that what is not UTF-8 is refused and not mended. */
-export function readJson(bytes: Buffer): unknown {
+/**
+ * Throws `invalid-json`. Bytes are read, not text, so that what is not UTF-8 is refused and not mended. Of a body that holds a secret the
+ * reason repeats nothing.
+ */
+export function readJson(bytes: Buffer, holdsSecret = false): unknown {
   let text: string;
   try {
     text = utf8.decode(bytes);
@@ -15,13 +18,20 @@ export function readJson(bytes: Buffer): unknown {
   try {
     value = JSON.parse(text);
   } catch (failure) {
-    throw problem('invalid-json', { reason: String((failure as Error).message).slice(0, 200) });
+    const { message } = failure as Error;
+    throw problem('invalid-json', { reason: holdsSecret ? withoutContent(message) : message.slice(0, 200) });
   }
   const twice = memberTwice(text);
   if (twice === undefined) return value;
-  throw problem('invalid-json', {
-    reason: `the member ${JSON.stringify(twice).slice(0, 200)} is there twice`,
-  });
+  const member = holdsSecret ? 'a member' : `the member ${JSON.stringify(twice).slice(0, 200)}`;
+  throw problem('invalid-json', { reason: `${member} is there twice` });
+}
+
+/** V8 quotes the text around a token that it does not expect; in its other messages it names a position. */
+function withoutContent(message: string): string {
+  return /^(Unexpected end of JSON input|[\w ',}\]-]* at position [\d a-z()]*)$/.test(message)
+    ? message
+    : 'it has a character where JSON allows none';
 }
 
 const [quote, colon, backslash, openBrace, closeBrace] = [0x22, 0x3a, 0x5c, 0x7b, 0x7d];

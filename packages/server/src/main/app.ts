@@ -56,7 +56,7 @@ export function createApp(deps: Dependencies, certificate?: Certificate): Fastif
   const app = Fastify(https === undefined ? options : ({ ...options, https } as FastifyServerOptions));
   watch(app);
   app.setSerializerCompiler(() => JSON.stringify);
-  readBodies(app, deps.config.bodyLimitBytes);
+  readBodies(app, deps.sealer, deps.config.bodyLimitBytes);
   compressAnswers(app);
   const answerElse = elsewhere(deps, methodsOf);
   observe(app, deps, cors, answerElse);

@@ -120,23 +120,20 @@ test('a refused attempt leaves an event in the account of the client; one that o
 async function workOf(server: TestServer, clientId: string): Promise<string[]> {
   const { database, sealer } = server.deps;
   const done: string[] = [];
-  const { read, transaction } = database;
-  const { digest } = sealer;
-  Object.assign(database, {
-    read: (...given: Parameters<typeof read>) => (done.push('a read'), read(...given)),
-    transaction: (...given: Parameters<typeof transaction>) => (
-      done.push('a transaction'), transaction(...given)
-    ),
-  });
-  const matches = sealer.matches;
-  Object.assign(sealer, {
-    digest: (...given: Parameters<typeof digest>) => (done.push('a digest'), digest(...given)),
-    matches: (...given: Parameters<typeof matches>) => (done.push('a comparison'), matches(...given)),
-  });
+  const noted = <Given extends unknown[], Result>(name: string, work: (...given: Given) => Result) =>
+    function note(...given: Given): Result {
+      done.push(name);
+      return work(...given);
+    };
+  const [ofDatabase, ofSealer] = [{ ...database }, { ...sealer }];
+  database.read = noted('a read', database.read) as typeof database.read;
+  database.transaction = noted('a transaction', database.transaction) as typeof database.transaction;
+  sealer.digest = noted('a digest', sealer.digest);
+  sealer.matches = noted('a comparison', sealer.matches);
   const answer = await ask(server, owner, clientId);
   const until = [...done];
-  Object.assign(database, { read, transaction });
-  Object.assign(sealer, { digest, matches });
+  Object.assign(database, ofDatabase);
+  Object.assign(sealer, ofSealer);
   assert.equal(answer.status, 401);
   return until;
 }

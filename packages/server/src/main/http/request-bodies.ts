@@ -4,7 +4,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { decode, requireKnownEncoding } from '../../kernel/content-encoding.ts';
 import { readJson } from '../../kernel/json-body.ts';
 import { problem } from '../../kernel/problems.ts';
-import { keepContent } from '../../kernel/write.ts';
+import type { Sealer } from '../../kernel/sealed.ts';
+import { keepDigest } from '../../kernel/write.ts';
 import { bodyTooLarge } from './problem-answers.ts';
 
 const mediaForms: Record<MediaType, RegExp> = {
@@ -23,8 +24,8 @@ export function requireReadableBody(request: FastifyRequest): void {
   requireKnownEncoding(request.headers);
 }
 
-/** JSON is read from the bytes, which are kept for idempotency; a multipart form is left to its route. */
-export function readBodies(app: FastifyInstance, limitBytes: number): void {
+/** JSON is read from the bytes, which are then let go; a multipart form is left to its route. */
+export function readBodies(app: FastifyInstance, sealer: Sealer, limitBytes: number): void {
   app.removeAllContentTypeParsers();
   const limit = { bytes: limitBytes, exceeded: () => bodyTooLarge(limitBytes) };
   app.addContentTypeParser<Buffer>(
@@ -33,12 +34,16 @@ export function readBodies(app: FastifyInstance, limitBytes: number): void {
     (request, bytes, done) => {
       decode(bytes, request.headers, limit, (failure, content) => {
         if (content === undefined) return done(failure);
-        // The agent protocol has no Idempotency-Key.
-        if (request.routeOptions.config.operation?.surface !== 'agent') keepContent(request, content);
+        const { operation } = request.routeOptions.config;
+        const holdsSecret = operation?.bodyHoldsSecret !== undefined;
         try {
-          done(null, content.length === 0 ? undefined : readJson(content));
+          // The agent protocol has no Idempotency-Key.
+          if (operation?.surface !== 'agent') keepDigest(request, sealer, content);
+          done(null, content.length === 0 ? undefined : readJson(content, holdsSecret));
         } catch (invalid) {
           done(invalid as Error);
+        } finally {
+          if (holdsSecret) for (const buffer of [bytes, content]) buffer.fill(0);
         }
       });
     },
