@@ -28,6 +28,7 @@ import type { Certificate } from './http/certificate.ts';
 import { compressAnswers } from './http/compression.ts';
 import { type Cors, createCors } from './http/cors.ts';
 import { createMethodTable, type MethodsOf } from './http/methods.ts';
+import { protectPages } from './http/page-headers.ts';
 import { answerProblem, inWords, unreadableRequest } from './http/problem-answers.ts';
 import { problemPages } from './http/problem-pages.ts';
 import { readBodies, requireReadableBody } from './http/request-bodies.ts';
@@ -58,6 +59,7 @@ export function createApp(deps: Dependencies, certificate?: Certificate): Fastif
   app.setSerializerCompiler(() => JSON.stringify);
   readBodies(app, deps.sealer, deps.config.bodyLimitBytes);
   compressAnswers(app);
+  protectPages(app);
   const answerElse = elsewhere(deps, methodsOf);
   observe(app, deps, cors, answerElse);
   app.setErrorHandler((failure, request, reply) => {
