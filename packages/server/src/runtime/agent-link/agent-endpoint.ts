@@ -3,6 +3,7 @@ import type { AnswerOf, BodyOf, Operation, ParamsOf } from '@headgate/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { bearer, routePath, type Services } from '../../kernel/endpoint.ts';
 import { requestCheck } from '../../kernel/validation.ts';
+import type { Wakes } from '../../kernel/wakes.ts';
 import { type CallingAgent, createKnownAgents, knownMilliseconds } from './known-agents.ts';
 
 export interface AgentCall<Op extends Operation> {
@@ -18,8 +19,8 @@ export const answersLater = Symbol('answers later');
 
 export function createAgentEndpoints(
   app: FastifyInstance,
-  services: Services,
-  known = createKnownAgents(services.database, () => services.clock.now().getTime()),
+  services: Services & { wakes: Wakes },
+  known = createKnownAgents(services.database, services.wakes, () => services.clock.now().getTime()),
 ) {
   /** `knownFor`: since how many milliseconds at most it is known that the caller's token counts. */
   return function serve<Op extends Operation>(

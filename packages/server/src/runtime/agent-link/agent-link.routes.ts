@@ -35,7 +35,7 @@ export interface AgentLinkServices extends Services {
 }
 
 export function agentLinkRoutes(app: FastifyInstance, services: AgentLinkServices): void {
-  const known = createKnownAgents(services.database, () => services.clock.now().getTime());
+  const known = createKnownAgents(services.database, services.wakes, () => services.clock.now().getTime());
   const serve = createAgentEndpoints(app, services, known);
   const presence = createPresence(services, known);
   const claims = createClaims(services, presence, known);
