@@ -231,7 +231,8 @@ function egressAllow(text: string): readonly string[] {
 }
 
 /** Who the local agent is, and where, is decided by the server. */
-const decidedHere = /^HEADGATE_AGENT_(USER|DIR|CLIENT_ID|CLIENT_SECRET|CREDENTIAL_FILE|END_WITH_STDIN)$/;
+const decidedHere =
+  /^HEADGATE_AGENT_(USER|DIR|CLIENT_ID|CLIENT_SECRET|CLIENT_SECRET_FILE|CREDENTIAL_FILE|END_WITH_STDIN|ALLOW_HTTP)$/;
 
 function agentSettings(environment: Environment): Record<string, string> {
   const entries = Object.entries(environment).filter(

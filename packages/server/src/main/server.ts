@@ -152,6 +152,8 @@ async function localAgent(
     env: {
       ...deps.config.agentSettings,
       HEADGATE_SERVER_URL: localUrl,
+      // Its own server's address never leaves this machine, whichever it is.
+      HEADGATE_AGENT_ALLOW_HTTP: 'yes',
       HEADGATE_AGENT_CLIENT_ID: clientId,
       HEADGATE_AGENT_DIR: places.agent.directory,
     },
