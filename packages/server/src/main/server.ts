@@ -83,7 +83,7 @@ async function start(
   if (applied.length > 0) log.info({ applied }, 'the database was migrated');
   const deps = await createDependencies(config, { connection: opened.connection, log, stopping });
   endings.push(['the database connections', () => deps.close()]);
-  const { accountId, credential, file } = await firstCredential(deps, places);
+  const { accountId, credential, file, isNew } = await firstCredential(deps, places);
 
   stopping.throwIfAborted();
   const localUrl = await serve(deps, endings);
@@ -93,7 +93,9 @@ async function start(
   const agent = await localAgent(deps, places, accountId, localUrl);
   if (agent !== undefined) endings.push(['the local agent', () => agent.stop()]);
 
-  console.log(banner(config, { credential, file, kept: [...places.kept, `log: ${logPlace}`] }));
+  const showsSecret = isNew && process.stdout.isTTY;
+  const kept = [...places.kept, `log: ${logPlace}`];
+  console.log(banner(config, { credential, file, showsSecret, kept }));
   log.info({ url: config.publicUrl, version: deps.version }, 'ready');
   if (config.example && agent !== undefined) {
     publishExample(deps, credential, localUrl).then(
@@ -129,10 +131,10 @@ async function firstCredential(deps: Dependencies, places: Places) {
   const given = deps.config.credential;
   if (given !== undefined) {
     await ensureGivenCredential(deps, accountId, given);
-    return { accountId, credential: given, file: undefined };
+    return { accountId, credential: given, file: undefined, isNew: false };
   }
   const credential = await ensureGeneratedCredential(deps, accountId, places.dataDirectory);
-  return { accountId, credential, file: credentialFile(places.dataDirectory) };
+  return { accountId, credential, file: credentialFile(places.dataDirectory), isNew: credential.isNew };
 }
 
 async function localAgent(
