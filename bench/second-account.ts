@@ -1,5 +1,6 @@
 /** Further accounts of the measured server, made as operators make them. */
 import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
@@ -16,8 +17,9 @@ export interface AccountOfBench {
 export async function anotherAccount(server: MeasuredServer, name: string): Promise<AccountOfBench> {
   const env = cleanEnvironment({ HEADGATE_DATA_DIR: server.dataDirectory, HEADGATE_LOCAL_AGENT: 'off' });
   const { stdout } = await promisify(execFile)(process.execPath, [command, name], { env });
-  const told = (label: string) => new RegExp(`^${label} +(\\S+)`, 'm').exec(stdout)?.[1] ?? '';
-  const token = await tokenFor(server.port, told('client id'), told('client secret'));
+  const [, file = ''] = /^credential +(.+)$/m.exec(stdout) ?? [];
+  const { clientId, clientSecret } = JSON.parse(await readFile(file, 'utf8'));
+  const token = await tokenFor(server.port, clientId, clientSecret);
   return { accountId: await idOf(server, name), token };
 }
 

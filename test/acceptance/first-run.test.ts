@@ -31,11 +31,16 @@ describe('npm start on an empty data directory', { timeout: 180_000 }, () => {
   });
   after(() => headgate.remove());
 
-  it('prints the API base, the credential, and what is kept where', () => {
+  it('prints the API base, the client id, and what is kept where; no secret, for this is no terminal', () => {
     const { clientId, clientSecret } = credentialOf(headgate);
-    for (const text of [`${headgate.url}/dpc/v1`, clientId, clientSecret, headgate.dataDirectory]) {
+    for (const text of [
+      `${headgate.url}/dpc/v1`,
+      clientId,
+      join(headgate.dataDirectory, 'credential.json'),
+    ]) {
       assert.ok(headgate.output.includes(text), text);
     }
+    assert.ok(!headgate.output.includes(clientSecret));
   });
 
   it('prints three lines that work when pasted', () => {
@@ -75,9 +80,10 @@ describe('npm start on an empty data directory', { timeout: 180_000 }, () => {
 
   it('makes a new credential by `npm run credential` while it runs', async () => {
     const before = credentialOf(headgate);
-    const { code } = await headgate.run('run', 'credential');
+    const { code, output } = await headgate.run('run', 'credential');
     assert.equal(code, 0);
     const made = credentialOf(headgate);
+    assert.ok(output.includes(made.clientId) && !output.includes(made.clientSecret), output);
     assert.notEqual(made.clientId, before.clientId);
     for (const { clientId, clientSecret } of [before, made]) {
       assert.deepEqual(
@@ -97,8 +103,11 @@ describe('npm start on an empty data directory', { timeout: 180_000 }, () => {
 
     const { code, output } = await headgate.run('run', 'account', '--', 'Second & other');
     assert.equal(code, 0, output);
-    const [, id = '', secret = ''] = /client id +(\S+)\nclient secret +(\S+)/.exec(output) ?? [];
-    const second = headgate.client(id, secret);
+    const [, file = ''] = /^credential +(.+)$/m.exec(output) ?? [];
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    const made = JSON.parse(readFileSync(file, 'utf8'));
+    assert.ok(output.includes(made.clientId) && !output.includes(made.clientSecret), output);
+    const second = headgate.client(made.clientId, made.clientSecret);
     assert.equal((await second.ask('GET', '/v1/projects')).total, 0);
     assert.deepEqual((await second.ask('GET', '/v1/pipeline-executions')).results, []);
     assert.equal((await second.ask('GET', '/v1/agents')).total, 0);

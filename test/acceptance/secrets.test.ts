@@ -17,6 +17,7 @@ describe('secrets', { timeout: 240_000 }, () => {
   let headgate: Installation;
   let secrets: string[];
   let answers: string;
+  let credentialFile: string;
   before(async () => {
     headgate = await Installation.create({
       environment: {
@@ -48,15 +49,14 @@ describe('secrets', { timeout: 240_000 }, () => {
       body: `{"name": "${headgate.clientSecret}`,
     });
     const { output } = await headgate.run('run', 'account', '--', 'Other');
-    const [, otherSecret = ''] = /client secret +(\S+)/.exec(output) ?? [];
-    assert.notEqual(otherSecret, '');
-    headgate.output = headgate.output.replace(otherSecret, '');
+    [, credentialFile = ''] = /^credential +(.+)$/m.exec(output) ?? [];
+    const { clientSecret: otherSecret } = JSON.parse(readFileSync(credentialFile, 'utf8'));
+    assert.ok(!output.includes(otherSecret));
     await writeSecrets(client);
     answers = await useSecrets(client, project);
     // The agent gets a secret of its own and tokens; both are in nobody's output either.
-    const agent = await headgate.process('agent');
-    const environ = readFileSync(`/proc/${agent.pid}/environ`, 'utf8');
-    const [, agentSecret = ''] = /HEADGATE_AGENT_CLIENT_SECRET=([^\0]+)/.exec(environ) ?? [];
+    const { agentId } = (await client.ask('GET', '/v1/agents')).results[0];
+    const agentSecret = (await client.ask('GET', `/v1/agents/${agentId}/credentials`)).clientSecret;
     const masterKey = readFileSync(join(headgate.dataDirectory, 'master-key'), 'utf8').trim();
     secrets = [
       headgate.clientSecret,
@@ -92,21 +92,18 @@ describe('secrets', { timeout: 240_000 }, () => {
 
   it('are not in what is kept: database, log of PostgreSQL, artifacts, the agent’s folder', () => {
     const found = filesHolding(secrets, headgate.keptFolders());
-    assert.deepEqual(
-      found.map((file) => basename(file)),
-      ['master-key'],
-    );
+    assert.deepEqual(found.map((file) => basename(file)).sort(), [basename(credentialFile), 'master-key']);
   });
 
-  it('are not in the environment of what runs for tenants', async () => {
+  it('are not in the environment of the agent, and of what runs for tenants', async () => {
     const start = await headgate.start('node');
     const client = headgate.client();
     const project = await Project.create(client);
     await project.publish({ 'main.orch.yaml': sqlScript('select count(*) from range(1000000000000)') });
     const id = await project.start('main');
     await project.stepRunning(id, 'Script');
-    const children = headgate.processes('run', 'warehouse', 'postmaster', 'supervisor');
-    assert.ok(children.length >= 4);
+    const children = headgate.processes('agent', 'run', 'warehouse', 'postmaster', 'supervisor');
+    assert.ok(children.length >= 5);
     for (const { pid, kind } of children) {
       const environ = readFileSync(`/proc/${pid}/environ`, 'utf8');
       assert.doesNotMatch(environ, /SECRET|PASSWORD|MASTER_KEY/, kind);

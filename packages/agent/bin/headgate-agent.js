@@ -12,9 +12,11 @@ const help = `headgate-agent ${version}: claims work from a Headgate server and 
 Usage: headgate-agent [--help | --version]
 
 It is told by the environment (or by \`node --env-file\`, systemd's EnvironmentFile, …):
-  HEADGATE_SERVER_URL              address of the server, as https://headgate.example.com
+  HEADGATE_SERVER_URL              address of the server, as https://headgate.example.com; http only to loopback,
+                                   unless HEADGATE_AGENT_ALLOW_HTTP=yes
   HEADGATE_AGENT_CLIENT_ID         the client id and
-  HEADGATE_AGENT_CLIENT_SECRET     the secret of the agent, or in their place
+  HEADGATE_AGENT_CLIENT_SECRET     the secret of the agent; or in place of the secret
+  HEADGATE_AGENT_CLIENT_SECRET_FILE  a file of mode 0600 that holds the secret, or in place of both
   HEADGATE_AGENT_CREDENTIAL_FILE   a file of mode 0600: {"clientId": "…", "clientSecret": "…", "agentId": "…"}
   HEADGATE_AGENT_ID                which agent this must be; optional, refused when the credential is another's
   HEADGATE_AGENT_DIR               its folder; default .headgate-agent in the working directory

@@ -89,6 +89,49 @@ describe('the agent’s settings', () => {
     }
   });
 
+  it('take the secret alone from a file that only its owner can read', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'headgate-config-'));
+    try {
+      const file = join(folder, 'secret');
+      const { HEADGATE_AGENT_CLIENT_SECRET: _, ...others } = needed;
+      const environment = { ...others, HEADGATE_AGENT_CLIENT_SECRET_FILE: file };
+      assert.match(problemsOf(environment)[0] ?? '', /CLIENT_SECRET_FILE .* cannot be read: ENOENT/);
+      writeFileSync(file, 'canary\n', { mode: 0o600 });
+      assert.equal(loadConfig(environment, user).clientSecret, 'canary');
+      assert.match(problemsOf({ ...environment, ...needed })[0] ?? '', /are both set/);
+      writeFileSync(file, '\n');
+      assert.match(problemsOf(environment)[0] ?? '', /is empty/);
+      chmodSync(file, 0o644);
+      assert.match(problemsOf(environment)[0] ?? '', /can be read by other users/);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it('may leave the secret to the program that starts the agent', () => {
+    const { HEADGATE_AGENT_CLIENT_SECRET: _, ...others } = needed;
+    const config = loadConfig({ ...others, HEADGATE_AGENT_END_WITH_STDIN: 'yes' }, user);
+    assert.equal(config.clientSecret, undefined);
+  });
+
+  it('do not let its secret go in plain over a network, unless that is said', () => {
+    for (const address of ['http://10.0.0.1:8080', 'http://headgate.example', 'http://127.0.0.1.example']) {
+      const environment = { ...needed, HEADGATE_SERVER_URL: address };
+      const [problem = '', ...more] = problemsOf(environment);
+      assert.match(problem, /^HEADGATE_SERVER_URL must begin with https:\/\/.*HEADGATE_AGENT_ALLOW_HTTP=yes/);
+      assert.ok(problem.includes(address) && more.length === 0);
+      const allowed = { ...environment, HEADGATE_AGENT_ALLOW_HTTP: 'yes' };
+      assert.equal(loadConfig(allowed, user).serverUrl, address);
+    }
+    for (const address of [
+      'http://127.0.0.1:8080',
+      'http://127.8.0.1',
+      'http://[::1]:8080',
+      'http://localhost',
+    ])
+      assert.equal(loadConfig({ ...needed, HEADGATE_SERVER_URL: address }, user).serverUrl, address);
+  });
+
   it('do not let it run as root unless that is said', () => {
     assert.match(problemsOf(needed, 0)[0] ?? '', /must not run as root/);
     assert.deepEqual(problemsOf({ ...needed, HEADGATE_AGENT_ALLOW_ROOT: 'yes' }, 0), []);

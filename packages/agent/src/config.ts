@@ -1,9 +1,9 @@
 /** The agent's settings: the only place that reads the environment. Every bad value is named, all at once, and stops the boot. */
-import { readFileSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { agentSettingNames, Secret, unknownSettings } from '@headgate/contract';
 import type { KeyType } from './certificate-request.ts';
+import { readCredential } from './credential-settings.ts';
 import { type LogLevel, logLevels, reasonOf } from './log.ts';
 import { parseVaults, type VaultSettings } from './vaults/settings.ts';
 
@@ -21,7 +21,8 @@ export interface AgentConfig {
   /** Which agent this must be, when that is said: see agent-identity.ts. */
   agentId: string | undefined;
   clientId: string;
-  clientSecret: string;
+  /** Undefined: the program that starts the agent gives it on standard input. */
+  clientSecret: string | undefined;
   /** Absolute; everything that the agent keeps lies below it. */
   folder: string;
   concurrency: number;
@@ -50,7 +51,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export function loadConfig(environment: Environment = process.env, userId = process.getuid?.()): AgentConfig {
   const problems: string[] = [];
   const read = settingReader(environment, problems);
-  const credential = readCredential(environment, problems);
+  const endWithStdin = read.yesOrNo('HEADGATE_AGENT_END_WITH_STDIN');
+  const credential = readCredential(environment, problems, endWithStdin);
   if (userId === 0 && !read.yesOrNo('HEADGATE_AGENT_ALLOW_ROOT')) {
     problems.push(
       'the agent runs what the users of a project write, so it must not run as root: start it as a user that owns nothing ' +
@@ -58,7 +60,7 @@ export function loadConfig(environment: Environment = process.env, userId = proc
     );
   }
   const config: AgentConfig = {
-    serverUrl: readServerUrl(environment, problems),
+    serverUrl: readServerUrl(environment, problems, read.yesOrNo('HEADGATE_AGENT_ALLOW_HTTP')),
     ...credential,
     agentId: environment.HEADGATE_AGENT_ID || credential.agentId,
     folder: resolve(environment.HEADGATE_AGENT_DIR || '.headgate-agent'),
@@ -67,7 +69,7 @@ export function loadConfig(environment: Environment = process.env, userId = proc
     runMemoryMegabytes: read.integer('HEADGATE_AGENT_RUN_MEMORY_MB', 256, 64, 65_536),
     artifactCacheMegabytes: read.integer('HEADGATE_AGENT_ARTIFACT_CACHE_MB', 2_048, 1, 1_048_576),
     shutdownSeconds: read.integer('HEADGATE_AGENT_SHUTDOWN_SECONDS', 10, 1, 3_600),
-    endWithStdin: read.yesOrNo('HEADGATE_AGENT_END_WITH_STDIN'),
+    endWithStdin,
     logLevel: read.oneOf('HEADGATE_AGENT_LOG_LEVEL', logLevels, 'info'),
     warehouse: {
       memoryMegabytes: read.integer('HEADGATE_AGENT_WAREHOUSE_MEMORY_MB', 1_024, 64, 1_048_576),
@@ -126,76 +128,30 @@ function readVaults(environment: Environment, problems: string[]): VaultSettings
   }
 }
 
-function readServerUrl(environment: Environment, problems: string[]): string {
+function readServerUrl(environment: Environment, problems: string[], allowHttp: boolean): string {
   const text = environment.HEADGATE_SERVER_URL;
   if (!text) {
     problems.push(
-      'HEADGATE_SERVER_URL is missing: the address of the Headgate server, as http://127.0.0.1:8080',
+      'HEADGATE_SERVER_URL is missing: the address of the Headgate server, as https://headgate.example.com',
     );
     return '';
   }
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !['http:', 'https:'].includes(url.protocol) || url.username || url.search || url.hash) {
     problems.push(
-      'HEADGATE_SERVER_URL must be an http or https address without user, query and fragment, as http://127.0.0.1:8080',
+      'HEADGATE_SERVER_URL must be an http or https address without user, query and fragment, as https://headgate.example.com',
     );
     return '';
+  }
+  if (url.protocol === 'http:' && !allowHttp && !isLoopback(url.hostname)) {
+    problems.push(
+      `HEADGATE_SERVER_URL must begin with https://: ${url.origin} would carry the agent’s secret and its data in plain ` +
+        '(or set HEADGATE_AGENT_ALLOW_HTTP=yes where the network between the two is private)',
+    );
   }
   return url.href.replace(/\/+$/, '');
 }
 
-type Credential = { clientId: string; clientSecret: string; agentId?: string };
-
-function readCredential(environment: Environment, problems: string[]): Credential {
-  const none: Credential = { clientId: '', clientSecret: '' };
-  const file = environment.HEADGATE_AGENT_CREDENTIAL_FILE;
-  const clientId = environment.HEADGATE_AGENT_CLIENT_ID ?? '';
-  const clientSecret = environment.HEADGATE_AGENT_CLIENT_SECRET ?? '';
-  if (file && (clientId || clientSecret)) {
-    problems.push(
-      'HEADGATE_AGENT_CREDENTIAL_FILE and HEADGATE_AGENT_CLIENT_ID or _SECRET are both set: give one of them',
-    );
-    return none;
-  }
-  if (file) return readCredentialFile(file, problems) ?? none;
-  if (!clientId) {
-    problems.push(
-      'HEADGATE_AGENT_CLIENT_ID is missing (or give HEADGATE_AGENT_CREDENTIAL_FILE): the client id of the agent’s credential',
-    );
-  }
-  if (!clientSecret) {
-    problems.push('HEADGATE_AGENT_CLIENT_SECRET is missing (or give HEADGATE_AGENT_CREDENTIAL_FILE)');
-  }
-  return { clientId, clientSecret };
-}
-
-function readCredentialFile(file: string, problems: string[]): Credential | undefined {
-  const name = `HEADGATE_AGENT_CREDENTIAL_FILE (${file})`;
-  try {
-    if (statSync(file).mode & 0o077) {
-      problems.push(`${name} can be read by other users: set its mode to 0600`);
-      return undefined;
-    }
-    const value: unknown = JSON.parse(readFileSync(file, 'utf8'));
-    if (isCredential(value)) {
-      const { clientId, clientSecret, agentId } = value;
-      return { clientId, clientSecret, ...(agentId === undefined ? {} : { agentId }) };
-    }
-    problems.push(
-      `${name} must be {"clientId": "…", "clientSecret": "…", "agentId": "…"}, the last as you like`,
-    );
-  } catch (error) {
-    // A parser's message quotes the text, which holds the secret.
-    problems.push(
-      error instanceof SyntaxError ? `${name} is not JSON` : `${name} cannot be read: ${reasonOf(error)}`,
-    );
-  }
-  return undefined;
-}
-
-function isCredential(value: unknown): value is Credential {
-  if (typeof value !== 'object' || value === null) return false;
-  const { clientId, clientSecret, agentId } = value as Record<string, unknown>;
-  const isText = (text: unknown) => typeof text === 'string' && text !== '';
-  return isText(clientId) && isText(clientSecret) && (agentId === undefined || isText(agentId));
+function isLoopback(hostname: string): boolean {
+  return /^(127(\.\d+){3}|\[::1\]|localhost|.*\.localhost)$/.test(hostname);
 }

@@ -22,6 +22,8 @@ import { createWarehouses } from './warehouses/registry.ts';
 
 /** How long the agent before this one may take to end; above its own bound. */
 const lockWaitMilliseconds = 30_000;
+/** How long the program that started the agent may take to give it its secret. */
+const secretWaitMilliseconds = 30_000;
 
 /** A log that hangs must not hold up the end. */
 const logMilliseconds = 2_000;
@@ -32,17 +34,19 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
   process.on('unhandledRejection', (failure) => {
     log.error('nothing handled a rejection; the agent goes on', { reason: reasonOf(failure) });
   });
-  const { serverUrl, clientId, clientSecret } = config;
+  const { serverUrl, clientId, clientSecret = '' } = config;
   const credential = { serverUrl, clientId, clientSecret };
   const stop = stopSignal();
   const stopping = stop.signal;
   let certificates: Certificates | undefined;
-  if (config.endWithStdin)
-    followParent(stop, (secret) => {
-      credential.clientSecret = secret.reveal();
-      certificates?.renewSoon();
-      log.info('the secret was refreshed, and the new one given');
-    });
+  const parent = config.endWithStdin ? followParent(stop) : undefined;
+  if (parent !== undefined && config.clientSecret === undefined)
+    credential.clientSecret = (await parent.firstSecret(secretWaitMilliseconds)).reveal();
+  parent?.onSecret((secret) => {
+    credential.clientSecret = secret.reveal();
+    certificates?.renewSoon();
+    log.info('the secret was refreshed, and the new one given');
+  });
   const folders = agentFolders(await realpath(await privateFolder(config.folder)));
   const lock = await lockFolder(folders.lock, lockWaitMilliseconds, stopping);
   const warehouses = createWarehouses({

@@ -39,6 +39,9 @@
  * Rules
  *   - A report is numbered per (workId, epoch), from 1; the server applies a number once, so a report may be sent again after a lost answer.
  *   - `lost` in a heartbeat's answer, or `stale-epoch` for a report, means that someone else owns the work or that it ended: kill it, report nothing.
+ *   - A step names a run of its own work: the work's id, or the id of a child run that a step of the same work announced, before or in the same
+ *     report. Each child run is announced by one step, under an id that no other run has. Else the report is refused: `run-of-another-work`.
+ *   - An agent reads artifacts of its account; one with restricted access those of its allowlist's places, and those that its held work names.
  *   - Commands are repeated until the work ends: obeying twice is harmless.
  *   - `released` gives work back unharmed; another instance may claim it with the next epoch.
  *   - A server that cannot speak any of `protocolVersions` answers hello with 409 `protocol-version-unsupported`, naming its own.
@@ -311,6 +314,9 @@ export const ReportsRequest = Type.Object({
 });
 export type ReportsRequest = Static<typeof ReportsRequest>;
 
+export const reportRefusals = ['stale-epoch', 'work-not-found', 'run-of-another-work'] as const;
+export type ReportRefusal = (typeof reportRefusals)[number];
+
 export const ReportsResponse = Type.Object({
   results: Type.Array(
     Type.Union([
@@ -318,7 +324,7 @@ export const ReportsResponse = Type.Object({
       Type.Object({
         workId: Uuid,
         accepted: Type.Literal(false),
-        code: oneOf(['stale-epoch', 'work-not-found']),
+        code: oneOf(reportRefusals),
         detail: Type.String({ maxLength: 1_000 }),
       }),
     ]),
@@ -413,7 +419,7 @@ export const agentReport = operation({
   summary: 'Report starts, progress and ends, each fenced by its epoch',
   body: ReportsRequest,
   success: { status: 200, body: ReportsResponse },
-  problems: [],
+  problems: ['concurrent-change'],
   events: [
     'pipeline-execution-started',
     'pipeline-execution-ended',

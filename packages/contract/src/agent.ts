@@ -182,13 +182,15 @@ export const deleteAgent = operation({
   path: '/v1/agents/{agentId}',
   summary: 'Delete an agent that is stopped, pending or unknown',
   description:
-    'It is gone at once, and its tokens are refused within 2 s. What it held or had waiting ends as CANCELLED. An environment whose default it was has none from then on.',
+    'Its tokens, certificates and leases end at once. What it held or had waiting ends as CANCELLED. An environment whose default it was has none from then on. ' +
+    'With `force=true` an agent in any other state is deleted too, for instance one that was compromised: its event says `forced`. Its program gets no more answers, but what it runs is not stopped: stop it on its machine.',
   permission: 'agents:manage',
   params: Type.Object(agentPath),
+  query: Type.Object({ force: Type.Boolean({ default: false }) }),
   headers: ifMatchHeader,
   success: { status: 202 },
   problems: ['agent-not-found', 'agent-not-stopped', 'etag-mismatch'],
-  events: ['pipeline-execution-ended', 'agent-deleted'],
+  events: ['pipeline-execution-ended', 'secret-write-ended', 'certificate-revoked', 'agent-deleted'],
 });
 
 export const AgentCredentials = Type.Object({
@@ -221,7 +223,7 @@ export const refreshAgentSecret = operation({
   path: '/v1/agents/{agentId}/credentials',
   summary: 'Give an agent another secret',
   description:
-    'The secret before it gets no token from then on; tokens that it was given are handed no work from then on, and refused within 2 s. The certificates of its instances are revoked: nothing is sealed to them any more, and what was and is not claimed yet ends. The local agent of a server is given the new one by its server.',
+    'The secret before it gets no token from then on; tokens that it was given are refused from then on; a server that another one could not tell of it hands them no work, and refuses them within 2 s. The certificates of its instances are revoked: nothing is sealed to them any more, and what was and is not claimed yet ends. The local agent of a server is given the new one by its server.',
   permission: 'agents:manage',
   params: Type.Object(agentPath),
   body: Type.Object({ action: wordOfFilter(agentCredentialActions) }),

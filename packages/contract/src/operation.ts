@@ -31,8 +31,6 @@ export interface Operation {
   query?: TObject;
   headers?: TObject;
   body?: TSchema;
-  /** The body may hold a secret: no problem quotes it. */
-  bodyHoldsSecret?: boolean;
   /** Default `application/json`. */
   mediaType?: MediaType;
   success: {
@@ -45,8 +43,10 @@ export interface Operation {
     /** `If-None-Match` (RFC 9110 §13.1.2) is honoured: 304 when the caller has this state already. */
     conditional?: true;
   };
-  /** The answer shows a secret once; kept under an Idempotency-Key, it is sealed. */
+  /** The answer shows a secret once: no cache keeps it, and kept under an Idempotency-Key it is sealed. */
   answerHoldsSecret?: boolean;
+  /** JSON pointers to the parts of the body that hold a secret in plain: no byte of the body is kept, and no error repeats any of it. */
+  bodyHoldsSecret?: readonly [string, ...string[]];
   /** The codes that this operation adds to `commonProblems`. */
   problems: readonly ProblemCode[];
   /** What it may leave in the account's events; never empty for an operation that writes. */

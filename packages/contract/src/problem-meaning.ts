@@ -44,7 +44,8 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   'variable-name-taken': 'Another variable of the project has this name.',
   'connection-name-taken': 'Another connection of the project has this name.',
   'agent-name-taken': 'Another agent of the account has this name.',
-  'agent-not-stopped': 'The agent is connected, or was a moment ago. Stop its program, then delete it.',
+  'agent-not-stopped':
+    'The agent is connected, or was a moment ago. Stop its program, then delete it; `force=true` deletes it nevertheless.',
   'agent-cannot-restart': 'Nothing of the agent is connected that could be told to restart.',
   'agent-secret-not-kept': 'The agent is of a time before its secret was kept.',
   'secret-reference-taken': 'Another secret reference of the project has this name.',

@@ -172,7 +172,7 @@ export const problems = {
   'agent-not-stopped': kind<{ name: string; status: string }>(
     409,
     ({ name, status }) =>
-      `The agent ${JSON.stringify(name)} is ${status}; only an agent that is stopped, pending or unknown can be deleted: stop its program first.`,
+      `The agent ${JSON.stringify(name)} is ${status}; only an agent that is stopped, pending or unknown can be deleted: stop its program first, or send force=true.`,
   ),
   'agent-cannot-restart': kind<{ name: string }>(
     409,

@@ -229,7 +229,6 @@ export const writeSecretValue = operation({
     vaultName: Type.Optional(VaultName),
     provider: Type.Optional(oneOf(vaultProviders)),
   }),
-  bodyHoldsSecret: true,
   body: Type.Object({
     secret: Type.Object({
       name: VaultSecretName,
@@ -246,6 +245,7 @@ export const writeSecretValue = operation({
       ),
     }),
   }),
+  bodyHoldsSecret: ['/secret/value'],
   success: {
     status: 201,
     body: Type.Object({

@@ -3,12 +3,12 @@ import type { Operation } from '@headgate/contract';
 import type { AwaitedWork, Serving } from './call.ts';
 import { type Earlier, earlier, removePending, storeOutcome } from './idempotency.ts';
 import { problem } from './problems.ts';
-import { contentOf, keyOf, rendered, replayed, write } from './write.ts';
+import { keyOfRequest, rendered, replayed, write } from './write.ts';
 
 export function awaitedWork<Op extends Operation>(serving: Serving<Op>): AwaitedWork<Op> {
   const { services, call, operation } = serving;
   const { accountId } = call.scope;
-  const key = keyOf(serving, contentOf(serving.request));
+  const key = keyOfRequest(serving);
   return {
     async earlier() {
       if (key === undefined) return undefined;

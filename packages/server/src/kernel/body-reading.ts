@@ -26,9 +26,10 @@ const backslash = 0x5c;
 
 export function bodyReading(operation: Operation): BodyReading {
   const judge = bodyJudge(operation);
+  const holdsSecret = operation.bodyHoldsSecret !== undefined;
   return (content) => {
     if (content.length === 0) return judge(undefined);
-    const value = readJson(content);
+    const value = readJson(content, holdsSecret);
     // Unescaped, JSON has neither NUL nor a surrogate.
     const fault = content.includes(backslash) ? textFault(value) : undefined;
     return fault === undefined ? judge(value) : { value, unknown: [], faults: [fault] };
@@ -43,7 +44,7 @@ export function bodyJudge(operation: Operation): (value: unknown) => ReadBody {
   const isValid = bodySchemas.compile(operation.body);
   const mayBeLeftOut = bodyIsOptional(operation);
   const nullIsAbsent = operation.method === 'POST';
-  const judging = { most: faultLimit, quotes: operation.bodyHoldsSecret !== true, isFormat };
+  const judging = { most: faultLimit, quotes: operation.bodyHoldsSecret === undefined, isFormat };
   return (given) => {
     const value = given === undefined && mayBeLeftOut ? {} : given;
     const unknown = tidyMembers(schema, value, nullIsAbsent);
@@ -65,6 +66,9 @@ export function keepReadBody(request: object, body: ReadBody): void {
   readBodies.set(request, body);
 }
 
-export function readBodyOf(request: object): ReadBody | undefined {
-  return readBodies.get(request);
+/** Answers it once: it may hold a secret, and the request is held by others. */
+export function takeReadBody(request: object): ReadBody | undefined {
+  const body = readBodies.get(request);
+  readBodies.delete(request);
+  return body;
 }

@@ -11,7 +11,7 @@ import type { Operation } from '@headgate/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { acceptsJson } from './accept.ts';
 import { awaitedWork } from './awaited-work.ts';
-import { readBodyOf } from './body-reading.ts';
+import { takeReadBody } from './body-reading.ts';
 import type {
   Answer,
   Answered,
@@ -33,9 +33,9 @@ import { requiredRoles } from './permissions.ts';
 import { placeReader } from './place.ts';
 import { invalidRequest, Problem, problem } from './problems.ts';
 import { readCall } from './read-call.ts';
+import { secretiveCheck } from './secret-body.ts';
 import type { Surface } from './tokens.ts';
-import { requestCheck } from './validation.ts';
-import { answerOf, contentOf, keyOf, publicPrefix, rendered, write } from './write.ts';
+import { answerOf, keyOfContent, keyOfRequest, publicPrefix, rendered, write } from './write.ts';
 
 export type * from './call.ts';
 
@@ -62,7 +62,7 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
     operation: Op,
     serve: (serving: Serving<Op>, reply: FastifyReply) => Promise<FastifyReply>,
   ): void {
-    const check = requestCheck(operation);
+    const check = secretiveCheck(operation);
     const headersOf = readerOfHeaders(operation);
     const roles = requiredRoles(permissionOf(operation));
     const placeOf = placeReader(operation);
@@ -71,6 +71,8 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
       url: routePath(operation),
       config: { operation },
       handler: async (request, reply) => {
+        // Also of a refusal, and of an answer that is given again.
+        if (operation.answerHoldsSecret) reply.header('cache-control', 'no-store');
         const owner = await services.tokens.verify(bearer(request), operation.surface);
         reply.headers(services.rateLimit.count(owner.accountId));
         // A file has the one type that it has.
@@ -83,7 +85,9 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
           body: request.body,
         };
         const strict = asksStrictHandling(request.headers.prefer);
-        noteIgnored(reply, check(parts, readBodyOf(request), strict));
+        noteIgnored(reply, check(parts, takeReadBody(request), strict));
+        // The handler takes the secret out of the body; the request, which others hold, keeps none.
+        if (operation.bodyHoldsSecret !== undefined) request.body = undefined;
         const call = {
           ...parts,
           scope: owner,
@@ -104,7 +108,7 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
     },
     write(operation, handler) {
       route(operation, async (serving, reply) => {
-        const key = keyOf(serving, contentOf(serving.request));
+        const key = keyOfRequest(serving);
         return send(
           reply,
           answerOf(await write(serving, key, (tx, rows) => handler({ ...serving.call, tx, rows }))),
@@ -126,7 +130,7 @@ function longCall<Op extends Operation>(serving: Serving<Op>): LongCall<Op> {
   return {
     ...readCall(serving),
     request: serving.request,
-    write: async (content, work) => answerOf(await write(serving, keyOf(serving, content), work)),
+    write: async (content, work) => answerOf(await write(serving, keyOfContent(serving, content), work)),
     awaited: awaitedWork(serving),
   };
 }

@@ -115,7 +115,7 @@ test('a key is kept for 24 hours', async () => {
 test('while the first request is under way the second is refused', async () => {
   const { account, admin, path, variables } = await project();
   const { url } = { url: `/dpc/v1${variables}` };
-  const about = { actorId: admin.actorId, method: 'POST', path: url, content: '' };
+  const about = { actorId: admin.actorId, method: 'POST', path: url, request: Buffer.alloc(32) };
   const key = idempotencyKey(server.deps.sealer, 'busy', about)?.key;
   assert.ok(key);
   await server.deps.database.transaction(async (tx) => {

@@ -54,11 +54,16 @@ const insertRecord = insertStatement('idempotency_record', {
   expires_at: 'timestamptz',
 });
 
+/** Of what a request asks for: kept to tell whether another one under its key is the same. */
+export function requestDigest(sealer: Sealer, content: Buffer | string): Buffer {
+  return sealer.digest(content, 'idempotent request');
+}
+
 /** The key of a request, scoped to its actor, method and path; undefined when it carries none. */
 export function idempotencyKey(
   sealer: Sealer,
   header: string | string[] | undefined,
-  about: { actorId: string; method: string; path: string; content: Buffer | string },
+  about: { actorId: string; method: string; path: string; request: Buffer },
 ): IdempotencyKey | undefined {
   if (header === undefined) return undefined;
   if (Array.isArray(header) || header.length === 0 || header.length > keyLimit) {
@@ -67,7 +72,7 @@ export function idempotencyKey(
   }
   return {
     key: sealer.digest(`${about.actorId} ${about.method} ${about.path} ${header}`, 'idempotency key'),
-    request: sealer.digest(about.content, 'idempotent request'),
+    request: about.request,
   };
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { structureFault } from './json-body.ts';
+import { readJson, structureFault } from './json-body.ts';
 
 const twice = (name: string) => `the member ${JSON.stringify(name).slice(0, 200)} is there twice`;
 
@@ -42,4 +42,27 @@ test('an empty name that is there twice is found, and nesting beyond 64 levels',
   assert.equal(structureFault(nested(64)), undefined);
   assert.equal(structureFault(nested(65)), 'it is nested deeper than 64 levels');
   assert.equal(structureFault('{"a":['.repeat(33) + ']}'.repeat(33)), 'it is nested deeper than 64 levels');
+});
+
+test('of a body that holds a secret no fault repeats any of it, and a place is told where there is one', () => {
+  const secret = 'hunter2';
+  const texts: [string, RegExp][] = [
+    [`{"a": ${secret}}`, /a character where JSON allows none$/],
+    [`${secret}`, /a character where JSON allows none$/],
+    [`{"a": "${secret}`, /Unterminated string in JSON at position 14 \(line 1 column 15\)$/],
+    [`{"a":\n"x" ${secret}}`, /at position 10 \(line 2 column 5\)$/],
+    [`{"a": "\\x${secret}"}`, /Bad escaped character/],
+    [`{"${secret}":`, /Unexpected end of JSON input$/],
+    [`{"${secret}": 1, "${secret}": 2}`, /: a member is there twice$/],
+  ];
+  for (const [text, told] of texts) {
+    assert.throws(
+      () => readJson(Buffer.from(text), true),
+      (fault: Error) => {
+        assert.match(fault.message, told);
+        assert.ok(!fault.message.includes(secret) && !fault.message.includes("'h'"), fault.message);
+        return true;
+      },
+    );
+  }
 });

@@ -8,8 +8,11 @@ const memberLimit = 10_000;
 /** Objects and arrays of one body: an empty one takes two bytes to send, and tens of bytes and of nanoseconds to hold and to judge. */
 const containerLimit = 500_000;
 
-/** Throws `invalid-json`. Bytes are read, not text, so that what is not UTF-8 is refused and not mended. */
-export function readJson(bytes: Uint8Array): unknown {
+/**
+ * Throws `invalid-json`. Bytes are read, not text, so that what is not UTF-8 is refused and not mended. Of a body that holds a secret the
+ * reason repeats nothing.
+ */
+export function readJson(bytes: Uint8Array, holdsSecret = false): unknown {
   let text: string;
   try {
     text = utf8.decode(bytes);
@@ -17,13 +20,21 @@ export function readJson(bytes: Uint8Array): unknown {
     throw problem('invalid-json', { reason: 'its bytes are not UTF-8' });
   }
   // Before it is parsed: a structure out of bounds is not worth the time and the memory.
-  const fault = structureFault(text);
+  const fault = structureFault(text, holdsSecret);
   if (fault !== undefined) throw problem('invalid-json', { reason: fault });
   try {
     return JSON.parse(text);
   } catch (failure) {
-    throw problem('invalid-json', { reason: (failure as Error).message.slice(0, 200) });
+    const { message } = failure as Error;
+    throw problem('invalid-json', { reason: holdsSecret ? withoutContent(message) : message.slice(0, 200) });
   }
+}
+
+/** V8 quotes the text around a token that it does not expect; in its other messages it names a position. */
+function withoutContent(message: string): string {
+  return /^(Unexpected end of JSON input|[\w ',}\]-]* at position [\d a-z()]*)$/.test(message)
+    ? message
+    : 'it has a character where JSON allows none';
 }
 
 const [quote, colon, backslash] = [0x22, 0x3a, 0x5c];
@@ -33,7 +44,7 @@ const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x
  * What `JSON.parse` takes without a word: a member that is there twice, of which it keeps the last, and a structure without bounds. One
  * pass; text that is not JSON is left to `JSON.parse`.
  */
-export function structureFault(text: string): string | undefined {
+export function structureFault(text: string, holdsSecret = false): string | undefined {
   const around: (Set<string> | undefined)[] = [];
   let names: Set<string> | undefined;
   let depth = 0;
@@ -46,7 +57,8 @@ export function structureFault(text: string): string | undefined {
       if (isName(text, end)) {
         const name = textOf(text, at, end);
         names ??= new Set();
-        if (names.has(name)) return `the member ${JSON.stringify(name).slice(0, 200)} is there twice`;
+        if (names.has(name))
+          return `${holdsSecret ? 'a member' : `the member ${JSON.stringify(name).slice(0, 200)}`} is there twice`;
         names.add(name);
         if (names.size > memberLimit)
           return `an object has more than ${memberLimit.toLocaleString('en')} members`;

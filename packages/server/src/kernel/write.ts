@@ -22,12 +22,14 @@ import {
   isKeyTaken,
   type PendingWork,
   removeExpiredAnswer,
+  requestDigest,
   type StoredAnswer,
   storeAnswer,
   storePending,
 } from './idempotency.ts';
 import { problem } from './problems.ts';
 import { readCall } from './read-call.ts';
+import type { Sealer } from './sealed.ts';
 
 /** Before each path of the public interface. */
 export const publicPrefix = '/dpc';
@@ -186,26 +188,36 @@ export function rendered<Op extends Operation>(
   };
 }
 
-/** The bytes of a request with a JSON body, as they arrived: kept by the parser for the digest under its Idempotency-Key. */
-const contents = new WeakMap<FastifyRequest, Buffer>();
+/** The digest of a JSON body, made when it arrived under an Idempotency-Key. The body itself is not kept: it may hold a secret. */
+const digests = new WeakMap<FastifyRequest, Buffer>();
 
-export function keepContent(request: FastifyRequest, content: Buffer): void {
-  contents.set(request, content);
+export function keepDigest(request: FastifyRequest, sealer: Sealer, content: Buffer): void {
+  if (request.headers['idempotency-key'] !== undefined) digests.set(request, requestDigest(sealer, content));
 }
 
-export function contentOf(request: FastifyRequest): Buffer {
-  return contents.get(request) ?? Buffer.alloc(0);
+/** The key of a request whose body is JSON, or that has none. */
+export function keyOfRequest<Op extends Operation>(serving: Serving<Op>): IdempotencyKey | undefined {
+  const { request, services } = serving;
+  return keyOf(serving, digests.get(request) ?? requestDigest(services.sealer, ''));
 }
 
-export function keyOf<Op extends Operation>(
+/** The key of a request with another body, for which `content` stands. */
+export function keyOfContent<Op extends Operation>(
+  serving: Serving<Op>,
+  content: string,
+): IdempotencyKey | undefined {
+  return keyOf(serving, requestDigest(serving.services.sealer, content));
+}
+
+function keyOf<Op extends Operation>(
   { operation, call, request, services }: Serving<Op>,
-  content: Buffer | string,
-) {
+  digest: Buffer,
+): IdempotencyKey | undefined {
   if (operation.method !== 'POST') return undefined;
   return idempotencyKey(services.sealer, request.headers['idempotency-key'], {
     actorId: call.scope.actorId,
     method: operation.method,
     path: request.url,
-    content,
+    request: digest,
   });
 }

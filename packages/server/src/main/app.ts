@@ -29,6 +29,7 @@ import type { Certificate } from './http/certificate.ts';
 import { compressAnswers } from './http/compression.ts';
 import { type Cors, createCors } from './http/cors.ts';
 import { createMethodTable, type MethodsOf } from './http/methods.ts';
+import { protectPages } from './http/page-headers.ts';
 import { answerProblem, inWords, unreadableRequest } from './http/problem-answers.ts';
 import { problemPages } from './http/problem-pages.ts';
 import { readBodies, requireReadableBody } from './http/request-bodies.ts';
@@ -66,8 +67,10 @@ export function createApp(
   } as FastifyServerOptions);
   watch(app);
   app.setSerializerCompiler(() => JSON.stringify);
-  readBodies(app, createBodyReader({ limitBytes: deps.config.bodyLimitBytes }), deps.config.bodyLimitBytes);
+  const limitBytes = deps.config.bodyLimitBytes;
+  readBodies(app, { reader: createBodyReader({ limitBytes }), sealer: deps.sealer, limitBytes });
   compressAnswers(app);
+  protectPages(app);
   const answerElse = elsewhere(deps, methodsOf);
   observe(app, deps, cors, answerElse);
   app.setErrorHandler((failure, request, reply) => {

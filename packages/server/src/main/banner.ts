@@ -2,36 +2,46 @@
 import type { Config } from './config.ts';
 import type { ClientCredential } from './provisioning.ts';
 
-export function banner(
-  config: Config,
-  about: { credential: ClientCredential; file: string | undefined; kept: readonly string[] },
-): string {
+export interface BannerAbout {
+  credential: ClientCredential;
+  /** Where the credential is kept; undefined for one that was given by settings. */
+  file: string | undefined;
+  /** Only on a terminal, and at the start that made the credential: what is no terminal may be a log that others read. */
+  showsSecret: boolean;
+  kept: readonly string[];
+}
+
+export function banner(config: Config, { credential, file, showsSecret, kept }: BannerAbout): string {
   const url = config.publicUrl;
-  const { clientId, secret } = about.credential;
-  // A credential that was given is known to who gave it; it is not shown again.
-  const shown = about.file === undefined ? '$HEADGATE_CLIENT_SECRET' : secret.reveal();
-  const kept =
-    about.file === undefined
-      ? '(given by HEADGATE_CLIENT_ID and HEADGATE_CLIENT_SECRET)'
-      : `(also in ${about.file})`;
+  const { clientId, secret } = credential;
+  const shown =
+    showsSecret && file !== undefined ? `${secret.reveal()}   (shown only now, kept in ${file})` : undefined;
+  const place = file === undefined ? 'as given by HEADGATE_CLIENT_SECRET' : `in ${file}`;
   return `
 Headgate is ready at ${url}
 
   reference      ${url}/docs
   API base       ${url}/dpc/v1
   client id      ${clientId}
-  client secret  ${shown}   ${kept}
+  client secret  ${shown ?? place}
 
 Try it:
 
-  TOKEN=$(curl -s ${url}/oauth/dpc/token -d grant_type=client_credentials -d client_id=${clientId} -d client_secret=${shown} | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')
+  TOKEN=$(curl -s ${url}/oauth/dpc/token -d grant_type=client_credentials -d client_id=${clientId} -d client_secret=${secretInShell(file)} | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')
   curl -s -H "Authorization: Bearer $TOKEN" ${url}/dpc/v1/projects
   curl -s -H "Authorization: Bearer $TOKEN" ${url}/dpc/v1/pipeline-executions
 
 What is kept where:
 
-${about.kept.map((line) => `  ${line}`).join('\n')}
+${kept.map((line) => `  ${line}`).join('\n')}
 
 Press Ctrl-C to stop.
 `;
+}
+
+/** What a shell makes the secret of. */
+function secretInShell(file: string | undefined): string {
+  if (file === undefined) return '$HEADGATE_CLIENT_SECRET';
+  const quoted = `'${file.replaceAll("'", String.raw`'\''`)}'`;
+  return `$(sed -n 's/.*"clientSecret": "\\(.*\\)".*/\\1/p' ${quoted})`;
 }

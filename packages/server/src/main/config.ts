@@ -236,7 +236,7 @@ function egressAllow(text: string): readonly string[] {
 
 /** The server decides which agent the local one is, and where. */
 const decidedHere =
-  /^HEADGATE_(SERVER_URL|AGENT_(DIR|CLIENT_ID|CLIENT_SECRET|CREDENTIAL_FILE|END_WITH_STDIN))$/;
+  /^HEADGATE_(SERVER_URL|AGENT_(DIR|CLIENT_ID|CLIENT_SECRET|CLIENT_SECRET_FILE|CREDENTIAL_FILE|END_WITH_STDIN|ALLOW_HTTP))$/;
 
 function agentSettings(environment: Environment): Record<string, string> {
   const passedOn = agentSettingNames.filter((name) => !decidedHere.test(name));

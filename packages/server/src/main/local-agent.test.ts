@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -16,10 +16,10 @@ before(() => {
   entry = join(folder, 'agent.mjs');
   writeFileSync(
     entry,
-    `console.log(JSON.stringify({ level: 'info', message: 'ready', agent: process.env.NAME, home: process.env.HOME }));
-    console.log(JSON.stringify({ level: 'info', message: 'has ' + process.env.HEADGATE_AGENT_CLIENT_SECRET }));
+    `import { createInterface } from 'node:readline';
+    console.log(JSON.stringify({ level: 'info', message: 'ready', agent: process.env.NAME, home: process.env.HOME }));
     console.error('not a log entry');
-    process.stdin.on('data', (line) => console.log(JSON.stringify({ level: 'info', message: 'told ' + JSON.parse(line).clientSecret })));
+    createInterface({ input: process.stdin }).on('line', (line) => console.log(JSON.stringify({ level: 'info', message: 'told ' + JSON.parse(line).clientSecret })));
     process.stdin.resume().on('end', () => {
       console.log(JSON.stringify({ level: 'error', message: 'ending', flag: process.env.HEADGATE_AGENT_END_WITH_STDIN }));
       process.exit(0);
@@ -80,14 +80,30 @@ test('when it is killed, another one is started', async () => {
   await agent.stop();
 });
 
-test('a new secret is handed to the one that runs, and is that of the ones that follow', async () => {
+test('it is told its secret, and one that is new; the ones that follow are told the last', async () => {
   const { log, said } = listeningLog();
   const agent = start(log);
-  await said('has first');
+  await said('told first');
   agent.giveSecret(new Secret('second'));
   await said('told second');
   process.kill(agent.pid ?? 0, 'SIGKILL');
-  await said('has second');
+  await said('told second', 2);
+  await agent.stop();
+});
+
+const hasProc = existsSync('/proc/self/environ');
+
+test('neither its environment nor its command line shows its secret', {
+  skip: !hasProc && 'no /proc',
+}, async () => {
+  const { log, said } = listeningLog();
+  const agent = start(log);
+  await said('told first');
+  const [environment = '', command = ''] = ['environ', 'cmdline'].map((file) =>
+    readFileSync(`/proc/${agent.pid}/${file}`, 'utf8'),
+  );
+  assert.match(environment, /NAME=local/);
+  assert.doesNotMatch(environment + command, /first|CLIENT_SECRET/);
   await agent.stop();
 });
 

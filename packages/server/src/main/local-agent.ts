@@ -16,8 +16,9 @@ const STEADY_MS = 60_000;
 export interface LocalAgentOptions {
   node: string;
   entry: string;
-  /** All of its environment but its secret: nothing of this process's own is passed on. */
+  /** All of its environment: nothing of this process's own is passed on. */
   env: Record<string, string>;
+  /** Given on its standard input: an environment can be read by what the agent runs as the same user. */
   secret: Secret;
   user?: ProcessUser | undefined;
   cwd: string;
@@ -68,8 +69,7 @@ export function startLocalAgent(options: LocalAgentOptions): LocalAgent {
     },
     giveSecret(newer) {
       secret = newer;
-      const message: ParentMessage = { clientSecret: newer.reveal() };
-      child?.stdin?.write(`${JSON.stringify(message)}\n`);
+      if (child !== undefined) tell(child, newer);
     },
     async stop() {
       stopping.abort();
@@ -91,19 +91,21 @@ function spawnAgent({ node, entry, env, secret, user, cwd, log }: LocalAgentOpti
     // In a group of its own: Ctrl-C is for the server, which ends the agent when it is time.
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
-    env: {
-      ...env,
-      HEADGATE_AGENT_CLIENT_SECRET: secret.reveal(),
-      HEADGATE_AGENT_END_WITH_STDIN: 'yes',
-    },
+    env: { ...env, HEADGATE_AGENT_END_WITH_STDIN: 'yes' },
     ...(user ? { uid: user.uid, gid: user.gid } : {}),
   });
   child.stdin.on('error', () => {});
+  tell(child, secret);
   for (const output of [child.stdout, child.stderr]) {
     createInterface({ input: output }).on('line', (line) => passOn(line, log));
   }
   log.info({ pid: child.pid, user: user?.name }, 'local agent started');
   return child;
+}
+
+function tell(child: ChildProcess, secret: Secret): void {
+  const message: ParentMessage = { clientSecret: secret.reveal() };
+  child.stdin?.write(`${JSON.stringify(message)}\n`);
 }
 
 function endOf(child: ChildProcess): Promise<Record<string, unknown>> {

@@ -6,7 +6,9 @@ import { credentialFile, ensureFirstAccount, makeCredential, writeCredentialFile
 await runOperatorCommand(async (services, { dataDirectory }) => {
   const accountId = await ensureFirstAccount(services);
   const made = await services.database.transaction((tx) => makeCredential(services, tx, accountId));
-  await writeCredentialFile(dataDirectory, made);
+  const file = credentialFile(dataDirectory);
+  await writeCredentialFile(file, made);
   console.log(`client id      ${made.clientId}`);
-  console.log(`client secret  ${made.secret.reveal()}   (also in ${credentialFile(dataDirectory)})`);
+  if (process.stdout.isTTY) console.log(`client secret  ${made.secret.reveal()}   (also in ${file})`);
+  else console.log(`credential     ${file}`);
 });

@@ -1,5 +1,5 @@
 /** What a new installation starts with: an account, a credential with the role Super Admin, and the local agent. */
-import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { accountByName, insertAccount, lockAccounts } from '../access/accounts/index.ts';
 import {
@@ -99,19 +99,24 @@ export async function ensureGeneratedCredential(
   services: ProvisioningServices,
   accountId: string,
   dataDirectory: string,
-): Promise<ClientCredential> {
+): Promise<ClientCredential & { isNew: boolean }> {
   const kept = await readCredentialFile(dataDirectory);
   if (kept !== undefined) {
     const client = await clientById(services.database.read, kept.clientId, services.clock.now());
-    if (client?.active && hasSecret(services.sealer, client, kept.secret)) return kept;
+    if (client?.active && hasSecret(services.sealer, client, kept.secret)) return { ...kept, isNew: false };
   }
   const made = await services.database.transaction((tx) => makeCredential(services, tx, accountId));
-  await writeCredentialFile(dataDirectory, made);
-  return made;
+  await writeCredentialFile(credentialFile(dataDirectory), made);
+  return { ...made, isNew: true };
 }
 
 export function credentialFile(dataDirectory: string): string {
   return join(dataDirectory, 'credential.json');
+}
+
+/** The file of another credential, for an account made by a command whose output may go anywhere. */
+export function credentialFileOf(dataDirectory: string, clientId: string): string {
+  return join(dataDirectory, `credential-${clientId}.json`);
 }
 
 async function readCredentialFile(dataDirectory: string): Promise<ClientCredential | undefined> {
@@ -127,14 +132,11 @@ async function readCredentialFile(dataDirectory: string): Promise<ClientCredenti
   return undefined;
 }
 
-export async function writeCredentialFile(
-  dataDirectory: string,
-  credential: ClientCredential,
-): Promise<void> {
-  const file = credentialFile(dataDirectory);
+/** For its owner only, also when the file was there and others could read it. */
+export async function writeCredentialFile(file: string, credential: ClientCredential): Promise<void> {
   const content = { clientId: credential.clientId, clientSecret: credential.secret.reveal() };
-  await writeFile(file, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
-  await chmod(file, 0o600);
+  await rm(file, { force: true });
+  await writeFile(file, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
 }
 
 /** The local agent of the account, registered at the first start. */

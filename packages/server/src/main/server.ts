@@ -111,7 +111,7 @@ async function start(
   const reporting = { failures, uncaught, lostLines: output.lostLines };
   const deps = await createDependencies(config, { connection: opened.connection, log, reporting, stopping });
   endings.push(['the database connections', () => deps.close()]);
-  const { accountId, credential, file } = await firstCredential(deps, places);
+  const { accountId, credential, file, isNew } = await firstCredential(deps, places);
 
   stopping.throwIfAborted();
   const localUrl = await withOrigin('requests', () => serve(deps, endings));
@@ -121,7 +121,9 @@ async function start(
   const agent = await localAgent(deps, places, accountId, localUrl);
   if (agent !== undefined) endings.push(['the local agent', () => agent.stop()]);
 
-  console.log(banner(config, { credential, file, kept: [...places.kept, `log: ${output.place}`] }));
+  const showsSecret = isNew && process.stdout.isTTY;
+  const kept = [...places.kept, `log: ${output.place}`];
+  console.log(banner(config, { credential, file, showsSecret, kept }));
   log.info({ url: config.publicUrl, version: deps.version }, 'ready');
   if (config.example && agent !== undefined) {
     publishExample(deps, credential, localUrl).then(
@@ -160,10 +162,10 @@ async function firstCredential(deps: Dependencies, places: Places) {
   const given = deps.config.credential;
   if (given !== undefined) {
     await ensureGivenCredential(deps, accountId, given);
-    return { accountId, credential: given, file: undefined };
+    return { accountId, credential: given, file: undefined, isNew: false };
   }
   const credential = await ensureGeneratedCredential(deps, accountId, places.dataDirectory);
-  return { accountId, credential, file: credentialFile(places.dataDirectory) };
+  return { accountId, credential, file: credentialFile(places.dataDirectory), isNew: credential.isNew };
 }
 
 async function localAgent(
@@ -183,6 +185,8 @@ async function localAgent(
     env: {
       ...deps.config.agentSettings,
       HEADGATE_SERVER_URL: localUrl,
+      // Its own server's address never leaves this machine, whichever it is.
+      HEADGATE_AGENT_ALLOW_HTTP: 'yes',
       HEADGATE_AGENT_CLIENT_ID: clientId,
       HEADGATE_AGENT_DIR: places.agent.directory,
     },

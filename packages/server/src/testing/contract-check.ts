@@ -54,6 +54,8 @@ function requireSuccess({ method, status, headers, text, url }: Received, operat
     assert.ok(headers.etag && text === '', `${what} is not modified: it has its ETag and no body`);
     return;
   }
+  if (operation.answerHoldsSecret)
+    assert.equal(headers['cache-control'], 'no-store', `${what} holds a secret`);
   assert.equal(status, success.status, `${what} documents ${success.status}, answered ${status}: ${text}`);
   for (const name of success.headers ?? []) {
     assert.ok(headers[name.toLowerCase()], `${what} documents the header ${name}`);

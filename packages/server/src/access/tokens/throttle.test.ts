@@ -1,54 +1,102 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { movableClock } from '../../testing/clock.ts';
-import { addressKey, createThrottle } from './throttle.ts';
+import { addressKey, addressLimit, createThrottle, pairLimit, type Throttle } from './throttle.ts';
+
+const at = (address: string, clientId = 'client') => ({ address, clientId });
+const [stranger, owner] = ['198.51.100.1', '203.0.113.1'];
+let guesses = 0;
+
+/** Wrong secrets, each another one. */
+function fail(throttle: Throttle, times: number, address: string = stranger, clientId?: string): void {
+  for (let attempt = 0; attempt < times; attempt += 1) {
+    guesses += 1;
+    throttle.failed({ ...at(address, clientId), guess: Buffer.from(String(guesses)) });
+  }
+}
 
 function failing(times: number) {
   const clock = movableClock();
   const throttle = createThrottle(clock);
-  for (let attempt = 0; attempt < times; attempt += 1) throttle.failed(['key']);
+  fail(throttle, times);
   return { clock, throttle };
 }
 
-test('nine failures cost nothing, the tenth a second', () => {
-  assert.equal(failing(9).throttle.pause(['key']), 0);
-  const { clock, throttle } = failing(10);
-  assert.equal(throttle.pause(['key']), 1);
+test('nine failures of a pair cost nothing, the tenth a second', () => {
+  assert.equal(failing(pairLimit - 1).throttle.pairPause(at(stranger)), 0);
+  const { clock, throttle } = failing(pairLimit);
+  assert.equal(throttle.pairPause(at(stranger)), 1);
   clock.advance(1);
-  assert.equal(throttle.pause(['key']), 0);
+  assert.equal(throttle.pairPause(at(stranger)), 0);
 });
 
-test('each further failure doubles the wait, up to five minutes', () => {
-  const { throttle } = failing(10);
+test('each further failure doubles the pause, up to five minutes', () => {
+  const { throttle } = failing(pairLimit);
   const pauses = Array.from({ length: 12 }, () => {
-    throttle.failed(['key']);
-    return throttle.pause(['key']);
+    fail(throttle, 1);
+    return throttle.pairPause(at(stranger));
   });
   assert.deepEqual(pauses, [2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300, 300]);
 });
 
-test('a success, or a quarter of an hour without a failure, forgets', () => {
-  const { throttle } = failing(20);
-  throttle.succeeded(['key']);
-  assert.equal(throttle.pause(['key']), 0);
-  const later = failing(20);
-  later.clock.advance(901);
-  assert.equal(later.throttle.pause(['key']), 0);
-  later.throttle.failed(['key']);
-  assert.equal(later.throttle.pause(['key']), 0, 'and begins anew');
+test('another address of the same client waits for nothing, nor does another client of the address', () => {
+  const { throttle } = failing(addressLimit - 1);
+  assert.equal(throttle.pairPause(at(stranger)), 300);
+  assert.equal(throttle.pairPause(at(owner)), 0);
+  assert.equal(throttle.addressPause(owner), 0);
+  assert.equal(throttle.pairPause(at(stranger, 'other')), 0);
+  assert.equal(throttle.addressPause(stranger), 0, 'below the limit of the address');
 });
 
-test('of several keys the longest wait counts, and others wait for nothing', () => {
-  const { throttle } = failing(12);
-  assert.equal(throttle.pause(['other', 'key']), 4);
-  assert.equal(throttle.pause(['other']), 0);
-  assert.equal(throttle.pause([]), 0);
+test('an address waits after so many failures, whatever clients they were for', () => {
+  const clock = movableClock();
+  const throttle = createThrottle(clock);
+  for (let client = 0; client < addressLimit; client += 1) {
+    assert.equal(throttle.addressPause(stranger), 0);
+    fail(throttle, 1, stranger, `client ${client}`);
+  }
+  assert.equal(throttle.addressPause(stranger), 1);
+  clock.advance(1);
+  assert.equal(throttle.addressPause(stranger), 0);
+  fail(throttle, 1);
+  assert.equal(throttle.addressPause(stranger), 2);
 });
 
-test('guessers of many names do not fill the memory', () => {
-  const { throttle } = failing(20);
-  for (let name = 0; name < 50_000; name += 1) throttle.failed([`name ${name}`]);
-  assert.equal(throttle.pause(['key']), 0, 'the oldest made room');
+test('one wrong secret sent again and again counts for its pair, and once for the address', () => {
+  const throttle = createThrottle(movableClock());
+  const wrong = { ...at(stranger), guess: Buffer.from('of last year') };
+  for (let attempt = 0; attempt < 10 * addressLimit; attempt += 1) throttle.failed(wrong);
+  assert.equal(throttle.pairPause(at(stranger)), 300);
+  fail(throttle, addressLimit - 2, stranger, 'other');
+  assert.equal(throttle.addressPause(stranger), 0);
+  fail(throttle, 1, stranger, 'other');
+  assert.equal(throttle.addressPause(stranger), 1);
+});
+
+test('a success forgets the failures of the pair, not those of the address', () => {
+  const { throttle } = failing(addressLimit);
+  throttle.succeeded(at(stranger));
+  assert.equal(throttle.pairPause(at(stranger)), 0);
+  assert.equal(throttle.addressPause(stranger), 1);
+});
+
+test('a quarter of an hour without a failure forgets everything', () => {
+  const { clock, throttle } = failing(addressLimit + 10);
+  clock.advance(901);
+  assert.equal(throttle.pairPause(at(stranger)), 0);
+  assert.equal(throttle.addressPause(stranger), 0);
+  fail(throttle, pairLimit - 1);
+  assert.equal(throttle.pairPause(at(stranger)), 0, 'and begins again');
+});
+
+test('guessers of many clients and addresses do not fill the memory, and lock nobody out', () => {
+  const { throttle } = failing(addressLimit);
+  for (let number = 0; number < 50_000; number += 1)
+    fail(throttle, 1, `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`, 'x'.repeat(1_000));
+  assert.equal(throttle.pairPause(at(stranger)), 0, 'the oldest made room');
+  assert.equal(throttle.addressPause(stranger), 0);
+  assert.equal(throttle.addressPause(owner), 0);
+  assert.equal(throttle.pairPause(at(owner, 'x'.repeat(1_000))), 0);
 });
 
 test('a guesser with a network of IPv6 addresses is one guesser', () => {

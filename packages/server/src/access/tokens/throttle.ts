@@ -1,28 +1,71 @@
+/**
+ * Slows down who guesses client secrets. A stranger who knows a client id must not lock its owner out, so nothing is counted by the client id
+ * alone (docs/adr/0031).
+ *
+ * Terminology
+ *   address   the caller's IPv4 address, or the first 64 bits of its IPv6 address
+ *   pair      a client id together with the address that asks for its token
+ *   pause     after its limit of failures, an address or a pair waits a second, then twice as long after each further failure, up to five
+ *             minutes; a quarter of an hour without a failure forgets all
+ */
+import { createHash } from 'node:crypto';
 import ipaddr from 'ipaddr.js';
 import type { Clock } from '../../kernel/clock.ts';
 
-const failuresAllowed = 10;
+export const pairLimit = 10;
+export const addressLimit = 50;
 const firstPauseSeconds = 1;
 const longestPauseSeconds = 300;
 const forgottenAfterSeconds = 900;
-const keysLimit = 50_000;
+/** Of each table: beyond it the entry without a failure for longest goes, which forgets failures and refuses nothing. */
+const entryLimit = 50_000;
 
-export interface Throttle {
-  /** Seconds until the next attempt may be made; 0 when it may be made at once. */
-  pause(keys: readonly string[]): number;
-  failed(keys: readonly string[]): void;
-  succeeded(keys: readonly string[]): void;
+export interface Attempt {
+  address: string;
+  clientId: string;
+  /** A digest of the secret that was sent. */
+  guess: Buffer;
 }
 
-/**
- * Slows down who guesses: after ten failures an address, or a client, waits a second, then twice as long after each further failure,
- * up to five minutes. A success forgets the client's failures, a quarter of an hour without one the address's too.
- */
+export interface Throttle {
+  /** Seconds that the address waits; 0 when it may try now. */
+  addressPause(address: string): number;
+  /** Seconds that a wrong secret of the pair is told to wait; a right one need not. */
+  pairPause(attempt: Pick<Attempt, 'address' | 'clientId'>): number;
+  failed(attempt: Attempt): void;
+  /** Forgets the failures of the pair. The address keeps its own: a client of one's own must not make guessing at others free. */
+  succeeded(attempt: Pick<Attempt, 'address' | 'clientId'>): void;
+}
+
 export function createThrottle(clock: Clock): Throttle {
-  const failures = new Map<string, { count: number; last: number }>();
+  const addresses = createFailures(clock, addressLimit);
+  const pairs = createFailures(clock, pairLimit);
+  return {
+    addressPause: (address) => addresses.pause(addressKey(address)),
+    pairPause: (attempt) => pairs.pause(pairKey(attempt)),
+    failed(attempt) {
+      const guess = attempt.guess.toString('base64');
+      // A program that sends one wrong secret again and again does not guess: those who share its address go on.
+      if (pairs.lastGuess(pairKey(attempt)) !== guess) addresses.count(addressKey(attempt.address));
+      pairs.count(pairKey(attempt), guess);
+    },
+    succeeded: (attempt) => pairs.forget(pairKey(attempt)),
+  };
+}
+
+interface Failures {
+  count: number;
+  /** In seconds. */
+  last: number;
+  guess: string | undefined;
+}
+
+/** The failures of many keys, in the order of the last one of each. */
+function createFailures(clock: Clock, limit: number) {
+  const failures = new Map<string, Failures>();
   const now = () => clock.now().getTime() / 1_000;
 
-  function current(key: string) {
+  function current(key: string): Failures | undefined {
     const found = failures.get(key);
     if (found !== undefined && now() - found.last > forgottenAfterSeconds) {
       failures.delete(key);
@@ -31,34 +74,36 @@ export function createThrottle(clock: Clock): Throttle {
     return found;
   }
 
-  function pauseOf(key: string): number {
-    const found = current(key);
-    if (found === undefined || found.count < failuresAllowed) return 0;
-    const pause = Math.min(longestPauseSeconds, firstPauseSeconds * 2 ** (found.count - failuresAllowed));
-    return Math.max(0, Math.ceil(found.last + pause - now()));
-  }
-
   return {
-    pause: (keys) => Math.max(0, ...keys.map(pauseOf)),
-    failed(keys) {
-      for (const key of keys) {
-        const count = (current(key)?.count ?? 0) + 1;
-        failures.delete(key);
-        if (failures.size >= keysLimit) failures.delete(failures.keys().next().value ?? '');
-        failures.set(key, { count, last: now() });
-      }
+    pause(key: string): number {
+      const found = current(key);
+      if (found === undefined || found.count < limit) return 0;
+      const pause = Math.min(longestPauseSeconds, firstPauseSeconds * 2 ** (found.count - limit));
+      return Math.max(0, Math.ceil(found.last + pause - now()));
     },
-    succeeded(keys) {
-      for (const key of keys) failures.delete(key);
+    lastGuess: (key: string) => current(key)?.guess,
+    count(key: string, guess?: string): void {
+      const count = (current(key)?.count ?? 0) + 1;
+      failures.delete(key);
+      if (failures.size >= entryLimit) failures.delete(failures.keys().next().value ?? '');
+      failures.set(key, { count, last: now(), guess });
     },
+    forget: (key: string) => void failures.delete(key),
   };
 }
 
-/** One guesser's key: his address, or, as whoever has an IPv6 address has a whole network of them, its first 64 bits. */
+/** Of one length, however long the client id is. */
+function pairKey({ address, clientId }: Pick<Attempt, 'address' | 'clientId'>): string {
+  return createHash('sha256')
+    .update(`${addressKey(address)} ${clientId}`)
+    .digest('base64');
+}
+
+/** An IPv6 customer has a whole network of 64 bits, and counts as one address. */
 export function addressKey(address: string): string {
-  if (!ipaddr.isValid(address)) return `address ${address}`;
+  if (!ipaddr.isValid(address)) return address;
   const ip = ipaddr.process(address);
   const network =
     ip.kind() === 'ipv4' ? ip : new ipaddr.IPv6([...ip.toByteArray().slice(0, 8), ...Array(8).fill(0)]);
-  return `address ${network.toString()}`;
+  return network.toString();
 }

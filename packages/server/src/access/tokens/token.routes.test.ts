@@ -121,16 +121,6 @@ test('a refusal does not tell which clients exist', async () => {
   assert.equal(wrong.text, unknown.text);
 });
 
-test('a refused attempt leaves an event in the account of the client', async () => {
-  const { admin, accountId } = await server.account();
-  await ask(server, { ...formOf(admin), client_secret: 'wrong' });
-  const events = await server.database.query(
-    `select subject_id from event where account_id = $1 and name = 'token-refused'`,
-    [accountId],
-  );
-  assert.deepEqual(events, [{ subject_id: admin.actorId }]);
-});
-
 test('a revoked or expired credential gets no token, and the tokens that it has end at once', async () => {
   for (const column of ['revoked_at', 'expires_at']) {
     const { admin, accountId } = await server.account();
@@ -143,30 +133,6 @@ test('a revoked or expired credential gets no token, and the tokens that it has 
     requireProblem(await projectsWith(token), 401, 'token-invalid');
     await requireOAuthError(await ask(server, formOf(admin)), 401, 'invalid_client');
   }
-});
-
-test('after ten failures a client waits, longer each time; a success forgets its failures, not the address’s', async () => {
-  const own = await startTestServer();
-  const { admin } = await own.account();
-  const wrong = { ...formOf(admin), client_secret: 'wrong' };
-  for (let attempt = 0; attempt < 10; attempt += 1) {
-    await requireOAuthError(await ask(own, wrong), 401, 'invalid_client');
-  }
-  const pauseAfterFailure = async () => {
-    const answer = await ask(own, formOf(admin));
-    assert.equal(answer.status, 429, 'even with the right secret');
-    return Number(answer.headers['retry-after']);
-  };
-  assert.equal(await pauseAfterFailure(), 1);
-  own.clock.advance(1);
-  await ask(own, wrong);
-  assert.equal(await pauseAfterFailure(), 2);
-  own.clock.advance(2);
-  assert.equal((await ask(own, formOf(admin))).status, 200);
-  await requireOAuthError(await ask(own, wrong), 401, 'invalid_client');
-  assert.equal(await pauseAfterFailure(), 4);
-  own.clock.advance(4);
-  assert.equal((await ask(own, formOf(admin))).status, 200);
 });
 
 test('a token ends after 30 minutes, and the answer says so', async () => {

@@ -6,7 +6,8 @@ import { keepReadBody } from '../../kernel/body-reading.ts';
 import { decode, requireKnownEncoding } from '../../kernel/content-encoding.ts';
 import { readJson } from '../../kernel/json-body.ts';
 import { problem } from '../../kernel/problems.ts';
-import { keepContent } from '../../kernel/write.ts';
+import type { Sealer } from '../../kernel/sealed.ts';
+import { keepDigest } from '../../kernel/write.ts';
 import { bodyTooLarge } from './problem-answers.ts';
 
 const mediaForms: Record<MediaType, RegExp> = {
@@ -25,8 +26,11 @@ export function requireReadableBody(request: FastifyRequest): void {
   requireKnownEncoding(request.headers);
 }
 
-/** JSON is read from the bytes, which are kept for idempotency; a multipart form is left to its route. */
-export function readBodies(app: FastifyInstance, reader: BodyReader, limitBytes: number): void {
+/** JSON is read from the bytes, which are then let go; a multipart form is left to its route. */
+export function readBodies(
+  app: FastifyInstance,
+  { reader, sealer, limitBytes }: { reader: BodyReader; sealer: Sealer; limitBytes: number },
+): void {
   app.removeAllContentTypeParsers();
   const limit = { bytes: limitBytes, exceeded: () => bodyTooLarge(limitBytes) };
 
@@ -34,7 +38,7 @@ export function readBodies(app: FastifyInstance, reader: BodyReader, limitBytes:
     const { operation } = request.routeOptions.config;
     if (operation === undefined) return content.length === 0 ? undefined : readJson(content);
     // The agent protocol has no Idempotency-Key.
-    if (operation.surface !== 'agent') keepContent(request, content);
+    if (operation.surface !== 'agent') keepDigest(request, sealer, content);
     const body = await reader.read(operation, content);
     keepReadBody(request, body);
     return body.value;
@@ -46,10 +50,15 @@ export function readBodies(app: FastifyInstance, reader: BodyReader, limitBytes:
     (request, bytes, done) => {
       decode(bytes, request.headers, limit, (failure, content) => {
         if (content === undefined) return done(failure);
-        readContent(request, content).then(
-          (value) => done(null, value),
-          (invalid: Error) => done(invalid),
-        );
+        const holdsSecret = request.routeOptions.config.operation?.bodyHoldsSecret !== undefined;
+        readContent(request, content)
+          .finally(() => {
+            if (holdsSecret) for (const buffer of [bytes, content]) buffer.fill(0);
+          })
+          .then(
+            (value) => done(null, value),
+            (invalid: Error) => done(invalid),
+          );
       });
     },
   );

@@ -1,9 +1,10 @@
 /** Routes of the agent protocol: an agent's token, its request checked, its account; what an agent may is all that concerns its own work. */
 import type { AnswerOf, BodyOf, Operation, ParamsOf } from '@headgate/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { readBodyOf } from '../../kernel/body-reading.ts';
+import { takeReadBody } from '../../kernel/body-reading.ts';
 import { bearer, routePath, type Services } from '../../kernel/endpoint.ts';
 import { requestCheck } from '../../kernel/validation.ts';
+import type { Wakes } from '../../kernel/wakes.ts';
 import { type CallingAgent, createKnownAgents, knownMilliseconds } from './known-agents.ts';
 
 export interface AgentCall<Op extends Operation> {
@@ -19,8 +20,8 @@ export const answersLater = Symbol('answers later');
 
 export function createAgentEndpoints(
   app: FastifyInstance,
-  services: Services,
-  known = createKnownAgents(services.database, () => services.clock.now().getTime()),
+  services: Services & { wakes: Wakes },
+  known = createKnownAgents(services.database, services.wakes, () => services.clock.now().getTime()),
 ) {
   /** `knownFor`: since how many milliseconds at most it is known that the caller's token counts. */
   return function serve<Op extends Operation>(
@@ -35,7 +36,7 @@ export function createAgentEndpoints(
       const agent = await known.identify(owner, knownFor);
       const { params, query, headers } = request;
       const parts = { params, query, headers, body: undefined };
-      check(parts, readBodyOf(request));
+      check(parts, takeReadBody(request));
       const { body } = parts;
       reply.code(operation.success.status);
       const answered = await handler({ params, body, agent, request, reply } as unknown as AgentCall<Op>);

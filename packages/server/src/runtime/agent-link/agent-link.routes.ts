@@ -22,6 +22,7 @@ import { applyReports, renewLeases } from './holding.ts';
 import { readCommandForInstance } from './instance.store.ts';
 import { createKnownAgents } from './known-agents.ts';
 import { createPresence } from './presence.ts';
+import { mayReadBlob, mayReadManifest } from './readable-artifacts.store.ts';
 
 export interface AgentLinkServices extends Services {
   wakes: Wakes;
@@ -34,7 +35,7 @@ export interface AgentLinkServices extends Services {
 }
 
 export function agentLinkRoutes(app: FastifyInstance, services: AgentLinkServices): void {
-  const known = createKnownAgents(services.database, () => services.clock.now().getTime());
+  const known = createKnownAgents(services.database, services.wakes, () => services.clock.now().getTime());
   const serve = createAgentEndpoints(app, services, known);
   const presence = createPresence(services, known);
   const claims = createClaims(services, presence, known);
@@ -84,15 +85,20 @@ export function agentLinkRoutes(app: FastifyInstance, services: AgentLinkService
     results: await applyReports(services, agent, body.reports, request.id),
   }));
 
-  serve(agentArtifact, async ({ agent, params }) => {
-    const files = await manifestFiles(services.database.read, agent.accountId, params.digest);
-    if (files === undefined) throw problem('blob-not-found', { digest: params.digest });
-    return { digest: params.digest, files };
+  serve(agentArtifact, async ({ agent, params: { digest } }) => {
+    const { read } = services.database;
+    const [isAllowed, files] = await Promise.all([
+      mayReadManifest(read, agent, digest),
+      manifestFiles(read, agent.accountId, digest),
+    ]);
+    if (!isAllowed || files === undefined) throw problem('blob-not-found', { digest });
+    return { digest, files };
   });
 
-  serve(agentBlob, async ({ agent, params, reply }) => {
-    const blob = await services.blobs.read(agent.accountId, params.sha256);
-    if (blob === undefined) throw problem('blob-not-found', { digest: params.sha256 });
+  serve(agentBlob, async ({ agent, params: { sha256 }, reply }) => {
+    const isAllowed = await mayReadBlob(services.database.read, agent, sha256);
+    const blob = isAllowed ? await services.blobs.read(agent.accountId, sha256) : undefined;
+    if (blob === undefined) throw problem('blob-not-found', { digest: sha256 });
     reply.headers({ 'content-type': 'application/octet-stream', 'content-length': blob.size });
     return reply.send(blob.stream);
   });

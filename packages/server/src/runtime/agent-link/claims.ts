@@ -103,6 +103,11 @@ export function createClaims(services: ClaimServices, presence: Presence, known:
     ]);
   }
 
+  /** One that was woken: perhaps because its agent was deleted, or its secret refreshed. */
+  async function remain({ agent: { accountId, agentId: actorId, generation } }: OpenClaim): Promise<void> {
+    await known.identify({ accountId, actorId, generation }, betweenClaimsMilliseconds);
+  }
+
   /** Who was woken for work and was given none: it may be for another instance, which knows its kind or has its key. */
   async function passOn({ accountId, agentId }: CallingAgent, occasion: Occasion): Promise<void> {
     const waiting = await services.database.read(waitingWork, [accountId, agentId]);
@@ -111,7 +116,7 @@ export function createClaims(services: ClaimServices, presence: Presence, known:
 
   const care = {
     wakes,
-    async look(asking: OpenClaim, arrival?: Promise<void>): Promise<ClaimResponse | undefined> {
+    async look(asking: OpenClaim, arrival = remain(asking)): Promise<ClaimResponse | undefined> {
       const [answer] = await Promise.all([ask(asking), arrival]);
       const { occasion } = asking;
       if (answer.work.length > 0) asking.occasion = undefined;

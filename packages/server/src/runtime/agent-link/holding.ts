@@ -1,6 +1,6 @@
 /** What an agent says of the work that it holds: heartbeats and reports, each batch in one transaction, fenced by epochs. */
 import type { HeartbeatRequest, HeartbeatResponse, Report, ReportsResponse, Step } from '@headgate/contract';
-import type { Transaction } from '../../kernel/database.ts';
+import { isDatabaseError, type Read, type Transaction } from '../../kernel/database.ts';
 import type { Services } from '../../kernel/endpoint.ts';
 import {
   extend,
@@ -11,6 +11,7 @@ import {
   noteReported,
   readHeld,
 } from '../../kernel/held-work.ts';
+import { problem } from '../../kernel/problems.ts';
 import type { Wakes } from '../../kernel/wakes.ts';
 import {
   requeueAll,
@@ -20,9 +21,9 @@ import {
   type WorkOwners,
   type WorkTimes,
 } from '../../kernel/work.ts';
-import { writeSteps } from '../executions/index.ts';
+import { announcesOnce, readRunOwners, writeSteps } from '../executions/index.ts';
 import type { CallingAgent } from './known-agents.ts';
-import { type Judged, judgeReports } from './reports.ts';
+import { type Judged, judgeReports, runsNamedIn } from './reports.ts';
 
 interface HoldingServices extends Services {
   owners: WorkOwners;
@@ -73,7 +74,7 @@ export async function renewLeases(
 
 /**
  * Reports are judged by what was read before, and applied in one trip that finds it still so. Where it is not – a cancellation came between
- * the two – they are judged again, by what is locked.
+ * the two, or another work announced the same run – they are judged again, by what is locked.
  */
 export async function applyReports(
   services: HoldingServices,
@@ -84,7 +85,12 @@ export async function applyReports(
   const { database } = services;
   const { accountId, agentId } = agent;
   const ids = [...new Set(reports.map((report) => report.workId))];
-  const judged = judgeReports(reports, await readHeld(database.read, accountId, agentId, ids));
+  const runIds = runsNamedIn(reports);
+  const judge = async (read: Read, held: Promise<HeldRow[]>) => {
+    const [rows, owners] = await Promise.all([held, readRunOwners(read, accountId, runIds)]);
+    return judgeReports(reports, rows, owners);
+  };
+  const judged = await judge(database.read, readHeld(database.read, accountId, agentId, ids));
   if (judged.news.length === 0) return judged.results;
   try {
     await database.transaction((tx) => {
@@ -93,13 +99,18 @@ export async function applyReports(
     });
     return judged.results;
   } catch (failure) {
-    if (!hasChanged(failure)) throw failure;
+    if (!hasChanged(failure) && !isAnnouncedTwice(failure)) throw failure;
     return database.transaction(async (tx) => {
-      const again = judgeReports(reports, await lockHeld(tx, accountId, agentId, ids));
+      tx.onConstraint(announcesOnce, () => problem('concurrent-change'));
+      const again = await judge(tx.query, lockHeld(tx, accountId, agentId, ids));
       if (again.news.length > 0) apply(services, { tx, agent, requestId }, again);
       return again.results;
     });
   }
+}
+
+function isAnnouncedTwice(failure: unknown): boolean {
+  return isDatabaseError(failure) && failure.constraint === announcesOnce;
 }
 
 function apply(

@@ -2,6 +2,8 @@
 import { type Database, statement } from '../../kernel/database.ts';
 import { type Problem, problem } from '../../kernel/problems.ts';
 import type { TokenOwner } from '../../kernel/tokens.ts';
+import type { Wakes } from '../../kernel/wakes.ts';
+import { agentOfSecretKey } from '../../workspace/agents/index.ts';
 
 export interface CallingAgent {
   accountId: string;
@@ -14,7 +16,10 @@ export interface CallingAgent {
 /** What its row says. */
 export type AgentFacts = Pick<CallingAgent, 'name' | 'generation'>;
 
-/** How long an agent is known without asking again; one that is deleted, and a token of a secret before, are refused within it. */
+/**
+ * How long an agent is known without asking again. One that is deleted, and a token of a secret before, are refused as soon as the server hears of
+ * it; should that message be lost, within this time.
+ */
 export const knownMilliseconds = 2_000;
 
 const selectAgent = statement<{ name: string; secret_generation: number }>(
@@ -23,8 +28,15 @@ const selectAgent = statement<{ name: string; secret_generation: number }>(
 
 export type KnownAgents = ReturnType<typeof createKnownAgents>;
 
-export function createKnownAgents({ read }: Pick<Database, 'read'>, now: () => number) {
+export function createKnownAgents({ read }: Pick<Database, 'read'>, wakes: Wakes, now: () => number) {
   const known = new Map<string, { agent: CallingAgent; askedAt: number }>();
+  let forgotten = 0;
+  wakes.listen((key) => {
+    const agentId = agentOfSecretKey(key);
+    if (agentId === undefined) return;
+    forgotten += 1;
+    known.delete(agentId);
+  });
 
   function note(owner: TokenOwner, facts: AgentFacts, askedAt: number): CallingAgent {
     const { accountId, actorId: agentId } = owner;
@@ -39,10 +51,14 @@ export function createKnownAgents({ read }: Pick<Database, 'read'>, now: () => n
   async function ask(owner: TokenOwner): Promise<CallingAgent> {
     const { accountId, actorId: agentId } = owner;
     const askedAt = now();
+    const before = forgotten;
     const [row] = await read(selectAgent, [accountId, agentId]);
     known.delete(agentId);
     if (row === undefined) throw problem('token-invalid', { reason: 'its agent was deleted.' });
-    return note(owner, { name: row.name, generation: row.secret_generation }, askedAt);
+    const agent = note(owner, { name: row.name, generation: row.secret_generation }, askedAt);
+    // What was read may be of before.
+    if (before !== forgotten) known.delete(agentId);
+    return agent;
   }
 
   return {

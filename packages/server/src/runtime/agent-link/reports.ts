@@ -1,8 +1,10 @@
 /**
- * Applying a batch of reports: which are news, which were heard before, which come from someone who lost the work. Pure over rows of work.
+ * Applying a batch of reports: which are news, which were heard before, which come from an agent that lost the work or report a run of another
+ * work. Pure over rows of work.
  */
-import type { Report, ReportsResponse } from '@headgate/contract';
+import type { Report, ReportRefusal, ReportsResponse, Step } from '@headgate/contract';
 import type { HeldRow } from '../../kernel/held-work.ts';
+import type { RunOwners } from '../executions/index.ts';
 
 type Result = ReportsResponse['results'][number];
 
@@ -17,15 +19,33 @@ export interface Judged {
   heard: HeldRow[];
 }
 
-export function judgeReports(reports: readonly Report[], held: readonly HeldRow[]): Judged {
+/** The runs whose owners must be known to judge the reports: all but the run of the work itself. */
+export function runsNamedIn(reports: readonly Report[]): string[] {
+  const steps = reports.flatMap((report) =>
+    report.type === 'progress' ? report.steps.map((step) => ({ ...step, workId: report.workId })) : [],
+  );
+  const named = steps.flatMap(({ workId, pipelineRunId, childPipeline }) => [
+    ...(pipelineRunId === workId ? [] : [pipelineRunId]),
+    ...(childPipeline === undefined ? [] : [childPipeline.id]),
+  ]);
+  return [...new Set(named)];
+}
+
+/** `owners` holds the owners of `runsNamedIn(reports)`, as far as there are any. */
+export function judgeReports(
+  reports: readonly Report[],
+  held: readonly HeldRow[],
+  owners: RunOwners,
+): Judged {
   const rows = new Map(held.map((row) => [row.work_id, { ...row }]));
+  let runs = owners;
   const results: Result[] = [];
   const news: Report[] = [];
   const sequences = new Map<string, number>();
   for (const report of reports) {
     const { workId } = report;
     const row = rows.get(workId);
-    const refused = (code: 'stale-epoch' | 'work-not-found', detail: string) =>
+    const refused = (code: ReportRefusal, detail: string) =>
       results.push({ workId, accepted: false, code, detail });
     if (row === undefined) {
       refused('work-not-found', `There is no work ${workId} of this agent.`);
@@ -36,6 +56,12 @@ export function judgeReports(reports: readonly Report[], held: readonly HeldRow[
     } else if (row.state === 'ended') {
       refused('stale-epoch', 'The work has ended.');
     } else {
+      const after = report.type === 'progress' ? runsAfter(report.steps, row, runs) : runs;
+      if (typeof after === 'string') {
+        refused('run-of-another-work', after);
+        continue;
+      }
+      runs = after;
       results.push({ workId, accepted: true });
       news.push(report);
       row.report_sequence = report.sequence;
@@ -45,4 +71,26 @@ export function judgeReports(reports: readonly Report[], held: readonly HeldRow[
     }
   }
   return { results, news, sequences, heard: held.filter((row) => sequences.has(row.work_id)) };
+}
+
+/** The owners of runs once these steps of a work are written; or, in words, why they may not be. */
+function runsAfter(
+  steps: readonly Step[],
+  { work_id: workId, kind }: HeldRow,
+  before: RunOwners,
+): RunOwners | string {
+  if (kind !== 'pipeline-execution') return `The work ${workId} is a ${kind}: it has no steps.`;
+  const runs = new Map(before);
+  for (const { stepId, childPipeline } of steps) {
+    if (childPipeline === undefined) continue;
+    const owner = runs.get(childPipeline.id);
+    if (owner !== undefined && (owner.executionId !== workId || owner.stepId !== stepId))
+      return `childPipeline.id ${childPipeline.id} is the id of another run; give each child run an id of its own.`;
+    runs.set(childPipeline.id, { executionId: workId, stepId });
+  }
+  const foreign = steps.find(
+    ({ pipelineRunId }) => pipelineRunId !== workId && runs.get(pipelineRunId)?.executionId !== workId,
+  );
+  if (foreign === undefined) return runs;
+  return `pipelineRunId ${foreign.pipelineRunId} is neither this work nor a child run that it announced.`;
 }

@@ -53,16 +53,13 @@ const childOfId = `
 const childStatus = `
   case when s.status = 'RUNNING' and e.finished_at is null then e.status else s.status::execution_status end`;
 
-/** Of the execution that an id names, or of the one of whose child pipelines it is the id. */
-const environment = `
-  select environment_name from pipeline_execution where account_id = $1 and project_id = $3 and execution_id = $9
-  union all select e.environment_name ${childOfId}
-  union all
-  select e.environment_name
-  from execution_step s
-  join pipeline_execution e on e.account_id = s.account_id and e.execution_id = s.execution_id
-  where s.account_id = $1 and s.pipeline_run_id = $9 and e.project_id = $3
-  limit 1`;
+// The execution that a run belongs to, in the project $3. By it no step shows under a run that another execution owns.
+const executionOfRun = `(
+  select e.execution_id from pipeline_execution e
+  where e.account_id = $1 and e.project_id = $3 and e.execution_id = coalesce(
+    (select execution_id from pipeline_execution where account_id = $1 and execution_id = $9),
+    (select execution_id from execution_step where account_id = $1 and child_pipeline_id = $9 limit 1)))`;
+const environment = `select environment_name from pipeline_execution where account_id = $1 and execution_id = ${executionOfRun}`;
 
 /** Parameters: id of an execution or of a child pipeline. */
 export const executionById = guardedRead<DetailRow>(
@@ -108,25 +105,18 @@ export const executionsOfAccount = guardedRead<ExecutionRow>(
   { alone: true },
 );
 
+const ofRun = `s.account_id = $1 and s.pipeline_run_id = $9 and s.execution_id = ${executionOfRun}`;
+
 /** Parameters: id of an execution or of a child pipeline's run, limit, offset. The total is null when there is none such in the project. */
 export const stepsOfRun = guardedPage<StepRow, number | null>({
   environment,
   rows: `
     select s.step_id, s.name, s.status, s.message, s.row_count, s.child_pipeline_id, s.child_pipeline_name, s.started_at, s.finished_at
-    from execution_step s
-    join pipeline_execution e on e.account_id = s.account_id and e.execution_id = s.execution_id
-    where s.account_id = $1 and s.pipeline_run_id = $9 and e.project_id = $3
+    from execution_step s where ${ofRun}
     order by s.started_at, s.ordinal limit $10 offset $11`,
   total: `
-    select case
-      when exists (select from pipeline_execution where account_id = $1 and project_id = $3 and execution_id = $9)
-        or exists (
-          select from execution_step s
-          join pipeline_execution e on e.account_id = s.account_id and e.execution_id = s.execution_id
-          where s.account_id = $1 and s.pipeline_run_id = $9 and e.project_id = $3)
-        or exists (select ${childOfId})
-      then (select count(*) from execution_step s where s.account_id = $1 and s.pipeline_run_id = $9)::bigint
-    end as total`,
+    select case when ${executionOfRun} is not null
+      then (select count(*) from execution_step s where ${ofRun})::bigint end as total`,
 });
 
 interface StepRow {
@@ -284,8 +274,8 @@ const upsertSteps = statement(`
   from jsonb_to_recordset($2) as s ("executionId" uuid, "stepId" uuid, "pipelineRunId" uuid, name text, "componentType" text,
     status text, message text, "rowCount" bigint, "childId" uuid, "childName" text, "startedAt" timestamptz, "finishedAt" timestamptz)
   on conflict (account_id, execution_id, step_id) do update set status = excluded.status, message = excluded.message,
-    row_count = excluded.row_count, child_pipeline_id = excluded.child_pipeline_id,
-    child_pipeline_name = excluded.child_pipeline_name, finished_at = excluded.finished_at`);
+    row_count = excluded.row_count, child_pipeline_id = coalesce(execution_step.child_pipeline_id, excluded.child_pipeline_id),
+    child_pipeline_name = coalesce(execution_step.child_pipeline_name, excluded.child_pipeline_name), finished_at = excluded.finished_at`);
 
 /** Writes steps; of a step that is there more than once only its last state counts. */
 export function writeSteps(

@@ -2,3 +2,4 @@ export { executionRetention, executionsUse } from './execution.retention.ts';
 export { executionRoutes } from './execution.routes.ts';
 export { writeSteps } from './execution.store.ts';
 export { executionWork } from './execution.work.ts';
+export { announcesOnce, type RunOwners, readRunOwners } from './run-owner.store.ts';

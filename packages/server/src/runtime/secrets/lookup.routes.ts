@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { statement } from '../../kernel/database.ts';
 import type { Services } from '../../kernel/endpoint.ts';
 import { problem } from '../../kernel/problems.ts';
+import type { Wakes } from '../../kernel/wakes.ts';
 import { coordinatesOf } from '../../workspace/secret-references/index.ts';
 import { createAgentEndpoints } from '../agent-link/index.ts';
 
@@ -29,7 +30,7 @@ const ofHeldWork = statement<FoundRow>(`
   where w.account_id = $1 and w.agent_id = $2 and w.work_id = $3 and w.epoch = $4 and w.instance_id = $5
     and w.state in ('held', 'silent')`);
 
-export function secretLookupRoutes(app: FastifyInstance, services: Services): void {
+export function secretLookupRoutes(app: FastifyInstance, services: Services & { wakes: Wakes }): void {
   const serve = createAgentEndpoints(app, services);
   serve(agentSecretReference, async ({ agent, body }) => {
     const { workId, epoch, instanceId, name } = body;

@@ -52,6 +52,21 @@ export function secretRoutes({ read, long }: Endpoints, services: SecretServices
   });
 
   long(writeSecretValue, async (call) => {
+    const { name, begun } = await beginOrFind(call);
+    if ('answer' in begun) return begun.answer;
+    const { workId } = begun.pending;
+    const ended = await endOf(services, call.scope.accountId, workId);
+    if (ended === undefined) throw problem('agent-timeout', { name, seconds: services.secretWaitSeconds });
+    const answer = await answerTo(ended, call.body.secret.sealedValue === undefined ? 'server' : 'caller');
+    if ('refusal' in answer) {
+      await call.awaited.giveUp(workId);
+      throw answer.refusal;
+    }
+    return call.awaited.finish(workId, { body: answer.body });
+  });
+
+  /** A function of its own: what waits for the agent holds no plain value. */
+  async function beginOrFind(call: LongCall<typeof writeSecretValue>) {
     const { params, query, body } = call;
     const value = takeValue(body.secret);
     const place = placeOf(query, body.secret);
@@ -60,18 +75,8 @@ export function secretRoutes({ read, long }: Endpoints, services: SecretServices
     const begun =
       (await call.awaited.earlier()) ??
       (await begin(call, { agent, place, value, sealedValue: body.secret.sealedValue, until }));
-    if ('answer' in begun) return begun.answer;
-    const { workId } = begun.pending;
-    const ended = await endOf(services, call.scope.accountId, workId);
-    if (ended === undefined)
-      throw problem('agent-timeout', { name: agent.name, seconds: services.secretWaitSeconds });
-    const answer = await answerTo(ended, call.body.secret.sealedValue === undefined ? 'server' : 'caller');
-    if ('refusal' in answer) {
-      await call.awaited.giveUp(workId);
-      throw answer.refusal;
-    }
-    return call.awaited.finish(workId, { body: answer.body });
-  });
+    return { name: agent.name, begun };
+  }
 
   async function begin(call: LongCall<typeof writeSecretValue>, given: Given) {
     const write = await sealedWrite(call, given);

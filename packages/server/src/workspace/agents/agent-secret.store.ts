@@ -74,8 +74,15 @@ export async function revokeCertificates(
   return rows.map(({ key_id: keyId, instance_id: instanceId }) => ({ keyId, instanceId }));
 }
 
-/** Whom a refreshed secret concerns waits for this. */
-export const secretWakeKey = (agentId: string) => `${agentId}:secret`;
+const ofSecret = ':secret';
+
+/** Whom a refreshed secret, or the end of the agent, concerns waits for this. */
+export const secretWakeKey = (agentId: string) => `${agentId}${ofSecret}`;
+
+/** The agent that the key of an occasion names; undefined for an occasion of another kind. */
+export function agentOfSecretKey(key: string): string | undefined {
+  return key.endsWith(ofSecret) ? key.slice(0, -ofSecret.length) : undefined;
+}
 
 export interface KeptSecretRow {
   agent_id: string;

@@ -150,7 +150,7 @@ test('the credentials start its program, and each read of them leaves an event',
   assert.ok(!read?.told.includes(body.clientSecret));
 });
 
-test('a refreshed secret: the one before gets no token, and its tokens are refused within 2 s', async () => {
+test('a refreshed secret: the one before gets no token, and its tokens are refused at once', async () => {
   const { admin, path } = await made();
   const before = (await admin.get<AgentCredentials>(`${path}/credentials`)).body;
   const { client, instance } = await connectedWith(before);
@@ -161,7 +161,6 @@ test('a refreshed secret: the one before gets no token, and its tokens are refus
   assert.equal(after.clientId, before.clientId);
   assert.deepEqual((await admin.get(`${path}/credentials`)).body, after);
   assert.equal((await tokenFor(before)).status, 401);
-  server.clock.advance(2);
   const { instanceId } = instance;
   requireProblem(await client.post('/heartbeats', { instanceId, held: [] }), 401, 'token-invalid');
   const renewed = await connectedWith(after);
@@ -169,19 +168,21 @@ test('a refreshed secret: the one before gets no token, and its tokens are refus
   requireProblem(await admin.post(`${path}/credentials`, { action: 'LOOK' }), 422, 'unknown-word');
 });
 
-test('within those 2 s a token of the secret before is handed no work', async () => {
+test('a server that was not told of a refreshed secret hands out no work for a token of the one before', async () => {
   const { account, admin, agent, path } = await made();
   const project = await account.project();
-  const before = (await admin.get<AgentCredentials>(`${path}/credentials`)).body;
-  const { instance } = await connectedWith(before);
+  const credentials = (await admin.get<AgentCredentials>(`${path}/credentials`)).body;
+  const { instance } = await connectedWith(credentials);
   await instance.hello();
   await upload(admin, project, [{ name: 'main.orch.yaml', content: smallPipeline }]);
-  await admin.post(`${path}/credentials`, { action: 'SECRET_REFRESH' });
+  await server.database.query(
+    'update agent set secret_generation = secret_generation + 1 where agent_id = $1',
+    [agent.agentId],
+  );
   const start = { pipelineName: 'main', environmentName: 'dev', agentId: agent.agentId };
   assert.equal((await admin.post(`${project.path}/pipeline-executions`, start)).status, 201);
   assert.deepEqual((await instance.claim()).work, []);
-  const after = (await admin.get<AgentCredentials>(`${path}/credentials`)).body;
-  const renewed = await connectedWith(after);
+  const renewed = await connectedWith(credentials);
   assert.equal((await renewed.instance.claim()).work.length, 1);
 });
 

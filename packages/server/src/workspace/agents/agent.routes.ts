@@ -37,6 +37,7 @@ import {
 } from './agent.store.ts';
 import { deletableStatuses } from './agent.ts';
 import { agentControlRoutes } from './agent-control.routes.ts';
+import { revokeCertificates, secretWakeKey } from './agent-secret.store.ts';
 
 export interface AgentServices {
   sealer: Sealer;
@@ -71,7 +72,7 @@ function readingRoutes({ read }: Endpoints, { version }: AgentServices): void {
   });
 }
 
-function writingRoutes({ write }: Endpoints, { sealer, owners, version }: AgentServices): void {
+function writingRoutes({ write }: Endpoints, { sealer, owners, wakes, version }: AgentServices): void {
   write(createAgent, ({ tx, scope, body, now, newId }) => {
     const made = {
       agent_id: newId(),
@@ -117,16 +118,27 @@ function writingRoutes({ write }: Endpoints, { sealer, owners, version }: AgentS
     };
   });
 
-  write(deleteAgent, async ({ tx, scope, params, headers, now, newId, requestId }) => {
+  write(deleteAgent, async ({ tx, scope, params, query, headers, now, newId, requestId }) => {
     const stored = await lockAgent(tx, scope, params.agentId, now);
     requireMatch(headers['If-Match'], agentTag(stored));
     const { agent_id, name, status } = stored;
-    if (!deletableStatuses.includes(status)) throw problem('agent-not-stopped', { name, status });
+    const forced = !deletableStatuses.includes(status);
+    if (forced && !query.force) throw problem('agent-not-stopped', { name, status });
+    const revoked = await revokeCertificates(tx, scope, agent_id, now);
     const source = { ...scope, actorKind: 'credential', requestId } as const;
     await endWorkOfAgent({ tx, accountId: scope.accountId, source, now, newId }, owners, agent_id);
     deleteAgentRow(tx, scope, agent_id);
+    // Every server forgets what it knows of the agent, and looks again for each claim of it that waits.
+    tx.afterCommit(() => {
+      wakes.wake(secretWakeKey(agent_id), 'all');
+      wakes.wake(agent_id, 'all');
+    });
     const before = presentAgent(stored, version);
-    return { events: [changed('agent-deleted', before, { before })] };
+    const ends = revoked.map((certificate) =>
+      changed('certificate-revoked', before, { before: certificate }),
+    );
+    const states = forced ? { before, after: { forced } } : { before };
+    return { events: [...ends, changed('agent-deleted', before, states)] };
   });
 }
 

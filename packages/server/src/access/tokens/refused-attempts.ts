@@ -1,0 +1,76 @@
+/**
+ * Events about refused attempts at a token. They are written after the answer: only a known client has an account to write to, and the time
+ * to answer must not tell which clients are known (docs/adr/0031).
+ */
+import type { Services } from '../../kernel/endpoint.ts';
+import { type AccountEvent, recordEvents } from '../../kernel/events.ts';
+import type { Client } from '../credentials/index.ts';
+
+/** Gathered this long, so that a write is not under way whenever the next attempt of a series is answered. */
+const gatherMilliseconds = 100;
+/** While the database is away. */
+const waitingLimit = 10_000;
+
+interface Refused {
+  client: Client;
+  clientId: string;
+  requestId: string;
+  at: Date;
+}
+
+export interface RefusedAttempts {
+  note(refused: Refused): void;
+  /** Resolves when all that was noted is written, or could not be. */
+  close(): Promise<void>;
+}
+
+export function createRefusedAttempts({
+  database,
+  newId,
+  log,
+}: Pick<Services, 'database' | 'newId' | 'log'>): RefusedAttempts {
+  let waiting: Refused[] = [];
+  let lost = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let writing = Promise.resolve();
+
+  async function write(): Promise<void> {
+    const some = waiting;
+    waiting = [];
+    if (some.length === 0) return;
+    if (lost > 0) log.warn({ lost }, 'refused attempts at a token left no event');
+    lost = 0;
+    try {
+      await database.transaction((tx) => {
+        for (const { client, clientId, requestId, at } of some) {
+          const { accountId, actorId, surface } = client;
+          const source = { accountId, actorId: null, actorKind: 'system', requestId } as const;
+          const type = surface === 'agent' ? 'agent' : 'credential';
+          const event: AccountEvent = {
+            name: 'token-refused',
+            subject: { type, id: actorId, name: clientId },
+          };
+          recordEvents(tx, source, [event], at, newId);
+        }
+      });
+    } catch (failure) {
+      log.warn({ err: failure, lost: some.length }, 'refused attempts at a token left no event');
+    }
+  }
+
+  function flush(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    if (waiting.length > 0) writing = writing.then(write);
+    return writing;
+  }
+
+  return {
+    note(refused) {
+      if (waiting.length === waitingLimit) lost += 1;
+      else waiting.push(refused);
+      timer ??= setTimeout(flush, gatherMilliseconds);
+    },
+    close: flush,
+  };
+}

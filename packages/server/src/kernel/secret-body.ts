@@ -1,0 +1,32 @@
+/** The check of a request whose body holds a secret: what it finds inside of the secret is not repeated, neither names nor values. */
+import type { Operation } from '@headgate/contract';
+import { Problem, type Violation, withViolations } from './problems.ts';
+import { type RequestCheck, requestCheck } from './validation.ts';
+
+const notRepeated =
+  'does not have the form that its schema asks for; what is wrong in it is not repeated, because it holds a secret';
+
+/** requestCheck, for any operation. */
+export function secretiveCheck(operation: Operation): RequestCheck {
+  const check = requestCheck(operation);
+  const held = (operation.bodyHoldsSecret ?? []).map((pointer) => `/body${pointer}`);
+  if (held.length === 0) return check;
+  return (...asked) => {
+    try {
+      return check(...asked);
+    } catch (failure) {
+      if (!(failure instanceof Problem)) throw failure;
+      const told = failure.violations.map((violation) => withoutSecret(violation, held));
+      const once = new Map(told.map((violation) => [`${violation.pointer} ${violation.detail}`, violation]));
+      throw withViolations(failure, [...once.values()]);
+    }
+  };
+}
+
+function withoutSecret(violation: Violation, held: readonly string[]): Violation {
+  const inside = held.find(
+    (pointer) => violation.pointer === pointer || violation.pointer.startsWith(`${pointer}/`),
+  );
+  if (inside === undefined) return violation;
+  return { field: inside.slice(1).replaceAll('/', '.'), pointer: inside, detail: notRepeated };
+}

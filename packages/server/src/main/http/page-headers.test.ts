@@ -1,0 +1,51 @@
+/** Guard: whatever the server answers as HTML, by whichever route and with whichever status, is protected. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { operations } from '@headgate/contract';
+import { startTestServer } from '../../testing/server.ts';
+
+const server = await startTestServer();
+
+/** The routes of the server, from Fastify's drawing of their tree: four characters a level, then a part of the path and its methods. */
+function routes(): { path: string; methods: string[] }[] {
+  const parents: string[] = [];
+  return server.app
+    .printRoutes({ commonPrefix: false })
+    .split('\n')
+    .flatMap((line) => {
+      const [, indent = '', part = '', methods] =
+        /^((?:[│├└ ][─ ]{2} )*)(\S*)(?: \((.*)\))?$/.exec(line) ?? [];
+      const depth = indent.length / 4;
+      if (depth === 0) return [];
+      parents.length = depth - 1;
+      parents.push(part);
+      return methods === undefined ? [] : [{ path: parents.join(''), methods: methods.split(', ') }];
+    });
+}
+
+test('every HTML page carries a content security policy and nosniff', async () => {
+  const found = routes();
+  assert.ok(found.length > operations.length / 2, `${found.length} paths`);
+  const pages = new Set<string>();
+  const named = ['bad-request', 'x', '%3Cscript%3E', '%ff'];
+  const paths = found.flatMap(({ path }) =>
+    path.includes(':') ? named.map((name) => path.replaceAll(/:\w+/g, name)) : [path],
+  );
+  for (const path of [...paths, '/', '/nowhere', '/docs/nowhere', '/problems/nowhere', '/%ff', '//'])
+    for (const method of ['GET', 'HEAD', 'POST', 'PUT'] as const)
+      for (const accept of ['text/html,application/xhtml+xml,*/*;q=0.8', '*/*']) {
+        const answer = await server.app.inject({ method, url: path, headers: { accept } });
+        const { 'content-type': type = '', ...headers } = answer.headers;
+        if (!/html/.test(String(type))) continue;
+        pages.add(path);
+        const what = `${method} ${path} ${answer.statusCode}`;
+        assert.match(
+          String(headers['content-security-policy']),
+          /^default-src 'none';.*frame-ancestors 'none'/,
+          what,
+        );
+        assert.doesNotMatch(String(headers['content-security-policy']), /unsafe|\*/, what);
+        assert.equal(headers['x-content-type-options'], 'nosniff', what);
+      }
+  for (const page of ['/docs', '/problems', '/problems/bad-request']) assert.ok(pages.has(page), page);
+});

@@ -1,0 +1,114 @@
+/**
+ * Guard: every operation of the agent's surface, called with the ids of another agent's work, changes nothing of it, and answers what it would
+ * answer for ids that never existed. It walks the contract, so that a new operation is tested by itself.
+ */
+import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import { type Operation, operations } from '@headgate/contract';
+import type { RegisteredAgent } from '../../testing/account.ts';
+import type { Answer } from '../../testing/client.ts';
+import { agentExamples, createPlace, type Example, type Place } from '../../testing/examples.ts';
+import { startTestServer } from '../../testing/server.ts';
+
+const server = await startTestServer();
+const ofAgents = operations.filter((operation) => operation.surface === 'agent');
+const victim = await createPlace(await server.account());
+
+const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+const sha256 = /\b[0-9a-f]{64}\b/g;
+/** Of a certificate, which no two requests share. */
+const issued = /-----BEGIN[^"]*|"(?:kid|notBefore|notAfter)":"[^"]*"/g;
+
+/** Every row of the database that does not name the attacker; but for the authority of all certificates, which the first request makes. */
+async function rowsWithout({ agentId }: RegisteredAgent): Promise<string[]> {
+  const tables = await server.database.query<{ name: string }>(
+    `select quote_ident(tablename) as name from pg_tables 
+     where schemaname = 'public' and tablename <> 'certificate_authority' order by 1`,
+  );
+  const found: string[] = [];
+  for (const { name } of tables) {
+    const rows = await server.database.query<{ row: string }>(
+      `select t::text as row from ${name} t where strpos(t::text, $1) = 0 order by 1`,
+      [agentId],
+    );
+    found.push(...rows.map(({ row }) => `${name} ${row}`));
+  }
+  return found;
+}
+
+/** The same request about things that never existed. */
+function aboutNothing({ path, body, ...asked }: Example): Example {
+  const replaced = new Map<string, string>();
+  const anew = (id: string, make: () => string) => {
+    const other = replaced.get(id) ?? make();
+    replaced.set(id, other);
+    return other;
+  };
+  const changed = (text: string) =>
+    text
+      .replaceAll(uuid, (id) => anew(id, randomUUID))
+      .replaceAll(sha256, (id) => anew(id, () => randomBytes(32).toString('hex')));
+  const other = body === undefined ? undefined : JSON.parse(changed(JSON.stringify(body)));
+  return { ...asked, path: changed(path), ...(other === undefined ? {} : { body: other }) };
+}
+
+const steady = ({ status, text }: Answer) => ({
+  status,
+  text: text.replaceAll(uuid, 'id').replaceAll(sha256, 'digest').replaceAll(issued, 'issued'),
+});
+
+const send = ({ client }: RegisteredAgent, { method }: Operation, { path, ...asked }: Example) =>
+  client.send(method, path, asked);
+
+async function exampleOf(operation: Operation, place: Place): Promise<Example> {
+  const example = await agentExamples[operation.id]?.(place);
+  return example ?? assert.fail(`testing/examples.ts has no request for ${operation.id}`);
+}
+
+const attackers: Record<string, () => Promise<{ agent: RegisteredAgent; mayRead: readonly string[] }>> = {
+  'of another account': async () => ({ agent: await (await server.account()).agent(), mayRead: [] }),
+  'of the same account, restricted to another project': async () => {
+    const { account } = victim;
+    const agent = await account.agent();
+    const path = `/agents/${agent.agentId}`;
+    await account.admin.patch(path, { restrictedAccess: true });
+    const { projectId } = await account.project();
+    await account.admin.send('PUT', `${path}/allowlist`, { body: { projects: { [projectId]: {} } } });
+    return { agent, mayRead: [] };
+  },
+  'of the same account': async () => ({
+    agent: await victim.account.agent(),
+    // Any project of the account may run there.
+    mayRead: ['agentArtifact', 'agentBlob'],
+  }),
+};
+
+for (const [name, make] of Object.entries(attackers)) {
+  test(`an agent ${name}, with the ids of another agent’s work: nothing is read or changed`, async () => {
+    const { agent, mayRead } = await make();
+    for (const operation of ofAgents.filter(({ id }) => !mayRead.includes(id))) {
+      const example = await exampleOf(operation, victim);
+      const before = await rowsWithout(agent);
+      const answer = await send(agent, operation, example);
+      const after = await rowsWithout(agent);
+      const [was, is] = [new Set(before), new Set(after)];
+      const changed = [...before.filter((row) => !is.has(row)), ...after.filter((row) => !was.has(row))];
+      assert.deepEqual(changed, [], `${operation.id} changed this: ${answer.text}`);
+      const known = new Set(JSON.stringify([example, agent]).match(uuid));
+      const rows = before.join('\n');
+      const told = (answer.text.match(uuid) ?? []).filter((id) => !known.has(id) && rows.includes(id));
+      assert.deepEqual(told, [], `${operation.id} tells ids of others: ${answer.text}`);
+      const ofNothing = await send(agent, operation, aboutNothing(example));
+      assert.deepEqual(steady(answer), steady(ofNothing), operation.id);
+    }
+  });
+}
+
+test('its own agent is answered what the others are not', async () => {
+  for (const operation of ofAgents) {
+    const answer = await send(victim.agent, operation, await exampleOf(operation, victim));
+    assert.equal(answer.status, operation.success.status, `${operation.id}: ${answer.text}`);
+    assert.ok(!answer.text.includes('"accepted":false'), `${operation.id}: ${answer.text}`);
+  }
+});

@@ -1,0 +1,64 @@
+/**
+ * Which artifacts an agent reads: those of its account; one with restricted access only those of the places that its allowlist names, and those
+ * that its held work names, which may be shared pipelines or belong to a place that was taken off the list since.
+ */
+import { type Read, type Statement, statement } from '../../kernel/database.ts';
+import type { CallingAgent } from './known-agents.ts';
+
+/** Digests of manifests. */
+const manifestsOfAllowedPlaces = `
+  select v.manifest_digest as digest from agent_allowed_place p
+  join artifact_version v on v.account_id = p.account_id and v.project_id = p.project_id
+    and (p.environment_name is null or p.environment_name = v.environment_name)
+  where p.account_id = $1 and p.agent_id = $2`;
+const heldExecutions = `
+  work w join pipeline_execution e on e.account_id = w.account_id and e.execution_id = w.work_id
+  where w.account_id = $1 and w.agent_id = $2 and w.state in ('held', 'silent')`;
+const manifestsOfHeldWork = `
+  select held.digest from (
+    select unnest(array_append(array(
+      select shared ->> 'artifactDigest' from jsonb_array_elements(coalesce(e.shared_artifacts, '[]')) as shared), e.manifest_digest)) as digest
+    from ${heldExecutions}) held`;
+
+interface Answer {
+  may_read: boolean;
+}
+
+/** No row for an agent that was deleted. Parameters: account, agent, and a digest. */
+const mayRead = (condition: string) =>
+  statement<Answer>(`
+  select case when a.restricted_access then (${condition}) else true end as may_read
+  from agent a where a.account_id = $1 and a.agent_id = $2`);
+
+const ofManifest = mayRead(`
+  exists (select from (${manifestsOfAllowedPlaces}) allowed where allowed.digest = $3)
+  or exists (select from (${manifestsOfHeldWork}) named where named.digest = $3)`);
+
+// From the blob to the manifests that list it: both steps have an index.
+const ofBlob = mayRead(`
+  exists (
+    select from manifest_chunk c join manifest m on m.account_id = c.account_id and m.chunks @> array[c.digest]
+    where c.account_id = $1 and c.digests @> array[decode($3, 'hex')] and (
+      m.digest in (${manifestsOfHeldWork}) or exists (
+        select from (${manifestsOfAllowedPlaces}) allowed where allowed.digest = m.digest)))`);
+
+export function mayReadManifest(read: Read, agent: CallingAgent, digest: string): Promise<boolean> {
+  return isAllowed(read, ofManifest, agent, digest);
+}
+
+export function mayReadBlob(read: Read, agent: CallingAgent, sha256: string): Promise<boolean> {
+  return isAllowed(read, ofBlob, agent, sha256);
+}
+
+const hexadecimal = /^[0-9a-f]{64}$/;
+
+async function isAllowed(
+  read: Read,
+  ask: Statement<Answer>,
+  { accountId, agentId }: CallingAgent,
+  digest: string,
+): Promise<boolean> {
+  if (!hexadecimal.test(digest)) return false;
+  const [row] = await read(ask, [accountId, agentId, digest]);
+  return row?.may_read === true;
+}

@@ -1,0 +1,154 @@
+/** Steps are reported of an agent's own work only: what another execution shows stays as it is. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import type { ExecutionStep, Step } from '@headgate/contract';
+import type { Account } from '../../testing/account.ts';
+import { type Instance, instanceOf } from '../../testing/agent.ts';
+import { requireProblem } from '../../testing/client.ts';
+import { createPlace } from '../../testing/examples.ts';
+import { executionOf } from '../../testing/executions.ts';
+import type { TestProject } from '../../testing/project.ts';
+import { startTestServer } from '../../testing/server.ts';
+
+const server = await startTestServer();
+
+/** A run that an agent holds. */
+async function held(account?: Account, project?: TestProject) {
+  const made = await createPlace(account ?? (await server.account()));
+  const place = { ...made, project: project ?? made.project };
+  const instance = instanceOf(place.agent);
+  await instance.hello();
+  const path = await executionOf(place);
+  const [work] = (await instance.claim()).work;
+  assert.ok(work);
+  return { ...place, instance, path, work, id: work.workId };
+}
+
+type Held = Awaited<ReturnType<typeof held>>;
+
+const stepOf = (pipelineRunId: string, given: Partial<Step> = {}): Step => ({
+  stepId: randomUUID(),
+  pipelineRunId,
+  name: 'a step',
+  componentType: 'sql-script',
+  status: 'RUNNING',
+  startedAt: '2026-01-01T00:00:00.000Z',
+  ...given,
+});
+const calling = (by: string, childId: string) =>
+  stepOf(by, { childPipeline: { id: childId, name: 'child.orch.yaml' } });
+
+function report({ instance, work }: { instance: Instance; work: Held['work'] }, ...steps: Step[]) {
+  return instance.report(work, { type: 'progress', steps });
+}
+
+async function requireRefused(at: Held, ...steps: Step[]): Promise<void> {
+  const result = await report(at, ...steps);
+  assert.ok(!result.accepted && result.code === 'run-of-another-work', JSON.stringify(result));
+  const named = steps.flatMap(({ pipelineRunId, childPipeline }) => [pipelineRunId, childPipeline?.id]);
+  assert.ok(
+    named.some((id) => id !== undefined && result.detail.includes(id)),
+    result.detail,
+  );
+}
+
+async function stepsOf({ account, project }: Held, runId: string) {
+  const path = `${project.path}/pipeline-executions/${runId}/steps`;
+  return account.admin.get<{ results: ExecutionStep[]; total: number }>(path);
+}
+
+test('a step for an execution of another agent is refused, in any project and account', async () => {
+  const victim = await held();
+  for (const attacker of [
+    await held(victim.account, victim.project),
+    await held(victim.account),
+    await held(),
+  ]) {
+    await report(victim, stepOf(victim.id));
+    await requireRefused(attacker, stepOf(victim.id));
+    await requireRefused(attacker, stepOf(attacker.id), stepOf(victim.id));
+    assert.equal((await stepsOf(attacker, attacker.id)).body.total, 0, 'all of a report, or nothing');
+  }
+  const { body } = await stepsOf(victim, victim.id);
+  assert.deepEqual([body.total, body.results.length], [3, 3]);
+});
+
+test('a step for a run that nothing announced is refused', async () => {
+  const at = await held();
+  await requireRefused(at, stepOf(randomUUID()));
+});
+
+test('a child run takes steps once it is announced, by its own work only', async () => {
+  const victim = await held();
+  const child = randomUUID();
+  const caller = calling(victim.id, child);
+  assert.ok((await report(victim, caller)).accepted);
+  assert.equal((await stepsOf(victim, child)).body.total, 0, 'announced, and without steps so far');
+  assert.ok((await report(victim, stepOf(child))).accepted);
+  for (const attacker of [await held(victim.account, victim.project), await held(victim.account)]) {
+    await requireRefused(attacker, stepOf(child));
+    await requireRefused(attacker, calling(attacker.id, child));
+    await requireRefused(attacker, calling(attacker.id, child), stepOf(child));
+  }
+  const { body } = await stepsOf(victim, child);
+  assert.deepEqual([body.total, body.results.length], [1, 1]);
+  // A step that changes is sent whole again; without its child it stays the one that announced it.
+  const { childPipeline: _, ...without } = caller;
+  assert.ok((await report(victim, { ...without, status: 'SUCCESS' })).accepted);
+  assert.ok((await report(victim, caller, stepOf(child))).accepted);
+  assert.equal((await stepsOf(victim, child)).body.total, 2);
+});
+
+test('a child of a child, announced in the same report, takes steps', async () => {
+  const at = await held();
+  const [child, grandchild] = [randomUUID(), randomUUID()];
+  const steps = [stepOf(grandchild), calling(child, grandchild), calling(at.id, child)];
+  assert.ok((await report(at, ...steps)).accepted);
+  for (const run of [at.id, child, grandchild]) assert.equal((await stepsOf(at, run)).body.total, 1);
+});
+
+test('no child run takes the id of an execution, or of another child run', async () => {
+  const victim = await held();
+  const attacker = await held(victim.account, victim.project);
+  await requireRefused(attacker, calling(attacker.id, victim.id));
+  await requireRefused(attacker, calling(attacker.id, attacker.id));
+  const child = randomUUID();
+  await requireRefused(attacker, calling(attacker.id, child), calling(attacker.id, child));
+  assert.equal((await stepsOf(victim, victim.id)).body.total, 0);
+});
+
+test('of two works that announce one run at the same moment, one keeps it', async () => {
+  const one = await held();
+  const other = await held(one.account, one.project);
+  for (let round = 0; round < 10; round += 1) {
+    const child = randomUUID();
+    const answers = await Promise.all(
+      [one, other].map(({ agent, instance, work, id }) =>
+        agent.client.post<{ results: { accepted: boolean }[] }>('/reports', {
+          instanceId: instance.instanceId,
+          reports: [
+            {
+              workId: work.workId,
+              epoch: work.epoch,
+              sequence: round + 1,
+              type: 'progress',
+              steps: [calling(id, child)],
+            },
+          ],
+        }),
+      ),
+    );
+    const kept = answers.filter((answer) => answer.status === 200 && answer.body.results[0]?.accepted);
+    assert.equal(kept.length, 1, answers.map((answer) => answer.text).join('\n'));
+    for (const answer of answers.filter(({ status }) => status !== 200))
+      requireProblem(answer, 409, 'concurrent-change');
+  }
+});
+
+test('work that is no execution has no steps', async () => {
+  const at = await held();
+  await server.database.query("update work set kind = 'secret-check' where work_id = $1", [at.id]);
+  const result = await report(at, stepOf(at.id));
+  assert.ok(!result.accepted && result.code === 'run-of-another-work', JSON.stringify(result));
+});
