@@ -26,6 +26,8 @@ const drainBounds: DrainBounds = {
   atOnce: 1_000,
 };
 
+const turnMilliseconds = 3;
+
 export interface UnreadBodies {
   /** Options of `createServer`. */
   classes: { IncomingMessage: typeof IncomingMessage; ServerResponse: typeof ServerResponse };
@@ -36,6 +38,7 @@ export interface UnreadBodies {
 export function createUnreadBodies(stopping: AbortSignal, bounds: DrainBounds = drainBounds): UnreadBodies {
   /** By connection, the oldest first; the value cuts it. */
   const drains = new Map<Duplex, () => void>();
+  const takeTurns = createTurns();
 
   function drain(request: IncomingMessage): void {
     const { socket } = request;
@@ -47,13 +50,17 @@ export function createUnreadBodies(stopping: AbortSignal, bounds: DrainBounds = 
       isEnding = true;
       socket.end();
     };
-    const cut = () => void socket.destroy();
+    const cut = () => {
+      drains.delete(socket);
+      socket.destroy();
+    };
     const bound = stopping.aborted ? bounds.stoppingMilliseconds : bounds.milliseconds;
     const timer = setTimeout(cut, bound).unref();
     drains.set(socket, cut);
     request.on('data', (chunk: Buffer) => {
       left -= chunk.length;
       if (left < 0) cut();
+      else takeTurns(request);
     });
     // What read it before may have paused it.
     request.resume();
@@ -67,16 +74,31 @@ export function createUnreadBodies(stopping: AbortSignal, bounds: DrainBounds = 
     if (drains.size > bounds.atOnce) drains.values().next().value?.();
   }
 
-  stopping.addEventListener('abort', () => {
-    const cutAll = () => {
-      for (const cut of drains.values()) cut();
-    };
-    setTimeout(cutAll, bounds.stoppingMilliseconds).unref();
-  });
+  const cutAll = () => {
+    for (const cut of drains.values()) cut();
+  };
+  stopping.addEventListener('abort', () => setTimeout(cutAll, bounds.stoppingMilliseconds).unref());
 
   return {
     classes: { IncomingMessage: Request, ServerResponse: responseThat(drain) },
     isDraining: (connection) => drains.has(connection),
+  };
+}
+
+/** Node reads a connection as fast as its bytes come. When drains have used up their turn they wait, so that other requests are served. */
+function createTurns(): (request: IncomingMessage) => void {
+  const waiting: IncomingMessage[] = [];
+  let turnEnds = 0;
+
+  function nextTurn(): void {
+    turnEnds = performance.now() + turnMilliseconds;
+    for (const request of waiting.splice(0)) request.resume();
+  }
+
+  return (request) => {
+    if (performance.now() < turnEnds) return;
+    request.pause();
+    if (waiting.push(request) === 1) setImmediate(nextTurn);
   };
 }
 
