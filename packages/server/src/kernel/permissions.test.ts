@@ -39,7 +39,7 @@ const rows: Record<string, Row> = {
       ...['getProject', 'listEnvironments', 'getEnvironment', 'listVariables', 'getVariable', 'getOverrides'],
       ...['listConnections', 'listConnectionOverrides', 'listDataPlatformConnections'],
       'listSecretReferences',
-      ...['listArtifacts', 'getArtifact', 'compareArtifacts', 'getAsset'],
+      ...['listArtifacts', 'getArtifact', 'listPublishedPipelines', 'compareArtifacts', 'getAsset'],
       ...['getPipelineExecution', 'getPipelineExecutionStatus', 'listPipelineExecutionSteps'],
     ],
   },
