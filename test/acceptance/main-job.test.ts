@@ -8,7 +8,7 @@ import { exampleFiles, publishShared } from './harness/examples.ts';
 import { checkout, Installation } from './harness/installation.ts';
 import { type ExecutionStep, Project, steps } from './harness/project.ts';
 
-const mainPipeline = 'Weather/Monthly report';
+const mainPipeline = 'Weather/Monthly report.orch.yaml';
 
 describe('the weather project', { timeout: 120_000 }, () => {
   let headgate: Installation;
@@ -98,7 +98,7 @@ describe('the weather project', { timeout: 120_000 }, () => {
     const { results } = await client.ask('GET', `/v1/pipeline-executions?projectId=${project.id}`);
     assert.equal(results.length, 4);
     const names = results.map((run: { pipelineName: string }) => run.pipelineName);
-    assert.deepEqual(new Set(names), new Set(['check', mainPipeline]));
+    assert.deepEqual(new Set(names), new Set(['check.orch.yaml', mainPipeline]));
     assert.equal(names.at(-1), mainPipeline);
     const details = await client.ask(
       'GET',

@@ -5,6 +5,7 @@ export const findingCodes = [
   'syntax-error',
   'unknown-component-type',
   'component-type-misplaced',
+  'misspelled-member',
   'missing-start',
   'several-starts',
   'dangling-transition',

@@ -17,7 +17,6 @@ export interface ProjectNames {
   unreadable?: ReadonlyMap<string, string>;
 }
 
-export type Call = Extract<Question, { asks: 'call' }>;
 export type SharedCall = Extract<Question, { asks: 'shared-call' }>;
 export type ReportFinding = (finding: Finding) => void;
 

@@ -1,7 +1,9 @@
 /** A pipeline file's text to a typed pipeline, or the place where it cannot be read. Unknown members are ignored, unknown types are kept. */
 import { componentLimit, componentNameLimit, descriptionLimit, variableLimit } from './bounds.ts';
+import { nearestName } from './nearest.ts';
 import {
   type GridColumn,
+  type MisspelledMember,
   type OrchestrationComponent,
   type Pipeline,
   type PipelineType,
@@ -129,11 +131,31 @@ function readFrame(name: string, raw: Plain) {
   const type = asText(component.type, [...path, 'type']);
   checkLength(name, path, "a component's name");
   checkLength(type, [...path, 'type'], `the type of "${shorten(name)}"`);
-  return {
-    path,
-    component,
-    frame: { name, type, parameters: asMap(component.parameters ?? {}, [...path, 'parameters']) },
-  };
+  const parameters = asMap(component.parameters ?? {}, [...path, 'parameters']);
+  const misspelled = misspelledMembers(component);
+  const frame = { name, type, parameters, ...(misspelled.length === 0 ? {} : { misspelled }) };
+  return { path, component, frame };
+}
+
+const members = [
+  'type',
+  'parameters',
+  'transitions',
+  'skipped',
+  'iterationTarget',
+  'postProcessing',
+  'sources',
+];
+const knownMembers = new Set(members);
+/** Unknown members of one component that are looked up. */
+const unknownMemberLimit = 20;
+
+function misspelledMembers(component: PlainMap): MisspelledMember[] {
+  const unknown = Object.keys(component).filter((member) => !knownMembers.has(member));
+  return unknown.slice(0, unknownMemberLimit).flatMap((member) => {
+    const meant = nearestName(member, members);
+    return meant === undefined ? [] : [{ member, meant }];
+  });
 }
 
 function checkLength(text: string, path: readonly string[], what: string): void {

@@ -41,6 +41,13 @@ interface ComponentFrame {
   readonly name: string;
   readonly type: string;
   readonly parameters: PlainMap;
+  /** Members that the format does not know, and that are near to one that it does. */
+  readonly misspelled?: readonly MisspelledMember[];
+}
+
+export interface MisspelledMember {
+  readonly member: string;
+  readonly meant: string;
 }
 
 export interface OrchestrationComponent extends ComponentFrame {

@@ -28,6 +28,11 @@ function checkComponents(pipeline: Pipeline, notes: Notes, suggest: Suggestions)
   };
   for (const component of pipeline.components.values()) {
     const { name, type, parameters } = component;
+    for (const { member, meant } of component.misspelled ?? []) {
+      const message = `a component has no "${member}": did you mean "${meant}"?`;
+      const code = 'misspelled-member';
+      report({ component: name, at: [member], code, message, level: 'error', passing: true });
+    }
     const definition = findDefinition(type);
     if (definition?.kind !== pipeline.type) {
       report(typeFault(name, type, pipeline, suggest));

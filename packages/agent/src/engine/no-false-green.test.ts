@@ -5,7 +5,11 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { findingCodes } from '@headgate/pipelines';
 import { createFixture, type Fixture } from './engine-fixture.ts';
 import { orchestration, print, start, text, transformation } from './pipeline-fixture.ts';
-import { type WrongPipeline, wrongPipelines } from './wrong-pipelines.ts';
+import { wrongOrders } from './wrong-orders.ts';
+import type { WrongPipeline } from './wrong-pipeline-fixture.ts';
+import { wrongReferences } from './wrong-references.ts';
+
+const wrongPipelines = [...wrongOrders, ...wrongReferences];
 
 let fixture: Fixture;
 beforeEach(async () => {

@@ -40,7 +40,7 @@ const rows: Record<string, Row> = {
       ...['listConnections', 'listConnectionOverrides'],
       ...['listDataPlatformConnections', 'getDataPlatformConnection'],
       'listSecretReferences',
-      ...['listArtifacts', 'getArtifact', 'compareArtifacts', 'getAsset'],
+      ...['listArtifacts', 'getArtifact', 'listPublishedPipelines', 'compareArtifacts', 'getAsset'],
     ],
   },
   'read executions, steps and logs of an environment': {

@@ -1,0 +1,218 @@
+/** For the engine's tests: wrong files, types, transitions, iterators and sources, each with what its run says. */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
+import { grid, start, text } from './pipeline-fixture.ts';
+import {
+  around,
+  done,
+  flow,
+  lines,
+  one,
+  output,
+  script,
+  type WrongPipeline,
+} from './wrong-pipeline-fixture.ts';
+
+export const wrongOrders: WrongPipeline[] = [
+  {
+    what: 'a transition that leads nowhere',
+    code: 'dangling-transition',
+    files: around({ ...script('select 1'), transitions: { success: ['Don'] } }),
+    says: /main\.orch\.yaml, line 7, component "Bad": the transition "success" leads to "Don".*did you mean "Done"\?/,
+  },
+  {
+    what: 'transitions that go round',
+    code: 'transition-cycle',
+    files: around({ ...script('select 1'), transitions: { success: ['Effect'], failure: [] } }),
+    says: /main\.orch\.yaml, line 6, component "Effect": .*circle without an end: Effect → Bad → Effect.*iterator/,
+  },
+  {
+    what: 'a component that leads to itself',
+    code: 'transition-cycle',
+    files: around({ ...script('select 1'), transitions: { success: ['Bad'], failure: [] } }),
+    says: /line 7, component "Bad": .*Bad → Bad/,
+  },
+  {
+    what: 'a pipeline file that the upload left out',
+    code: 'missing-pipeline',
+    files: around({ type: 'run-orchestration', parameters: { orchestrationJob: 'child' } }),
+    ignored: { 'child.orch.yaml': 'line 3, column 9: "pipeline" must be a map' },
+    says: /line 7, component "Bad": the pipeline child\.orch\.yaml cannot be read: line 3, column 9.*correct that file/,
+  },
+  {
+    what: 'a called pipeline that cannot be read',
+    code: 'missing-pipeline',
+    files: {
+      ...around({ type: 'run-orchestration', parameters: { orchestrationJob: 'child' } }),
+      'child.orch.yaml': 'type: [\n',
+    },
+    says: /line 7, component "Bad": the pipeline child\.orch\.yaml cannot be read: line \d+, column \d+/,
+  },
+  {
+    what: 'a started pipeline that cannot be read',
+    code: 'syntax-error',
+    files: { 'main.orch.yaml': 'type: orchestration\npipeline: [\n' },
+    says: /main\.orch\.yaml, line 3: the pipeline cannot be read: .*correct the file/,
+  },
+  {
+    what: 'an unknown type whose failure is taken up',
+    code: 'unknown-component-type',
+    files: around({ type: 'sql-scrip', parameters: {} }),
+    says: /main\.orch\.yaml, line 7, component "Bad": .*"sql-scrip".*did you mean "sql-script"\?/,
+  },
+  {
+    what: 'an unknown type in a transformation',
+    code: 'unknown-component-type',
+    files: flow({ Odd: { type: 'vendor-thing', parameters: {} }, One: one, Out: output('One') }),
+    says: /flow\.tran\.yaml, line 1, component "Odd": .*replace the component or skip it/,
+  },
+  {
+    what: 'a type of the other kind of pipeline',
+    code: 'component-type-misplaced',
+    files: around({ type: 'filter', parameters: {} }),
+    says: /line 7, component "Bad": .*belongs in a pipeline of type transformation.*move it/,
+  },
+  {
+    what: 'a misspelled member, which hides the components after it',
+    code: 'misspelled-member',
+    files: around({ ...script('select 1'), transitons: { success: ['Lost'] } }, { Lost: script() }),
+    says: /line 7, component "Bad": a component has no "transitons": did you mean "transitions"\?/,
+  },
+  {
+    what: 'no start',
+    code: 'missing-start',
+    files: { 'main.orch.yaml': lines({ A: script() }) },
+    says: /main\.orch\.yaml, line 4: .*add one/,
+  },
+  {
+    what: 'two starts',
+    code: 'several-starts',
+    files: { 'main.orch.yaml': lines({ A: start('C'), B: start('C'), C: script() }) },
+    says: /main\.orch\.yaml, line 4: .*"A", "B".*keep one/,
+  },
+  {
+    what: 'true on a component that is no if',
+    code: 'transition-not-allowed',
+    files: around({ ...script('select 1'), transitions: { true: ['Done'] } }),
+    says: /line 7, component "Bad": only an if has a transition "true".*use success/,
+  },
+  {
+    what: 'a component after the end',
+    code: 'transition-not-allowed',
+    files: around(script('select 1'), { Done: { ...done, transitions: { success: ['Handled'] } } }),
+    says: /line 9, component "Done": nothing runs after end-success/,
+  },
+  {
+    what: 'a component after the target of an iterator',
+    code: 'transition-not-allowed',
+    files: around(
+      {
+        type: 'grid-iterator',
+        iterationTarget: 'Target',
+        parameters: { gridVariable: 'g', gridIteratorVariableMapping: [['a', 'x']] },
+      },
+      { Target: script('select 1', { transitions: { success: ['Handled'] } }) },
+      { g: grid({ a: 'TEXT' }, []), x: text('') },
+    ),
+    says: /line 10, component "Target": the iterator "Bad".*connect the iterator instead/,
+  },
+  {
+    what: 'an and that waits for what never runs',
+    code: 'unstartable-and',
+    files: around(
+      { type: 'and', parameters: {} },
+      { Lost: script('select 1', { transitions: { success: ['Bad'] } }) },
+    ),
+    says: /line 7, component "Bad": it never starts, since it waits for "Lost", which never runs/,
+  },
+  {
+    what: 'an and that waits for both branches of an if',
+    code: 'unstartable-and',
+    files: {
+      'main.orch.yaml': lines({
+        Start: start('If'),
+        If: {
+          type: 'if',
+          parameters: { mode: 'Advanced', condition1: '1 == 1' },
+          transitions: { true: ['Left'], false: ['Right'] },
+        },
+        Left: script(undefined, { transitions: { success: ['Both'] } }),
+        Right: script('select 1', { transitions: { success: ['Both'] } }),
+        Both: { type: 'and', parameters: {}, transitions: { success: ['Done'] } },
+        Done: done,
+      }),
+    },
+    says: /line 9, component "Both": it never starts, since it waits for branches of "If" of which only one is taken/,
+  },
+  {
+    what: 'an iterator without a target',
+    code: 'missing-iteration-target',
+    files: around(
+      { type: 'grid-iterator', parameters: { gridVariable: 'g', gridIteratorVariableMapping: [['a', 'x']] } },
+      {},
+      { g: grid({ a: 'TEXT' }, []), x: text('') },
+    ),
+    says: /line 7, component "Bad": it has no iterationTarget: connect/,
+  },
+  {
+    what: 'an iterator whose target does not exist',
+    code: 'missing-iteration-target',
+    files: around(
+      {
+        type: 'grid-iterator',
+        iterationTarget: 'Handle',
+        parameters: { gridVariable: 'g', gridIteratorVariableMapping: [['a', 'x']] },
+      },
+      {},
+      { g: grid({ a: 'TEXT' }, []), x: text('') },
+    ),
+    says: /line 7, component "Bad": its iterationTarget "Handle".*did you mean "Handled"\?/,
+  },
+  {
+    what: 'an iteration target of what is no iterator',
+    code: 'iteration-target-not-allowed',
+    files: around({ ...script('select 1'), iterationTarget: 'Handled' }),
+    says: /line 7, component "Bad": sql-script is no iterator.*connect it by a transition/,
+  },
+  {
+    what: 'iterators that run each other',
+    code: 'iteration-cycle',
+    files: around(
+      {
+        type: 'grid-iterator',
+        iterationTarget: 'Bad',
+        parameters: { gridVariable: 'g', gridIteratorVariableMapping: [['a', 'x']] },
+      },
+      {},
+      { g: grid({ a: 'TEXT' }, []), x: text('') },
+    ),
+    says: /line 7, component "Bad": iterators run each other in a circle: Bad → Bad/,
+  },
+  {
+    what: 'a source that is not there',
+    code: 'dangling-source',
+    files: flow({ One: one, Out: output('Ones') }),
+    says: /flow\.tran\.yaml, line 1, component "Out": its source "Ones".*did you mean "One"\?/,
+  },
+  {
+    what: 'too few sources',
+    code: 'source-count',
+    files: flow({ One: one, Out: output() }),
+    says: /flow\.tran\.yaml, line 1, component "Out": it has 0 sources and takes 1: connect some/,
+  },
+  {
+    what: 'sources that go round',
+    code: 'source-cycle',
+    files: flow({
+      A: { type: 'filter', sources: ['B'], parameters: { filterConditions: [['a', 'Is', 'Null', '']] } },
+      B: { type: 'filter', sources: ['A'], parameters: { filterConditions: [['a', 'Is', 'Null', '']] } },
+      Out: output('B'),
+    }),
+    says: /flow\.tran\.yaml, line 1, component "A": the sources go round in a circle: A → B → A: disconnect one/,
+  },
+  {
+    what: 'a transformation that writes nothing',
+    code: 'missing-output',
+    files: flow({ One: one }),
+    says: /flow\.tran\.yaml, line 1: the transformation writes nothing: add/,
+  },
+];

@@ -1,0 +1,78 @@
+/**
+ * For the engine's tests: pipelines that are wrong, each with what its run says. `Bad` is the component that is wrong; `Handled` would take up
+ * its failure, so that the run would end in SUCCESS if it started.
+ */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
+import type { FindingCode } from '@headgate/pipelines';
+import { start, transformation } from './pipeline-fixture.ts';
+
+export interface WrongPipeline {
+  what: string;
+  code: FindingCode;
+  files: Record<string, string>;
+  /** Pipeline files that the upload left out, with the reasons. */
+  ignored?: Record<string, string>;
+  warehouse?: string;
+  /** What was chosen for uses of shared pipelines: files, or a fault. */
+  shared?: { prefix: string; chosen: { versionName: string; files: Record<string, string> } | string };
+  /** With the file and the line. */
+  says: RegExp;
+}
+
+export type Component = Record<string, unknown>;
+export const handled = { type: 'print-variables', parameters: { variablesToPrint: [] } };
+export const done = { type: 'end-success', parameters: {} };
+export const script = (sqlScript = 'create table effect as select 1', more: Component = {}) => ({
+  type: 'sql-script',
+  parameters: { sqlScript },
+  ...more,
+});
+
+/** Start has an effect; then comes `Bad`, whose failure is taken up. */
+export function around(
+  bad: Component,
+  others: Record<string, Component> = {},
+  variables: object = {},
+): Record<string, string> {
+  const transitions = { success: ['Done'], failure: ['Handled'], ...(bad.transitions as object | undefined) };
+  return {
+    'main.orch.yaml': lines(
+      {
+        Start: start('Effect'),
+        Effect: script(undefined, { transitions: { success: ['Bad'] } }),
+        Bad: { ...bad, transitions },
+        Handled: handled,
+        Done: done,
+        ...others,
+      },
+      variables,
+    ),
+  };
+}
+
+/** One component a line, so that the place of a fault can be told: the first is in line 5. */
+export function lines(components: Record<string, Component>, variables: object = {}): string {
+  const body = Object.entries(components).map(
+    ([name, each]) => `    ${JSON.stringify(name)}: ${JSON.stringify(each)}`,
+  );
+  return [
+    'type: orchestration',
+    'version: "1.0"',
+    'pipeline:',
+    '  components:',
+    ...body,
+    `  variables: ${JSON.stringify(variables)}`,
+  ].join('\n');
+}
+
+export function flow(components: Record<string, Component>): Record<string, string> {
+  const call = { type: 'run-transformation', parameters: { transformationJob: 'flow' } };
+  const body = transformation(components);
+  return { ...around(call), 'flow.tran.yaml': body };
+}
+export const one = { type: 'sql', parameters: { query: 'select 1 as a' } };
+export const output = (...sources: string[]) => ({
+  type: 'rewrite-table',
+  sources,
+  parameters: { targetTable: 'out' },
+});

@@ -1,0 +1,216 @@
+/** For the engine's tests: wrong parameters, calls and variables, each with what its run says. */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
+import { grid, number, orchestration, start, text } from './pipeline-fixture.ts';
+import { around, flow, one, output, script, type WrongPipeline } from './wrong-pipeline-fixture.ts';
+
+export const wrongReferences: WrongPipeline[] = [
+  {
+    what: 'a parameter that is missing',
+    code: 'missing-parameter',
+    files: around({ type: 'sql-script', parameters: {} }),
+    says: /line 7, component "Bad": the parameter "sqlScript" is missing: fill it in/,
+  },
+  {
+    what: 'a parameter that another one makes necessary',
+    code: 'missing-parameter',
+    files: around(
+      { type: 'query-to-scalar', parameters: { mode: 'Advanced', scalarVariableMapping: [['x', 'a']] } },
+      {},
+      { x: text('') },
+    ),
+    says: /line 7, component "Bad": the parameter "query" is missing: fill it in/,
+  },
+  {
+    what: 'a word that a parameter does not know',
+    code: 'invalid-parameter',
+    files: around(
+      {
+        type: 'create-table',
+        parameters: { newTableName: '${project}', createReplace: 'Replac', columns: [['a', 'TEXT']] },
+      },
+      {},
+      { project: text('t') },
+    ),
+    says: /line 7, component "Bad": "createReplace" is "Replac"; it can be Create, Replace.*did you mean "Replace"\?/,
+  },
+  {
+    what: 'a type of column that does not exist',
+    code: 'invalid-parameter',
+    files: around({ type: 'create-table', parameters: { newTableName: 't', columns: [['a', 'TEXTT']] } }),
+    says: /line 7, component "Bad": .*TEXTT/,
+  },
+  {
+    what: 'a comparator that does not exist',
+    code: 'invalid-parameter',
+    files: around(
+      { type: 'if', parameters: { mode: 'Simple', condition: [['x', 'Is', 'Equal', 'a']] } },
+      {},
+      { x: text('') },
+    ),
+    says: /line 7, component "Bad": "Equal" is no comparator; there are/,
+  },
+  {
+    what: 'a component of a transformation with a word that it does not know',
+    code: 'invalid-parameter',
+    files: flow({
+      One: one,
+      Sums: { type: 'aggregate', sources: ['One'], parameters: { aggregations: [['a', 'Summ']] } },
+      Out: output('Sums'),
+    }),
+    says: /flow\.tran\.yaml, line 1, component "Sums": "Summ" is no aggregation; there are/,
+  },
+  {
+    what: 'a default value that its variable cannot hold',
+    code: 'invalid-default-value',
+    files: {
+      ...around({ type: 'run-orchestration', parameters: { orchestrationJob: 'child' } }),
+      'child.orch.yaml': orchestration({ Start: start() }, { n: number('many') }),
+    },
+    says: /child\.orch\.yaml, line 1: the default value does not fit: .*"n".*correct it/,
+  },
+  {
+    what: 'a called pipeline that is not there',
+    code: 'missing-pipeline',
+    files: {
+      ...around({ type: 'run-orchestration', parameters: { orchestrationJob: 'chidl' } }),
+      'child.orch.yaml': orchestration({ Start: start() }),
+    },
+    says: /line 7, component "Bad": the pipeline chidl\.orch\.yaml is not in the project: did you mean "child\.orch\.yaml"\?/,
+  },
+  {
+    what: 'a fault in a pipeline that is called by one that is called',
+    code: 'dangling-transition',
+    files: {
+      ...around({ type: 'run-orchestration', parameters: { orchestrationJob: 'child' } }),
+      'child.orch.yaml': orchestration({
+        Start: start('Inner'),
+        Inner: { type: 'run-orchestration', parameters: { orchestrationJob: 'inner' } },
+      }),
+      'inner.orch.yaml': orchestration({ Start: start('Gone') }),
+    },
+    says: /inner\.orch\.yaml, line 1, component "Start": the transition "unconditional" leads to "Gone"/,
+  },
+  {
+    what: 'a pipeline that calls itself without an end',
+    code: 'pipeline-calls-itself',
+    files: around({ type: 'run-orchestration', parameters: { orchestrationJob: 'main' } }),
+    says: /main\.orch\.yaml, line 7, component "Bad": the pipeline calls itself without an end: main\.orch\.yaml → main\.orch\.yaml: let an if/,
+  },
+  {
+    what: 'a use of shared pipelines that no start can make sense of',
+    code: 'shared-pipeline-use',
+    files: around(
+      { type: 'run-shared-pipeline', parameters: { sharedPipelineIdPrefix: '${x}', sharedPipeline: 'p' } },
+      {},
+      { x: text('') },
+    ),
+    says: /line 7, component "Bad": "sharedPipelineIdPrefix" cannot be an expression.*write the name out/,
+  },
+  {
+    what: 'a group of shared pipelines that is not there',
+    code: 'missing-shared-pipeline',
+    files: around({
+      type: 'run-shared-pipeline',
+      parameters: { sharedPipelineIdPrefix: 'Checks', sharedPipeline: 'p' },
+    }),
+    shared: { prefix: 'Checks', chosen: 'the account has no shared pipelines "Checks": publish them' },
+    says: /line 7, component "Bad": the account has no shared pipelines "Checks": publish them/,
+  },
+  {
+    what: 'a shared pipeline that its group does not have',
+    code: 'missing-shared-pipeline',
+    files: around({
+      type: 'run-shared-pipeline',
+      parameters: { sharedPipelineIdPrefix: 'Checks', sharedPipeline: 'chek' },
+    }),
+    shared: {
+      prefix: 'Checks',
+      chosen: { versionName: '1', files: { 'check.orch.yaml': orchestration({ S: start() }) } },
+    },
+    says: /line 7, component "Bad": version "1" of the shared pipelines "Checks" holds no pipeline "chek": did you mean "check"\?/,
+  },
+  {
+    what: 'a fault in a shared pipeline',
+    code: 'dangling-transition',
+    files: around({
+      type: 'run-shared-pipeline',
+      parameters: { sharedPipelineIdPrefix: 'Checks', sharedPipeline: 'check' },
+    }),
+    shared: {
+      prefix: 'Checks',
+      chosen: { versionName: '1', files: { 'check.orch.yaml': orchestration({ S: start('Gone') }) } },
+    },
+    says: /Checks\/check\.orch\.yaml, line 1, component "S": the transition "unconditional" leads to "Gone"/,
+  },
+  {
+    what: 'a variable that nothing declares',
+    code: 'undeclared-variable',
+    files: around(script('select ${cty}'), {}, { city: text('Oslo') }),
+    says: /line 7, component "Bad": the pipeline declares no variable "cty": did you mean "city"\?/,
+  },
+  {
+    what: 'a value for a variable that the called pipeline does not have',
+    code: 'undeclared-variable',
+    files: {
+      ...around({
+        type: 'run-orchestration',
+        parameters: { orchestrationJob: 'child', setScalarVariables: [['nme', 'x']] },
+      }),
+      'child.orch.yaml': orchestration({ Start: start() }, { name: text('') }),
+    },
+    says: /line 7, component "Bad": the pipeline declares no variable "nme": did you mean "name"\?/,
+  },
+  {
+    what: 'a scalar where a grid is needed',
+    code: 'variable-type',
+    files: around(
+      {
+        type: 'grid-iterator',
+        iterationTarget: 'Target',
+        parameters: { gridVariable: 'g', gridIteratorVariableMapping: [['a', 'x']] },
+      },
+      { Target: script('select 1') },
+      { g: text(''), x: text('') },
+    ),
+    says: /line 7, component "Bad": the variable "g" is TEXT: name a grid variable/,
+  },
+  {
+    what: 'a column that a grid does not have',
+    code: 'variable-type',
+    files: around(
+      {
+        type: 'grid-iterator',
+        iterationTarget: 'Target',
+        parameters: { gridVariable: 'g', gridIteratorVariableMapping: [['b', 'x']] },
+      },
+      { Target: script('select 1') },
+      { g: grid({ a: 'TEXT' }, []), x: text('') },
+    ),
+    says: /line 7, component "Bad": the grid variable "g" has no column "b": name one of a/,
+  },
+  {
+    what: 'a PRIVATE variable that is set from outside',
+    code: 'private-variable',
+    files: {
+      ...around({
+        type: 'run-orchestration',
+        parameters: { orchestrationJob: 'child', setScalarVariables: [['mine', 'x']] },
+      }),
+      'child.orch.yaml': orchestration({ Start: start() }, { mine: text('', 'COPIED', 'PRIVATE') }),
+    },
+    says: /line 7, component "Bad": "mine" is PRIVATE in child\.orch\.yaml.*make it PUBLIC/,
+  },
+  {
+    what: 'an expression without an end',
+    code: 'unclosed-expression',
+    files: around(script('select ${x'), {}, { x: text('') }),
+    says: /line 7, component "Bad": "\$\{" without its "\}" in: \$\{x: close it/,
+  },
+  {
+    what: 'a pipeline that needs a warehouse in a project of one that cannot be used',
+    code: 'warehouse-not-supported',
+    files: around(script('select 1')),
+    warehouse: 'SNOWFLAKE',
+    says: /line 6, component "Effect": sql-script needs the project's warehouse, which is SNOWFLAKE; this version runs pipelines in DUCKDB only/,
+  },
+];
