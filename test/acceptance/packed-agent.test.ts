@@ -141,19 +141,13 @@ describe('the packed agent', { timeout: 300_000 }, () => {
 /** The server's own agent is registered by its first start, and left out of the second. */
 async function credentialOfAnAgent(headgate: Installation) {
   const first = await headgate.start();
-  const own = await headgate.process('agent');
-  const environment = readFileSync(`/proc/${own.pid}/environ`, 'utf8').split('\0');
-  const given = Object.fromEntries(environment.map((each) => each.split(/=(.*)/s)));
   first.kill('SIGTERM');
   await ended(first);
   headgate.set({ HEADGATE_LOCAL_AGENT: 'off' });
   await headgate.start();
-  const { results } = await headgate.client().ask('GET', '/v1/agents');
-  return {
-    clientId: String(given.HEADGATE_AGENT_CLIENT_ID),
-    clientSecret: String(given.HEADGATE_AGENT_CLIENT_SECRET),
-    agentId: String(results[0].agentId),
-  };
+  const agentId = String((await headgate.client().ask('GET', '/v1/agents')).results[0].agentId);
+  const { clientId, clientSecret } = await headgate.client().ask('GET', `/v1/agents/${agentId}/credentials`);
+  return { clientId: String(clientId), clientSecret: String(clientSecret), agentId };
 }
 
 /** The addresses on which a process listens. */

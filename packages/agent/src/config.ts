@@ -52,7 +52,16 @@ export function loadConfig(environment: Environment = process.env, userId = proc
   const problems: string[] = [];
   const read = settingReader(environment, problems);
   const endWithStdin = read.yesOrNo('HEADGATE_AGENT_END_WITH_STDIN');
-  const credential = readCredential(environment, problems, endWithStdin);
+  const credential = readCredential(
+    {
+      clientId: environment.HEADGATE_AGENT_CLIENT_ID,
+      clientSecret: environment.HEADGATE_AGENT_CLIENT_SECRET,
+      clientSecretFile: environment.HEADGATE_AGENT_CLIENT_SECRET_FILE,
+      credentialFile: environment.HEADGATE_AGENT_CREDENTIAL_FILE,
+    },
+    problems,
+    endWithStdin,
+  );
   if (userId === 0 && !read.yesOrNo('HEADGATE_AGENT_ALLOW_ROOT')) {
     problems.push(
       'the agent runs what the users of a project write, so it must not run as root: start it as a user that owns nothing ' +

@@ -2,7 +2,13 @@
 import { readFileSync, statSync } from 'node:fs';
 import { reasonOf } from './log.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
+/** As the environment gives them. */
+export interface CredentialSettings {
+  clientId: string | undefined;
+  clientSecret: string | undefined;
+  clientSecretFile: string | undefined;
+  credentialFile: string | undefined;
+}
 
 export interface Credential {
   clientId: string;
@@ -11,21 +17,17 @@ export interface Credential {
   agentId?: string;
 }
 
-const sources = [
-  'HEADGATE_AGENT_CREDENTIAL_FILE',
-  'HEADGATE_AGENT_CLIENT_SECRET_FILE',
-  'HEADGATE_AGENT_CLIENT_SECRET',
-] as const;
-
 /** Adds to `problems` what is missing or bad. `fromParent`: a secret that no setting gives comes on standard input. */
 export function readCredential(
-  environment: Environment,
+  given: CredentialSettings,
   problems: string[],
   fromParent: boolean,
 ): Credential {
   const none: Credential = { clientId: '', clientSecret: '' };
-  const [file, secretFile, secret] = sources.map((name) => environment[name] || undefined);
-  const clientId = environment.HEADGATE_AGENT_CLIENT_ID ?? '';
+  const file = given.credentialFile || undefined;
+  const secretFile = given.clientSecretFile || undefined;
+  const secret = given.clientSecret || undefined;
+  const clientId = given.clientId ?? '';
   if (file !== undefined && (clientId || secretFile !== undefined || secret !== undefined)) {
     problems.push(
       'HEADGATE_AGENT_CREDENTIAL_FILE and HEADGATE_AGENT_CLIENT_ID or _SECRET are both set: give one of them',

@@ -52,11 +52,12 @@ test('a stranger who knows a client id does not lock its owner out', async () =>
 
 test('a pair that fails is told to wait; its right secret passes within the limit of the address', async () => {
   const { server, id, right } = await opened();
-  await times(pairLimit, async () => assert.equal(await statusOf(ask(server, stranger, id)), 401));
-  const told = await ask(server, stranger, id);
+  const wrong = newGuess();
+  await times(pairLimit, async () => assert.equal(await statusOf(ask(server, stranger, id, wrong)), 401));
+  const told = await ask(server, stranger, id, wrong);
   assert.deepEqual([told.status, told.headers['retry-after']], [429, '1']);
   assert.equal((JSON.parse(told.text) as { error: string }).error, 'invalid_client');
-  assert.equal((await ask(server, stranger, id)).headers['retry-after'], '2');
+  assert.equal((await ask(server, stranger, id, wrong)).headers['retry-after'], '2');
   assert.equal(await statusOf(ask(server, stranger, 'another')), 401);
   assert.equal(await statusOf(ask(server, stranger, id, right)), 200);
   assert.equal(await statusOf(ask(server, stranger, id)), 401, 'and the pair begins again');

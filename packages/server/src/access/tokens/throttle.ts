@@ -13,7 +13,7 @@ import ipaddr from 'ipaddr.js';
 import type { Clock } from '../../kernel/clock.ts';
 
 export const pairLimit = 10;
-export const addressLimit = 50;
+export const addressLimit = 10;
 const firstPauseSeconds = 1;
 const longestPauseSeconds = 300;
 const forgottenAfterSeconds = 900;
