@@ -24,8 +24,8 @@ const launchers: readonly (readonly [name: string, launcher: readonly string[] |
 
 export async function openConfinement(log: Log): Promise<Confinement> {
   const memory = new MemoryWatch();
-  if (!memory.holds)
-    log.warn('the memory of runs and warehouses is not bounded by the agent: it needs /proc of Linux');
+  if (memory.holds) log.info('the memory of runs and warehouses is bounded', { by: 'watch' });
+  else log.warn('the memory of runs and warehouses is not bounded by the agent: it needs /proc of Linux');
   const launcher = await findLauncher(log);
   return { launcher, memory, close: () => memory.close() };
 }
