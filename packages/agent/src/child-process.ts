@@ -1,5 +1,6 @@
 /** How the agent starts its own child processes: nothing of its environment, a process group of their own, no console. */
 import { type ChildProcess, fork } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
@@ -15,23 +16,41 @@ export interface Child {
 
 export function startChild(
   entry: URL,
-  options: { execArgv: readonly string[]; environment?: Readonly<Record<string, string>>; home?: string },
+  options: {
+    /** A command that becomes the program that follows it, with the same process id; see `Confinement`. */
+    launcher: readonly string[];
+    execArgv: readonly string[];
+    environment?: Readonly<Record<string, string>>;
+    home?: string;
+  },
 ): Child {
   const home = options.home ?? tmpdir();
+  const [execPath = process.execPath, ...launching] = [...options.launcher, process.execPath];
   const child = fork(fileURLToPath(entry), [], {
     // Not the agent's own environment (it may hold the secret) and not its own flags.
     env: { HOME: home, TMPDIR: home, TZ: 'UTC', LANG: 'C.UTF-8', ...options.environment },
-    execArgv: [...options.execArgv],
+    execPath,
+    execArgv: [...launching, ...options.execArgv],
     cwd: home,
     detached: true,
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
+  endFirst(child.pid);
   let tail = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     tail = (tail + text).slice(-stderrTailLength);
   });
   return { process: child, stderrTail: () => tail, kill: () => killGroup(child.pid) };
+}
+
+/** When the machine runs out of memory, the kernel ends this process before the agent and the server. */
+function endFirst(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) writeFileSync(`/proc/${pid}/oom_score_adj`, '1000');
+  } catch {
+    // Not Linux, or the process has ended. The limit of its memory does not depend on it.
+  }
 }
 
 function killGroup(pid: number | undefined): void {

@@ -64,6 +64,23 @@ describe('the agent’s settings', () => {
       );
   });
 
+  it('bound a process above its heap and above what DuckDB counts', () => {
+    const preset = loadConfig(needed, user);
+    assert.deepEqual([preset.runMemoryMegabytes, preset.runProcessMegabytes], [256, 512]);
+    assert.deepEqual([preset.warehouse.memoryMegabytes, preset.warehouse.processMegabytes], [1_024, 1_536]);
+    const larger = loadConfig({ ...needed, HEADGATE_AGENT_WAREHOUSE_MEMORY_MB: '8192' }, user);
+    assert.equal(larger.warehouse.processMegabytes, 10_496);
+    const problems = problemsOf({
+      ...needed,
+      HEADGATE_AGENT_RUN_PROCESS_MEMORY_MB: '300',
+      HEADGATE_AGENT_WAREHOUSE_PROCESS_MEMORY_MB: '1024',
+    });
+    assert.deepEqual(problems, [
+      'HEADGATE_AGENT_RUN_PROCESS_MEMORY_MB (300) must be at least 128 above HEADGATE_AGENT_RUN_MEMORY_MB (256)',
+      'HEADGATE_AGENT_WAREHOUSE_PROCESS_MEMORY_MB (1024) must be at least 128 above HEADGATE_AGENT_WAREHOUSE_MEMORY_MB (1024)',
+    ]);
+  });
+
   it('take the credential from a file that only its owner can read', () => {
     const folder = mkdtempSync(join(tmpdir(), 'headgate-config-'));
     try {

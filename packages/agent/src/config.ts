@@ -8,7 +8,10 @@ import { type LogLevel, logLevels, reasonOf } from './log.ts';
 import { parseVaults, type VaultSettings } from './vaults/settings.ts';
 
 export interface WarehouseBounds {
+  /** What DuckDB gives out by itself. */
   memoryMegabytes: number;
+  /** The whole process, which is ended above it. */
+  processMegabytes: number;
   threads: number;
   /** Disk that one warehouse may use for what does not fit in memory. */
   temporaryMegabytes: number;
@@ -27,7 +30,10 @@ export interface AgentConfig {
   folder: string;
   concurrency: number;
   runTimeLimitSeconds: number;
+  /** The heap of JavaScript. */
   runMemoryMegabytes: number;
+  /** The whole process, which is ended above it. */
+  runProcessMegabytes: number;
   artifactCacheMegabytes: number;
   shutdownSeconds: number;
   endWithStdin: boolean;
@@ -68,6 +74,7 @@ export function loadConfig(environment: Environment = process.env, userId = proc
         '(or set HEADGATE_AGENT_ALLOW_ROOT=yes where root means nothing, as in some containers)',
     );
   }
+  const memory = readMemory(read, problems);
   const config: AgentConfig = {
     serverUrl: readServerUrl(environment, problems, read.yesOrNo('HEADGATE_AGENT_ALLOW_HTTP')),
     ...credential,
@@ -75,13 +82,15 @@ export function loadConfig(environment: Environment = process.env, userId = proc
     folder: resolve(environment.HEADGATE_AGENT_DIR || '.headgate-agent'),
     concurrency: read.integer('HEADGATE_AGENT_CONCURRENCY', 20, 1, 1_000),
     runTimeLimitSeconds: read.integer('HEADGATE_AGENT_RUN_TIME_LIMIT_SECONDS', 86_400, 1, 2_000_000),
-    runMemoryMegabytes: read.integer('HEADGATE_AGENT_RUN_MEMORY_MB', 256, 64, 65_536),
+    runMemoryMegabytes: memory.run,
+    runProcessMegabytes: memory.runProcess,
     artifactCacheMegabytes: read.integer('HEADGATE_AGENT_ARTIFACT_CACHE_MB', 2_048, 1, 1_048_576),
     shutdownSeconds: read.integer('HEADGATE_AGENT_SHUTDOWN_SECONDS', 10, 1, 3_600),
     endWithStdin,
     logLevel: read.oneOf('HEADGATE_AGENT_LOG_LEVEL', logLevels, 'info'),
     warehouse: {
-      memoryMegabytes: read.integer('HEADGATE_AGENT_WAREHOUSE_MEMORY_MB', 1_024, 64, 1_048_576),
+      memoryMegabytes: memory.warehouse,
+      processMegabytes: memory.warehouseProcess,
       threads: read.integer('HEADGATE_AGENT_WAREHOUSE_THREADS', availableParallelism(), 1, 256),
       temporaryMegabytes: read.integer('HEADGATE_AGENT_WAREHOUSE_TEMP_MB', 10_240, 0, 10_485_760),
       idleSeconds: read.integer('HEADGATE_AGENT_WAREHOUSE_IDLE_SECONDS', 60, 1, 86_400),
@@ -92,6 +101,32 @@ export function loadConfig(environment: Environment = process.env, userId = proc
   };
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
   return config;
+}
+
+/**
+ * A process takes more than its heap, or than what DuckDB counts: its program (100 MB), and what is given out past the count. A process's own
+ * limit is by default so far above it that only what gets past the count meets it. ADR 0030.
+ */
+function readMemory(read: ReturnType<typeof settingReader>, problems: string[]) {
+  const run = read.integer('HEADGATE_AGENT_RUN_MEMORY_MB', 256, 64, 65_536);
+  const warehouse = read.integer('HEADGATE_AGENT_WAREHOUSE_MEMORY_MB', 1_024, 64, 1_048_576);
+  const whole = (name: string, preset: number, inner: string, megabytes: number): number => {
+    const value = read.integer(name, preset, 192, 2_097_152);
+    if (value < megabytes + 128)
+      problems.push(`${name} (${value}) must be at least 128 above ${inner} (${megabytes})`);
+    return value;
+  };
+  return {
+    run,
+    warehouse,
+    runProcess: whole('HEADGATE_AGENT_RUN_PROCESS_MEMORY_MB', run + 256, 'HEADGATE_AGENT_RUN_MEMORY_MB', run),
+    warehouseProcess: whole(
+      'HEADGATE_AGENT_WAREHOUSE_PROCESS_MEMORY_MB',
+      Math.ceil(warehouse * 1.25) + 256,
+      'HEADGATE_AGENT_WAREHOUSE_MEMORY_MB',
+      warehouse,
+    ),
+  };
 }
 
 function settingReader(environment: Environment, problems: string[]) {

@@ -7,6 +7,7 @@ import { asAgent } from './agent-identity.ts';
 import { ArtifactCache } from './artifact-cache.ts';
 import { Certificates } from './certificates.ts';
 import { type AgentConfig, ConfigError, loadConfig } from './config.ts';
+import { openConfinement } from './confinement/confinement.ts';
 import { createControlPlane } from './control-plane.ts';
 import { lockFolder } from './folder-lock.ts';
 import { agentFolders, privateFolder } from './folders.ts';
@@ -49,8 +50,10 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
   });
   const folders = agentFolders(await realpath(await privateFolder(config.folder)));
   const lock = await lockFolder(folders.lock, lockWaitMilliseconds, stopping);
+  const confinement = await openConfinement(log);
   const warehouses = createWarehouses({
     folders,
+    confinement,
     bounds: config.warehouse,
     concurrency: config.concurrency,
     log,
@@ -79,6 +82,7 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
         folders,
         artifacts,
         warehouses,
+        confinement,
         secretReferences: createSecretReferences({ controlPlane, instanceId, vaults }),
         certificates,
         takenValues,
@@ -102,6 +106,7 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
     await renewing;
   } finally {
     await Promise.all(Object.values(warehouses).map((warehouse) => warehouse.close()));
+    await confinement.close();
     await lock.release();
   }
   log.info('agent ended', { end });

@@ -7,6 +7,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Secret, Step } from '@headgate/contract';
 import { type Child, endingOf, startChild } from './child-process.ts';
+import type { Confinement } from './confinement/confinement.ts';
+import type { WatchedProcess } from './confinement/memory-watch.ts';
 import type { RunOutcome, Warehouse } from './engine/ports.ts';
 import { reasonOf } from './log.ts';
 import type { FromRun, PlacedArtifact, PlacedShared, RunStart, ToRun } from './run-messages.ts';
@@ -23,7 +25,11 @@ export interface RunOptions {
   filesFolder: string;
   /** The process's working directory and home. */
   workFolder: string;
+  /** The heap. */
   memoryMegabytes: number;
+  /** The whole process. */
+  processMegabytes: number;
+  confinement: Confinement;
   warehouse: Warehouse;
   readSecret(name: string): Promise<Secret>;
   /** What the process says at its death without the secrets that it was given. */
@@ -46,6 +52,7 @@ export interface RunOptions {
 export async function runInProcess(options: RunOptions): Promise<RunOutcome> {
   options.kill.throwIfAborted();
   const child = startChild(new URL('./engine/child.ts', import.meta.url), {
+    launcher: options.confinement.launcher,
     execArgv: [
       '--disable-warning=ExperimentalWarning',
       `--max-old-space-size=${options.memoryMegabytes}`,
@@ -53,21 +60,23 @@ export async function runInProcess(options: RunOptions): Promise<RunOutcome> {
     ],
     home: options.workFolder,
   });
+  const memory = options.confinement.memory.watch(child.process.pid, options.processMegabytes);
   const cancel = () => send(child, { type: 'cancel' });
   const kill = () => child.kill();
   options.kill.addEventListener('abort', kill);
   options.cancel.addEventListener('abort', cancel);
   try {
-    const outcome = await converse(child, options);
+    const outcome = await converse(child, memory, options);
     options.kill.throwIfAborted();
     return outcome;
   } finally {
+    memory.end();
     options.kill.removeEventListener('abort', kill);
     options.cancel.removeEventListener('abort', cancel);
   }
 }
 
-function converse(child: Child, options: RunOptions): Promise<RunOutcome> {
+function converse(child: Child, memory: WatchedProcess, options: RunOptions): Promise<RunOutcome> {
   return new Promise((resolve) => {
     let outcome: RunOutcome | undefined;
     const limit = options.silenceMilliseconds ?? silenceMilliseconds;
@@ -97,7 +106,8 @@ function converse(child: Child, options: RunOptions): Promise<RunOutcome> {
     // On a busy machine its exit is seen before its last words are read; at its close all have been.
     child.process.once('close', (code, signal) => {
       clearInterval(watch);
-      resolve(outcome ?? { status: 'FAILED', message: deathOf(child, code, signal, options) });
+      const message = () => (memory.exceeded ? memoryDeath(options) : deathOf(child, code, signal, options));
+      resolve(outcome ?? { status: 'FAILED', message: message() });
     });
     send(child, {
       type: 'start',
@@ -142,6 +152,10 @@ async function carryOut(
 function send(child: Child, message: ToRun): void {
   // A failed send means that the process is ending, which its exit tells.
   if (child.process.connected) child.process.send(message, () => undefined);
+}
+
+function memoryDeath({ processMegabytes }: RunOptions): string {
+  return `the run’s process took more than ${processMegabytes} MB of memory and was ended: make its variables smaller, or raise HEADGATE_AGENT_RUN_PROCESS_MEMORY_MB of the agent; its running step may have had effects`;
 }
 
 function deathOf(

@@ -38,8 +38,8 @@ export function steps(...list: [name: string, type: string, parameters: Record<s
 
 export const sqlScript = (sql: string): string => steps(['Script', 'sql-script', { sqlScript: sql }]);
 
-/** A statement that no machine ends. */
-export const endlessSql = 'select count(*) from range(1000000000) a, range(1000000000) b, range(1000000) c';
+/** A statement that no machine ends. Its parts fit in memory, so no bound but that of time ends it. */
+export const endlessSql = 'select count(*) from range(1000000) a, range(1000000) b, range(1000000) c';
 
 export interface Execution {
   pipelineExecutionId: string;

@@ -2,6 +2,7 @@
 import type { WorkOf } from '@headgate/contract';
 import type { ArtifactCache } from '../artifact-cache.ts';
 import type { AgentConfig } from '../config.ts';
+import type { Confinement } from '../confinement/confinement.ts';
 import { type Folders, privateFolder } from '../folders.ts';
 import type { Log } from '../log.ts';
 import { Masking } from '../masking.ts';
@@ -14,7 +15,8 @@ import { acquireArtifacts } from './acquired-artifacts.ts';
 import type { Handler, WorkContext } from './handler.ts';
 
 export interface PipelineExecutionDependencies {
-  config: Pick<AgentConfig, 'runTimeLimitSeconds' | 'runMemoryMegabytes'>;
+  config: Pick<AgentConfig, 'runTimeLimitSeconds' | 'runMemoryMegabytes' | 'runProcessMegabytes'>;
+  confinement: Confinement;
   folders: Folders;
   artifacts: ArtifactCache;
   warehouses: Record<WarehouseKind, WarehouseDriver>;
@@ -53,7 +55,7 @@ async function run(
   dependencies: PipelineExecutionDependencies,
 ): Promise<Outcome> {
   const { payload } = work;
-  const { folders, artifacts, warehouses, config, log } = dependencies;
+  const { folders, artifacts, warehouses, config, confinement, log } = dependencies;
   const place = { projectId: payload.projectId, environmentName: payload.environmentName };
   const before = AbortSignal.any([context.kill, context.cancel]);
   const held = await acquireArtifacts(artifacts, payload, before).catch((error) => {
@@ -88,6 +90,8 @@ async function run(
         filesFolder,
         workFolder: folders.temporary,
         memoryMegabytes: config.runMemoryMegabytes,
+        processMegabytes: config.runProcessMegabytes,
+        confinement,
         warehouse,
         ...secretsOf(work, context, dependencies),
         cancel: context.cancel,

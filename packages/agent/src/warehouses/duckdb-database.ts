@@ -1,11 +1,14 @@
 /** The agent's side of one DuckDB process: starts it, speaks with it, notices its death. */
 import { type Child, endingOf, startChild } from '../child-process.ts';
+import type { Confinement } from '../confinement/confinement.ts';
+import type { WatchedProcess } from '../confinement/memory-watch.ts';
 import type { DatabaseMessage, DatabaseRequest, DatabaseSettings } from './duckdb-messages.ts';
 
 const startTimeoutMilliseconds = 20_000;
 const endTimeoutMilliseconds = 6_000;
 
 interface Waiting {
+  connection: number;
   resolve(value: unknown): void;
   reject(error: Error): void;
 }
@@ -13,26 +16,41 @@ interface Waiting {
 type Numbered = Exclude<DatabaseRequest, { type: 'start' | 'end' }>;
 type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never;
 
+interface ProcessBounds {
+  confinement: Confinement;
+  processMegabytes: number;
+  /** Runs at one time. */
+  concurrency: number;
+}
+
 export class DatabaseProcess {
   /** Rejects, in the user's words, when the database cannot be opened. */
   readonly opened: Promise<void>;
   /** Settles when the process is gone, however. */
   readonly ended: Promise<void>;
   readonly #child: Child;
+  readonly #memory: WatchedProcess;
+  readonly #bounds: ProcessBounds;
   readonly #waiting = new Map<number, Waiting>();
+  /** The connections that a death was told to. */
+  readonly #told = new Set<number>();
   #lastId = 0;
   #death: Error | undefined;
 
-  constructor(settings: DatabaseSettings, concurrency: number) {
+  constructor(settings: DatabaseSettings, bounds: ProcessBounds) {
+    this.#bounds = bounds;
     this.#child = startChild(new URL('./duckdb-process.ts', import.meta.url), {
+      launcher: bounds.confinement.launcher,
       execArgv: ['--disable-warning=ExperimentalWarning'],
       // DuckDB's statements block a thread of libuv each.
-      environment: { UV_THREADPOOL_SIZE: String(Math.min(1024, concurrency + 4)) },
+      environment: { UV_THREADPOOL_SIZE: String(Math.min(1024, bounds.concurrency + 4)) },
       home: settings.temporaryFolder,
     });
     const { process: child } = this.#child;
+    this.#memory = bounds.confinement.memory.watch(child.pid, bounds.processMegabytes);
     this.ended = new Promise((resolve) => {
       const gone = (how: string) => {
+        this.#memory.end();
         this.#die(how);
         resolve();
       };
@@ -48,12 +66,19 @@ export class DatabaseProcess {
     return this.#death === undefined;
   }
 
+  /**
+   * The death of this process, for a connection that has not met it in an answer: it lost its session, and with it its transaction.
+   */
+  untoldDeath(connection: number): Error | undefined {
+    return this.#told.has(connection) ? undefined : this.#death;
+  }
+
   /** @throws Error with DuckDB's own message, or one that says what became of the process. */
   async ask(request: WithoutId<Numbered>): Promise<unknown> {
     if (this.#death) throw this.#death;
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
+      this.#waiting.set(id, { connection: request.connection, resolve, reject });
       this.#send({ ...request, id } as Numbered);
     });
   }
@@ -109,8 +134,20 @@ export class DatabaseProcess {
   #die(how: string): void {
     if (this.#death) return;
     const said = this.#child.stderrTail().trim().split('\n').at(-1);
-    this.#death = new Error(`the warehouse’s process ${how}${said ? ` (${said})` : ''}; run it again`);
-    for (const waiting of this.#waiting.values()) waiting.reject(this.#death);
+    this.#death = new Error(
+      this.#memory.exceeded
+        ? memoryDeath(this.#bounds.processMegabytes)
+        : `the warehouse’s process ${how}${said ? ` (${said})` : ''}; run it again`,
+    );
+    for (const waiting of this.#waiting.values()) {
+      this.#told.add(waiting.connection);
+      waiting.reject(this.#death);
+    }
     this.#waiting.clear();
   }
+}
+
+/** Which statement took the memory is not known: DuckDB counts only a part of it, and not by statement. */
+function memoryDeath(processMegabytes: number): string {
+  return `the warehouse’s process took more than ${processMegabytes} MB of memory and was ended, with every statement that was running in this environment: make the queries smaller, or raise HEADGATE_AGENT_WAREHOUSE_PROCESS_MEMORY_MB of the agent`;
 }

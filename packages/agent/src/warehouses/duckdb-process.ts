@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { reasonOf } from '../log.ts';
 import { checkHealth, openConfined } from './duckdb-confinement.ts';
+import { explainError } from './duckdb-errors.ts';
 import type { DatabaseMessage, DatabaseRequest, DatabaseSettings } from './duckdb-messages.ts';
 import { execute, query } from './duckdb-statement.ts';
 
@@ -22,12 +23,14 @@ interface Session {
 
 const sessions = new Map<number, Session>();
 let instance: DuckDBInstance | undefined;
+let memoryMegabytes = 0;
 
 function send(message: DatabaseMessage): void {
   if (process.connected) process.send?.(message);
 }
 
 async function start(settings: DatabaseSettings): Promise<void> {
+  memoryMegabytes = settings.memoryMegabytes;
   const deadline = performance.now() + openTimeoutMilliseconds;
   for (;;) {
     try {
@@ -93,6 +96,7 @@ process.on('message', (request: DatabaseRequest) => {
   if (request.type === 'end') return void end();
   answer(request).then(
     (value) => send({ type: 'answer', id: request.id, value }),
-    (error: unknown) => send({ type: 'refusal', id: request.id, message: reasonOf(error) }),
+    (error: unknown) =>
+      send({ type: 'refusal', id: request.id, message: explainError(error, memoryMegabytes) }),
   );
 });

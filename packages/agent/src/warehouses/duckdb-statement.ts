@@ -11,7 +11,7 @@ import {
   ResultReturnType,
   StatementType,
 } from '@duckdb/node-api';
-import { refuseForbidden } from './duckdb-confinement.ts';
+import { checkStatementKind, takeExplained } from './duckdb-statement-kinds.ts';
 
 /** Bytes of text that one query may return. */
 const resultLimit = 64 * 1024 * 1024;
@@ -53,11 +53,45 @@ async function eachStatement(
     // Prepared one by one: a statement may need the table that the one before it makes.
     const statement = await statements.prepare(index);
     try {
-      refuseForbidden(statement.statementType);
-      await run(statement);
+      checkStatementKind(statement.statementType);
+      if (statement.statementType !== StatementType.EXPLAIN) await run(statement);
+      else await explain(connection, statements.count === 1 ? sql : undefined, run);
     } finally {
       statement.destroySync();
     }
+  }
+}
+
+/** Runs an EXPLAIN that was put together from the very statement that was checked. */
+async function explain(
+  connection: DuckDBConnection,
+  sql: string | undefined,
+  run: (statement: DuckDBPreparedStatement) => Promise<void>,
+): Promise<void> {
+  const explained = sql === undefined ? undefined : takeExplained(sql);
+  if (explained === undefined)
+    throw new Error('EXPLAIN is not allowed beside other statements: let it be the only one of its SQL');
+  await checkAlone(connection, explained.statement);
+  const statement = await connection.prepare(explained.prefix + explained.statement);
+  try {
+    await run(statement);
+  } finally {
+    statement.destroySync();
+  }
+}
+
+/** @throws Error unless `sql` is one statement of an allowed kind, and no EXPLAIN. */
+async function checkAlone(connection: DuckDBConnection, sql: string): Promise<void> {
+  const statements = await connection.extractStatements(sql);
+  if (statements.count !== 1)
+    throw new Error('EXPLAIN is not allowed here: put exactly one SELECT or other statement behind it');
+  const statement = await statements.prepare(0);
+  try {
+    if (statement.statementType === StatementType.EXPLAIN)
+      throw new Error('EXPLAIN is not allowed behind EXPLAIN');
+    checkStatementKind(statement.statementType);
+  } finally {
+    statement.destroySync();
   }
 }
 

@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { openConfinement } from '../confinement/confinement.ts';
 import { agentFolders, removeTree } from '../folders.ts';
 import { createLog } from '../log.ts';
 import { createDuckdbDriver } from './duckdb.ts';
@@ -22,10 +23,19 @@ const root = realpathSync(mkdtempSync(join(tmpdir(), 'headgate-duckdb-')));
 const folders = agentFolders(root);
 const artifact = join(folders.projectArtifacts(place.projectId), 'digest', 'files');
 
+const confinement = await openConfinement(createLog({ level: 'error' }));
+
 function driverWith(idleSeconds: number): WarehouseDriver {
   return createDuckdbDriver({
     folders,
-    bounds: { memoryMegabytes: 256, threads: 2, temporaryMegabytes: 64, idleSeconds },
+    bounds: {
+      memoryMegabytes: 256,
+      processMegabytes: 1_024,
+      threads: 2,
+      temporaryMegabytes: 64,
+      idleSeconds,
+    },
+    confinement,
     concurrency: 4,
     log: createLog({ level: 'error', write: (line) => console.log(line) }),
   });
@@ -57,6 +67,7 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
   });
   after(async () => {
     await driver.close();
+    await confinement.close();
     await removeTree(root);
   });
 

@@ -42,7 +42,10 @@ class EnvironmentDatabase {
     this.#settings = settings;
   }
 
-  /** The connection outlives a death of the process: its next statement opens a new one, without what the session had set. */
+  /**
+   * The connection outlives a death of the process. One statement is told, so that none of a transaction goes on by itself; the next one opens a
+   * new process, without what the session had set.
+   */
   async connect(): Promise<WarehouseConnection> {
     const connection = ++this.#lastConnection;
     this.#open.add(connection);
@@ -50,7 +53,11 @@ class EnvironmentDatabase {
     let database: DatabaseProcess | undefined;
     const opened = async (): Promise<DatabaseProcess> => {
       if (!this.#open.has(connection)) throw new Error('this connection to the warehouse is closed');
-      if (!database?.alive) database = await this.#openOn(connection);
+      if (database?.alive) return database;
+      const death = database?.untoldDeath(connection);
+      database = undefined;
+      if (death) throw death;
+      database = await this.#openOn(connection);
       return database;
     };
     try {
@@ -125,7 +132,7 @@ class EnvironmentDatabase {
   }
 
   async #start(): Promise<DatabaseProcess> {
-    const { folders, bounds, concurrency, log } = this.#settings;
+    const { folders, bounds, confinement, concurrency, log } = this.#settings;
     const databaseFile = folders.database(this.#place);
     const temporaryFolder = folders.warehouseTemporary(this.#place);
     const artifactFolder = folders.projectArtifacts(this.#place.projectId);
@@ -143,7 +150,7 @@ class EnvironmentDatabase {
         threads: bounds.threads,
         temporaryMegabytes: bounds.temporaryMegabytes,
       },
-      concurrency,
+      { confinement, processMegabytes: bounds.processMegabytes, concurrency },
     );
     await database.opened;
     return database;

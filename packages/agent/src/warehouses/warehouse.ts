@@ -4,6 +4,7 @@
  */
 
 import type { WarehouseBounds } from '../config.ts';
+import type { Confinement } from '../confinement/confinement.ts';
 import type { Warehouse } from '../engine/ports.ts';
 import type { EnvironmentPlace, Folders } from '../folders.ts';
 import type { Log } from '../log.ts';
@@ -26,6 +27,7 @@ export interface WarehouseDriver {
 export interface WarehouseSettings {
   folders: Folders;
   bounds: WarehouseBounds;
+  confinement: Confinement;
   /** Runs at one time. */
   concurrency: number;
   log: Log;

@@ -1,0 +1,142 @@
+/** What the operating system keeps from the agent's processes, without any check of SQL or of expressions. */
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { type AddressInfo, createServer as createSocketServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { startChild } from '../child-process.ts';
+import { createLog } from '../log.ts';
+import { type Confinement, openConfinement } from './confinement.ts';
+import { type NetworkProbe, openNetworkProbe } from './network-probe.ts';
+import { socketFilterLauncher } from './socket-filter.ts';
+
+const duckdb = import.meta.resolve('@duckdb/node-api');
+
+describe('the confinement of processes', { timeout: 60_000 }, () => {
+  const lines: string[] = [];
+  let confinement: Confinement;
+  let probe: NetworkProbe;
+  before(async () => {
+    confinement = await openConfinement(createLog({ level: 'info', write: (line) => lines.push(line) }));
+    probe = await openNetworkProbe();
+  });
+  after(async () => {
+    probe.close();
+    await confinement.close();
+  });
+
+  /** Runs a module in the confinement that was found, or in none. @returns what it printed */
+  async function run(launcher: readonly string[], source: string): Promise<string> {
+    const [command = '', ...start] = [...launcher, process.execPath];
+    const child: ChildProcess = spawn(command, [...start, '--input-type=module', '-e', source], {
+      env: { HOME: tmpdir() },
+    });
+    let printed = '';
+    child.stdout?.on('data', (text) => (printed += text));
+    child.stderr?.on('data', (text) => (printed += text));
+    await once(child, 'close');
+    return printed;
+  }
+
+  it('is found at the start and said in the log', () => {
+    const said = lines.map((line) => JSON.parse(line));
+    const expected =
+      confinement.launcher.length > 0
+        ? { level: 'info', message: 'runs and warehouses have no network' }
+        : { level: 'warn', message: /does not keep runs and warehouses from the network/ };
+    assert.deepEqual(
+      [said[0]?.message, said[0]?.by],
+      ['the memory of runs and warehouses is bounded', 'watch'],
+    );
+    assert.equal(said[1]?.level, expected.level);
+    assert.match(said[1]?.message, new RegExp(expected.message));
+  });
+
+  it('is not taken for granted: the probe sees what gets through, and a launcher that is not there', async () => {
+    assert.match((await probe.fault([])) ?? '', /tcp, udp.* got through/);
+    assert.match((await probe.fault(['/nonexistent/launcher'])) ?? '', /ENOENT/);
+    assert.match((await probe.fault(['/bin/false'])) ?? '', /ended with code 1/);
+    assert.match((await probe.fault(['/usr/bin/env'])) ?? '', /tcp, udp/);
+  });
+
+  it('holds for TCP, UDP and DNS', async (t) => {
+    if (confinement.launcher.length === 0) return t.skip('nothing holds on this machine');
+    assert.equal(await probe.fault(confinement.launcher), undefined);
+  });
+
+  it('holds for DuckDB without any check of its SQL', async (t) => {
+    if (confinement.launcher.length === 0) return t.skip('nothing holds on this machine');
+    const asked: string[] = [];
+    const server = createServer((request, response) => {
+      asked.push(request.url ?? '');
+      response.writeHead(404).end();
+    }).listen(0, '127.0.0.1');
+    t.after(() => server.close());
+    await once(server, 'listening');
+    const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const folder = mkdtempSync(join(tmpdir(), 'headgate-confinement-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const source = `
+      import { DuckDBInstance } from ${JSON.stringify(duckdb)};
+      const instance = await DuckDBInstance.create(':memory:', { extension_directory: ${JSON.stringify(folder)} });
+      const connection = await instance.connect();
+      for (const sql of ["INSTALL '${address}/a'", "EXPLAIN ANALYZE INSTALL '${address}/b'"])
+        await connection.run(sql).then(() => console.log('installed'), (error) => console.log(error.message));
+    `;
+    assert.match(await run([], source), /HTTP Error/);
+    assert.deepEqual(asked.splice(0), ['/a', '/b'], 'without it both get through');
+    assert.match(await run(confinement.launcher, source), /Error/);
+    assert.deepEqual(asked, []);
+  });
+
+  it('of the socket filter holds for unix sockets, too', async (t) => {
+    const launcher = socketFilterLauncher();
+    if (!launcher || (await probe.fault(launcher)) !== undefined) return t.skip('no perl or no seccomp here');
+    const folder = mkdtempSync(join(tmpdir(), 'headgate-confinement-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const path = join(folder, 'socket');
+    const server = createSocketServer((socket) => socket.destroy()).listen(path);
+    t.after(() => server.close());
+    await once(server, 'listening');
+    const source = `
+      import { connect } from 'node:net';
+      connect(${JSON.stringify(path)}).on('connect', () => console.log('connected')).on('error', (error) => console.log(error.code));
+    `;
+    assert.match(await run([], source), /connected/);
+    assert.match(await run(launcher, source), /EACCES/);
+  });
+
+  it('keeps the process id, the exit code and the group; the kernel ends the process first', async () => {
+    const child = startChild(new URL('./probe-process.ts', import.meta.url), {
+      launcher: confinement.launcher,
+      execArgv: [],
+    });
+    const { pid } = child.process;
+    assert.equal(readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8').trim(), '1000');
+    child.process.send({ tcp: 1, udp: 1 });
+    await once(child.process, 'message');
+    // The channel is the process's own, so no other process stands between the agent and it.
+    const group = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ')[2];
+    assert.equal(group, String(pid));
+    assert.deepEqual(await once(child.process, 'exit'), [0, null]);
+    assert.throws(() => process.kill(-(pid as number), 0), /ESRCH/);
+  });
+
+  it('ends a process that outgrows its limit, within a small overshoot', async () => {
+    const child = startChild(new URL('./growing-fixture.ts', import.meta.url), {
+      launcher: confinement.launcher,
+      execArgv: [],
+    });
+    const memory = confinement.memory.watch(child.process.pid, 200);
+    let largest = 0;
+    child.process.on('message', (megabytes: number) => (largest = megabytes));
+    assert.deepEqual(await once(child.process, 'exit'), [null, 'SIGKILL']);
+    assert.equal(memory.exceeded, true);
+    assert.ok(largest < 300, `${largest} MB`);
+    memory.end();
+  });
+});

@@ -1,0 +1,73 @@
+/** Finds out whether a launcher keeps a program from the network, by a program that tries to reach listeners of the probe. */
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { endingOf, startChild } from '../child-process.ts';
+import { type ProbePorts, reach } from './reach.ts';
+
+const probeTimeoutMilliseconds = 10_000;
+
+/** Listeners on loopback that count whatever arrives. */
+export interface NetworkProbe {
+  /** @returns undefined when the launcher holds, else why it does not. */
+  fault(launcher: readonly string[]): Promise<string | undefined>;
+  close(): void;
+}
+
+/** @throws Error when this process cannot reach the listeners itself: then a probe would prove nothing. */
+export async function openNetworkProbe(): Promise<NetworkProbe> {
+  let arrived = 0;
+  const tcp = createServer((socket) => {
+    arrived += 1;
+    socket.on('error', () => undefined).destroy();
+  }).listen(0, '127.0.0.1');
+  const udp = createSocket('udp4');
+  udp.on('message', (message, { port }) => {
+    arrived += 1;
+    udp.send(message, port, '127.0.0.1', () => undefined);
+  });
+  udp.bind(0, '127.0.0.1');
+  await Promise.all([once(tcp, 'listening'), once(udp, 'listening')]);
+  const ports = { tcp: (tcp.address() as AddressInfo).port, udp: (udp as Socket).address().port };
+  const close = () => {
+    tcp.close();
+    udp.close();
+  };
+  const reached = await reach(ports, ['tcp', 'udp']);
+  if (reached.length < 2) {
+    close();
+    throw new Error('the agent itself cannot reach a port of its own on 127.0.0.1');
+  }
+  return {
+    async fault(launcher) {
+      arrived = 0;
+      const failure = await tryFrom(launcher, ports);
+      return failure ?? (arrived > 0 ? 'packets got through' : undefined);
+    },
+    close,
+  };
+}
+
+async function tryFrom(launcher: readonly string[], ports: ProbePorts): Promise<string | undefined> {
+  const child = startChild(new URL('./probe-process.ts', import.meta.url), {
+    launcher,
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+  });
+  const bound = setTimeout(() => child.kill(), probeTimeoutMilliseconds);
+  try {
+    return await new Promise((resolve) => {
+      child.process.once('message', (reached: string[]) =>
+        resolve(reached.length === 0 ? undefined : `${reached.join(', ')} got through`),
+      );
+      child.process.once('error', (error) => resolve(error.message));
+      child.process.once('close', (code, signal) => {
+        const said = child.stderrTail().trim().split('\n').at(-1);
+        resolve(said || `the probe ${endingOf(code, signal)}`);
+      });
+      child.process.send(ports, () => undefined);
+    });
+  } finally {
+    clearTimeout(bound);
+    child.kill();
+  }
+}

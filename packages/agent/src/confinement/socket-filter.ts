@@ -1,0 +1,74 @@
+/**
+ * A seccomp filter under which a process opens no socket: `socket` and `io_uring_setup` fail with EACCES, and a system call of another
+ * architecture ends the process. What is open already, such as the IPC channel, works on. It needs no right and no namespace, so it also
+ * holds in a container. Perl installs it and becomes the program: it is part of every Debian and Ubuntu and can make any system call, while
+ * Node cannot. ADR 0029.
+ */
+
+/** The system calls' numbers, and AUDIT_ARCH of linux/audit.h. */
+const architectures: Readonly<
+  Partial<Record<NodeJS.Architecture, { audit: number; prctl: number; socket: number }>>
+> = {
+  x64: { audit: 0xc000003e, prctl: 157, socket: 41 },
+  arm64: { audit: 0xc00000b7, prctl: 167, socket: 198 },
+};
+/** The same on all architectures. */
+const ioUringSetup = 425;
+/** Numbers from here on are the x32 interface of x64, which has a `socket` of its own. */
+const x32Bit = 0x40000000;
+
+/** linux/bpf_common.h and linux/seccomp.h. */
+const load = 0x20;
+const jumpIfEqual = 0x15;
+const jumpIfAtLeast = 0x35;
+const answer = 0x06;
+const allow = 0x7fff0000;
+const failWithEacces = 0x0005000d;
+const killProcess = 0x80000000;
+/** Of `struct seccomp_data`. */
+const numberOffset = 0;
+const architectureOffset = 4;
+
+/** prctl(PR_SET_NO_NEW_PRIVS, 1), prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, filter), exec. */
+const perlProgram = `
+my ($prctl, $filter, @command) = @ARGV;
+my $program = pack 'H*', $filter;
+my $pointer = pack 'S x![P] P', length($program) / 8, $program;
+syscall($prctl + 0, 38, 1, 0, 0, 0) == 0 or die "no_new_privs: $!\\n";
+syscall($prctl + 0, 22, 2, $pointer, 0, 0) == 0 or die "seccomp: $!\\n";
+exec { $command[0] } @command or die "exec: $!\\n";
+`;
+
+/** The command that starts the program after it without sockets; undefined on an architecture that the filter does not know. */
+export function socketFilterLauncher(
+  architecture: NodeJS.Architecture = process.arch,
+): readonly string[] | undefined {
+  const known = architectures[architecture];
+  if (known === undefined) return undefined;
+  const filter = filterProgram(known.audit, known.socket).toString('hex');
+  return ['/usr/bin/perl', '-e', perlProgram, '--', String(known.prctl), filter];
+}
+
+function filterProgram(audit: number, socket: number): Buffer {
+  return Buffer.concat([
+    instruction(load, architectureOffset),
+    instruction(jumpIfEqual, audit, 1, 0),
+    instruction(answer, killProcess),
+    instruction(load, numberOffset),
+    instruction(jumpIfAtLeast, x32Bit, 2, 0),
+    instruction(jumpIfEqual, socket, 1, 0),
+    instruction(jumpIfEqual, ioUringSetup, 0, 1),
+    instruction(answer, failWithEacces),
+    instruction(answer, allow),
+  ]);
+}
+
+/** `struct sock_filter`; the jumps are relative to the next instruction. */
+function instruction(code: number, operand: number, jumpTrue = 0, jumpFalse = 0): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeUInt16LE(code, 0);
+  bytes.writeUInt8(jumpTrue, 2);
+  bytes.writeUInt8(jumpFalse, 3);
+  bytes.writeUInt32LE(operand, 4);
+  return bytes;
+}

@@ -1,0 +1,135 @@
+/** SQL that takes memory which DuckDB does not count: the whole process is bounded. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { type Confinement, openConfinement } from '../confinement/confinement.ts';
+import { agentFolders, removeTree } from '../folders.ts';
+import { createLog } from '../log.ts';
+import { createDuckdbDriver } from './duckdb.ts';
+import type { WarehouseConnection, WarehouseDriver } from './warehouse.ts';
+
+const place = { projectId: '11111111-1111-4111-8111-111111111111', environmentName: 'dev' };
+const root = realpathSync(mkdtempSync(join(tmpdir(), 'headgate-duckdb-')));
+const folders = agentFolders(root);
+const limitMegabytes = 420;
+const overshootMegabytes = 150;
+
+/** The process that has the database open. */
+function databaseProcess(): number | undefined {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return pids.map(Number).find((pid) => {
+    try {
+      const files = readdirSync(`/proc/${pid}/fd`).map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`));
+      return files.includes(folders.database(place));
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** The most that a process ever had, as the kernel counts it. */
+function peakMegabytes(pid: number): number {
+  try {
+    return Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1] ?? 0) / 1024;
+  } catch {
+    return 0;
+  }
+}
+
+describe('SQL that takes memory past DuckDB’s own limit', { timeout: 180_000 }, () => {
+  let confinement: Confinement;
+  let driver: WarehouseDriver;
+  let warehouse: WarehouseConnection;
+  before(async () => {
+    const log = createLog({ level: 'error' });
+    confinement = await openConfinement(log);
+    driver = createDuckdbDriver({
+      folders,
+      bounds: {
+        memoryMegabytes: 128,
+        processMegabytes: limitMegabytes,
+        threads: 2,
+        temporaryMegabytes: 64,
+        idleSeconds: 60,
+      },
+      confinement,
+      concurrency: 4,
+      log,
+    });
+    warehouse = await driver.connect(place);
+    await warehouse.execute('create table kept as select range as a from range(1000)');
+  });
+  after(async () => {
+    await driver.close();
+    await confinement.close();
+    await removeTree(root);
+  });
+
+  const ended =
+    /took more than 420 MB of memory and was ended, with every statement .*HEADGATE_AGENT_WAREHOUSE_PROCESS_MEMORY_MB/;
+
+  const statements = [
+    'select length(range(1000000000)::varchar)',
+    `select length(list_aggregate(range(500000000), 'sum')::varchar)`,
+    `select length(bitstring('1', 1000000000)::varchar)`,
+    `select sum(length(repeat(repeat('x', 100000000) || range, 8))) from range(8)`,
+    'select histogram(range) from range(1000000000)',
+  ];
+  for (const sql of statements) {
+    it(`fails, and the next works: ${sql}`, async (t) => {
+      await warehouse.query('select 1', 1);
+      const pid = databaseProcess() ?? assert.fail('no process has the database open');
+      let peak = 0;
+      const watching = setInterval(() => {
+        peak = Math.max(peak, peakMegabytes(pid));
+      }, 2);
+      try {
+        await assert.rejects(warehouse.query(sql, 1), ended);
+      } finally {
+        clearInterval(watching);
+      }
+      t.diagnostic(`at most ${Math.round(peak)} MB`);
+      assert.ok(peak < limitMegabytes + overshootMegabytes, `${peak} MB`);
+      assert.deepEqual((await warehouse.query('select count(*) from kept', 1)).rows, [[1000]]);
+    });
+  }
+
+  it('fails its neighbours with the same message, also one that is between two statements', async () => {
+    const busy = await driver.connect(place);
+    const between = await driver.connect(place);
+    await between.execute('begin; delete from kept');
+    const endless = busy.execute('select count(*) from range(1000000000) a, range(1000000) b');
+    await Promise.all([
+      assert.rejects(endless, ended),
+      assert.rejects(warehouse.execute('select length(range(1000000000)::varchar)'), ended),
+    ]);
+    // Its transaction is gone: the rest of it must not take effect by itself.
+    await assert.rejects(between.execute('insert into kept values (-1)'), ended);
+    assert.deepEqual((await between.query('select count(*), min(a) from kept', 1)).rows, [[1000, 0]]);
+    await busy.close();
+    await between.close();
+  });
+
+  it('names the agent’s own settings where DuckDB bounds the query itself', async () => {
+    const list = `select list(repeat('x', 1000)) from range(10000000)`;
+    await assert.rejects(warehouse.execute(list), (error: Error) => {
+      assert.match(error.message, /128 MB.*HEADGATE_AGENT_WAREHOUSE_MEMORY_MB of the agent$/s);
+      assert.doesNotMatch(error.message, /SET threads|PRAGMA/);
+      return true;
+    });
+  });
+
+  it('is kept to its disk for what does not fit in memory', async () => {
+    const large =
+      'create temporary table large as select random() as r, uuid()::varchar as u from range(10000000)';
+    await assert.rejects(warehouse.execute(large), (error: Error) => {
+      assert.match(error.message, /HEADGATE_AGENT_WAREHOUSE_TEMP_MB of the agent$/s);
+      assert.doesNotMatch(error.message, /PRAGMA|SET /);
+      return true;
+    });
+    const settings = `select current_setting('threads'), current_setting('max_temp_directory_size')`;
+    assert.deepEqual((await warehouse.query(settings, 1)).rows, [[2, '64.0 MiB']]);
+  });
+});
