@@ -6,7 +6,7 @@ import { sharedVersionsUse } from '../delivery/shared-pipelines/index.ts';
 import { endForbiddenWork } from '../kernel/forbidden-work.ts';
 import { removalBatch, removeExpiredAnswers } from '../kernel/idempotency.ts';
 import { applyRetention, type Rest, type RetentionRule } from '../kernel/retention.ts';
-import { sweepBatch, sweepWork } from '../kernel/work-sweep.ts';
+import { sweepWork } from '../kernel/work-sweep.ts';
 import { eventRetention } from '../records/events/index.ts';
 import { sweepAgents } from '../runtime/agent-link/index.ts';
 import { executionRetention, executionsUse } from '../runtime/executions/index.ts';
@@ -35,13 +35,10 @@ export function startSweeper(deps: Dependencies): Sweeper {
   const rounds = [
     // Work whose lease, grace or bound has passed.
     repeat(deps, workEveryMilliseconds, async () => {
-      const moved = await sweepWork(deps, deps.owners, deps.times, deps.clock.now());
-      return moved === sweepBatch;
+      const { isMore } = await sweepWork(deps, deps.owners, deps.times, deps.clock.now());
+      return isMore;
     }),
-    repeat(deps, workEveryMilliseconds, async () => {
-      const ended = await endForbiddenWork(deps, deps.owners, deps.clock.now());
-      return ended === sweepBatch;
-    }),
+    repeat(deps, workEveryMilliseconds, () => endForbiddenWork(deps, deps.owners, deps.clock.now())),
     // Not at once: who could not reach a server that was down is no longer silent by then.
     repeat(deps, workEveryMilliseconds, () => sweepAgents(deps, deps.clock.now()), connectedSeconds * 1_000),
     repeat(deps, keysEveryMilliseconds, async () => {
