@@ -37,7 +37,8 @@ const pauseMilliseconds = 250;
  * at this distance.
  */
 function callBound(heartbeatMilliseconds: number, leaseMilliseconds: number): number {
-  return Math.min(heartbeatMilliseconds, (leaseMilliseconds - heartbeatMilliseconds) / 2);
+  const untilLeaseEnds = Math.max(heartbeatMilliseconds, leaseMilliseconds - heartbeatMilliseconds);
+  return Math.min(heartbeatMilliseconds, untilLeaseEnds / 2);
 }
 
 export interface SessionOptions {
