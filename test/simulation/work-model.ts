@@ -196,6 +196,7 @@ const effects: readonly (readonly [RegExp, Effect])[] = [
   ],
   [/^update work set command = case when command = 'force-cancel'/, command],
   [/^select work_id, epoch, command from work/, commandsFor],
+  [/^select coalesce\( \(select true from work where due_at <= \$1/, () => [{ due: true }]],
   [/as fate from work w join/, sweepable],
   [
     /^update work set state = 'silent'/,

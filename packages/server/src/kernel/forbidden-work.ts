@@ -11,6 +11,8 @@ import { type ForbiddenRow, forbiddenEnd, sweepBatch } from './work-sweep.ts';
 
 type Row = ForbiddenRow & Pick<WorkRow, 'kind'>;
 
+const anyChanged = statement('select from agent where places_changed limit 1');
+
 // No key of it changes: work is queued for it meanwhile, and checked by the sweep.
 const lockChanged = statement<{ account_id: string; agent_id: string }>(`
   select account_id, agent_id from agent where places_changed
@@ -39,6 +41,7 @@ export async function endForbiddenWork(
   owners: WorkOwners,
   now: Date,
 ): Promise<boolean> {
+  if ((await services.database.read(anyChanged, [])).length === 0) return false;
   return services.database.transaction(async (tx) => {
     const [agent] = await tx.query(lockChanged, []);
     if (agent === undefined) return false;
