@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { Batch, type Sent } from './batch.ts';
+import { type Sent, sendOnClient } from './batch.ts';
 import type { Parameter, Statement } from './statement.ts';
 import type { Read } from './transaction.ts';
 
@@ -138,15 +138,6 @@ export async function onOwnConnection<Result>(
   } finally {
     await client.end().catch(() => undefined);
   }
-}
-
-/** One trip. */
-export function sendOnClient(client: pg.ClientBase, items: readonly Sent[]): Promise<void> {
-  return new Promise((resolve, reject) => {
-    client.query(
-      new Batch(items, (failure) => (failure === undefined ? resolve() : reject(failure))) as never,
-    );
-  });
 }
 
 function openClient(connection: pg.ClientConfig, name: string, patienceMilliseconds: number): pg.Client {

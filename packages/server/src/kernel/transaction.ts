@@ -3,9 +3,8 @@
  * the commit (docs/adr/0003). Nothing is opened, and no connection taken, before the first trip.
  */
 import type pg from 'pg';
-import type { Sent } from './batch.ts';
+import { type Sent, sendOnClient } from './batch.ts';
 import { type DatabaseError, isConnectionSpent, isDatabaseError } from './database-error.ts';
-import { sendOnClient } from './own-connection.ts';
 import type { Problem } from './problems.ts';
 import type { Send } from './shared-trips.ts';
 import type { Parameter, Statement } from './statement.ts';
