@@ -30,7 +30,7 @@ export function isUnavailable(failure: unknown): boolean {
   const code = 'code' in failure ? String(failure.code) : '';
   return (
     ['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN', 'ENOTFOUND'].includes(code) ||
-    /Connection terminated|connection error|timeout exceeded when trying to connect|Client was closed/i.test(
+    /Connection terminated|connection error|timeout exceeded when trying to connect|Client was closed|Cannot use a pool after/i.test(
       failure.message,
     )
   );

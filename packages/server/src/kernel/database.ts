@@ -8,6 +8,7 @@
  *                 goes with the commit (docs/adr/0003). After a failure the rest of a trip does nothing and the commit is a rollback.
  *   trip          reads of one moment share one, and so do writes that are one trip by themselves (docs/adr/0020)
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { Batch, type Sent } from './batch.ts';
 import { isConnectionSpent } from './database-error.ts';
@@ -74,9 +75,33 @@ export function openDatabase(options: DatabaseOptions): Database {
   const sendRead = createSharedReads(sendAlone);
   const sendWrite = createSharedWrites({ together: (items) => sendOn(writer, items), alone: sendAlone });
 
+  // What is under way when the server stops may wait in a shared trip: it still needs a connection.
+  let underWay = 0;
+  let atRest: () => void = () => undefined;
+
+  async function counted<Result>(work: () => Promise<Result>): Promise<Result> {
+    underWay += 1;
+    try {
+      return await work();
+    } finally {
+      underWay -= 1;
+      if (underWay === 0) atRest();
+    }
+  }
+
+  async function close(): Promise<void> {
+    if (underWay > 0) {
+      const resting = new Promise<void>((resolve) => {
+        atRest = resolve;
+      });
+      await Promise.race([resting, delay(options.patienceMilliseconds, undefined, { ref: false })]);
+    }
+    await Promise.all([pool.end(), writer.end()]);
+  }
+
   async function read<Row>(query: Statement<Row>, parameters: readonly Parameter[]): Promise<Row[]> {
     const sent: Sent = { statement: query, parameters, rows: [] };
-    await sendRead([sent]);
+    await counted(() => sendRead([sent]));
     return sent.rows as Row[];
   }
 
@@ -86,7 +111,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   ): Promise<[One[], Other[]]> {
     const first: Sent = { statement: one, parameters: ofOne, rows: [] };
     const second: Sent = { statement: other, parameters: ofOther, rows: [] };
-    await sendRead([first, second]);
+    await counted(() => sendRead([first, second]));
     return [first.rows as One[], second.rows as Other[]];
   }
 
@@ -115,11 +140,11 @@ export function openDatabase(options: DatabaseOptions): Database {
   return {
     read,
     readBoth,
-    transaction,
+    transaction: (work, opening) => counted(() => transaction(work, opening)),
     listen: (channel, hearing) =>
       listenOn({ keepAliveMilliseconds: defaultKeepAliveMilliseconds, ...options }, channel, hearing),
     alone: (work) => onOwnConnection(options, work),
-    close: async () => void (await Promise.all([pool.end(), writer.end()])),
+    close,
   };
 }
 

@@ -11,7 +11,7 @@ import { type ForbiddenRow, forbiddenEnd, sweepBatch } from './work-sweep.ts';
 
 type Row = ForbiddenRow & Pick<WorkRow, 'kind'>;
 
-const anyChanged = statement('select from agent where places_changed limit 1');
+const anyChanged = statement('select from agent where places_changed order by account_id, agent_id limit 1');
 
 // No key of it changes: work is queued for it meanwhile, and checked by the sweep.
 const lockChanged = statement<{ account_id: string; agent_id: string }>(`

@@ -116,7 +116,8 @@ async function listenOnce(
   } finally {
     closing.removeEventListener('abort', end);
     // While a query is unanswered this destroys the socket; an idle one says goodbye.
-    client.end().catch(() => undefined);
+    const ended = client.end().catch(() => undefined);
+    if (closing.aborted) await Promise.race([ended, delay(patienceMilliseconds, undefined, { ref: false })]);
   }
 }
 
