@@ -15,6 +15,7 @@ import { projectDeletion } from './project-deletion.ts';
 import { readyTime } from './ready-time.ts';
 import { residentMemory } from './resident-memory.ts';
 import { secretWrite } from './secret-write.ts';
+import { sweep } from './sweep.ts';
 import { uploads } from './upload.ts';
 import { pageOfVariables, writeVariable } from './variables.ts';
 import type { Work } from './work.ts';
@@ -27,6 +28,7 @@ const works: Record<string, Work> = {
   ready: readyTime,
   memory: residentMemory,
   claim: claimLatency,
+  sweep,
   cycles: workCycles,
   agents,
   secret: secretWrite,

@@ -155,7 +155,7 @@ const sweepable: Effect = (rows, [now, graceStart, queueStart]) => {
   return [...rows.values()]
     .filter(isDue)
     .sort(byId)
-    .slice(0, 200)
+    .slice(0, 500)
     .map((row) => ({ ...row, account_id: 'account', agent_name: 'agent', fate: fateOf(row) }));
 };
 
@@ -196,13 +196,14 @@ const effects: readonly (readonly [RegExp, Effect])[] = [
   ],
   [/^update work set command = case when command = 'force-cancel'/, command],
   [/^select work_id, epoch, command from work/, commandsFor],
-  [/as fate from work w/, sweepable],
+  [/^select coalesce\( \(select true from work where due_at <= \$1/, () => [{ due: true }]],
+  [/as fate from work w join/, sweepable],
   [
     /^update work set state = 'silent'/,
     (rows, [, ids, now, states]) =>
       change(named(rows, ids, states), { state: 'silent', silent_since: now as Date }),
   ],
-  [/^delete from work where \(account_id, work_id\) in/, forget],
+  [/^delete from work where ctid = any/, forget],
   [/insert into execution_step/, () => []],
 ];
 

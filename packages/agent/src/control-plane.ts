@@ -70,7 +70,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   async function request(path: string, init: RequestInit, signal: AbortSignal, timeout: number) {
     const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeout)]);
     for (let attempt = 1; ; attempt++) {
-      const token = await tokens.get();
+      const token = await tokens.get(bounded);
       const response = await fetch(`${base}${path}`, {
         ...init,
         headers: { ...init.headers, authorization: `Bearer ${token}`, accept: 'application/json' },
@@ -118,7 +118,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
 
 const ReadableNothing: AsyncIterable<Uint8Array> = { async *[Symbol.asyncIterator]() {} };
 
-/** RFC 6749 §4.4. One request at a time, whoever asks. */
+/** RFC 6749 §4.4. One request at a time, whoever asks, unless it hangs. */
 function createTokenSource(options: ControlPlaneOptions) {
   const now = options.now ?? (() => performance.now());
   let current: { token: string; renewAt: number } | undefined;
@@ -148,13 +148,34 @@ function createTokenSource(options: ControlPlaneOptions) {
     return token;
   }
 
+  function renewOnce(): Promise<string> {
+    if (renewal !== undefined) return renewal;
+    const begun = renew().finally(() => forget(begun));
+    // Whoever waited for it may have given up.
+    begun.catch(() => undefined);
+    renewal = begun;
+    return begun;
+  }
+
+  function forget(ended: Promise<string>): void {
+    if (renewal === ended) renewal = undefined;
+  }
+
   return {
-    async get(): Promise<string> {
+    /** Rejects with the signal's reason; the next caller then asks anew, since that request may hang. */
+    async get(signal: AbortSignal): Promise<string> {
       if (current && now() < current.renewAt) return current.token;
-      renewal ??= renew().finally(() => {
-        renewal = undefined;
-      });
-      return renewal;
+      signal.throwIfAborted();
+      const renewed = renewOnce();
+      const given = Promise.withResolvers<never>();
+      const giveUp = () => {
+        forget(renewed);
+        given.reject(signal.reason);
+      };
+      signal.addEventListener('abort', giveUp, { once: true });
+      return Promise.race([renewed, given.promise]).finally(() =>
+        signal.removeEventListener('abort', giveUp),
+      );
     },
     drop(token: string): void {
       if (current?.token === token) current = undefined;

@@ -13,7 +13,7 @@ import { type RunOptions, runInProcess } from './run-process.ts';
 /** A search of steps without number, all in one built-in function: QuickJS asks for its bound only between functions. */
 const oneLongBuiltIn = "${'x'.repeat(6e6).indexOf('x'.repeat(3e6) + 'y')}";
 
-const confinement = await openConfinement(createLog({ level: 'error' }));
+const confinement = await openConfinement(createLog({ level: 'error', write: (line) => console.log(line) }));
 after(() => confinement.close());
 
 /** Runs one orchestration, in which no SQL is asked for. */

@@ -95,6 +95,29 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
     );
   });
 
+  for (const path of ['/agent/v1/heartbeats', '/oauth/dpc/token']) {
+    it(`keeps the lease when a server takes one request to ${path} and never answers it`, async () => {
+      Object.assign(server, { heartbeatSeconds: 1, leaseSeconds: 3 });
+      const over = Promise.withResolvers<void>();
+      connect(async (_work, context) => {
+        await context.started();
+        await over.promise;
+        return { status: 'SUCCESS' };
+      });
+      const id = server.enqueue({ artifactDigest });
+      await server.until(() => server.heartbeats.length > 0, 'a heartbeat');
+      server.hang.set(path, 1);
+      if (path.includes('token')) server.forgetTokens();
+      await server.until(() => server.hang.get(path) === 0, 'a request that hangs');
+      const before = server.heartbeats.length;
+      await server.until(() => server.heartbeats.length > before, 'a heartbeat after it');
+      const gap = (server.heartbeats[before] ?? 0) - (server.heartbeats[before - 1] ?? 0);
+      assert.ok(gap < 3_000, `no heartbeat for ${Math.round(gap)} ms`);
+      over.resolve();
+      assert.deepEqual(await server.outcome(id), { status: 'SUCCESS' });
+    });
+  }
+
   it('claims no more than it has room for, and fills a place as soon as it is free', async () => {
     server.claimWaitSeconds = 25;
     const ends: (() => void)[] = [];

@@ -32,6 +32,15 @@ const finishPart = 0.6;
 /** A claim that brought nothing new, sooner than this, is followed by this pause: commands are repeated until obeyed. */
 const pauseMilliseconds = 250;
 
+/**
+ * How long a heartbeat's call may take: one that hangs leaves time for another before the lease ends. Those that fail follow one another
+ * at this distance.
+ */
+function callBound(heartbeatMilliseconds: number, leaseMilliseconds: number): number {
+  const untilLeaseEnds = Math.max(heartbeatMilliseconds, leaseMilliseconds - heartbeatMilliseconds);
+  return Math.min(heartbeatMilliseconds, untilLeaseEnds / 2);
+}
+
 export interface SessionOptions {
   controlPlane: ControlPlane;
   /** A server gives no work of other kinds, or an old one does: then it fails. */
@@ -66,7 +75,8 @@ export class Session {
     this.#time = options.time ?? realTime;
     const { controlPlane, instanceId, log } = options;
     this.#outbox = new Outbox({
-      send: (reports, signal) => controlPlane.report({ instanceId, reports }, signal),
+      send: (reports, signal) =>
+        controlPlane.report({ instanceId, reports }, this.#within(this.#leaseMilliseconds, signal)),
       onRefused: (key, { kind, detail }) => {
         if (kind === 'lost') this.#kill(key, { report: 'nothing', why: detail });
         else this.#kill(key, failed(`the server refused the run’s progress: ${detail}`));
@@ -191,8 +201,9 @@ export class Session {
     // A call that waits for commands only must not keep a place empty that becomes free.
     if (max === 0) this.#events.once('freed', onFreed);
     try {
-      const body = { instanceId, max, waitSeconds: this.#times?.claimWaitSeconds ?? 0 };
-      const answer = await controlPlane.claim(body, AbortSignal.any([signal, freed.signal]));
+      const waitSeconds = this.#times?.claimWaitSeconds ?? 0;
+      const bounded = this.#within(waitSeconds * 1_000 + this.#leaseMilliseconds, signal, freed.signal);
+      const answer = await controlPlane.claim({ instanceId, max, waitSeconds }, bounded);
       const { work, commands, agentCommand } = answer;
       for (const item of work) this.#take(item);
       this.#obeyAsInstance(agentCommand);
@@ -207,17 +218,31 @@ export class Session {
 
   async #heartbeat(): Promise<void> {
     const { signal } = this.#ending;
+    let pause = this.#heartbeatMilliseconds;
     while (!signal.aborted) {
-      const seconds = this.#times?.heartbeatSeconds ?? 1;
-      await this.#time.sleep(seconds * 1_000, signal);
+      await this.#time.sleep(pause, signal);
+      pause = this.#heartbeatMilliseconds;
       if (signal.aborted || this.#held.size === 0) continue;
+      const began = this.#time.now();
+      const bound = callBound(this.#heartbeatMilliseconds, this.#leaseMilliseconds);
       try {
-        await this.#beat(AbortSignal.any([signal, this.#time.timeout(this.#leaseMilliseconds)]));
+        await this.#beat(this.#within(bound, signal));
       } catch (error) {
         if (!signal.aborted) this.#options.log.warn('no heartbeat', { reason: reasonOf(error) });
+        pause = bound;
       }
+      pause = Math.max(0, pause - (this.#time.now() - began));
       this.#endUnconfirmed();
     }
+  }
+
+  /** Aborted by any of the signals, and after so long. */
+  #within(milliseconds: number, ...signals: AbortSignal[]): AbortSignal {
+    return AbortSignal.any([...signals, this.#time.timeout(milliseconds)]);
+  }
+
+  get #heartbeatMilliseconds(): number {
+    return (this.#times?.heartbeatSeconds ?? 1) * 1_000;
   }
 
   async #beat(signal: AbortSignal): Promise<void> {

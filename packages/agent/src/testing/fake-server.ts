@@ -63,6 +63,10 @@ export class FakeServer {
   tokenSeconds = 1_800;
   /** Answers of this call are lost after they took effect, so many times. */
   readonly loseAnswers = new Map<string, number>();
+  /** Requests of this path are taken and never answered, so many times. */
+  readonly hang = new Map<string, number>();
+  /** When each heartbeat was answered, in milliseconds. */
+  readonly heartbeats: number[] = [];
   /** Answers of blobs break off after half of their bytes, so many times: by their path in the interface. */
   readonly #breakOff = new Map<string, number>();
   /** Answers of blobs wait until this is kept. */
@@ -223,6 +227,12 @@ export class FakeServer {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const text = Buffer.concat(chunks).toString('utf8');
+    const hanging = this.hang.get(path) ?? 0;
+    if (hanging > 0) {
+      this.hang.set(path, hanging - 1);
+      this.#events.emit('change');
+      return;
+    }
     const answer = await this.#answer(path, text, request);
     const lost = this.loseAnswers.get(path) ?? 0;
     if (lost > 0) {
@@ -339,6 +349,7 @@ export class FakeServer {
   }
 
   #heartbeats(body: HeartbeatRequest): Answer {
+    this.heartbeats.push(performance.now());
     const held = body.held.map(({ workId, epoch }) => {
       const work = this.works.get(workId);
       if (work?.state !== 'held' || work.epoch !== epoch) return { workId, epoch, state: 'lost' };

@@ -43,7 +43,7 @@ describe('SQL that takes memory past DuckDB’s own limit', { timeout: 180_000 }
   let driver: WarehouseDriver;
   let warehouse: WarehouseConnection;
   before(async () => {
-    const log = createLog({ level: 'error' });
+    const log = createLog({ level: 'error', write: (line) => console.log(line) });
     confinement = await openConfinement(log);
     driver = createDuckdbDriver({
       folders,

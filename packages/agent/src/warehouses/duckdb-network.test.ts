@@ -50,7 +50,7 @@ describe('SQL that tries to reach the network', { timeout: 120_000 }, () => {
       },
       confinement: { launcher: [], memory, close: async () => undefined },
       concurrency: 4,
-      log: createLog({ level: 'error' }),
+      log: createLog({ level: 'error', write: (line) => console.log(line) }),
     });
     warehouse = await driver.connect(place);
     await warehouse.execute('create table t as select 1 as a');

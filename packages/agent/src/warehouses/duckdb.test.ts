@@ -23,7 +23,7 @@ const root = realpathSync(mkdtempSync(join(tmpdir(), 'headgate-duckdb-')));
 const folders = agentFolders(root);
 const artifact = join(folders.projectArtifacts(place.projectId), 'digest', 'files');
 
-const confinement = await openConfinement(createLog({ level: 'error' }));
+const confinement = await openConfinement(createLog({ level: 'error', write: (line) => console.log(line) }));
 
 function driverWith(idleSeconds: number): WarehouseDriver {
   return createDuckdbDriver({

@@ -156,6 +156,15 @@ export class Batch {
   }
 }
 
+/** One trip on a connection that the caller has. */
+export function sendOnClient(client: pg.ClientBase, items: readonly Sent[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    client.query(
+      new Batch(items, (failure) => (failure === undefined ? resolve() : reject(failure))) as never,
+    );
+  });
+}
+
 function asText(value: Parameter): string | Buffer | null {
   if (typeof value === 'string' || value === null || Buffer.isBuffer(value)) return value;
   if (value instanceof Date) return value.toISOString();

@@ -16,7 +16,7 @@ export const isAllowed = (work: string) => `(${work}.project_id is null or exist
 
 /**
  * Claims queued work, as far as the instance may have it: not while its agent is paused or it is to restart, only kinds that it knows, and of a
- * restricted agent only what its allowlist names (endForbiddenWork ends the rest). Notes it and answers with what the agent is told, in one
+ * restricted agent only what its allowlist names (the sweep ends the rest). Notes it and answers with what the agent is told, in one
  * statement, so that a claim is one trip. The chosen ones are an array: joined, they would be looked for among all work of the account while the plan is from a small table.
  */
 export function claimStatement(owners: WorkOwners): Statement<ClaimedWork> {
@@ -31,7 +31,7 @@ export function claimStatement(owners: WorkOwners): Statement<ClaimedWork> {
       where a.account_id = $1 and a.agent_id = $2
     ), claimed as (
       update work set state = 'held', epoch = epoch + 1, report_sequence = 0, instance_id = $4,
-        lease_expires_at = $5, run_bound = $6, silent_since = null
+        lease_expires_at = $5::timestamptz, run_bound = $6::timestamptz, silent_since = null, due_at = least($5::timestamptz, $6::timestamptz)
       where account_id = $1 and work_id = any (array(
         select work_id from work
         where account_id = $1 and agent_id = $2 and state = 'queued' and command is null

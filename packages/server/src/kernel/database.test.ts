@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pg from 'pg';
 import { startTestServer } from '../testing/server.ts';
-import { allStatements, insertStatement, type Parameter, statement } from './database.ts';
+import { allStatements, insertStatement, openDatabase, type Parameter, statement } from './database.ts';
 import { problem } from './problems.ts';
 
 const server = await startTestServer();
@@ -159,6 +159,22 @@ test('a write that fails takes none of its trip with it, and the next ones go al
   for (let made = 0; made < 64; made += 1) await makeAccount(`again alone ${made}`);
   await Promise.all(['first', 'a', 'b'].map((name) => makeAccount(`trusting ${name}`)));
   assert.equal(await transactionsOfAccounts('trusting %'), 2);
+});
+
+test('what is under way when the database is closed still ends', async () => {
+  const opened = openDatabase({
+    connection: server.database.connection,
+    connections: 2,
+    patienceMilliseconds: 5_000,
+    onConnectionError: () => undefined,
+  });
+  const writes = ['first', 'a', 'b'].map((name) =>
+    opened.transaction((tx) => tx.send(insertAccount, [server.deps.newId(), `closing ${name}`])),
+  );
+  const read = opened.read(countAccounts, ['closing %']);
+  await opened.close();
+  await Promise.all([...writes, read]);
+  assert.equal(await countOf('closing %'), 3);
 });
 
 const lockAccount = statement('select 1 from account where name = $1 for update');

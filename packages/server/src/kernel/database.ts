@@ -8,15 +8,18 @@
  *                 goes with the commit (docs/adr/0003). After a failure the rest of a trip does nothing and the commit is a rollback.
  *   trip          reads of one moment share one, and so do writes that are one trip by themselves (docs/adr/0020)
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { Batch, type Sent } from './batch.ts';
-import { isDatabaseError } from './database-error.ts';
+import { isConnectionSpent } from './database-error.ts';
+import { type Hearing, type Listening, listenOn, onOwnConnection } from './own-connection.ts';
 import type { Problem } from './problems.ts';
 import { createSharedReads, createSharedWrites } from './shared-trips.ts';
 import type { Parameter, Statement } from './statement.ts';
 import { type Opening, PipelinedTransaction, type Read, type Transaction } from './transaction.ts';
 
 export { changed, isDatabaseError, isDiskFull, isUnavailable } from './database-error.ts';
+export type { Hearing } from './own-connection.ts';
 export { allStatements, insertStatement, type Parameter, type Statement, statement } from './statement.ts';
 export type { Opening, Read, Transaction } from './transaction.ts';
 
@@ -39,8 +42,10 @@ export interface Database {
     work: (tx: Transaction) => Promise<Result> | Result,
     opening?: Opening,
   ): Promise<Result>;
-  /** A connection of its own that LISTENs; it is opened again when it breaks. */
-  listen(channel: string, onMessage: (payload: string) => void): Promise<{ close(): Promise<void> }>;
+  /** A connection of its own that LISTENs; it is opened again whenever it breaks or falls silent. */
+  listen(channel: string, hearing: Hearing): Promise<Listening>;
+  /** Work on a connection of its own, beside the pools; locks of its session go with it. */
+  alone<Result>(work: (read: Read) => Promise<Result>): Promise<Result>;
   close(): Promise<void>;
 }
 
@@ -50,8 +55,14 @@ export interface DatabaseOptions {
   connections: number;
   /** How long a request waits for a free connection before it is answered 503, in milliseconds. */
   patienceMilliseconds: number;
+  /** How often the connection that LISTENs is asked whether it still is one. */
+  keepAliveMilliseconds?: number;
   onConnectionError(failure: Error): void;
 }
+
+const defaultKeepAliveMilliseconds = 10_000;
+/** After a failover a connection may lead to a server that is no longer the right one; none is kept for longer than this. */
+const connectionSeconds = 600;
 
 /** Who waits longer for a lock than this lets the writes of the same trip go, and waits alone. */
 const lockPatienceMilliseconds = 50;
@@ -60,13 +71,37 @@ export function openDatabase(options: DatabaseOptions): Database {
   const pool = openPool(options, { max: options.connections - 1 });
   // One is enough: a server makes fewer writes than one connection takes, and two groups of writes could wait for each other.
   const writer = openPool(options, { max: 1, lock_timeout: lockPatienceMilliseconds });
-  const alone = (items: readonly Sent[]) => sendOn(pool, items);
-  const sendRead = createSharedReads(alone);
-  const sendWrite = createSharedWrites({ together: (items) => sendOn(writer, items), alone });
+  const sendAlone = (items: readonly Sent[]) => sendOn(pool, items);
+  const sendRead = createSharedReads(sendAlone);
+  const sendWrite = createSharedWrites({ together: (items) => sendOn(writer, items), alone: sendAlone });
+
+  // What is under way when the server stops may wait in a shared trip: it still needs a connection.
+  let underWay = 0;
+  let atRest: () => void = () => undefined;
+
+  async function counted<Result>(work: () => Promise<Result>): Promise<Result> {
+    underWay += 1;
+    try {
+      return await work();
+    } finally {
+      underWay -= 1;
+      if (underWay === 0) atRest();
+    }
+  }
+
+  async function close(): Promise<void> {
+    if (underWay > 0) {
+      const resting = new Promise<void>((resolve) => {
+        atRest = resolve;
+      });
+      await Promise.race([resting, delay(options.patienceMilliseconds, undefined, { ref: false })]);
+    }
+    await Promise.all([pool.end(), writer.end()]);
+  }
 
   async function read<Row>(query: Statement<Row>, parameters: readonly Parameter[]): Promise<Row[]> {
     const sent: Sent = { statement: query, parameters, rows: [] };
-    await sendRead([sent]);
+    await counted(() => sendRead([sent]));
     return sent.rows as Row[];
   }
 
@@ -76,7 +111,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   ): Promise<[One[], Other[]]> {
     const first: Sent = { statement: one, parameters: ofOne, rows: [] };
     const second: Sent = { statement: other, parameters: ofOther, rows: [] };
-    await sendRead([first, second]);
+    await counted(() => sendRead([first, second]));
     return [first.rows as One[], second.rows as Other[]];
   }
 
@@ -105,9 +140,11 @@ export function openDatabase(options: DatabaseOptions): Database {
   return {
     read,
     readBoth,
-    transaction,
-    listen: (channel, onMessage) => listen(options, channel, onMessage),
-    close: async () => void (await Promise.all([pool.end(), writer.end()])),
+    transaction: (work, opening) => counted(() => transaction(work, opening)),
+    listen: (channel, hearing) =>
+      listenOn({ keepAliveMilliseconds: defaultKeepAliveMilliseconds, ...options }, channel, hearing),
+    alone: (work) => onOwnConnection(options, work),
+    close,
   };
 }
 
@@ -116,6 +153,8 @@ function openPool(options: DatabaseOptions, own: Pick<pg.PoolConfig, 'max' | 'lo
     ...options.connection,
     min: 1,
     idleTimeoutMillis: 60_000,
+    maxLifetimeSeconds: connectionSeconds,
+    keepAlive: true,
     connectionTimeoutMillis: options.patienceMilliseconds,
     application_name: 'headgate',
     ...own,
@@ -131,40 +170,13 @@ function sendOn(pool: pg.Pool, items: readonly Sent[]): Promise<void> {
     pool.connect((refused, client) => {
       if (client === undefined) return reject(refused);
       const batch = new Batch(items, (failure) => {
-        client.release(failure === undefined || isDatabaseError(failure) ? undefined : failure);
+        client.release(failure !== undefined && isConnectionSpent(failure) ? failure : undefined);
         if (failure === undefined) resolve();
         else reject(failure);
       });
       client.query(batch as never);
     });
   });
-}
-
-async function listen(options: DatabaseOptions, channel: string, onMessage: (payload: string) => void) {
-  let closed = false;
-  let client: pg.Client | undefined;
-  let retry: NodeJS.Timeout | undefined;
-
-  async function open(): Promise<void> {
-    const opened = new pg.Client({ ...options.connection, application_name: 'headgate listener' });
-    opened.on('notification', ({ payload }) => onMessage(payload ?? ''));
-    opened.on('error', options.onConnectionError);
-    opened.on('end', () => {
-      if (!closed) retry = setTimeout(() => open().catch(options.onConnectionError), 1_000);
-    });
-    await opened.connect();
-    await opened.query(`listen ${pg.escapeIdentifier(channel)}`);
-    client = opened;
-  }
-
-  await open();
-  return {
-    async close() {
-      closed = true;
-      clearTimeout(retry);
-      await client?.end();
-    },
-  };
 }
 
 /** Throws `missing` when there is no row. */

@@ -7,10 +7,10 @@ import type { WorkEnd, WorkMoment, WorkOwners, WorkRow } from './work.ts';
 
 type UnderWay = Pick<WorkRow, 'work_id' | 'kind'>;
 
-// Locked before the cascade comes to it: what an agent reports meanwhile waits here, or is waited for, and never both.
+// The states as the two indices of such work name them. Locked before the cascade comes to it: what an agent reports meanwhile waits here, or is waited for, and never both.
 const lockUnderWay = (of: 'project_id' | 'agent_id') =>
   statement<UnderWay>(`
-  select work_id, kind from work where account_id = $1 and ${of} = $2 and state <> 'ended'
+  select work_id, kind from work where account_id = $1 and ${of} = $2 and (state = 'queued' or state in ('held', 'silent'))
   order by work_id
   for update`);
 const ofProject = lockUnderWay('project_id');

@@ -150,7 +150,9 @@ export function bearer(request: FastifyRequest): string {
 export function asProblem(failure: unknown): Problem | undefined {
   if (failure instanceof Problem) return failure;
   if (isDiskFull(failure)) return problem('storage-full');
-  if (isUnavailable(failure)) return problem('database-unavailable');
+  // A deadlock, or a conflict of transactions: the same request succeeds when it is sent again.
+  const isConflict = isDatabaseError(failure) && ['40001', '40P01'].includes(failure.code);
+  if (isConflict || isUnavailable(failure)) return problem('database-unavailable');
   // SQLSTATE class 22, data exception: a date in the year 0, say, which is well-formed and cannot be stored.
   if (isDatabaseError(failure) && failure.code.startsWith('22')) {
     return invalidRequest([

@@ -1,56 +1,59 @@
-/** Work that its agent may not do: the agent is restricted, and its allowlist does not name the place. */
-
+/**
+ * Queued work that its agent may not do any more: the agent became restricted, or its allowlist changed. New work is checked by the sweep
+ * (work-sweep.ts); this checks what was queued before the change, once for each change.
+ */
 import { isAllowed } from './claim.ts';
 import { type Database, statement } from './database.ts';
 import type { EventSource } from './events.ts';
 import type { NewId } from './identifiers.ts';
 import { endAll, type WorkMoment, type WorkOwners, type WorkRow } from './work.ts';
-import { sweepBatch } from './work-sweep.ts';
+import { type ForbiddenRow, forbiddenEnd, sweepBatch } from './work-sweep.ts';
 
-type ForbiddenRow = Pick<WorkRow, 'account_id' | 'work_id' | 'kind' | 'environment_name'> & {
-  agent_name: string;
-};
+type Row = ForbiddenRow & Pick<WorkRow, 'kind'>;
 
-const selectForbidden = statement<ForbiddenRow>(`
-  select w.account_id, w.work_id, w.kind, w.environment_name, a.name as agent_name
+const anyChanged = statement('select from agent where places_changed order by account_id, agent_id limit 1');
+
+// No key of it changes: work is queued for it meanwhile, and checked by the sweep.
+const lockChanged = statement<{ account_id: string; agent_id: string }>(`
+  select account_id, agent_id from agent where places_changed
+  order by account_id, agent_id limit 1
+  for no key update skip locked`);
+
+const selectForbidden = statement<Row>(
+  `
+  select w.work_id, w.kind, w.environment_name, a.name as agent_name
   from agent a
   join work w on w.account_id = a.account_id and w.agent_id = a.agent_id and w.state = 'queued'
-  where a.restricted_access and w.command is null and not ${isAllowed('w')}
-  order by w.account_id, w.work_id
+  where a.account_id = $1 and a.agent_id = $2 and a.restricted_access and w.command is null and not ${isAllowed('w')}
   limit ${sweepBatch}
-  for update of w skip locked`);
+  for update of w skip locked`,
+  { alone: true },
+);
+
+const clear = statement('update agent set places_changed = false where account_id = $1 and agent_id = $2');
 
 /**
- * Ends what waits for an agent that may not have it; a claim passes over it. It is looked for here, and not at the start of an execution,
- * because what is allowed when it comes to run counts. Answers how many, at most a batch.
+ * Checks the work of one agent whose places changed, and ends what it may not do. A claim passes over that meanwhile. What is allowed when work
+ * comes to run counts, so the start of an execution does not check it. Answers whether there may be more.
  */
 export async function endForbiddenWork(
   services: { database: Database; newId: NewId },
   owners: WorkOwners,
   now: Date,
-): Promise<number> {
+): Promise<boolean> {
+  if ((await services.database.read(anyChanged, [])).length === 0) return false;
   return services.database.transaction(async (tx) => {
-    const rows = await tx.query(selectForbidden, []);
-    for (const [accountId, inAccount] of Map.groupBy(rows, (row) => row.account_id)) {
-      const source: EventSource = { accountId, actorId: null, actorKind: 'system', requestId: null };
-      const moment: WorkMoment = { tx, accountId, source, now, newId: services.newId };
-      endAll(
-        tx,
-        accountId,
-        inAccount.map((work) => work.work_id),
-        now,
-      );
-      for (const [kind, works] of Map.groupBy(inAccount, (row) => row.kind)) {
-        owners[kind].ended(
-          moment,
-          works.map((work) => ({ workId: work.work_id, status: 'FORBIDDEN', message: reasonOf(work) })),
-        );
-      }
-    }
-    return rows.length;
+    const [agent] = await tx.query(lockChanged, []);
+    if (agent === undefined) return false;
+    const { account_id: accountId, agent_id: agentId } = agent;
+    const rows = await tx.query(selectForbidden, [accountId, agentId]);
+    if (rows.length < sweepBatch) tx.send(clear, [accountId, agentId]);
+    const source: EventSource = { accountId, actorId: null, actorKind: 'system', requestId: null };
+    const moment: WorkMoment = { tx, accountId, source, now, newId: services.newId };
+    const ids = rows.map((work) => work.work_id);
+    endAll(tx, accountId, ids, now);
+    for (const [kind, works] of Map.groupBy(rows, (row) => row.kind))
+      owners[kind].ended(moment, works.map(forbiddenEnd));
+    return true;
   });
-}
-
-function reasonOf({ agent_name: agent, environment_name: environment }: ForbiddenRow): string {
-  return `The agent ${JSON.stringify(agent)} is restricted, and its allowlist does not name the environment ${JSON.stringify(environment)} of this project.`;
 }

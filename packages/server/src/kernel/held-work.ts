@@ -65,7 +65,7 @@ export function lockHeld(
 }
 
 const extendLeases = statement(`
-  update work set state = 'held', silent_since = null, lease_expires_at = $3
+  update work set state = 'held', silent_since = null, lease_expires_at = $3::timestamptz, due_at = least(due_at, $3::timestamptz)
   where account_id = $1 and work_id = any ($2::uuid[])`);
 
 export function extend(
@@ -80,10 +80,11 @@ export function extend(
 
 // By arrays, as claimWork.
 const applyReported = statement(`
-  update work set report_sequence = ($3::integer[])[array_position($2::uuid[], work_id)], silent_since = null, lease_expires_at = $5,
+  update work set report_sequence = ($3::integer[])[array_position($2::uuid[], work_id)], silent_since = null, lease_expires_at = $5::timestamptz,
     state = case when work_id = any ($4::uuid[]) then 'ended' else 'held' end::work_state,
     ended_at = case when work_id = any ($4::uuid[]) then $6::timestamptz end,
-    command = case when work_id = any ($4::uuid[]) then null else command end
+    command = case when work_id = any ($4::uuid[]) then null else command end,
+    due_at = case when work_id = any ($4::uuid[]) then null else least(due_at, $5::timestamptz) end
   where account_id = $1 and work_id = any ($2::uuid[])`);
 
 /** What was heard of held work: by `sequences` how far, and what of it has ended; the rest is held for another lease. */

@@ -87,7 +87,7 @@ export interface RetentionServices {
 export type Rest = (milliseconds: number) => Promise<void>;
 
 const holdPass = statement<{ held: boolean }>(
-  "select pg_try_advisory_xact_lock(hashtextextended('headgate ' || $1::text, 0)) as held",
+  "select pg_try_advisory_lock(hashtextextended('headgate ' || $1::text, 0)) as held",
 );
 const stillHere = statement('select 1');
 
@@ -98,14 +98,14 @@ export function asTheOnlyOne<Result>(
   rest: Rest,
   pass: (rest: Rest) => Promise<Result>,
 ): Promise<Result | undefined> {
-  // This transaction holds the lock and no snapshot: each batch is a transaction of its own.
-  return database.transaction(async (tx) => {
-    const [lock] = await tx.query(holdPass, [name]);
+  // Its own connection holds the lock, and no snapshot: the batches go through the pool, which may have one connection only.
+  return database.alone(async (query) => {
+    const [lock] = await query(holdPass, [name]);
     if (lock?.held !== true) return undefined;
     // The lock went if the connection did: then another server may be at it, and this pass ends.
     return pass(async (milliseconds) => {
       await rest(milliseconds);
-      await tx.query(stillHere, []);
+      await query(stillHere, []);
     });
   });
 }

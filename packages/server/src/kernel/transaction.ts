@@ -3,8 +3,8 @@
  * the commit (docs/adr/0003). Nothing is opened, and no connection taken, before the first trip.
  */
 import type pg from 'pg';
-import { Batch, type Sent } from './batch.ts';
-import { type DatabaseError, isDatabaseError } from './database-error.ts';
+import { type Sent, sendOnClient } from './batch.ts';
+import { type DatabaseError, isConnectionSpent, isDatabaseError } from './database-error.ts';
 import type { Problem } from './problems.ts';
 import type { Send } from './shared-trips.ts';
 import type { Parameter, Statement } from './statement.ts';
@@ -120,7 +120,7 @@ export class PipelinedTransaction implements Transaction {
     const waiting = this.#take();
     if (!this.failed && waiting.length > 0) await this.#send(this.#begun ? waiting : this.#opened(waiting));
     if (this.#begun && this.#client !== undefined && this.#broken === undefined) {
-      await transact(this.#client, [{ statement: rollback, parameters: [], rows: [] }]).catch((lost) => {
+      await sendOnClient(this.#client, [{ statement: rollback, parameters: [], rows: [] }]).catch((lost) => {
         this.#broken = lost;
       });
     }
@@ -158,10 +158,10 @@ export class PipelinedTransaction implements Transaction {
     if (batch.length === 0) return;
     try {
       this.#client ??= await this.#connect();
-      await transact(this.#client, batch);
+      await sendOnClient(this.#client, batch);
     } catch (failure) {
       this.#failure ??= failure;
-      if (!isDatabaseError(failure)) this.#broken = failure as Error;
+      if (isConnectionSpent(failure)) this.#broken = failure as Error;
     }
   }
 
@@ -169,12 +169,4 @@ export class PipelinedTransaction implements Transaction {
   release(): void {
     this.#client?.release(this.#broken);
   }
-}
-
-function transact(client: pg.PoolClient, items: readonly Sent[]): Promise<void> {
-  return new Promise((resolve, reject) => {
-    client.query(
-      new Batch(items, (failure) => (failure === undefined ? resolve() : reject(failure))) as never,
-    );
-  });
 }

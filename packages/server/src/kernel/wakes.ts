@@ -1,6 +1,6 @@
 /**
  * Waking those who wait: a long-poll of an agent is told at once, in this process after the commit, and on the other servers by one
- * coalesced NOTIFY. A message may be lost with a broken connection; whoever waits looks again by himself now and then.
+ * coalesced NOTIFY. A message may be lost with a broken connection: once it is back, everyone who waits looks again.
  *
  * Terminology
  *   occasion   something new for a key. One that is for one waiter goes to who waits longest; who cannot use it passes it on, to those only
@@ -13,6 +13,10 @@ import type { Log } from './log.ts';
 const channel = 'headgate_wake';
 const coalesceMilliseconds = 20;
 const payloadLimit = 180;
+const notifyAgainMilliseconds = 1_000;
+/** After messages were missed all who wait look again, not all at once: there may be ten thousand. */
+const lookAgainAtOnce = 100;
+const lookAgainEveryMilliseconds = 50;
 
 const notify = statement(`select pg_notify('${channel}', $1)`);
 
@@ -32,8 +36,8 @@ export interface Wakes {
   wake(key: string, whom: 'one' | 'all'): void;
   /** By who was woken and leaves the occasion to others. */
   pass(key: string, occasion: Occasion): void;
-  /** Calls `heard` with the key of each occasion, whoever waits, before anybody is woken for it. */
-  listen(heard: (key: string) => void): void;
+  /** Calls `heard` with the key of each occasion, whoever waits, before anybody is woken for it; without one when any may have been missed. */
+  listen(heard: (key?: string) => void): void;
   waiting(): number;
   close(): Promise<void>;
 }
@@ -49,8 +53,10 @@ export async function openWakes(database: Database, log: Log): Promise<Wakes> {
   /** In the order in which they began; mostly there is one. */
   const waiters = new Map<string, Waiter[]>();
   const outgoing = new Map<string, 'one' | 'all'>();
-  const listeners: ((key: string) => void)[] = [];
+  const listeners: ((key?: string) => void)[] = [];
   let timer: NodeJS.Timeout | undefined;
+  let lookingAgain: NodeJS.Timeout | undefined;
+  let isClosed = false;
   let count = 0;
   let lastNumber = 0;
 
@@ -79,9 +85,20 @@ export async function openWakes(database: Database, log: Log): Promise<Wakes> {
     return true;
   }
 
-  function tell(key: string, whom: 'one' | 'all'): void {
+  function wakeEverybody(): void {
+    for (const heard of listeners) heard();
+    clearTimeout(lookingAgain);
+    const keys = [...waiters.keys()];
+    const next = () => {
+      for (const key of keys.splice(0, lookAgainAtOnce)) wakeAll(key);
+      if (keys.length > 0) lookingAgain = setTimeout(next, lookAgainEveryMilliseconds);
+    };
+    next();
+  }
+
+  function tell(key: string, whom: 'one' | 'all', inMilliseconds = coalesceMilliseconds): void {
     outgoing.set(key, whom === 'all' ? 'all' : (outgoing.get(key) ?? 'one'));
-    timer ??= setTimeout(flush, coalesceMilliseconds);
+    if (!isClosed) timer ??= setTimeout(flush, inMilliseconds);
   }
 
   function hear(key: string, whom: 'one' | 'all', isFromHere: boolean): void {
@@ -101,19 +118,25 @@ export async function openWakes(database: Database, log: Log): Promise<Wakes> {
     const entries = [...outgoing];
     outgoing.clear();
     for (let from = 0; from < entries.length; from += payloadLimit) {
-      const payload = entries
-        .slice(from, from + payloadLimit)
-        .map(([key, whom]) => `${whom === 'one' ? 1 : 0}${key}`);
+      const some = entries.slice(from, from + payloadLimit);
+      const payload = some.map(([key, whom]) => `${whom === 'one' ? 1 : 0}${key}`);
       database.read(notify, [`${server} ${payload.join(' ')}`]).catch((failure) => {
-        log.debug({ err: failure }, 'a wake-up for other servers was lost');
+        log.debug({ err: failure }, 'wake-ups for other servers were not sent; they are sent again');
+        for (const [key, whom] of some) tell(key, whom, notifyAgainMilliseconds);
       });
     }
   }
 
-  const listener = await database.listen(channel, (message) => {
-    const [sender, ...keys] = message.split(' ');
-    if (sender === server) return;
-    for (const key of keys) hear(key.slice(1), key.startsWith('1') ? 'one' : 'all', false);
+  const listener = await database.listen(channel, {
+    message(text) {
+      const [sender, ...keys] = text.split(' ');
+      if (sender === server) return;
+      for (const key of keys) hear(key.slice(1), key.startsWith('1') ? 'one' : 'all', false);
+    },
+    missed() {
+      log.info({ waiting: count }, 'listening for wake-ups again; everyone who waits looks again');
+      wakeEverybody();
+    },
   });
 
   return {
@@ -133,7 +156,9 @@ export async function openWakes(database: Database, log: Log): Promise<Wakes> {
     listen: (heard) => void listeners.push(heard),
     waiting: () => count,
     async close() {
+      isClosed = true;
       clearTimeout(timer);
+      clearTimeout(lookingAgain);
       await listener.close();
     },
   };

@@ -9,6 +9,8 @@
  *   silent    the lease ran out; the same epoch may still come back within the grace
  *   bound     a time at which work ends, whatever its agent does
  *   key id    of work that only the holder of one certificate can do; nobody else gets it
+ *   due       `due_at` is the next moment at which the sweep must look at a row, or an earlier one. A statement that brings a bound forward, or
+ *             moves the state, writes it; one that only extends a lease leaves it, and the sweep writes the exact moment (docs/adr/0034)
  *
  * States: queued → held ⇄ silent → ended; held or silent → queued when it is given back. A holder with an old epoch is refused.
  * Claims are in claim.ts, what a holder says in held-work.ts, what happens when a time comes in work-sweep.ts.
@@ -102,7 +104,16 @@ const insertWork = insertStatement(
     key_id: 'text',
     claimable_until: 'timestamptz',
   },
-  { derived: { state: "'queued'", queued_at: 'given.created_at' } },
+  {
+    derived: {
+      state: "'queued'",
+      queued_at: 'given.created_at',
+      // Work of a restricted agent is checked at once. Other work is mostly claimed before the first look, which checks it too.
+      due_at: `given.created_at + case when exists (
+        select from agent a where a.account_id = given.account_id and a.agent_id = given.agent_id and a.restricted_access)
+        then interval '0' else interval '2 seconds' end`,
+    },
+  },
 );
 
 /** Of work that is worth nothing when it has waited for too long, and that, if it is sealed, only one key opens. */
@@ -132,7 +143,7 @@ export function enqueueWork(
 }
 
 const endWork = statement(`
-  update work set state = 'ended', ended_at = $3, command = null
+  update work set state = 'ended', ended_at = $3, command = null, due_at = null
   where account_id = $1 and work_id = any ($2::uuid[]) and state = any ($4)`);
 
 export function endAll(tx: Transaction, accountId: string, workIds: readonly string[], now: Date): void {
@@ -141,7 +152,7 @@ export function endAll(tx: Transaction, accountId: string, workIds: readonly str
 
 const requeueWork = statement(`
   update work set state = 'queued', queued_at = $4, instance_id = null, lease_expires_at = null, silent_since = null,
-    run_bound = null
+    run_bound = null, due_at = $4
   where account_id = $1 and work_id = any ($2::uuid[]) and state = any ($3)`);
 
 export function requeueAll(tx: Transaction, accountId: string, workIds: readonly string[], now: Date): void {
@@ -150,7 +161,7 @@ export function requeueAll(tx: Transaction, accountId: string, workIds: readonly
 
 const commandWork = statement<{ state: 'queued' | 'held' | 'silent'; agent_id: string }>(`
   update work set command = case when command = 'force-cancel' then command else $3 end,
-    command_bound = coalesce(command_bound, $4)
+    command_bound = coalesce(command_bound, $4), due_at = least(due_at, $4)
   where account_id = $1 and work_id = $2 and state <> 'ended'
   returning state, agent_id`);
 
@@ -171,7 +182,8 @@ export function commandTo(
 }
 
 const commandEnvironment = statement<{ agent_id: string }>(`
-  update work set command = 'force-cancel', command_bound = case when state = 'queued' then $4::timestamptz else $5::timestamptz end
+  update work set command = 'force-cancel', command_bound = case when state = 'queued' then $4::timestamptz else $5::timestamptz end,
+    due_at = least(due_at, case when state = 'queued' then $4::timestamptz else $5::timestamptz end)
   where account_id = $1 and project_id = $2 and environment_name = $3 and state <> 'ended'
   returning agent_id`);
 

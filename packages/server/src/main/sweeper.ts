@@ -6,7 +6,8 @@ import { sharedVersionsUse } from '../delivery/shared-pipelines/index.ts';
 import { endForbiddenWork } from '../kernel/forbidden-work.ts';
 import { removalBatch, removeExpiredAnswers } from '../kernel/idempotency.ts';
 import { applyRetention, type Rest, type RetentionRule } from '../kernel/retention.ts';
-import { sweepBatch, sweepWork } from '../kernel/work-sweep.ts';
+import { analyzeGrownTables } from '../kernel/statistics.ts';
+import { sweepWork } from '../kernel/work-sweep.ts';
 import { eventRetention } from '../records/events/index.ts';
 import { sweepAgents } from '../runtime/agent-link/index.ts';
 import { executionRetention, executionsUse } from '../runtime/executions/index.ts';
@@ -17,6 +18,8 @@ import type { Config } from './config.ts';
 import type { Dependencies } from './deps.ts';
 
 const workEveryMilliseconds = 1_000;
+/** A table that fills at full speed is read whole for this long at most, while it is small. */
+const statisticsEveryMilliseconds = 2_000;
 /** Well within the time that a new signing key waits, and how long at most a leaked one is still accepted. */
 const keysEveryMilliseconds = 10_000;
 const answersEveryMilliseconds = 60_000;
@@ -35,13 +38,12 @@ export function startSweeper(deps: Dependencies): Sweeper {
   const rounds = [
     // Work whose lease, grace or bound has passed.
     repeat(deps, 'work', workEveryMilliseconds, async () => {
-      const moved = await sweepWork(deps, deps.owners, deps.times, deps.clock.now());
-      return moved === sweepBatch;
+      const { isMore } = await sweepWork(deps, deps.owners, deps.times, deps.clock.now());
+      return isMore;
     }),
-    repeat(deps, 'forbidden work', workEveryMilliseconds, async () => {
-      const ended = await endForbiddenWork(deps, deps.owners, deps.clock.now());
-      return ended === sweepBatch;
-    }),
+    repeat(deps, 'forbidden work', workEveryMilliseconds, () =>
+      endForbiddenWork(deps, deps.owners, deps.clock.now()),
+    ),
     // Not at once: who could not reach a server that was down is no longer silent by then.
     repeat(
       deps,
@@ -50,6 +52,10 @@ export function startSweeper(deps: Dependencies): Sweeper {
       () => sweepAgents(deps, deps.clock.now()),
       connectedSeconds * 1_000,
     ),
+    repeat(deps, 'statistics', statisticsEveryMilliseconds, async () => {
+      await analyzeGrownTables(deps.database.read);
+      return false;
+    }),
     repeat(deps, 'signing keys', keysEveryMilliseconds, async () => {
       await deps.signingKeys.refresh();
       return false;

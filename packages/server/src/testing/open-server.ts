@@ -104,8 +104,10 @@ export async function openTestServer(
     },
     account: () => createAccount(server),
     async sweep() {
-      while ((await sweepWork(deps, deps.owners, deps.times, clock.now())) > 0);
-      while ((await endForbiddenWork(deps, deps.owners, clock.now())) > 0);
+      let swept: Awaited<ReturnType<typeof sweepWork>>;
+      do swept = await sweepWork(deps, deps.owners, deps.times, clock.now());
+      while (swept.moved > 0 || swept.isMore);
+      while (await endForbiddenWork(deps, deps.owners, clock.now()));
       while (await sweepAgents(deps, clock.now()));
     },
     app,

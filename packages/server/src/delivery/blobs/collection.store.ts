@@ -72,7 +72,7 @@ const countRemoval = statement('update account set blob_removals = blob_removals
 const deleteChunks = statement<{ digests: string[] }>(
   `
   delete from manifest_chunk c where c.account_id = $1 and c.digest = any($2)
-    and not exists (select from manifest m where m.account_id = $1 and m.chunks @> array[c.digest])
+    and (select count(*) from manifest m where m.account_id = $1 and m.chunks @> array[c.digest]) = 0
   returning array(select encode(file, 'hex') from unnest(c.digests) as file) as digests`,
   { alone: true },
 );
@@ -90,8 +90,9 @@ export async function removeUnlistedChunks(
 
 // Blobs
 
+// Counted: for `exists` the planner may hope to meet one soon, and read all chunks, though mostly there is none.
 const inManifest = (blob: string) =>
-  `exists (select from manifest_chunk c where c.account_id = $1 and c.digests @> array[decode(${blob}.digest, 'hex')])`;
+  `(select count(*) from manifest_chunk c where c.account_id = $1 and c.digests @> array[decode(${blob}.digest, 'hex')]) > 0`;
 
 const condemnBlobs = statement(
   `

@@ -3,7 +3,7 @@ import { type Database, statement } from '../../kernel/database.ts';
 import { insertIntoEvent } from '../../kernel/events.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import type { Wakes } from '../../kernel/wakes.ts';
-import { agentStates, agentsHeardOf } from '../../workspace/agents/index.ts';
+import { agentStates, connectedSeconds, heardOf } from '../../workspace/agents/index.ts';
 
 const batch = 500;
 
@@ -11,19 +11,9 @@ interface SweptRow {
   agent_id: string;
 }
 
-/** Moves the agents `a` that fulfil a condition; each leaves an event. Parameters: now, ids of events. */
-const moveAgents = (to: 'unknown' | 'paused', condition: string) =>
-  statement<SweptRow>(
-    `
-  with moving as (
-    select a.account_id, a.agent_id, a.name, a.status from agent a
-    where a.status in (${agentStates
-      .sources(to)
-      .map((status) => `'${status}'`)
-      .join(', ')}) and ${condition}
-    limit ${batch}
-    for update skip locked
-  ), moved as (
+/** Moves the agents of `moving` to a status; each leaves an event. Parameters: now, ids of events. */
+const moveTo = (to: 'unknown' | 'paused') => `
+  moved as (
     update agent set status = '${to}' from moving
     where agent.account_id = moving.account_id and agent.agent_id = moving.agent_id
   ), noted as (
@@ -31,18 +21,46 @@ const moveAgents = (to: 'unknown' | 'paused', condition: string) =>
     select account_id, $1, ($2::uuid[])[row_number() over ()], 'agent-status-changed', null, 'system', null, null, 'agent', agent_id::text,
       name, jsonb_build_object('agentStatus', status), jsonb_build_object('agentStatus', '${to}')
     from moving
-  )
-  select agent_id from moving`,
-    // It looks at all that are running: no write of a request waits for it.
-    { alone: true },
-  );
+  )`;
+const movesTo = (to: 'unknown' | 'paused') =>
+  `a.status in (${agentStates
+    .sources(to)
+    .map((status) => `'${status}'`)
+    .join(', ')})`;
 
-// Of ten thousand agents nearly all are heard of: the list of those is made once, and each is looked for in it.
-const silence = moveAgents('unknown', `a.agent_id not in (${agentsHeardOf('$1')})`);
-const emptied = moveAgents(
-  'paused',
-  `a.paused and not exists (
-    select from work w where w.account_id = a.account_id and w.agent_id = a.agent_id and w.state in ('held', 'silent'))`,
+// Each silence is looked at once: an instance is marked together with its agent's move, or neither is.
+const silence = statement<SweptRow>(
+  `
+  with gone as (
+    select i.ctid as place, a.account_id, a.agent_id from agent_instance i
+    join agent a on a.account_id = i.account_id and a.agent_id = i.agent_id
+    where not i.silent and i.last_seen_at <= $1::timestamptz - interval '${connectedSeconds} seconds'
+    order by i.last_seen_at
+    limit ${batch}
+    for update of i, a skip locked
+  ), marked as (
+    update agent_instance set silent = true where ctid = any (array(select place from gone))
+  ), moving as (
+    select a.account_id, a.agent_id, a.name, a.status from (select distinct account_id, agent_id from gone) one
+    join agent a on a.account_id = one.account_id and a.agent_id = one.agent_id
+    where ${movesTo('unknown')} and not ${heardOf('$1')}
+  ), ${moveTo('unknown')}
+  select agent_id from gone`,
+  { alone: true },
+);
+
+const emptied = statement<SweptRow>(
+  `
+  with moving as (
+    select a.account_id, a.agent_id, a.name, a.status from agent a
+    where ${movesTo('paused')} and a.paused and not exists (
+      select from work w where w.account_id = a.account_id and w.agent_id = a.agent_id and w.state in ('held', 'silent'))
+    order by a.account_id, a.agent_id
+    limit ${batch}
+    for update skip locked
+  ), ${moveTo('paused')}
+  select agent_id from moving`,
+  { alone: true },
 );
 
 // An agent that is away stays so; that it is free again shows when it comes.
@@ -50,6 +68,7 @@ const resume = statement<SweptRow>(`
   with moving as (
     select a.account_id, a.agent_id, a.name, a.status, case when a.status in ('pausing', 'paused') then 'running' else a.status end as next
     from agent a where a.paused and a.paused_until <= $1
+    order by a.paused_until
     limit ${batch}
     for update skip locked
   ), moved as (

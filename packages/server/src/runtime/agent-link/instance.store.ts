@@ -20,7 +20,7 @@ const upsert = statement(`
   insert into agent_instance (account_id, agent_id, instance_id, agent_version, abilities, concurrency, connected_at, last_seen_at)
   values ($1, $2, $3, $4, $5, $6, $7, $7)
   on conflict (account_id, agent_id, instance_id) do update set agent_version = excluded.agent_version, abilities = excluded.abilities,
-    concurrency = excluded.concurrency, stopping = false, restart_requested = false, last_seen_at = excluded.last_seen_at`);
+    concurrency = excluded.concurrency, stopping = false, restart_requested = false, last_seen_at = excluded.last_seen_at, silent = false`);
 const noteVersion = statement('update agent set agent_version = $3 where account_id = $1 and agent_id = $2');
 
 type Introduced = Pick<HelloRequest, 'agentVersion' | 'abilities' | 'concurrency'>;
@@ -37,7 +37,7 @@ export function writeInstance(tx: Transaction, key: InstanceKey, said: Introduce
 const insertUnknown = statement(`
   insert into agent_instance (account_id, agent_id, instance_id, agent_version, connected_at, last_seen_at)
   values ($1, $2, $3, '', $4, $4)
-  on conflict (account_id, agent_id, instance_id) do update set last_seen_at = excluded.last_seen_at`);
+  on conflict (account_id, agent_id, instance_id) do update set last_seen_at = excluded.last_seen_at, silent = false`);
 
 /** An instance that works without having said hello, or that was forgotten. */
 export function writeUnknownInstance(tx: Transaction, key: InstanceKey, now: Date): void {
@@ -52,7 +52,7 @@ function onDeletedAgent(tx: Transaction): void {
 }
 
 const noteSeen = statement<{ agent_status: AgentStatus; stopping: boolean }>(`
-  update agent_instance set last_seen_at = $4
+  update agent_instance set last_seen_at = $4, silent = false
   where account_id = $1 and agent_id = $2 and instance_id = $3
   returning (select status from agent a where a.account_id = $1 and a.agent_id = $2) as agent_status, stopping`);
 
@@ -62,7 +62,7 @@ export function noteSignOfLife(tx: Transaction, key: InstanceKey, now: Date) {
 }
 
 const setStopping = statement(`
-  update agent_instance set stopping = true, last_seen_at = $4 where account_id = $1 and agent_id = $2 and instance_id = $3`);
+  update agent_instance set stopping = true, last_seen_at = $4, silent = false where account_id = $1 and agent_id = $2 and instance_id = $3`);
 const remove = statement(
   'delete from agent_instance where account_id = $1 and agent_id = $2 and instance_id = $3',
 );

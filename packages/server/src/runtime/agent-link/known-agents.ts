@@ -32,10 +32,12 @@ export function createKnownAgents({ read }: Pick<Database, 'read'>, wakes: Wakes
   const known = new Map<string, { agent: CallingAgent; askedAt: number }>();
   let forgotten = 0;
   wakes.listen((key) => {
-    const agentId = agentOfSecretKey(key);
-    if (agentId === undefined) return;
+    const agentId = key === undefined ? undefined : agentOfSecretKey(key);
+    if (key !== undefined && agentId === undefined) return;
     forgotten += 1;
-    known.delete(agentId);
+    // Messages may have been missed: about any agent.
+    if (agentId === undefined) known.clear();
+    else known.delete(agentId);
   });
 
   function note(owner: TokenOwner, facts: AgentFacts, askedAt: number): CallingAgent {

@@ -17,7 +17,7 @@ interface Quiet {
 export function createQuietInstances(wakes: Wakes) {
   /** By agent; mostly it has one instance. */
   const quiet = new Map<string, Quiet[]>();
-  wakes.listen((key) => quiet.delete(key));
+  wakes.listen((key) => (key === undefined ? quiet.clear() : quiet.delete(key)));
 
   return {
     has: ({ agent: { agentId, generation }, instanceId }: InstanceKey): boolean =>

@@ -29,7 +29,7 @@ export const callRoll = statement<CalledRow>(
       for update skip locked
     ) i
   ), noted as (
-    update agent_instance i set last_seen_at = greatest(i.last_seen_at, called.seen_at) from called
+    update agent_instance i set last_seen_at = greatest(i.last_seen_at, called.seen_at), silent = false from called
     where i.account_id = called.account_id and i.agent_id = called.agent_id and i.instance_id = called.instance_id
     returning called.place, i.account_id, i.agent_id, i.instance_id, i.stopping, i.restart_requested
   )

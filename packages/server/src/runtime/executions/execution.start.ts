@@ -42,7 +42,7 @@ export const whatStartNeeds = guardedRead<StartRow>(`
       where account_id = $1 and project_id = $3 and name = any ($11::text[])) as variable_types,
     (select agent_id from agent where account_id = $1 and agent_id = $12::uuid) as named_agent_id,
     case when $12 is null and e.default_agent_id is null then (
-      select case when count(*) = 1 then min(agent_id::text) end from (select agent_id from agent where account_id = $1 limit 2) two
+      select case when count(*) = 1 then min(agent_id::text) end from (select agent_id from agent where account_id = $1 order by agent_id limit 2) two
     ) end as only_agent_id
   from environment e
   left join lateral (${chosenVersion('version_name, enabled, manifest_digest, ignored_pipelines')}) v on true

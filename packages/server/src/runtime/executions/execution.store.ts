@@ -83,13 +83,17 @@ export const executionStatus = guardedRead<{ status: ExecutionStatus }>(
 
 /**
  * Parameters: project, environment, part of the pipeline's name in lower case, statuses, started after, started before (each or null),
- * id of the last item of the answer before or null, limit, schedule or null.
+ * id of the last item of the answer before or null, limit, schedule or null. The rows are read in their order until there are enough: what
+ * share of them a filter leaves cannot be estimated.
  */
 export const executionsOfAccount = guardedRead<ExecutionRow>(
   `
-  select ${columns} from pipeline_execution
-  where account_id = $1
-    and (${callerSeesAll}
+  select ${columns} from (
+    select ${columns} from pipeline_execution
+    where account_id = $1 and execution_id < coalesce($15::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+    order by execution_id desc offset 0
+  ) newest
+  where (${callerSeesAll}
       or project_id in (
         select g.project_id from role_grant g
         where g.account_id = $1 and g.credential_id = $2 and g.environment_name is null)
@@ -99,7 +103,6 @@ export const executionsOfAccount = guardedRead<ExecutionRow>(
     and ($9::uuid is null or project_id = $9) and ($10::text is null or environment_name = $10)
     and ($11::text is null or strpos(lower(pipeline_name), $11) > 0) and ($12::execution_status[] is null or status = any ($12))
     and ($13::timestamptz is null or started_at > $13) and ($14::timestamptz is null or started_at < $14)
-    and ($15::uuid is null or execution_id < $15)
     and $17::text is null
   order by execution_id desc limit $16`,
   { alone: true },

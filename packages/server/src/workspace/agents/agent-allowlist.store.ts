@@ -29,6 +29,11 @@ const insertPlaces = statement(`
   select distinct $1::uuid, $2::uuid, p."projectId", p."environmentName"
   from jsonb_to_recordset($3) as p ("projectId" uuid, "environmentName" text)`);
 
+// Its queued work is checked anew.
+const noteChange = statement(
+  'update agent set places_changed = true where account_id = $1 and agent_id = $2',
+);
+
 const lastOfKey = /, ([^,]*)\) is not present/;
 
 /** Throws `unknown-project`, and with the commit also `unknown-environment`. */
@@ -50,5 +55,6 @@ export function writeAllowlist(
     problem('unknown-environment', { name: lastOfKey.exec(detail ?? '')?.[1] ?? '' }),
   );
   tx.send(removeAll, [scope.accountId, agentId]);
+  tx.send(noteChange, [scope.accountId, agentId]);
   tx.send(insertPlaces, [scope.accountId, agentId, JSON.stringify(places)]);
 }

@@ -59,8 +59,9 @@ const selectCertificates = statement<{ key_id: string; instance_id: string }>(`
   limit 100`);
 // Nobody may claim it any more: the next sweep ends it, and tells who waits.
 const endSealedWork = statement(`
-  update work set claimable_until = $3
-  where account_id = $1 and agent_id = $2 and key_id is not null and state <> 'ended' and claimable_until > $3`);
+  update work set claimable_until = $3::timestamptz, due_at = least(due_at, $3::timestamptz)
+  where account_id = $1 and agent_id = $2 and (state = 'queued' or state in ('held', 'silent'))
+    and key_id is not null and claimable_until > $3`);
 
 /** Before the secret is replaced: the certificates that end with it, for the events. What is sealed to them is worth nothing from now on. */
 export async function revokeCertificates(

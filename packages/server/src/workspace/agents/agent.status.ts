@@ -11,10 +11,6 @@ export const heardOf = (at: string, condition = 'true') => `exists (
     where i.account_id = a.account_id and i.agent_id = a.agent_id
       and i.last_seen_at > ${at}::timestamptz - interval '${connectedSeconds} seconds' and ${condition})`;
 
-/** SQL: the ids of all agents of which an instance is heard at a time. */
-export const agentsHeardOf = (at: string) => `
-    select i.agent_id from agent_instance i where i.last_seen_at > ${at}::timestamptz - interval '${connectedSeconds} seconds'`;
-
 const lockOne = statement('select from agent where account_id = $1 and agent_id = $2 for update');
 
 /** Before what is known of its instances changes: two that change it at once follow one another, and the later one sees both. */

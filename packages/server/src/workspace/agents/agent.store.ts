@@ -180,7 +180,8 @@ export function insertAgent(
 }
 
 const updateOne = statement(`
-  update agent set name = $3, description = $4, track_name = $5, enable_auto_updates = $6, restricted_access = $7, version = $8
+  update agent set name = $3, description = $4, track_name = $5, enable_auto_updates = $6, restricted_access = $7, version = $8,
+    places_changed = places_changed or $7
   where account_id = $1 and agent_id = $2`);
 
 export function updateAgentRow(tx: Transaction, scope: Scope, row: AgentRow): void {

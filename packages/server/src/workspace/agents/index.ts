@@ -1,5 +1,5 @@
 export { agentRoutes } from './agent.routes.ts';
-export { agentsHeardOf, lockAgentStatus, settleStatus } from './agent.status.ts';
+export { heardOf, lockAgentStatus, settleStatus } from './agent.status.ts';
 export { findOnlyAgent, requireAgent } from './agent.store.ts';
 export { agentStates, connectedSeconds } from './agent.ts';
 export { agentOfSecretKey, currentSecret, secretWakeKey } from './agent-secret.store.ts';

@@ -1,0 +1,151 @@
+/**
+ * Connections beside the pools: one that LISTENs for as long as the server runs, and one for each periodic job that holds a lock while it
+ * works. A pool of few connections must not lose one of them to these.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { type Sent, sendOnClient } from './batch.ts';
+import type { Parameter, Statement } from './statement.ts';
+import type { Read } from './transaction.ts';
+
+const firstRetryMilliseconds = 100;
+const lastRetryMilliseconds = 5_000;
+
+export interface ListenOptions {
+  connection: pg.ClientConfig;
+  /** How long a connection, and an answer on it, is waited for. */
+  patienceMilliseconds: number;
+  /** How often it is asked whether the connection still is one: a host that is gone says nothing. */
+  keepAliveMilliseconds: number;
+  onConnectionError(failure: Error): void;
+}
+
+export interface Hearing {
+  message(payload: string): void;
+  /** It listens again after it did not: messages were missed. */
+  missed(): void;
+}
+
+export interface Listening {
+  close(): Promise<void>;
+}
+
+/** LISTENs, and goes on doing so whatever happens to the connection. Resolves when the first attempt has succeeded or failed. */
+export async function listenOn(
+  options: ListenOptions,
+  channel: string,
+  hearing: Hearing,
+): Promise<Listening> {
+  const closing = new AbortController();
+  const attempted = Promise.withResolvers<void>();
+  const kept = keepListening(options, channel, hearing, closing.signal, attempted.resolve);
+  await attempted.promise;
+  return {
+    async close() {
+      closing.abort();
+      await kept;
+    },
+  };
+}
+
+async function keepListening(
+  options: ListenOptions,
+  channel: string,
+  hearing: Hearing,
+  closing: AbortSignal,
+  attempted: () => void,
+): Promise<void> {
+  let retry = firstRetryMilliseconds;
+  let isFirst = true;
+  while (!closing.aborted) {
+    try {
+      await listenOnce(options, channel, hearing, closing, () => {
+        retry = firstRetryMilliseconds;
+        attempted();
+        if (!isFirst) hearing.missed();
+      });
+    } catch (failure) {
+      if (!closing.aborted) options.onConnectionError(failure as Error);
+    }
+    isFirst = false;
+    attempted();
+    await delay(retry, undefined, { signal: closing }).catch(() => undefined);
+    retry = Math.min(retry * 2, lastRetryMilliseconds);
+  }
+}
+
+/** One connection, until it breaks, does not answer any more, or is closed. */
+async function listenOnce(
+  { connection, patienceMilliseconds, keepAliveMilliseconds }: ListenOptions,
+  channel: string,
+  hearing: Hearing,
+  closing: AbortSignal,
+  listening: () => void,
+): Promise<void> {
+  const client = openClient(connection, 'headgate listener', patienceMilliseconds);
+  const over = new AbortController();
+  const broken = new Promise<never>((_, reject) => {
+    client.on('error', reject);
+    client.on('end', () => reject(new Error('The connection that listens has ended.')));
+    over.signal.addEventListener('abort', () => reject(over.signal.reason));
+  });
+  broken.catch(() => over.abort());
+  const end = () => over.abort(new Error('closed'));
+  closing.addEventListener('abort', end, { once: true });
+  client.on('notification', ({ payload }) => hearing.message(payload ?? ''));
+  const answered = async (text: string) => {
+    const patience = new AbortController();
+    const silent = delay(patienceMilliseconds, undefined, { signal: patience.signal }).then(() => {
+      throw new Error(
+        `PostgreSQL did not answer on the connection that listens within ${patienceMilliseconds} ms.`,
+      );
+    });
+    silent.catch(() => undefined);
+    const query = client.query(text);
+    query.catch(() => undefined);
+    await Promise.race([query, broken, silent]).finally(() => patience.abort());
+  };
+  try {
+    await Promise.race([client.connect(), broken]);
+    await answered(`listen ${pg.escapeIdentifier(channel)}`);
+    listening();
+    for (;;) {
+      await Promise.race([delay(keepAliveMilliseconds, undefined, { signal: over.signal }), broken]);
+      await answered('select 1');
+    }
+  } finally {
+    closing.removeEventListener('abort', end);
+    // While a query is unanswered this destroys the socket; an idle one says goodbye.
+    const ended = client.end().catch(() => undefined);
+    if (closing.aborted) await Promise.race([ended, delay(patienceMilliseconds, undefined, { ref: false })]);
+  }
+}
+
+/** Does some work on a connection that nothing else uses, and closes it; its session's locks go with it. */
+export async function onOwnConnection<Result>(
+  { connection, patienceMilliseconds }: Pick<ListenOptions, 'connection' | 'patienceMilliseconds'>,
+  work: (read: Read) => Promise<Result>,
+): Promise<Result> {
+  const client = openClient(connection, 'headgate job', patienceMilliseconds);
+  // What breaks it fails the statement under way, or the next one.
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return await work(async <Row>(query: Statement<Row>, parameters: readonly Parameter[]) => {
+      const sent: Sent = { statement: query, parameters, rows: [] };
+      await sendOnClient(client, [sent]);
+      return sent.rows as Row[];
+    });
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+function openClient(connection: pg.ClientConfig, name: string, patienceMilliseconds: number): pg.Client {
+  return new pg.Client({
+    ...connection,
+    application_name: name,
+    connectionTimeoutMillis: patienceMilliseconds,
+    keepAlive: true,
+  });
+}

@@ -1,0 +1,152 @@
+/** The smallest number of connections that may be set is enough for everything, also for many requests at once. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { operations } from '@headgate/contract';
+import pg from 'pg';
+import { isUnavailable, statement } from '../kernel/database.ts';
+import { applyRetention, type Rest } from '../kernel/retention.ts';
+import { eventRetention } from '../records/events/index.ts';
+import { executionRetention } from '../runtime/executions/index.ts';
+import { instanceOf } from '../testing/agent.ts';
+import { requireProblem } from '../testing/client.ts';
+import { agentExamples, createPlace, examples, inOrder } from '../testing/examples.ts';
+import { executionOf } from '../testing/executions.ts';
+import { startTestServer } from '../testing/server.ts';
+import { blobCollector } from './sweeper.ts';
+
+const server = await startTestServer({ settings: { HEADGATE_DATABASE_CONNECTIONS: '2' } });
+const noRest: Rest = async () => undefined;
+
+test('every operation is answered', async () => {
+  const place = await createPlace(await server.account());
+  const { admin } = place.account;
+  let sent = 0;
+  for (const [id, example] of Object.entries(agentExamples)) {
+    const { path, ...asked } = await example(place);
+    const method = operations.find((operation) => operation.id === id)?.method ?? 'POST';
+    const answer = await place.agent.client.send(method, path, asked);
+    assert.ok(answer.status < 300, `${id}: ${answer.text}`);
+    sent += 1;
+  }
+  for (const { id, method } of inOrder(operations.filter((each) => each.id in examples))) {
+    const { path, ...asked } = await (examples[id] ?? assert.fail(id))(place);
+    const answer = await admin.send(method, path, {
+      ...asked,
+      headers: { ...asked.headers, 'idempotency-key': id },
+    });
+    assert.ok(answer.status < 300, `${id}: ${answer.text}`);
+    sent += 1;
+  }
+  assert.ok(sent > 70, `only ${sent}`);
+});
+
+test('periodic jobs that hold a lock for long leave the connections to requests', async () => {
+  const { deps, clock } = server;
+  const { admin } = await server.account();
+  const rules = [...executionRetention({ executionDays: 1, logDays: 1 }), eventRetention(1)];
+  clock.advance(3 * 86_400);
+  let rests = 0;
+  const rest: Rest = async () => {
+    rests += 1;
+    assert.equal((await admin.get('/projects')).status, 200);
+  };
+  const [removed, collected] = await Promise.all([
+    applyRetention(deps, rules, clock.now(), rest),
+    blobCollector(deps).collect(rest),
+  ]);
+  assert.ok(removed > 0 && collected !== undefined && rests > 0);
+  assert.equal(
+    await blobCollector(deps)
+      .collect(noRest)
+      .then((pass) => pass !== undefined),
+    true,
+    'the lock is free again',
+  );
+});
+
+test('of many requests at once none is refused', async () => {
+  const place = await createPlace(await server.account());
+  const { admin } = place.account;
+  const variables = `${place.project.path}/variables`;
+  const began = performance.now();
+  const answers = await Promise.all(
+    Array.from({ length: 300 }, (_, number) => {
+      const body = { name: `v${number}`, type: 'TEXT', behaviour: 'SHARED' };
+      if (number % 3 === 0) return admin.post(variables, body);
+      if (number % 3 === 1) return admin.get(`${variables}?size=5`);
+      return admin.post('/projects', { name: place.named('many'), warehouse: 'DUCKDB' });
+    }),
+  );
+  const refused = answers.filter(({ status }) => status >= 500);
+  assert.deepEqual(
+    refused.map(({ text }) => text),
+    [],
+    `after ${Math.round(performance.now() - began)} ms`,
+  );
+  const instance = instanceOf(place.agent);
+  await instance.hello();
+  const started = await Promise.all(Array.from({ length: 40 }, () => executionOf(place)));
+  const claims = await Promise.all(Array.from({ length: 8 }, () => instance.claim(10)));
+  const works = claims.flatMap(({ work }) => work);
+  assert.equal(works.length, started.length);
+  const beats = await Promise.all(works.map((work) => instance.heartbeat(work)));
+  assert.ok(beats.flat().every(({ state }) => state === 'held'));
+  const ended = await Promise.all(
+    works.map((work) => instance.report(work, { type: 'completed', outcome: { status: 'SUCCESS' } })),
+  );
+  assert.ok(ended.every(({ accepted }) => accepted));
+});
+
+const sleeps = statement('select pg_sleep($1::float8)', { alone: true });
+const failsWith = (code: string) => statement(`select refuse('${code}')`);
+
+for (const code of ['08006', '25006', '53300', '55P03', '57014', '57P01', '57P03']) {
+  const failing = failsWith(code);
+  test(`SQLSTATE ${code} says that the database is not available`, async () => {
+    await assert.rejects(server.deps.database.read(failing, []), (failure) => isUnavailable(failure));
+    const holding = server.deps.database.transaction((tx) => tx.query(failing, []));
+    await assert.rejects(holding, (failure) => isUnavailable(failure));
+    assert.equal((await server.deps.database.read(sleeps, [0])).length, 1, 'the next one has a connection');
+  });
+}
+
+/** Holds all variables locked, so that whoever reads one waits. */
+async function whileVariablesAreLocked(work: () => Promise<void>): Promise<void> {
+  const client = new pg.Client(server.database.connection);
+  await client.connect();
+  try {
+    await client.query('begin; lock table variable in access exclusive mode');
+    await work();
+  } finally {
+    await client.end();
+  }
+}
+
+test('a request whose statement is cancelled, by a time limit say, is answered 503 with Retry-After', async () => {
+  const { admin, project } = await server.account();
+  const { path } = await project();
+  await whileVariablesAreLocked(async () => {
+    const asked = admin.get(`${path}/variables`);
+    const cancel = `
+      select pg_cancel_backend(pid) from pg_stat_activity
+      where datname = current_database() and application_name = 'headgate' and wait_event_type = 'Lock'`;
+    while ((await server.database.query(cancel)).length === 0) await delay(10);
+    requireProblem(await asked, 503, 'database-unavailable');
+    assert.ok((await asked).headers['retry-after']);
+  });
+});
+
+test('a request whose statement gives a lock up is answered 503 with Retry-After', async () => {
+  const [{ name } = { name: '' }] = await server.database.query<{ name: string }>(
+    'select current_database() as name',
+  );
+  await server.database.query(`alter database ${name} set lock_timeout = '100ms'`);
+  const { admin, project } = await (await startTestServer()).account();
+  const { path } = await project();
+  await whileVariablesAreLocked(async () => {
+    const answer = await admin.get(`${path}/variables`);
+    requireProblem(answer, 503, 'database-unavailable');
+    assert.ok(answer.headers['retry-after']);
+  });
+});

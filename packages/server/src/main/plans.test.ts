@@ -1,0 +1,135 @@
+/** With 100,000 rows in a table, every statement of the server finds what it needs by an index. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import pg from 'pg';
+import { allStatements, type Statement } from '../kernel/database.ts';
+import { analyzeGrownTables } from '../kernel/statistics.ts';
+import { fillTables, smallTables } from '../testing/large-tables.ts';
+import { startTestServer } from '../testing/server.ts';
+import { planning } from './deps.ts';
+
+const rows = 100_000;
+/** Of a plan, in the planner's units. A table of so many rows read whole costs 2,500 and more, 500 rows by an index about 1,300. */
+const mostCost = 2_300;
+
+/** Statements that read much, each by a part of its text, with the reason. */
+const exempt: readonly (readonly [part: string, reason: string])[] = [
+  ['count(*)::bigint as total from credential', 'an exact total of few rows: an account has few credentials'],
+  [
+    'from role_grant g where g.account_id = c.account_id',
+    'a page of credentials, of which an account has few',
+  ],
+  ['count(*)::bigint as total from project', 'an exact total of few rows: an account has few projects'],
+  ['from shared_pipeline_version v where v.account_id = $1 and (not $9', 'an exact total of few rows'],
+  ['select distinct prefix from shared_pipeline_version', 'a page of few prefixes'],
+  ['from blob where account_id = $1 and object_key', 'rare: an index would cost each upload more'],
+  [
+    'with due as materialized ( select b.digest',
+    'estimated for 500 blobs whose chunks are looked up one by one',
+  ],
+  ['delete from manifest_chunk c', 'estimated for many digests, each looked up by an index'],
+  ['update blob b set condemned_at', 'estimated for many digests, each looked up by an index'],
+  [
+    ') newest where',
+    'estimated for a tenth of all rows; a page reads as many as it shows where no filter is given',
+  ],
+  ['coalesce(e.default_agent_id, (select min(agent_id::text)', 'an account has few environments and agents'],
+];
+
+const server = await startTestServer();
+
+/** Planned for as the server's connections are. */
+async function onClient(work: (client: pg.Client) => Promise<void>): Promise<void> {
+  const client = new pg.Client({ ...server.database.connection, options: planning });
+  await client.connect();
+  try {
+    await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+interface Node {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Total Cost': number;
+  Plans?: Node[];
+}
+
+const plain = ({ text }: Statement<unknown>) => text.replaceAll(/\s+/g, ' ').trim();
+
+async function planOf(
+  client: pg.Client,
+  { name, text, types, parameterCount }: Statement<unknown>,
+): Promise<Node> {
+  const typeNames: string[] = [];
+  for (const oid of types) {
+    const found = await client.query<{ name: string }>('select format_type($1, null) as name', [oid]);
+    typeNames.push(found.rows[0]?.name ?? '');
+  }
+  const typed = typeNames.length === 0 ? '' : `(${typeNames.join(', ')})`;
+  await client.query(`prepare "plan ${name}" ${typed} as ${text}`);
+  const given = parameterCount === 0 ? '' : `(${Array(parameterCount).fill('null').join(', ')})`;
+  const { rows: explained } = await client.query<{ 'QUERY PLAN': [{ Plan: Node }] }>(
+    `explain (format json) execute "plan ${name}" ${given}`,
+  );
+  const [first] = explained;
+  assert.ok(first, text);
+  return first['QUERY PLAN'][0].Plan;
+}
+
+function readWhole(node: Node): string[] {
+  const relation = node['Relation Name'];
+  const here = node['Node Type'] === 'Seq Scan' && relation !== undefined ? [relation] : [];
+  return [...here, ...(node.Plans ?? []).flatMap(readWhole)];
+}
+
+test('no statement reads a large table whole, and none costs much more than the rows that it fetches', async () => {
+  const { accountId } = await server.account();
+  await fillTables(server.database, accountId, rows);
+  await onClient(checkPlans);
+});
+
+async function checkPlans(client: pg.Client): Promise<void> {
+  const faults: string[] = [];
+  const unknown = new Set(exempt.map(([part]) => part));
+  let looked = 0;
+  for (const each of allStatements()) {
+    // Without a plan.
+    if (/^\s*lock /i.test(each.text)) continue;
+    looked += 1;
+    const parts = exempt.filter(([part]) => plain(each).includes(part)).map(([part]) => part);
+    for (const part of parts) unknown.delete(part);
+    const plan = await planOf(client, each);
+    const whole = readWhole(plan).filter((table) => !smallTables.includes(table));
+    if (whole.length === 0 && plan['Total Cost'] <= mostCost) continue;
+    if (parts.length === 0)
+      faults.push(
+        `cost ${Math.round(plan['Total Cost'])}, reads whole: ${whole.join(', ') || 'nothing'}: ${plain(each)}`,
+      );
+  }
+  assert.deepEqual(faults, []);
+  assert.deepEqual([...unknown], [], 'exemptions of statements that there are not');
+  assert.ok(looked > 200, `only ${looked} statements`);
+}
+
+test('a plan that was made for an empty table is made again soon after the table has grown', () =>
+  onClient(async (client) => {
+    const { query } = server.database;
+    await query('truncate secret_check cascade');
+    await query('analyze secret_check');
+    await client.query('prepare grown as select 1 from secret_check where created_at < $1');
+    const plan = async () => {
+      const explained = await client.query<{ 'QUERY PLAN': string }>("explain execute grown ('2000-01-01')");
+      return explained.rows.map((row) => row['QUERY PLAN']).join('\n');
+    };
+    assert.match(await plan(), /Seq Scan/);
+    await query(`
+      insert into secret_check (account_id, check_id, project_id, planned, created_at)
+      select account_id, md5(n::text)::uuid, project_id, '{}', now() - n * interval '1 second'
+      from (select account_id, project_id from project limit 1) p, generate_series(1, 5000) n`);
+    assert.match(await plan(), /Seq Scan/);
+    assert.equal(await analyzeGrownTables(server.deps.database.read), 1);
+    assert.doesNotMatch(await plan(), /Seq Scan/);
+    assert.equal(await analyzeGrownTables(server.deps.database.read), 0);
+  }));

@@ -1,0 +1,110 @@
+/** Fills every table of a test's database with many rows of one account, so that plans are those of a large installation. */
+import type { TestDatabase } from './database.ts';
+
+interface Column {
+  table: string;
+  name: string;
+  type: string;
+  /** The first label of an enum. */
+  label: string | null;
+  isNullable: boolean;
+  /** The last column of the primary key: it differs in each row. */
+  endsKey: boolean;
+}
+
+/** Rows of an installation, not of its users. */
+export const smallTables = ['schema_migration', 'signing_key', 'certificate_authority', 'account'];
+
+/** Of what few operations read: enough that a plan for them is that of a large table. */
+const lessRows = 20_000;
+const hotTables =
+  /^(agent.*|credential|environment|event|execution_step|idempotency_record|pipeline_execution|project|role_grant|secret_.*|variable.*|work)$/;
+
+/** What constraints demand, or what makes the rows like those of a real table; `n` is the number of the row. */
+const values: Readonly<Record<string, string>> = {
+  'agent.status':
+    "(array['unknown', 'running', 'pausing', 'stopped'])[case when n % 100 > 1 then 2 else 1 end + n % 2]",
+  'agent.track_name': "'current'",
+  'agent_certificate.key_type': "'EC'",
+  'agent_allowed_place.agent_id': 'md5((n / 100)::text)::uuid',
+  'agent_allowed_place.project_id': 'md5((n % 100)::text)::uuid',
+  'artifact_version.promoted_from': 'null',
+  'artifact_version.promoted_by': 'null',
+  'blob_object.state':
+    "(case when n % 100 = 0 then 'pending' when n % 100 = 1 then 'doomed' else 'live' end)::blob_object_state",
+  'credential.account_role': "'MEMBER'",
+  'execution_step.status': "'SUCCESS'",
+  'idempotency_record.pending_work_id': 'null',
+  'pipeline_execution.running_tag': 'null',
+  'role_grant.credential_id': 'md5((n / 10)::text)::uuid',
+  'role_grant.role': "'VIEWER'",
+  'secret_check_part.state': "'ANSWERED'",
+  'secret_write.sealed_value': 'null',
+  'secret_write.status': "'WRITTEN'",
+  'work.command': 'null',
+  'work.kind': "'pipeline-execution'",
+  'work.state': "(array['queued', 'held', 'silent', 'ended'])[1 + n % 4]::work_state",
+  'work.due_at': "case when n % 4 < 3 then now() + n * interval '1 second' end",
+};
+
+export async function fillTables(database: TestDatabase, accountId: string, rows: number): Promise<string[]> {
+  const columns = await columnsOf(database);
+  const tables = [...Map.groupBy(columns, (column) => column.table)].filter(
+    ([table]) => !smallTables.includes(table),
+  );
+  for (const [table, all] of tables) {
+    const names = all.map(({ name }) => name).join(', ');
+    const given = all.map((column) => valueFor(column)).join(', ');
+    // One string: the setting counts for its statement only. Triggers of foreign keys do not run.
+    await database.query(`
+      begin; set local session_replication_role = replica;
+      insert into ${table} (${names}) select ${given.replaceAll('$1', `'${accountId}'`)} from generate_series(1, ${hotTables.test(table) ? rows : lessRows}) n
+      on conflict do nothing;
+      commit`);
+  }
+  await database.query('analyze');
+  return tables.map(([table]) => table);
+}
+
+function columnsOf(database: TestDatabase): Promise<Column[]> {
+  return database.query<Column & Record<string, unknown>>(`
+    select c.table_name as table, c.column_name as name, c.udt_name as type, c.is_nullable = 'YES' as "isNullable",
+      (select e.enumlabel from pg_enum e join pg_type t on t.oid = e.enumtypid where t.typname = c.udt_name order by e.enumsortorder limit 1) as label,
+      c.column_name = (
+        select a.attname from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[i.indnkeyatts - 1]
+        where i.indrelid = c.table_name::regclass and i.indisprimary) is true as "endsKey"
+    from information_schema.columns c join information_schema.tables t using (table_schema, table_name)
+    where c.table_schema = 'public' and t.table_type = 'BASE TABLE' and c.is_generated = 'NEVER' and c.is_identity = 'NO'
+      and c.column_default is distinct from 'pg_current_xact_id()'
+    order by c.table_name, c.ordinal_position`);
+}
+
+/** Most keys repeat, as the projects of variables do; what ends a primary key does not. */
+function valueFor({ table, name, type, label, endsKey }: Column): string {
+  const given = values[`${table}.${name}`];
+  if (given !== undefined) return given;
+  if (name === 'account_id') return '$1';
+  const number = endsKey ? 'n' : 'n % 1000';
+  switch (type) {
+    case 'uuid':
+      return `md5((${number})::text)::uuid`;
+    case 'text':
+      return /^(environment_name|trigger)$/.test(name) && !endsKey ? `'e' || n % 20` : `'t' || n`;
+    case 'bytea':
+      return "decode(md5(n::text), 'hex')";
+    case 'timestamptz':
+      return "now() - n * interval '1 minute'";
+    case 'jsonb':
+      return "'{}'";
+    case 'bool':
+      return 'n % 2 = 0';
+    case 'int2':
+    case 'int4':
+    case 'int8':
+    case 'float8':
+      return 'n % 100';
+    default:
+      if (label !== null) return `'${label}'`;
+      return type === '_bytea' ? "array[decode(md5(n::text), 'hex')]" : "'{}'";
+  }
+}
