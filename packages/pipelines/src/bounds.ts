@@ -15,6 +15,8 @@ export const noteLimit = 5_000;
 export const findingMessageLimit = 1_000;
 /** Characters of a name or path that is looked up in other files. */
 export const referenceLimit = 1_024;
+/** Calls of one pipeline of which it is decided whether they are certainly made; of more it is not assumed. */
+export const certainCallLimit = 50;
 /** Circles of calls that are told of one project. */
 export const callCycleLimit = 20;
 /** Maps and lists inside one another in one file. */

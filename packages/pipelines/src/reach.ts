@@ -5,6 +5,7 @@
  * - **runs**: the component can run: it is passed, or is the target of an iterator that runs, and is not skipped. In a transformation: its
  *   rows lead to an output.
  */
+import { certainCallLimit } from './bounds.ts';
 import { findDefinition } from './components/registry.ts';
 import type {
   Orchestration,
@@ -92,11 +93,22 @@ export function neededComponents({ components }: Transformation): Set<string> {
   return needed;
 }
 
+export type Certainty = (name: string) => boolean;
+
+/** Each answer walks the pipeline, so only so many are given; the others are no. */
+export function createCertainty(orchestration: Orchestration): Certainty {
+  let left = certainCallLimit;
+  return (name) => {
+    left -= 1;
+    return left >= 0 && certainlyRuns(orchestration, name);
+  };
+}
+
 /**
  * Whether the component runs in every run in which no component fails: no `if`, no iterator and no end that comes earlier can keep it from
  * running.
  */
-export function certainlyRuns(orchestration: Orchestration, name: string): boolean {
+function certainlyRuns(orchestration: Orchestration, name: string): boolean {
   const { components } = orchestration;
   const followed = new Set<string>();
   const open = [...components.values()].filter(({ type }) => type === 'start');

@@ -11,7 +11,7 @@ import {
   type PlainMap,
   pipelinePath,
 } from './pipeline.ts';
-import { certainlyRuns } from './reach.ts';
+import type { Certainty } from './reach.ts';
 import { sharedPipelineType, sharedPipelineUse, sharedUsesBeyond } from './shared-pipeline-use.ts';
 import { cells } from './validate-variables.ts';
 
@@ -21,21 +21,16 @@ const calls: Readonly<Record<string, { parameter: string; type: PipelineType }>>
 };
 
 /** Whether the called pipeline is there, and has the variables that are set, is asked of the project. */
-export function checkCall(
-  component: OrchestrationComponent,
-  orchestration: Orchestration,
-  notes: Notes,
-): void {
+export function checkCall(component: OrchestrationComponent, isCertain: Certainty, notes: Notes): void {
   const { name, type, parameters } = component;
   const sets = setBy(parameters);
-  const certain = () => certainlyRuns(orchestration, name);
   if (type === sharedPipelineType) {
     const use = readUse(parameters);
     if (use === undefined) return;
     const called = writtenOut(parameters.sharedPipeline);
     const named = called === undefined ? {} : { pipelineName: called };
     const at = ['parameters', 'sharedPipeline'];
-    notes.ask({ asks: 'shared-call', component: name, at, use, ...named, sets, certain: certain() });
+    notes.ask({ asks: 'shared-call', component: name, at, use, ...named, sets, certain: isCertain(name) });
     return;
   }
   const call = Object.hasOwn(calls, type) ? calls[type] : undefined;
@@ -43,7 +38,7 @@ export function checkCall(
   if (call === undefined || called === undefined) return;
   const at = ['parameters', call.parameter];
   const path = pipelinePath(called, call.type);
-  notes.ask({ asks: 'call', component: name, at, path, sets, certain: certain() });
+  notes.ask({ asks: 'call', component: name, at, path, sets, certain: isCertain(name) });
 }
 
 /** A name that is no expression. */

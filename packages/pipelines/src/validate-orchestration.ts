@@ -3,7 +3,7 @@ import { findDefinition } from './components/registry.ts';
 import type { Notes, Report } from './finding.ts';
 import type { Suggestions } from './nearest.ts';
 import type { Orchestration, OrchestrationComponent } from './pipeline.ts';
-import { mayIterate, passedComponents, reachOf, takenKindsOf } from './reach.ts';
+import { createCertainty, mayIterate, passedComponents, reachOf, takenKindsOf } from './reach.ts';
 import { checkCall, checkSharedCalls } from './validate-calls.ts';
 import { checkOrder } from './validate-order.ts';
 import { checkBareExpressions, checkNamedVariables, secondCells } from './validate-variables.ts';
@@ -13,6 +13,7 @@ export function checkOrchestration(orchestration: Orchestration, notes: Notes, s
   checkStarts(orchestration, report);
   const targets = iterationTargets(orchestration);
   const passed = passedComponents(orchestration);
+  const isCertain = createCertainty(orchestration);
   for (const component of orchestration.components.values()) {
     checkTransitions(component, orchestration, report, suggest);
     if (targets.has(component.name) && !passed.has(component.name))
@@ -20,7 +21,7 @@ export function checkOrchestration(orchestration: Orchestration, notes: Notes, s
     checkIterator(component, orchestration, report, suggest);
     checkNamedVariables(component, orchestration, notes);
     checkBareExpressions(component, notes);
-    checkCall(component, orchestration, notes);
+    checkCall(component, isCertain, notes);
   }
   checkIterationCycles(orchestration, report);
   checkOrder(orchestration, report);
