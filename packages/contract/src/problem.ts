@@ -39,9 +39,11 @@ function kind<About = void>(status: ProblemStatus, detail: (about: About) => str
 }
 
 function noSuchWord({ field, found, allowed }: { field: string; found: string; allowed: readonly string[] }) {
-  const nearest = nearestName(found, allowed);
-  const remedy = nearest === undefined ? '' : ` Did you mean ${nearest}?`;
-  return `${field} is ${JSON.stringify(found)}; it must be one of ${allowed.join(', ')}.${remedy}`;
+  return `${field} is ${JSON.stringify(found)}; it must be one of ${allowed.join(', ')}.${didYouMean(nearestName(found, allowed))}`;
+}
+
+function didYouMean(nearest: string | undefined): string {
+  return nearest === undefined ? '' : ` Did you mean ${nearest}?`;
 }
 
 export const problems = {
@@ -123,10 +125,10 @@ export const problems = {
     ({ path, versionName }) =>
       `The version ${JSON.stringify(versionName)} has no file ${JSON.stringify(path)}; a file's path is written exactly as it was uploaded.`,
   ),
-  'pipeline-not-found': kind<{ name: string; versionName: string }>(
+  'pipeline-not-found': kind<{ name: string; versionName: string; nearest: string | undefined }>(
     404,
-    ({ name, versionName }) =>
-      `The version ${JSON.stringify(versionName)} has no pipeline ${JSON.stringify(name)}; a pipeline's name is its path, with or without ".orch.yaml" or ".tran.yaml".`,
+    ({ name, versionName, nearest }) =>
+      `The version ${JSON.stringify(versionName)} has no pipeline ${JSON.stringify(name)}; a pipeline's name is its path, with or without ".orch.yaml" or ".tran.yaml".${didYouMean(nearest)}`,
   ),
   'pipeline-unreadable': kind<{ path: string; versionName: string; reason: string }>(
     422,
@@ -319,12 +321,12 @@ export const problems = {
   'environment-without-agent': kind<{ name: string }>(
     422,
     ({ name }) =>
-      `The environment ${JSON.stringify(name)} has no default agent and the account has not exactly one; name an agentId.`,
+      `The environment ${JSON.stringify(name)} has no default agent, and the account has several agents or none: set \`defaultAgentId\` of the environment, or send \`agentId\`.`,
   ),
-  'unknown-pipeline-variable': kind<{ field: string; name: string }>(
+  'unknown-pipeline-variable': kind<{ field: string; name: string; nearest: string | undefined }>(
     422,
-    ({ field, name }) =>
-      `${field} names ${JSON.stringify(name)}, which is neither a variable of the pipeline nor of the project.`,
+    ({ field, name, nearest }) =>
+      `${field} names ${JSON.stringify(name)}, which is neither a public variable of the pipeline nor a variable of the project.${didYouMean(nearest)}`,
   ),
   'pipeline-variable-type': kind<{ field: string; name: string; type: string }>(
     422,

@@ -1,5 +1,11 @@
 /** What a start of a pipeline is judged by, read in one statement, and the rules. */
-import type { BodyOf, IgnoredPipeline, startPipelineExecution, VariableType } from '@headgate/contract';
+import {
+  type BodyOf,
+  type IgnoredPipeline,
+  nearestName,
+  type startPipelineExecution,
+  type VariableType,
+} from '@headgate/contract';
 import { candidates } from '@headgate/pipelines';
 import {
   chosenVersion,
@@ -99,7 +105,9 @@ function findPipeline(
     const reason = ignored.find((each) => each.path === path)?.reason;
     if (reason !== undefined) throw problem('pipeline-unreadable', { path, versionName, reason });
   }
-  throw problem('pipeline-not-found', { name: named, versionName });
+  const known = [...pipelines.map(pathOf), ...ignored.map(({ path }) => path)];
+  const nearest = nearestName(named, known) ?? nearestName(candidates(named)[0] ?? named, known);
+  throw problem('pipeline-not-found', { name: named, versionName, nearest });
 }
 
 type Given = Readonly<Record<string, unknown>> | undefined;
@@ -117,9 +125,15 @@ function requireVariables(
     if (declared !== undefined) return declared.visibility === 'PUBLIC' ? declared.type : undefined;
     return project.get(name);
   };
+  const publicNames = pipeline.variables
+    .filter(({ visibility }) => visibility === 'PUBLIC')
+    .map(({ name }) => name);
   function require(field: string, name: string, fits: (type: VariableType) => boolean): void {
     const type = typeOf(name);
-    if (type === undefined) throw problem('unknown-pipeline-variable', { field, name });
+    if (type === undefined) {
+      const nearest = nearestName(name, publicNames);
+      throw problem('unknown-pipeline-variable', { field, name, nearest });
+    }
     if (!fits(type)) throw problem('pipeline-variable-type', { field, name, type });
   }
   for (const [name, value] of Object.entries(scalars ?? {})) {
