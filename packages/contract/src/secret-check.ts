@@ -94,6 +94,12 @@ export const checkSecretReferences = operation({
     ),
     environmentName: Type.Optional(EnvironmentName),
     agentId: Type.Optional(OpaqueId),
+    secretName: Type.Optional(
+      Type.String({
+        maxLength: 1_024,
+        description: 'Refused: a request with it means to create a reference named `check`, and none can have this name',
+      }),
+    ),
   }),
   success: { status: 200, body: SecretCheck },
   problems: [
