@@ -13,6 +13,3 @@ where child_pipeline_name !~ '\.(orch|tran)\.yaml$';
 update work w set name = e.pipeline_name
 from pipeline_execution e
 where w.kind = 'pipeline-execution' and e.account_id = w.account_id and e.execution_id = w.work_id and w.name <> e.pipeline_name;
-
--- Serves: a child pipeline by its id.
-create index execution_step_by_child on execution_step (account_id, child_pipeline_id) where child_pipeline_id is not null;

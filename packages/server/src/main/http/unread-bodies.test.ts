@@ -84,7 +84,7 @@ function refusalsOf(operation: Operation): [ProblemCode, Sent][] {
   const headers = { authorization: own, ...json };
   wrong.push(
     ['body-too-large', { ...to, headers }],
-    ['body-too-large', { ...to, headers: json }],
+    ['token-required', { ...to, headers: json }],
     [
       'body-too-large',
       { ...to, headers: { ...headers, 'transfer-encoding': 'chunked' }, body: chunked(large) },

@@ -34,11 +34,14 @@ const ofManifest = mayRead(`
   exists (select from (${manifestsOfAllowedPlaces}) allowed where allowed.digest = $3)
   or exists (select from (${manifestsOfHeldWork}) named where named.digest = $3)`);
 
-// From the blob to the manifests that list it: both steps have an index.
+// From the blob to the manifests that list it: both steps have an index. `offset 0` keeps the planner from reading all chunks in the hope of an
+// early match.
 const ofBlob = mayRead(`
   exists (
-    select from manifest_chunk c join manifest m on m.account_id = c.account_id and m.chunks @> array[c.digest]
-    where c.account_id = $1 and c.digests @> array[decode($3, 'hex')] and (
+    select from (
+      select account_id, digest from manifest_chunk where account_id = $1 and digests @> array[decode($3, 'hex')] offset 0) c
+    join manifest m on m.account_id = c.account_id and m.chunks @> array[c.digest]
+    where (
       m.digest in (${manifestsOfHeldWork}) or exists (
         select from (${manifestsOfAllowedPlaces}) allowed where allowed.digest = m.digest)))`);
 

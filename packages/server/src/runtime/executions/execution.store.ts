@@ -58,7 +58,7 @@ const executionOfRun = `(
   select e.execution_id from pipeline_execution e
   where e.account_id = $1 and e.project_id = $3 and e.execution_id = coalesce(
     (select execution_id from pipeline_execution where account_id = $1 and execution_id = $9),
-    (select execution_id from execution_step where account_id = $1 and child_pipeline_id = $9 limit 1)))`;
+    (select execution_id from execution_step where account_id = $1 and child_pipeline_id = $9)))`;
 const environment = `select environment_name from pipeline_execution where account_id = $1 and execution_id = ${executionOfRun}`;
 
 /** Parameters: id of an execution or of a child pipeline. */

@@ -126,7 +126,7 @@ export async function requireAgent(tx: Transaction, scope: Scope, agentId: strin
 
 // Locked, so that the agent is still there when what is to refer to it is written.
 const selectTwo = statement<{ agent_id: string; name: string }>(
-  'select agent_id, name from agent where account_id = $1 limit 2 for key share',
+  'select agent_id, name from agent where account_id = $1 order by agent_id limit 2 for key share',
 );
 
 /** The only agent of the account; undefined when it has none or several. */
