@@ -1,8 +1,9 @@
 /** Routes of the agent protocol: an agent's token, its request checked, its account; what an agent may is all that concerns its own work. */
 import type { AnswerOf, BodyOf, Operation, ParamsOf } from '@headgate/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { admission, ownerOf } from '../../kernel/admission.ts';
 import { takeReadBody } from '../../kernel/body-reading.ts';
-import { bearer, routePath, type Services } from '../../kernel/endpoint.ts';
+import { routePath, type Services } from '../../kernel/endpoint.ts';
 import { requestCheck } from '../../kernel/validation.ts';
 import type { Wakes } from '../../kernel/wakes.ts';
 import { type CallingAgent, createKnownAgents, knownMilliseconds } from './known-agents.ts';
@@ -32,8 +33,7 @@ export function createAgentEndpoints(
     const check = requestCheck(operation);
 
     async function answer(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-      const owner = await services.tokens.verify(bearer(request), 'agent');
-      const agent = await known.identify(owner, knownFor);
+      const agent = await known.identify(ownerOf(request), knownFor);
       const { params, query, headers } = request;
       const parts = { params, query, headers, body: undefined };
       check(parts, takeReadBody(request));
@@ -47,6 +47,7 @@ export function createAgentEndpoints(
       method: operation.method,
       url: routePath(operation),
       config: { operation },
+      onRequest: admission(operation, services),
       // Not awaited by Fastify, which would keep what that takes until there is an answer.
       handler(request, reply) {
         answer(request, reply).catch((failure: unknown) => reply.send(failure));
