@@ -116,7 +116,7 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
 /** The real path of the agent's folder, which is made when it is missing. */
 async function ownFolder(path: string): Promise<string> {
   return privateFolder(path)
-    .then(realpath)
+    .then((made) => realpath(made))
     .catch((failure: unknown) => {
       throw new Error(
         `HEADGATE_AGENT_DIR: ${path} cannot be used (${reasonOf(failure)}). Set it to a folder that this user may write.`,

@@ -128,9 +128,14 @@ function makeFolders(path: string): void {
   }
 }
 
+/** Where there is an installation, there is this file. */
+export function instanceIdFile(dataDirectory: string): string {
+  return join(dataDirectory, 'instance-id');
+}
+
 /** Kept in the data directory, so that an emptied one is a new instance and never finds the data of the one before. */
 function readInstanceId(dataDirectory: string): string {
-  const path = join(dataDirectory, 'instance-id');
+  const path = instanceIdFile(dataDirectory);
   const id = readOrMakeFile(path, randomUUID);
   if (!/^[0-9a-f-]{36}$/.test(id)) {
     throw new Error(`${path} does not hold an instance id. Put it back from a backup of the data directory.`);
