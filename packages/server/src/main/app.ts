@@ -129,7 +129,8 @@ function serverOptions(
     },
     clientErrorHandler(failure, socket) {
       if (failure.code === 'ECONNRESET' || socket.destroyed) return;
-      if (socket.writable && !unreadBodies.isDraining(socket)) socket.end(unreadableRequest(deps, failure));
+      if (unreadBodies.endAfterAnswers(socket)) return;
+      if (socket.writable) socket.end(unreadableRequest(deps, failure));
       socket.destroySoon();
     },
   };
