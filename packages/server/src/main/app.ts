@@ -29,7 +29,7 @@ import type { Certificate } from './http/certificate.ts';
 import { compressAnswers } from './http/compression.ts';
 import { type Cors, createCors } from './http/cors.ts';
 import { createMethodTable, type MethodsOf } from './http/methods.ts';
-import { protectPages } from './http/page-headers.ts';
+import { protectAnswers } from './http/page-headers.ts';
 import { answerProblem, inWords, unreadableRequest } from './http/problem-answers.ts';
 import { problemPages } from './http/problem-pages.ts';
 import { readBodies, requireReadableBody } from './http/request-bodies.ts';
@@ -70,7 +70,7 @@ export function createApp(
   const limitBytes = deps.config.bodyLimitBytes;
   readBodies(app, { reader: createBodyReader({ limitBytes }), sealer: deps.sealer, limitBytes });
   compressAnswers(app);
-  protectPages(app);
+  protectAnswers(app);
   const answerElse = elsewhere(deps, methodsOf);
   observe(app, deps, cors, answerElse);
   app.setErrorHandler((failure, request, reply) => {
