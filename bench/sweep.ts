@@ -36,7 +36,7 @@ export const sweep: Work = ({ rounds }) =>
       const began = performance.now();
       while ((await sweepWork(deps, deps.owners, deps.times, deps.clock.now())).isMore);
       const first = performance.now() - began;
-      await analyzeGrownTables(deps.database.read);
+      await analyzeGrownTables(deps.database);
       const medians: number[] = [];
       const slow: number[] = [];
       for (let round = 0; round < rounds; round++) {

@@ -1,7 +1,7 @@
 /** A fresh machine: what `npm start` sets up, prints and refuses, and how it ends. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -78,11 +78,14 @@ describe('npm start on an empty data directory', { timeout: 180_000 }, () => {
     assert.equal(await headgate.isReady(), true);
   });
 
-  it('makes a new credential by `npm run credential` while it runs', async () => {
+  it('makes a new credential by `npm run credential` while it runs, in a file of its own', async () => {
     const before = credentialOf(headgate);
     const { code, output } = await headgate.run('run', 'credential');
     assert.equal(code, 0);
-    const made = credentialOf(headgate);
+    assert.deepEqual(credentialOf(headgate), before);
+    const [, file = ''] = /^credential +(.+)$/m.exec(output) ?? [];
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    const made = JSON.parse(readFileSync(file, 'utf8'));
     assert.ok(output.includes(made.clientId) && !output.includes(made.clientSecret), output);
     assert.notEqual(made.clientId, before.clientId);
     for (const { clientId, clientSecret } of [before, made]) {
@@ -120,6 +123,27 @@ describe('npm start on an empty data directory', { timeout: 180_000 }, () => {
   });
 });
 
+describe('an operator’s command where there is no installation', { timeout: 60_000 }, () => {
+  it('is refused, and makes nothing', async (t) => {
+    const nothing = await Installation.create({ environment: noCredential });
+    t.after(() => nothing.remove());
+    for (const command of [
+      ['credential'],
+      ['account', '--', 'A'],
+      ['rotate-signing-key'],
+      ['backup', '--', 'f'],
+    ]) {
+      const { code, output } = await nothing.run('run', ...command);
+      assert.equal(code, 1, output);
+      assert.match(
+        output,
+        /^There is no installation in \/.*; set HEADGATE_DATA_DIR to .*`npm start` first\.$/m,
+      );
+      assert.equal(existsSync(nothing.dataDirectory), false, command[0]);
+    }
+  });
+});
+
 describe('a second start', { timeout: 120_000 }, () => {
   let headgate: Installation;
   before(async () => {
@@ -138,11 +162,9 @@ describe('a second start', { timeout: 120_000 }, () => {
     const made = await headgate.run('run', 'credential');
     assert.equal(made.code, 0, made.output);
     assert.deepEqual(headgate.processes(), []);
-    const newer = credentialOf(headgate);
-    assert.notEqual(newer.clientId, credential.clientId);
 
     const second = await headgate.start('npm');
-    assert.deepEqual(credentialOf(headgate), newer);
+    assert.deepEqual(credentialOf(headgate), credential);
     const { results } = await client.ask('GET', '/v1/projects');
     assert.deepEqual(
       results.map(({ id }: { id: string }) => id),

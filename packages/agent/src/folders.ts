@@ -14,8 +14,8 @@
  *   temporary/<project>/<environment>/            what a warehouse spills from memory; emptied at each start
  */
 import { createHash } from 'node:crypto';
-import { chmod, lstat, mkdir, readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { access, chmod, lstat, mkdir, readdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 
 export interface EnvironmentPlace {
   projectId: string;
@@ -72,8 +72,20 @@ function checkedId(projectId: string): string {
 
 /** Makes the folder, readable by its owner only, if it is not there. */
 export async function privateFolder(path: string): Promise<string> {
-  await mkdir(path, { recursive: true, mode: 0o700 });
+  if (await isThere(path)) return path;
+  // Not `recursive`: that loops forever where `mkdir` fails with ENOENT below a folder that exists, as in /proc.
+  await privateFolder(dirname(path));
+  await mkdir(path, { mode: 0o700 }).catch((failure: NodeJS.ErrnoException) => {
+    if (failure.code !== 'EEXIST') throw failure;
+  });
   return path;
+}
+
+function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** Removes a tree whose folders may be sealed against writing. */

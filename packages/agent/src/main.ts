@@ -48,7 +48,7 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
     certificates?.renewSoon();
     log.info('the secret was refreshed, and the new one given');
   });
-  const folders = agentFolders(await realpath(await privateFolder(config.folder)));
+  const folders = agentFolders(await ownFolder(config.folder));
   const lock = await lockFolder(folders.lock, lockWaitMilliseconds, stopping);
   const confinement = await openConfinement(log);
   const warehouses = createWarehouses({
@@ -111,6 +111,17 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
   }
   log.info('agent ended', { end });
   return end === 'restart' ? restartExitCode : 0;
+}
+
+/** The real path of the agent's folder, which is made when it is missing. */
+async function ownFolder(path: string): Promise<string> {
+  return privateFolder(path)
+    .then((made) => realpath(made))
+    .catch((failure: unknown) => {
+      throw new Error(
+        `HEADGATE_AGENT_DIR: ${path} cannot be used (${reasonOf(failure)}). Set it to a folder that this user may write.`,
+      );
+    });
 }
 
 /** Aborted by SIGINT or SIGTERM. A second signal ends the agent at once. */

@@ -8,6 +8,7 @@ import { type AddressInfo, createServer as createSocketServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { startChild } from '../child-process.ts';
 import { createLog } from '../log.ts';
 import { type Confinement, openConfinement } from './confinement.ts';
@@ -137,6 +138,28 @@ describe('the confinement of processes', { timeout: 60_000 }, () => {
     assert.deepEqual(await once(child.process, 'exit'), [null, 'SIGKILL']);
     assert.equal(memory.exceeded, true);
     assert.ok(largest < 300, `${largest} MB`);
+    memory.end();
+  });
+
+  it('counts what a process has started, also in a group of its own, and ends it too', async () => {
+    const child = startChild(new URL('./growing-child-fixture.ts', import.meta.url), {
+      launcher: confinement.launcher,
+      execArgv: [],
+    });
+    const memory = confinement.memory.watch(child.process.pid, 250);
+    let grandchild = 0;
+    child.process.on('message', (pid: number) => (grandchild = pid));
+    assert.deepEqual(await once(child.process, 'exit'), [null, 'SIGKILL']);
+    assert.equal(memory.exceeded, true);
+    assert.ok(grandchild > 0);
+    const isGone = () => {
+      try {
+        return readFileSync(`/proc/${grandchild}/stat`, 'latin1').includes(') Z ');
+      } catch {
+        return true;
+      }
+    };
+    while (!isGone()) await delay(10);
     memory.end();
   });
 });

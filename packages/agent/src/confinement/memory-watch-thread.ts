@@ -1,13 +1,19 @@
 /** The thread of `memory-watch.ts`: entry. */
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
 import type { WatchMessage } from './memory-watch.ts';
 
 const periodMilliseconds = 25;
 
+/** In how many of these periods once new children are looked for, in the tasks of each known process. */
+const periodsBetweenScans = 4;
+
 interface Watched {
-  /** Kept open: it stays this process's, also when its id goes to another one. */
-  status: number;
+  /**
+   * By process: the leader of the group, and those that it and they have started. The value is its status, kept open: it stays this process's,
+   * also when its id goes to another one.
+   */
+  members: Map<number, number>;
   limitKilobytes: number;
   exceeded: Int32Array;
 }
@@ -15,48 +21,100 @@ interface Watched {
 const watched = new Map<number, Watched>();
 const text = Buffer.alloc(8192);
 let timer: NodeJS.Timeout | undefined;
+let periods = 0;
 
-function kilobytesOf(status: number): number {
+/** Undefined: it has ended. */
+function kilobytesOf(status: number): number | undefined {
   try {
     const length = readSync(status, text, 0, text.length, 0);
     const lines = text.toString('latin1', 0, length);
     const line = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(lines)?.[1] ?? 0);
     return line('VmRSS') + line('VmSwap');
   } catch {
-    // It has ended.
-    return 0;
+    return undefined;
   }
 }
 
 function look(): void {
-  for (const [pid, { status, limitKilobytes, exceeded }] of watched) {
-    if (kilobytesOf(status) <= limitKilobytes) continue;
+  periods += 1;
+  for (const [leader, { members, limitKilobytes, exceeded }] of watched) {
+    const kilobytes = measure(members);
+    if (periods % periodsBetweenScans === 0) addChildren(members);
+    if (kilobytes <= limitKilobytes) continue;
     Atomics.store(exceeded, 0, 1);
-    kill(pid);
+    // While the leader is there, the group is its own.
+    if (members.has(leader)) kill(-leader);
+    // A child may have left the group.
+    for (const pid of members.keys()) kill(pid);
   }
 }
 
-function kill(pid: number): void {
+/** All members together; those that have ended are forgotten. What a fork shares with its parent counts for both. */
+function measure(members: Map<number, number>): number {
+  let total = 0;
+  for (const [pid, status] of members) {
+    const kilobytes = kilobytesOf(status);
+    if (kilobytes === undefined) {
+      closeSync(status);
+      members.delete(pid);
+    } else total += kilobytes;
+  }
+  return total;
+}
+
+/** Also the children of those that it adds: they come later in the same walk. */
+function addChildren(members: Map<number, number>): void {
+  for (const pid of members.keys())
+    for (const child of childrenOf(pid)) {
+      if (!members.has(child)) add(members, child);
+    }
+}
+
+/** None where the kernel was built without these lists (CONFIG_PROC_CHILDREN). */
+function childrenOf(pid: number): number[] {
+  return orNothing(() => readdirSync(`/proc/${pid}/task`)).flatMap((task) =>
+    orNothing(() =>
+      readFileSync(`/proc/${pid}/task/${task}/children`, 'latin1').split(' ').filter(Boolean).map(Number),
+    ),
+  );
+}
+
+/** A process or a thread may have ended meanwhile. */
+function orNothing<Found>(find: () => Found[]): Found[] {
   try {
-    process.kill(-pid, 'SIGKILL');
+    return find();
+  } catch {
+    return [];
+  }
+}
+
+function add(members: Map<number, number>, pid: number): void {
+  try {
+    members.set(pid, openSync(`/proc/${pid}/status`, 'r'));
+  } catch {
+    // It has ended already.
+  }
+}
+
+function kill(target: number): void {
+  try {
+    process.kill(target, 'SIGKILL');
   } catch {
     // It has ended in the meantime.
   }
 }
 
 function watch({ pid, limitKilobytes, exceeded }: Extract<WatchMessage, { type: 'watch' }>): void {
-  try {
-    watched.set(pid, { status: openSync(`/proc/${pid}/status`, 'r'), limitKilobytes, exceeded });
-    timer ??= setInterval(look, periodMilliseconds);
-  } catch {
-    // It has ended already.
-  }
+  const members = new Map<number, number>();
+  add(members, pid);
+  watched.set(pid, { members, limitKilobytes, exceeded });
+  timer ??= setInterval(look, periodMilliseconds);
 }
 
 function end(pid: number): void {
   const known = watched.get(pid);
   if (known === undefined) return;
-  closeSync(known.status);
+  for (const status of known.members.values()) closeSync(status);
   watched.delete(pid);
   if (watched.size > 0) return;
   clearInterval(timer);

@@ -1,6 +1,6 @@
 /**
- * Ends a process, with its group, that takes more memory than its limit: resident memory and what of it was swapped out. A thread looks every
- * 25 ms, so that nothing that keeps this thread busy lets a process grow. ADR 0030.
+ * Ends a process, with its group and all that it has started, when these together take more memory than its limit: resident memory and what of
+ * it was swapped out. A thread looks every 25 ms, for new processes every 100 ms, so that nothing that keeps this thread busy lets a process grow. ADR 0030.
  */
 import { existsSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';

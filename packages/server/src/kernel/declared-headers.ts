@@ -2,9 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Operation } from '@headgate/contract';
-import { Ajv } from 'ajv';
-
-const ajv = new Ajv({ strict: false });
+import { textSchemas } from './schemas.ts';
 
 export function readerOfHeaders({
   headers,
@@ -12,7 +10,7 @@ export function readerOfHeaders({
   const declared = Object.entries(headers?.properties ?? {}).map(([name, schema]) => ({
     name,
     sentName: name.toLowerCase(),
-    isValid: ajv.compile(schema),
+    isValid: textSchemas.compile(schema),
   }));
   return (sent) => {
     const found: Record<string, string> = {};

@@ -24,7 +24,6 @@ export async function sendFile(
     'content-type': 'text/plain; charset=utf-8',
     'content-length': size,
     'content-disposition': attachment(path.slice(path.lastIndexOf('/') + 1)),
-    'x-content-type-options': 'nosniff',
   });
   return reply.send(stream);
 }

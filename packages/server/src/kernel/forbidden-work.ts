@@ -19,16 +19,23 @@ const lockChanged = statement<{ account_id: string; agent_id: string }>(`
   order by account_id, agent_id limit 1
   for no key update skip locked`);
 
-const selectForbidden = statement<Row>(
-  `
-  select w.work_id, w.kind, w.environment_name, a.name as agent_name
+const forbidden = `
   from agent a
   join work w on w.account_id = a.account_id and w.agent_id = a.agent_id and w.state = 'queued'
-  where a.account_id = $1 and a.agent_id = $2 and a.restricted_access and w.command is null and not ${isAllowed('w')}
+  where a.account_id = $1 and a.agent_id = $2 and a.restricted_access and w.command is null and not ${isAllowed('w')}`;
+
+const selectForbidden = statement<Row>(
+  `
+  select w.work_id, w.kind, w.environment_name, a.name as agent_name ${forbidden}
   limit ${sweepBatch}
   for update of w skip locked`,
   { alone: true },
 );
+
+// The sweep of another server may hold a row, having read the allowlist as it was before: then it will not look again before the queue limit.
+const anyOther = statement(`select ${forbidden} and not w.work_id = any ($3::uuid[]) limit 1`, {
+  alone: true,
+});
 
 const clear = statement('update agent set places_changed = false where account_id = $1 and agent_id = $2');
 
@@ -47,10 +54,13 @@ export async function endForbiddenWork(
     if (agent === undefined) return false;
     const { account_id: accountId, agent_id: agentId } = agent;
     const rows = await tx.query(selectForbidden, [accountId, agentId]);
-    if (rows.length < sweepBatch) tx.send(clear, [accountId, agentId]);
+    const ids = rows.map((work) => work.work_id);
+    const isLast = (await tx.query(anyOther, [accountId, agentId, ids])).length === 0;
+    if (isLast) tx.send(clear, [accountId, agentId]);
+    // What others hold is looked at in the next round.
+    if (rows.length === 0) return isLast;
     const source: EventSource = { accountId, actorId: null, actorKind: 'system', requestId: null };
     const moment: WorkMoment = { tx, accountId, source, now, newId: services.newId };
-    const ids = rows.map((work) => work.work_id);
     endAll(tx, accountId, ids, now);
     for (const [kind, works] of Map.groupBy(rows, (row) => row.kind))
       owners[kind].ended(moment, works.map(forbiddenEnd));

@@ -1,12 +1,22 @@
 /** Statistics of tables that grow faster than autovacuum analyzes them (docs/adr/0011). */
-import { type Read, statement } from './database.ts';
+import { type Database, statement } from './database.ts';
 
+// The condition of analyze_grown_tables(), asked without analyzing: mostly there is nothing to do.
+const anyGrown = statement(`
+  select from pg_class c
+  where c.relkind = 'r' and c.relnamespace = (select relnamespace from pg_class where oid = 'work'::regclass)
+    and pg_relation_size(c.oid) > 2 * greatest(c.relpages, 4)::bigint * current_setting('block_size')::bigint
+  limit 1`);
 const analyzeGrown = statement<{ analyzed: number }>('select analyze_grown_tables() as analyzed', {
   alone: true,
 });
 
-/** Analyzes each table that has more than doubled since it was last analyzed; answers how many. One server at a time. */
-export async function analyzeGrownTables(read: Read): Promise<number> {
-  const [row] = await read(analyzeGrown, []);
+/**
+ * Analyzes each table that has more than doubled since it was last analyzed; answers how many. One server at a time. It reads tables, so it has a
+ * connection of its own: the pool may have one only.
+ */
+export async function analyzeGrownTables(database: Database): Promise<number> {
+  if ((await database.read(anyGrown, [])).length === 0) return 0;
+  const [row] = await database.alone((read) => read(analyzeGrown, []));
   return row?.analyzed ?? 0;
 }

@@ -29,7 +29,7 @@ import type { Certificate } from './http/certificate.ts';
 import { compressAnswers } from './http/compression.ts';
 import { type Cors, createCors } from './http/cors.ts';
 import { createMethodTable, type MethodsOf } from './http/methods.ts';
-import { protectPages } from './http/page-headers.ts';
+import { protectAnswers } from './http/page-headers.ts';
 import { answerProblem, inWords, unreadableRequest } from './http/problem-answers.ts';
 import { problemPages } from './http/problem-pages.ts';
 import { readBodies, requireReadableBody } from './http/request-bodies.ts';
@@ -70,7 +70,7 @@ export function createApp(
   const limitBytes = deps.config.bodyLimitBytes;
   readBodies(app, { reader: createBodyReader({ limitBytes }), sealer: deps.sealer, limitBytes });
   compressAnswers(app);
-  protectPages(app);
+  protectAnswers(app);
   const answerElse = elsewhere(deps, methodsOf);
   observe(app, deps, cors, answerElse);
   app.setErrorHandler((failure, request, reply) => {
@@ -129,7 +129,8 @@ function serverOptions(
     },
     clientErrorHandler(failure, socket) {
       if (failure.code === 'ECONNRESET' || socket.destroyed) return;
-      if (socket.writable && !unreadBodies.isDraining(socket)) socket.end(unreadableRequest(deps, failure));
+      if (unreadBodies.endAfterAnswers(socket)) return;
+      if (socket.writable) socket.end(unreadableRequest(deps, failure));
       socket.destroySoon();
     },
   };

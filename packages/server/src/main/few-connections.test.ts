@@ -6,6 +6,7 @@ import { operations } from '@headgate/contract';
 import pg from 'pg';
 import { isUnavailable, statement } from '../kernel/database.ts';
 import { applyRetention, type Rest } from '../kernel/retention.ts';
+import { analyzeGrownTables } from '../kernel/statistics.ts';
 import { eventRetention } from '../records/events/index.ts';
 import { executionRetention } from '../runtime/executions/index.ts';
 import { instanceOf } from '../testing/agent.ts';
@@ -63,6 +64,24 @@ test('periodic jobs that hold a lock for long leave the connections to requests'
     true,
     'the lock is free again',
   );
+});
+
+test('grown tables are analyzed on a connection of their own', async () => {
+  const { admin } = await server.account();
+  const { query } = server.database;
+  await query(`create table grown with (autovacuum_enabled = false) as select generate_series(1, 50000)`);
+  // It lasts for as long as the test holds the lock, as it does on large tables.
+  await query(`create or replace function analyze_grown_tables() returns integer language sql as
+    'select pg_advisory_xact_lock(4711); select 1'`);
+  const holder = new pg.Client(server.database.connection);
+  await holder.connect();
+  await holder.query('select pg_advisory_lock(4711)');
+  const analyzing = analyzeGrownTables(server.deps.database);
+  const waits = `select from pg_stat_activity where datname = current_database() and wait_event = 'advisory'`;
+  while ((await query(waits)).length === 0) await delay(10);
+  assert.equal((await admin.get('/projects')).status, 200);
+  await holder.end();
+  assert.equal(await analyzing, 1);
 });
 
 test('of many requests at once none is refused', async () => {

@@ -3,7 +3,6 @@ import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
 import { systemClock } from '../kernel/clock.ts';
-import { createSealer, findMasterKey, type Sealer } from '../kernel/sealed.ts';
 import { makeBackup } from './backup/backup.ts';
 import { onOneConnection } from './backup/connection.ts';
 import type { Config } from './config.ts';
@@ -24,8 +23,7 @@ await runToEnd(async () => {
   const file = resolve(config.invokedIn, given);
   if (existsSync(file))
     throw new Error(`${file} is there already. Name another file, or move that one away.`);
-  const sealer = requireSealer(config);
-  await onDatabase(config, (connection) =>
+  await onDatabase(config, (connection, sealer) =>
     onOneConnection(connection, async (client) => {
       const services = { client, objects: await openObjects(config), sealer, clock: systemClock };
       const { version } = manifest;
@@ -39,14 +37,6 @@ await runToEnd(async () => {
     }),
   );
 });
-
-function requireSealer(config: Config): Sealer {
-  const key = findMasterKey(config.masterKey, masterKeyFile(config));
-  if (key !== undefined) return createSealer(key);
-  throw new Error(
-    `There is no Headgate in ${config.dataDirectory}, or its key is not there: set HEADGATE_DATA_DIR, or HEADGATE_MASTER_KEY, as for the server.`,
-  );
-}
 
 function keyPlace(config: Config): string {
   return config.masterKey === undefined ? masterKeyFile(config) : 'HEADGATE_MASTER_KEY';

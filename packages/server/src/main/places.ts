@@ -110,16 +110,32 @@ function asUser(user: ProcessUser | undefined): string {
 /** Answers its real path. */
 export function makeDataDirectory(path: string): string {
   if (!existsSync(path)) {
-    mkdirSync(path, { recursive: true });
+    makeFolders(path);
     // PostgreSQL's and the agent's users pass through it to their own folders, and see nothing else of it.
     chmodSync(path, isRoot() ? 0o711 : 0o700);
   }
   return realpathSync(path);
 }
 
+/** Node's own `recursive` loops forever where `mkdir` fails with ENOENT below a folder that exists, as in /proc. */
+function makeFolders(path: string): void {
+  if (existsSync(path)) return;
+  makeFolders(dirname(path));
+  try {
+    mkdirSync(path);
+  } catch (failure) {
+    if (!(failure instanceof Error && 'code' in failure && failure.code === 'EEXIST')) throw failure;
+  }
+}
+
+/** Where there is an installation, there is this file. */
+export function instanceIdFile(dataDirectory: string): string {
+  return join(dataDirectory, 'instance-id');
+}
+
 /** Kept in the data directory, so that an emptied one is a new instance and never finds the data of the one before. */
 function readInstanceId(dataDirectory: string): string {
-  const path = join(dataDirectory, 'instance-id');
+  const path = instanceIdFile(dataDirectory);
   const id = readOrMakeFile(path, randomUUID);
   if (!/^[0-9a-f-]{36}$/.test(id)) {
     throw new Error(`${path} does not hold an instance id. Put it back from a backup of the data directory.`);

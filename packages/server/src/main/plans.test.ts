@@ -33,6 +33,7 @@ const exempt: readonly (readonly [part: string, reason: string])[] = [
     ') newest where',
     'estimated for a tenth of all rows; a page reads as many as it shows where no filter is given',
   ],
+  ['from pg_class c where', 'the catalog, with a row for each table and index'],
   ['coalesce(e.default_agent_id, (select min(agent_id::text)', 'an account has few environments and agents'],
 ];
 
@@ -116,6 +117,8 @@ async function checkPlans(client: pg.Client): Promise<void> {
 test('a plan that was made for an empty table is made again soon after the table has grown', () =>
   onClient(async (client) => {
     const { query } = server.database;
+    // It could analyze the table first.
+    await query('alter table secret_check set (autovacuum_enabled = false)');
     await query('truncate secret_check cascade');
     await query('analyze secret_check');
     await client.query('prepare grown as select 1 from secret_check where created_at < $1');
@@ -129,7 +132,7 @@ test('a plan that was made for an empty table is made again soon after the table
       select account_id, md5(n::text)::uuid, project_id, '{}', now() - n * interval '1 second'
       from (select account_id, project_id from project limit 1) p, generate_series(1, 5000) n`);
     assert.match(await plan(), /Seq Scan/);
-    assert.equal(await analyzeGrownTables(server.deps.database.read), 1);
+    assert.equal(await analyzeGrownTables(server.deps.database), 1);
     assert.doesNotMatch(await plan(), /Seq Scan/);
-    assert.equal(await analyzeGrownTables(server.deps.database.read), 0);
+    assert.equal(await analyzeGrownTables(server.deps.database), 0);
   }));

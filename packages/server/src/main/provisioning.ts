@@ -114,7 +114,7 @@ export function credentialFile(dataDirectory: string): string {
   return join(dataDirectory, 'credential.json');
 }
 
-/** The file of another credential, for an account made by a command whose output may go anywhere. */
+/** The file of a credential that a command has made; the output of the command may go anywhere. */
 export function credentialFileOf(dataDirectory: string, clientId: string): string {
   return join(dataDirectory, `credential-${clientId}.json`);
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -38,6 +38,26 @@ test('a data directory that cannot be written is refused by its setting', async 
   for (const path of [file, join(file, 'below')]) {
     const fault = await faultOf(filesOf({ HEADGATE_DATA_DIR: path }));
     assert.match(fault, /^HEADGATE_DATA_DIR: .*a file.* cannot be written \(ENOTDIR\)/);
+  }
+});
+
+// In a process of its own: a loop in this one could not be given up.
+test('a data directory below a folder in which nothing can be made is refused, not waited for', () => {
+  const module = JSON.stringify(new URL('places.ts', import.meta.url).href);
+  const make = (path: string) =>
+    spawnSync(
+      process.execPath,
+      [
+        '--input-type=module',
+        '-e',
+        `import { makeDataDirectory } from ${module}; makeDataDirectory(${JSON.stringify(path)});`,
+      ],
+      { encoding: 'utf8', timeout: 20_000 },
+    );
+  for (const path of ['/proc/nope', '/proc/nope/below']) {
+    const { status, stderr } = make(path);
+    assert.equal(status, 1, path);
+    assert.match(stderr, /ENOENT: .*mkdir '\/proc\/nope'|EACCES/);
   }
 });
 

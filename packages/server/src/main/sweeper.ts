@@ -53,7 +53,7 @@ export function startSweeper(deps: Dependencies): Sweeper {
       connectedSeconds * 1_000,
     ),
     repeat(deps, 'statistics', statisticsEveryMilliseconds, async () => {
-      await analyzeGrownTables(deps.database.read);
+      await analyzeGrownTables(deps.database);
       return false;
     }),
     repeat(deps, 'signing keys', keysEveryMilliseconds, async () => {

@@ -18,19 +18,19 @@ const beginning = `
     process.exit(1);
   });
   const later = (work) => new Promise((resolve) => setTimeout(() => { resolve(); work(); }, 5));
-  const pause = () => new Promise((resolve) => setTimeout(resolve, 50));
+  const until = async (isTrue) => { while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 1)); };
 `;
-const end = `
-  await pause();
+const end = (failures: number) => `
+  await until(() => counts.rejection + counts.exception === ${failures});
   const metrics = createMetrics();
   metrics.uncaught(counts);
   console.log((await metrics.text()).match(/^headgate_uncaught.*$/gm).join('\\n'));
   process.exit(0);
 `;
 
-/** What a program prints that does this, and its exit code. */
-async function run(work: string): Promise<{ code: number | null; output: string }> {
-  const child = spawn(process.execPath, ['--input-type=module', '-e', beginning + work + end]);
+/** What a program prints that does this, and its exit code. It ends after so many failures that nothing caught. */
+async function run(work: string, failures = 1): Promise<{ code: number | null; output: string }> {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', beginning + work + end(failures)]);
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => {
@@ -50,7 +50,8 @@ test('a rejection that nothing handles is logged and counted, and the program go
 });
 
 test('an exception of a request or a periodic job is logged and counted, and the program goes on', async () => {
-  const { code, output } = await run(`
+  const { code, output } = await run(
+    `
     const server = createServer((request, response) => {
       response.end('answered');
       request.on('data', () => { throw new Error('of a body') });
@@ -60,10 +61,12 @@ test('an exception of a request or a periodic job is logged and counted, and the
     const url = 'http://127.0.0.1:' + server.address().port;
     // Node closes the connection of a request whose body it could not hand over.
     await (await fetch(url, { method: 'POST', body: 'x', headers: { connection: 'close' } })).text();
-    await pause();
+    await until(() => counts.exception === 2);
     console.log(await (await fetch(url)).text());
     withOrigin('periodic jobs', () => setTimeout(() => { throw new TypeError('of a job') }, 1));
-  `);
+  `,
+    4,
+  );
   assert.equal(code, 0, output);
   assert.match(output, /"job":"uncaught exception of requests".*"message":"of a /);
   assert.match(output, /"job":"uncaught exception of periodic jobs".*"message":"of a job"/);

@@ -4,12 +4,14 @@
  */
 import type { Services } from '../../kernel/endpoint.ts';
 import { type AccountEvent, recordEvents } from '../../kernel/events.ts';
+import { createFailureLog } from '../../kernel/failure-log.ts';
 import type { Client } from '../credentials/index.ts';
 
 /** Gathered this long, so that a write is not under way whenever the next attempt of a series is answered. */
 const gatherMilliseconds = 100;
 /** While the database is away. */
 const waitingLimit = 10_000;
+const job = 'events of refused attempts at a token';
 
 interface Refused {
   client: Client;
@@ -28,8 +30,11 @@ export function createRefusedAttempts({
   database,
   newId,
   log,
-}: Pick<Services, 'database' | 'newId' | 'log'>): RefusedAttempts {
+  clock,
+}: Pick<Services, 'database' | 'newId' | 'log' | 'clock'>): RefusedAttempts {
+  const failures = createFailureLog(log, clock);
   let waiting: Refused[] = [];
+  /** Since the last write that succeeded. */
   let lost = 0;
   let timer: NodeJS.Timeout | undefined;
   let writing = Promise.resolve();
@@ -38,8 +43,6 @@ export function createRefusedAttempts({
     const some = waiting;
     waiting = [];
     if (some.length === 0) return;
-    if (lost > 0) log.warn({ lost }, 'refused attempts at a token left no event');
-    lost = 0;
     try {
       await database.transaction((tx) => {
         for (const { client, clientId, requestId, at } of some) {
@@ -53,8 +56,12 @@ export function createRefusedAttempts({
           recordEvents(tx, source, [event], at, newId);
         }
       });
+      if (lost > 0) log.warn({ job, lost }, 'refused attempts at a token left no event');
+      lost = 0;
+      failures.succeeded(job);
     } catch (failure) {
-      log.warn({ err: failure, lost: some.length }, 'refused attempts at a token left no event');
+      lost += some.length;
+      failures.failed(job, failure, 'refused attempts at a token could not be written; they leave no event');
     }
   }
 

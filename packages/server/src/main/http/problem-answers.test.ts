@@ -45,6 +45,7 @@ for (const [what, bytes, code] of [
     assert.match(head, new RegExp(`^HTTP/1.1 ${problems[code].status} `), answer);
     assert.match(head, /content-type: application\/problem\+json/);
     assert.match(head, /connection: close/);
+    assert.match(head, /x-content-type-options: nosniff/);
     const detail = JSON.parse(body) as ProblemDetail;
     for (const member of ProblemDetail.required) assert.ok(member in detail, member);
     assert.equal(detail.code, code);

@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { asProblem } from '../../kernel/endpoint.ts';
 import { type Problem, problem, renderProblem, withHeaders } from '../../kernel/problems.ts';
 import type { Dependencies } from '../deps.ts';
+import { noSniffing } from './page-headers.ts';
 
 const problemType = 'application/problem+json; charset=utf-8';
 const challenge = 'Bearer realm="headgate"';
@@ -26,8 +27,8 @@ export function answerProblem(
     instance: request.url.split('?', 1)[0]?.slice(0, longestInstance) ?? '',
     traceId: request.id,
   });
-  // A path that does not decode is answered before any hook runs.
-  reply.header('x-request-id', request.id);
+  // A path that does not decode is answered without any hook.
+  reply.headers({ 'x-request-id': request.id, ...noSniffing });
   reply.code(answered.status).headers({ ...answered.headers, 'content-type': problemType });
   // Fastify asks for `close` where it has not read the body. The rest of it is discarded (unread-bodies.ts), so the connection can go on.
   if (reply.hasHeader('connection') && mayPersist(request, reply)) reply.header('connection', 'keep-alive');
@@ -82,6 +83,7 @@ export function unreadableRequest(
     `content-type: ${problemType}`,
     `content-length: ${Buffer.byteLength(text)}`,
     `x-request-id: ${traceId}`,
+    ...Object.entries(noSniffing).map(([name, value]) => `${name}: ${value}`),
     'connection: close',
   ];
   const { rawPacket } = failure;

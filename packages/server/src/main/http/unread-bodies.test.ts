@@ -1,5 +1,7 @@
 /** Every operation, each refusal that comes before the body was read: the client gets the problem, and its connection goes on. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { after, describe, test } from 'node:test';
 import { type Operation, operations, type ProblemCode, problems } from '@headgate/contract';
 import { routePath } from '../../kernel/endpoint.ts';
@@ -251,6 +253,66 @@ test('what cannot be parsed after the answer ends the connection without a secon
   requireRawProblem(await connection.answer(), 404, 'path-not-found');
   await connection.write('not the size of a chunk\r\n');
   await assert.rejects(connection.answer(), /ended before the answer/);
+});
+
+/** All that the server sends until it ends the connection. */
+async function allAnswers(bytes: string): Promise<string[]> {
+  const { hostname, port } = new URL(address);
+  const socket = connect(Number(port), hostname);
+  let text = '';
+  socket.setEncoding('utf8').on('data', (piece: string) => {
+    text += piece;
+  });
+  socket.on('error', () => undefined);
+  socket.write(bytes);
+  // Well below the bound of a drain.
+  await once(socket, 'close', { signal: AbortSignal.timeout(10_000) });
+  return [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status = '']) => status);
+}
+
+const chunkedHead = { 'transfer-encoding': 'chunked' };
+const projects = requestHead('GET', '/dpc/v1/projects', { authorization });
+for (const [what, bytes, expected] of [
+  [
+    'a chunk with an extension that cannot be parsed',
+    `${requestHead('POST', '/nowhere', chunkedHead)}5;\x01\r\nhello\r\n0\r\n\r\n`,
+    ['404'],
+  ],
+  [
+    'a chunk whose size is no number',
+    `${requestHead('POST', '/nowhere', chunkedHead)}nothing\r\nhello\r\n`,
+    ['404'],
+  ],
+  ['a coding that is not known', requestHead('GET', '/livez', { 'transfer-encoding': 'xchunked' }), ['200']],
+  ['a bad chunk of a GET', `${requestHead('GET', '/livez', chunkedHead)}nothing\r\n`, ['200']],
+  [
+    'no request after one that was answered',
+    `${requestHead('GET', '/livez', {})}nonsense\r\n\r\n`,
+    ['200', '400'],
+  ],
+  [
+    'no request after two, of which the first waits for its answer',
+    `${projects}${requestHead('GET', '/livez', {})}nonsense\r\n\r\n`,
+    ['200', '200'],
+  ],
+  ['no request after one that waits for its answer', `${projects}nonsense\r\n\r\n`, ['200']],
+  [
+    'a bad chunk of a request that is not answered',
+    `${requestHead('POST', '/dpc/v1/projects', { authorization, ...json, ...chunkedHead })}nothing\r\n`,
+    ['400'],
+  ],
+] as const)
+  test(`in one packet, ${what}: one answer a request, then the end`, async () => {
+    assert.deepEqual(await allAnswers(bytes), expected);
+  });
+
+test('what cannot be parsed while a body is discarded ends the connection at once', async () => {
+  const connection = await BlockingConnection.open(address);
+  await connection.write(requestHead('POST', '/nowhere', chunkedHead));
+  requireRawProblem(await connection.answer(), 404, 'path-not-found');
+  await connection.write('5\r\nhello\r\n');
+  await connection.write('not the size of a chunk\r\n');
+  await connection.ended(5_000);
 });
 
 describe('over TLS', async () => {

@@ -31,14 +31,42 @@ const turnMilliseconds = 3;
 export interface UnreadBodies {
   /** Options of `createServer`. */
   classes: { IncomingMessage: typeof IncomingMessage; ServerResponse: typeof ServerResponse };
-  /** Whether the last request of a connection has been answered and is still being read: nothing more may be written then. */
-  isDraining(connection: Duplex): boolean;
+  /**
+   * For a connection whose bytes cannot be parsed. False: they may be answered. True: they belong to a request that has an answer, or follow one
+   * that waits for its own; a second answer would be taken for that. The connection ends once the answers under way are sent.
+   */
+  endAfterAnswers(connection: Duplex): boolean;
 }
 
 export function createUnreadBodies(stopping: AbortSignal, bounds: DrainBounds = drainBounds): UnreadBodies {
   /** By connection, the oldest first; the value cuts it. */
   const drains = new Map<Duplex, () => void>();
   const takeTurns = createTurns();
+  /** By connection, the last response whose request is not read to its end, or that is not sent. */
+  const pending = new WeakMap<Duplex, ServerResponse>();
+  /** They end after the answers under way. */
+  const unparsable = new WeakSet<Duplex>();
+
+  function sent(response: ServerResponse): void {
+    const { req } = response;
+    const { socket } = req;
+    if (unparsable.has(socket)) {
+      if (pending.get(socket) === response) socket.destroySoon();
+    } else if (!req.complete) drain(req);
+    else if (pending.get(socket) === response) pending.delete(socket);
+  }
+
+  function endAfterAnswers(connection: Duplex): boolean {
+    const response = pending.get(connection);
+    if (response === undefined) return false;
+    const { req, headersSent, writableEnded, socket } = response;
+    // A response has the connection only once all before it are written.
+    const isWritten = writableEnded && socket === connection;
+    if (req.complete ? isWritten : !headersSent) return false;
+    unparsable.add(connection);
+    drains.get(connection)?.();
+    return true;
+  }
 
   function drain(request: IncomingMessage): void {
     const { socket } = request;
@@ -68,6 +96,7 @@ export function createUnreadBodies(stopping: AbortSignal, bounds: DrainBounds = 
     request.once('close', () => {
       clearTimeout(timer);
       drains.delete(socket);
+      pending.delete(socket);
       socket.destroySoon = destroySoon;
       if (isEnding || stopping.aborted) socket.destroySoon();
     });
@@ -80,8 +109,11 @@ export function createUnreadBodies(stopping: AbortSignal, bounds: DrainBounds = 
   stopping.addEventListener('abort', () => setTimeout(cutAll, bounds.stoppingMilliseconds).unref());
 
   return {
-    classes: { IncomingMessage: Request, ServerResponse: responseThat(drain) },
-    isDraining: (connection) => drains.has(connection),
+    classes: {
+      IncomingMessage: Request,
+      ServerResponse: responseThat((response) => pending.set(response.req.socket, response), sent),
+    },
+    endAfterAnswers,
   };
 }
 
@@ -112,14 +144,16 @@ class Request extends IncomingMessage {
   }
 }
 
-function responseThat(drain: (request: IncomingMessage) => void): typeof ServerResponse {
+function responseThat(
+  begun: (response: ServerResponse) => void,
+  sent: (response: ServerResponse) => void,
+): typeof ServerResponse {
   class Response extends ServerResponse<Request> {
     constructor(...parameters: ConstructorParameters<typeof ServerResponse<Request>>) {
       super(...parameters);
+      begun(this);
       // The first listener: Node's own closes the connection, or goes on to the next request.
-      this.once('finish', () => {
-        if (!this.req.complete) drain(this.req);
-      });
+      this.once('finish', () => sent(this));
     }
 
     /**

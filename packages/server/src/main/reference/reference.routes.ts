@@ -12,7 +12,6 @@ import { referencePage } from './page.ts';
 const headers = {
   'content-security-policy':
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   // Asked for anew each time, and answered 304 as long as it is the same: a new version shows at once.
   'cache-control': 'no-cache',

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Agent, AgentAllowlist } from '@headgate/contract';
+import pg from 'pg';
 import { instanceOf } from '../../testing/agent.ts';
 import { requireProblem } from '../../testing/client.ts';
 import { createPlace } from '../../testing/examples.ts';
@@ -67,6 +68,26 @@ test('what counts is what is allowed when it comes to run; an agent that is not 
   await at.admin.patch(at.path, { restrictedAccess: false });
   assert.equal((await endOf(at, await at.start())).status, 'RUNNING');
   assert.equal((await at.instance.claim()).work.length, 1);
+});
+
+test('work that another server’s sweep holds, by the allowlist as it was before, is looked at again', async () => {
+  const at = await restricted();
+  await at.list('PUT', { [at.projectId]: {} });
+  const waiting = await at.start();
+  const other = new pg.Client(server.database.connection);
+  await other.connect();
+  try {
+    const workId = waiting.split('/').at(-1);
+    await other.query('begin');
+    await other.query('select from work where work_id = $1 for update', [workId]);
+    await at.list('DELETE');
+    assert.equal((await endOf(at, waiting)).status, 'RUNNING', 'it is held');
+    await other.query(`update work set due_at = now() + interval '1 day' where work_id = $1`, [workId]);
+    await other.query('commit');
+  } finally {
+    await other.end();
+  }
+  assert.equal((await endOf(at, waiting)).status, 'FORBIDDEN');
 });
 
 test('PUT writes the list, PATCH changes it project by project, DELETE empties it', async () => {

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createLog } from '../../kernel/log.ts';
+import { startTestServer } from '../../testing/server.ts';
+import { createRefusedAttempts } from './refused-attempts.ts';
+
+test('while the database is away, lost events are logged once a minute; after it, with their number', async () => {
+  const server = await startTestServer();
+  const { accountId, admin } = await server.account();
+  const lines: Record<string, unknown>[] = [];
+  const log = createLog('info', { write: (line) => void lines.push(JSON.parse(line)) });
+  const { database, clock, newId } = server.deps;
+  let isAway = true;
+  const transaction: typeof database.transaction = (work, opening) =>
+    isAway
+      ? Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }))
+      : database.transaction(work, opening);
+  const attempts = createRefusedAttempts({ database: { ...database, transaction }, clock, newId, log });
+  const refuse = async () => {
+    const client = { accountId, actorId: admin.actorId, surface: 'dpc' } as never;
+    attempts.note({ client, clientId: admin.clientId, requestId: newId(), at: clock.now() });
+    await attempts.close();
+  };
+  const logged = () => lines.map(({ level: _, time: __, job: ___, err: ____, ...line }) => line);
+  for (let second = 0; second < 90; second++) {
+    await refuse();
+    server.clock.advance(1);
+  }
+  const msg = 'refused attempts at a token could not be written; they leave no event';
+  assert.deepEqual(logged(), [{ msg }, { repeated: 59, msg }]);
+  isAway = false;
+  await refuse();
+  assert.deepEqual(logged().slice(2), [
+    { lost: 90, msg: 'refused attempts at a token left no event' },
+    { failures: 90, msg: 'works again' },
+  ]);
+});
