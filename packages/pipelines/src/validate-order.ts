@@ -71,6 +71,7 @@ function neverMeeting(
   const { components } = orchestration;
   const incoming = incomingOf(orchestration);
   const conditions = new Map<string, Conditions>();
+  const leading = createLeadingEnds();
   const left = new Map([...passed].map((name) => [name, sourcesOf(name).length]));
   function sourcesOf(name: string): string[] {
     return [...(incoming.get(name) ?? [])].filter((source) => passed.has(source));
@@ -79,7 +80,9 @@ function neverMeeting(
   for (let name = open.pop(); name !== undefined; name = open.pop()) {
     const component = components.get(name);
     if (component === undefined) continue;
-    const before = sourcesOf(name).map((source) => along(components.get(source), name ?? '', conditions));
+    const before = sourcesOf(name).map((source) =>
+      along(components.get(source), name ?? '', conditions, leading),
+    );
     const isAnd = component.type === 'and';
     const met = isAnd ? both(before) : either(before, components);
     const [excluded] = [...met].find(([, ends]) => ends === 0) ?? [];
@@ -102,15 +105,30 @@ function along(
   source: OrchestrationComponent | undefined,
   target: string,
   conditions: ReadonlyMap<string, Conditions>,
+  leading: LeadingEnds,
 ): Conditions {
   if (source === undefined) return new Map();
   const before = conditions.get(source.name) ?? new Map<string, number>();
   if (source.skipped || before.size >= conditionLimit) return before;
-  const leading = endsOf(source).filter((end) =>
-    takenKinds[end].some((kind) => source.transitions[kind].includes(target)),
-  );
-  const ends = bitsOf(leading);
+  const ends = leading(source).get(target) ?? 0;
   return ends !== 0 && ends === bitsOf(endsOf(source)) ? before : new Map(before).set(source.name, ends);
+}
+
+type LeadingEnds = (source: OrchestrationComponent) => ReadonlyMap<string, number>;
+
+/** The ends of a component that lead to each of its targets, gathered once: a component may have as many targets as there are components. */
+function createLeadingEnds(): LeadingEnds {
+  const gathered = new Map<string, Map<string, number>>();
+  return (source) => {
+    const known = gathered.get(source.name);
+    if (known !== undefined) return known;
+    const ends = new Map<string, number>();
+    for (const end of endsOf(source))
+      for (const target of takenKinds[end].flatMap((kind) => source.transitions[kind]))
+        ends.set(target, (ends.get(target) ?? 0) | bits[end]);
+    gathered.set(source.name, ends);
+    return ends;
+  };
 }
 
 function bitsOf(ends: readonly ComponentEnd[]): number {
