@@ -138,8 +138,11 @@ export const ignoredReasonLimit = 500;
 export const IgnoredPipeline = Type.Object({
   path: Type.String({ minLength: 1, maxLength: 1_024 }),
   reason: Type.String({ maxLength: ignoredReasonLimit }),
+  line: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'Absent: of an earlier version of the server' }),
+  ),
 });
-/** A pipeline file that its upload left out of the version, since it cannot be read; `reason` has the line. */
+/** A pipeline file that its upload left out of the version, since it cannot be read. */
 export type IgnoredPipeline = Static<typeof IgnoredPipeline>;
 const IgnoredPipelines = Type.Optional(Type.Array(IgnoredPipeline, { maxItems: ignoredPipelineLimit }));
 

@@ -94,8 +94,10 @@ export const createArtifact = operation({
   description:
     'A multipart form with one part a file; the part’s name is the file’s path. The whole version becomes visible at once or not at all. ' +
     'Files that are not text, pipeline files that cannot be read, and files below `.git/` are listed in `ignoredResources`. ' +
+    'A form of which no part is kept is refused. A pipeline file that cannot be read is an error in `warnings`, too. ' +
     'Pipelines that can be read but hold component types that agents do not know, or name a component, pipeline, file or variable ' +
-    `that is not there, are stored, and told in \`warnings\`: errors first, ${uploadWarningLimit} at most; \`warningsTotal\` counts all. ` +
+    'that is not there, are stored, and listed in `warnings`, with files that look like pipelines but do not end in `.orch.yaml` or ' +
+    `\`.tran.yaml\`: errors first, ${uploadWarningLimit} at most; \`warningsTotal\` counts all. ` +
     'A run of a pipeline that has errors is FAILED before its first step. With `strict=true` such an upload is refused. ' +
     'Limits by default: 10,000 parts, 5 MiB a part, 256 MiB a request; files below `.git/` count for the request only. ' +
     'A header that is not valid as it is may be URL-encoded: `My+Env` or `My%20Env` for `My Env`.',
@@ -119,6 +121,7 @@ export const createArtifact = operation({
     'version-exists',
     'invalid-upload',
     'invalid-asset-name',
+    'empty-upload',
     'strict-upload-refused',
   ],
   events: ['artifact-created'],

@@ -9,7 +9,7 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   'invalid-path': 'The path does not decode to UTF-8, or holds NUL.',
   'invalid-upload': 'The form cannot be read.',
   'invalid-asset-name':
-    'The name of a part cannot be the path of a file: it is absolute, leaves the folder, or appears twice.',
+    'The name of a part cannot be the path of a file: it is absolute, leaves the folder, appears twice, or is the folder of another part.',
   'duplicate-environment': 'One request names an environment more than once.',
   'token-required': 'The request has no bearer token.',
   'token-invalid':
@@ -31,6 +31,7 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   'pipeline-unreadable': 'The upload of the version left the pipeline out, since its file cannot be read.',
   'strict-upload-refused':
     'The upload is strict, and a pipeline file cannot be read or has a finding of level error. Nothing was stored.',
+  'empty-upload': 'The form has no part, or none that can be kept. Nothing was stored.',
   'pipeline-not-found': 'The version has no pipeline of this name.',
   'execution-not-found': 'The project has no such pipeline execution.',
   'agent-not-found': 'The account has no such agent.',

@@ -337,10 +337,15 @@ export const problems = {
     () =>
       'None of the files is a pipeline that can be read, so there is nothing to share; `violations` lists the pipelines that cannot be.',
   ),
-  'strict-upload-refused': kind<{ errors: number }>(
+  'strict-upload-refused': kind<{ errors: number; listed: number }>(
     422,
-    ({ errors }) =>
-      `Nothing was stored: the upload is strict, and its pipelines have ${errors} ${errors === 1 ? 'error' : 'errors'}; \`violations\` lists them.`,
+    ({ errors, listed }) =>
+      `Nothing was stored: the upload is strict, and its pipelines have ${errors} ${errors === 1 ? 'error' : 'errors'}; \`violations\` lists ${listed < errors ? `the first ${listed}` : 'them'}.`,
+  ),
+  'empty-upload': kind<{ ignored: number; listed: number }>(422, ({ ignored, listed }) =>
+    ignored === 0
+      ? 'Nothing was stored: the form has no part. Send one part for each file.'
+      : `Nothing was stored: no part of the form can be kept, and ${ignored} ${ignored === 1 ? 'was' : 'were'} ignored; \`violations\` lists ${listed < ignored ? `the first ${listed}` : 'the reasons'}.`,
   ),
   'promotion-to-itself': kind<{ name: string }>(
     422,

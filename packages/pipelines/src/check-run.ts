@@ -3,9 +3,17 @@
  *
  * A pipeline whose name is an expression is not known yet; it is checked when the run comes to it.
  */
-import type { Finding, Question } from './finding.ts';
-import { type Answers, type CallPlace, callsOf, createAnswers, type SharedCall } from './link.ts';
-import { createSuggestions } from './nearest.ts';
+import { findingMessageLimit } from './bounds.ts';
+import { type Finding, type Question, type Unreadable, unreadableFinding } from './finding.ts';
+import {
+  type Answers,
+  type CallPlace,
+  callsOf,
+  createAnswers,
+  type ReportFinding,
+  type SharedCall,
+} from './link.ts';
+import { createSuggestions, type Suggestions } from './nearest.ts';
 import type { PipelineOutline } from './outline.ts';
 import { pipelineNameOf, pipelinePath, pipelineTypeOf } from './pipeline.ts';
 import type { SharedPipelineUse } from './shared-pipeline-use.ts';
@@ -19,9 +27,9 @@ export interface CheckedArtifact {
   readonly title: string;
   readonly paths: readonly string[];
   /** Why pipeline files were left out of it, by their paths. */
-  readonly unreadable: ReadonlyMap<string, string>;
-  /** Undefined when there is no such file; `fault` when it cannot be read. */
-  outline(path: string): Promise<PipelineOutline | { fault: string } | undefined>;
+  readonly unreadable: ReadonlyMap<string, Unreadable>;
+  /** Undefined when there is no such file. */
+  outline(path: string): Promise<PipelineOutline | Unreadable | undefined>;
 }
 
 export interface RunNames {
@@ -31,7 +39,14 @@ export interface RunNames {
   readonly warehouse: string;
   /** @throws Error that says why there is no version for the use */
   shared(use: SharedPipelineUse): CheckedArtifact;
+  /** Whether a check of the same run has found no error in the pipeline and in all that it calls. */
+  isSound(artifact: CheckedArtifact, path: string): boolean;
+  /** Called after each pipeline, so that a long check does not block its process. */
+  nextTurn(): Promise<void>;
 }
+
+/** Errors that a check keeps; the others are counted. */
+const errorLimit = 100;
 
 /** The warehouses in which this version runs pipelines. */
 export const supportedWarehouses: readonly string[] = ['DUCKDB'];
@@ -39,55 +54,52 @@ export const supportedWarehouses: readonly string[] = ['DUCKDB'];
 export interface RunCheck {
   /** Those of the pipeline that starts come first. */
   readonly errors: readonly Finding[];
+  readonly errorsTotal: number;
   readonly checked: readonly CheckedPipeline[];
 }
 
-/** `path`: of a pipeline of `artifact`. */
+/** `path`: of a pipeline of `artifact`. The work is linear in the size of what is reached. */
 export async function checkRun(artifact: CheckedArtifact, path: string, names: RunNames): Promise<RunCheck> {
-  const gathered = new Map<CheckedArtifact, Gathered>();
-  await gather({ artifact, path }, names, gathered);
-  const findings: Finding[] = [];
-  const fault = gathered.get(artifact)?.unreadable.get(path);
-  if (fault !== undefined) {
-    const message = `the pipeline cannot be read: ${fault}: correct the file`;
-    const line = Number(/\bline (\d+)/.exec(fault)?.[1] ?? 1);
-    findings.push({ path: `${artifact.prefix}${path}`, line, code: 'syntax-error', message, level: 'error' });
-  }
+  const reached = await gather({ artifact, path }, names);
+  const errors: Finding[] = [];
+  let errorsTotal = 0;
+  const tell: ReportFinding = (finding) => {
+    if (finding.level !== 'error') return;
+    errorsTotal += 1;
+    const message = finding.message.slice(0, findingMessageLimit);
+    if (errors.length < errorLimit) errors.push({ ...finding, message });
+  };
+  const suggest = createSuggestions();
+  const run: Run = { names, reached, answers: new Map() };
+  for (const [each, pipelines] of reached)
+    run.answers.set(each, answersOf(each, pipelines, names, tell, suggest));
+  const unreadable = reached.get(artifact)?.unreadable.get(path);
+  if (unreadable !== undefined) run.answers.get(artifact)?.report(unreadableFinding(path, unreadable));
   const calls = new Map<string, CallEdge[]>();
-  for (const [each, { outlines, unreadable }] of gathered) {
-    const report = (finding: Finding) => {
-      if (finding.level === 'error') findings.push({ ...finding, path: `${each.prefix}${finding.path}` });
-    };
-    const known = {
-      variables: names.variables,
-      secretReferences: undefined,
-      files: new Set(each.paths),
-      unreadable,
-    };
-    const answers = createAnswers([...outlines.values()], known, report);
+  const checked: CheckedPipeline[] = [];
+  for (const [each, { outlines }] of reached) {
     for (const outline of outlines.values()) {
-      answers.reportFile(outline);
-      reportWarehouse(outline, names, answers);
-      const edges = callsOf(outline).map((edge) => ({ ...edge, to: `${each.prefix}${edge.to}` }));
-      for (const note of reachedOf(outline)) {
-        if (note.asks !== 'shared-call') continue;
-        const to = reportSharedCall(outline.path, note, names, gathered, answers);
-        const { component = '', line, certain } = note;
-        if (to !== undefined) edges.push({ to, component, line, certain });
-      }
-      calls.set(`${each.prefix}${outline.path}`, edges);
+      if (names.isSound(each, outline.path)) continue;
+      calls.set(`${each.prefix}${outline.path}`, checkOutline(outline, each, run));
+      checked.push({ artifact: each, path: outline.path });
+      await names.nextTurn();
     }
   }
-  findings.push(...callCycles(calls).filter(({ level }) => level === 'error'));
-  const checked = [...gathered].flatMap(([each, { outlines }]) =>
-    [...outlines.keys()].map((outlined) => ({ artifact: each, path: outlined })),
-  );
-  return { errors: findings, checked };
+  for (const finding of callCycles(calls)) tell(finding);
+  return { errors, errorsTotal, checked };
 }
 
-interface Gathered {
+/** The pipelines of an artifact that can be reached. */
+interface Reached {
   readonly outlines: Map<string, PipelineOutline>;
-  readonly unreadable: Map<string, string>;
+  readonly unreadable: Map<string, Unreadable>;
+}
+
+interface Run {
+  readonly names: RunNames;
+  readonly reached: ReadonlyMap<CheckedArtifact, Reached>;
+  /** One for each artifact: looking up names again for each call would cost calls times pipelines. */
+  readonly answers: Map<CheckedArtifact, Answers>;
 }
 
 interface CheckedPipeline {
@@ -95,29 +107,66 @@ interface CheckedPipeline {
   path: string;
 }
 
-/** Reads the pipelines that can be reached. */
-async function gather(
-  root: CheckedPipeline,
-  names: RunNames,
-  gathered: Map<CheckedArtifact, Gathered>,
-): Promise<void> {
+function answersOf(
+  { prefix, title, paths }: CheckedArtifact,
+  { outlines, unreadable }: Reached,
+  { variables }: RunNames,
+  tell: ReportFinding,
+  suggest: Suggestions,
+): Answers {
+  const files = new Set(paths);
+  const known = { variables, secretReferences: undefined, files, unreadable };
+  return createAnswers(
+    [...outlines.values()],
+    prefix === '' ? known : { ...known, title },
+    (finding) => tell({ ...finding, path: `${prefix}${finding.path}` }),
+    suggest,
+  );
+}
+
+/** Answers the calls of the pipeline. */
+function checkOutline(outline: PipelineOutline, artifact: CheckedArtifact, run: Run): CallEdge[] {
+  const answers = run.answers.get(artifact);
+  if (answers === undefined) return [];
+  answers.reportFile(outline);
+  reportWarehouse(outline, run.names, answers);
+  const edges = callsOf(outline).map((edge) => ({ ...edge, to: `${artifact.prefix}${edge.to}` }));
+  for (const note of reachedOf(outline)) {
+    if (note.asks !== 'shared-call') continue;
+    const to = reportSharedCall(outline.path, note, run, answers);
+    const { component = '', line, certain } = note;
+    if (to !== undefined) edges.push({ to, component, line, certain });
+  }
+  return edges;
+}
+
+/** Reads the pipelines that can be reached, each once. What a sound pipeline calls has been checked with it. */
+async function gather(root: CheckedPipeline, names: RunNames): Promise<Map<CheckedArtifact, Reached>> {
+  const reached = new Map<CheckedArtifact, Reached & { asked: Set<string> }>();
   const open: CheckedPipeline[] = [root];
   for (const { artifact, path } of open) {
-    const known = gathered.get(artifact) ?? { outlines: new Map(), unreadable: new Map(artifact.unreadable) };
-    gathered.set(artifact, known);
-    if (known.outlines.has(path)) continue;
+    const known = reached.get(artifact) ?? {
+      outlines: new Map(),
+      unreadable: new Map(artifact.unreadable),
+      asked: new Set(),
+    };
+    reached.set(artifact, known);
+    if (known.asked.has(path)) continue;
+    known.asked.add(path);
     const outline = await artifact.outline(path);
     if (outline === undefined) continue;
-    if ('fault' in outline) {
-      known.unreadable.set(path, outline.fault);
+    if ('reason' in outline) {
+      known.unreadable.set(path, outline);
       continue;
     }
     known.outlines.set(path, outline);
+    if (names.isSound(artifact, path)) continue;
     for (const note of reachedOf(outline)) {
       if (note.asks === 'call') open.push({ artifact, path: note.path });
       else if (note.asks === 'shared-call') open.push(...sharedPlaces(note, names));
     }
   }
+  return reached;
 }
 
 function reachedOf({ notes }: PipelineOutline): Question[] {
@@ -149,9 +198,8 @@ export function candidates(name: string): string[] {
 function reportSharedCall(
   path: string,
   { use, pipelineName, sets, line, component, reached }: SharedCall & Question,
-  names: RunNames,
-  gathered: ReadonlyMap<CheckedArtifact, Gathered>,
-  { report }: Answers,
+  { names, reached: gathered, answers }: Run,
+  { report, suggest }: Answers,
 ): string | undefined {
   const where = { path, line, ...(component === undefined ? {} : { component }) };
   const artifact = versionFor(use, names);
@@ -160,29 +208,27 @@ function reportSharedCall(
     return undefined;
   }
   if (pipelineName === undefined) return undefined;
-  const { outlines, unreadable } = gathered.get(artifact) ?? { outlines: new Map(), unreadable: new Map() };
+  const known = gathered.get(artifact);
   const paths = candidates(pipelineName);
-  const called = paths.find((each) => outlines.has(each) || unreadable.has(each));
+  const called = paths.find(
+    (each) => known?.outlines.has(each) === true || known?.unreadable.has(each) === true,
+  );
   if (called === undefined) {
-    const message = `${artifact.title} holds no pipeline "${pipelineName}": ${remedyFor(pipelineName, artifact)}`;
+    const message = `${artifact.title} holds no pipeline "${pipelineName}": ${remedyFor(pipelineName, artifact, suggest)}`;
     report({ ...where, code: 'missing-shared-pipeline', message, level: 'error' });
     return undefined;
   }
-  const known = {
-    variables: names.variables,
-    secretReferences: undefined,
-    files: new Set<string>(),
-    unreadable,
-  };
   const place: CallPlace = { ...where, reached };
-  createAnswers([...outlines.values()], known, report).reportCall(place, called, sets);
+  answers.get(artifact)?.reportCall(place, called, sets, report);
   return `${artifact.prefix}${called}`;
 }
 
-function remedyFor(pipelineName: string, { paths }: CheckedArtifact): string {
-  const pipelines = paths.filter((path) => pipelineTypeOf(path) !== undefined);
-  const names = pipelineTypeOf(pipelineName) === undefined ? pipelines.map(pipelineNameOf) : pipelines;
-  return createSuggestions()(pipelineName, names, 'publish it, or correct the name');
+function remedyFor(pipelineName: string, artifact: CheckedArtifact, suggest: Suggestions): string {
+  const names = () => {
+    const pipelines = artifact.paths.filter((path) => pipelineTypeOf(path) !== undefined);
+    return pipelineTypeOf(pipelineName) === undefined ? pipelines.map(pipelineNameOf) : pipelines;
+  };
+  return suggest(pipelineName, names, 'publish it, or correct the name');
 }
 
 function reportWarehouse(

@@ -4,7 +4,7 @@
  * - **circle**: components that can all lead to each other (a strongly connected component of the graph).
  * - **way out**: an end of a component, other than a failure, after which the walk goes on outside of the circle only.
  */
-import { type ComponentEnd, takenKinds } from './component-end.ts';
+import { endsOf, takenKinds } from './component-end.ts';
 import type { Orchestration, OrchestrationComponent } from './pipeline.ts';
 import { nextOf, passedComponents } from './reach.ts';
 
@@ -78,14 +78,10 @@ function strongComponents(
 
 function leadsOut(component: OrchestrationComponent | undefined, members: ReadonlySet<string>): boolean {
   if (component === undefined) return false;
-  return endsOf(component).some((end) =>
+  const ends = endsOf(component).filter((end) => end !== 'FAILED');
+  return ends.some((end) =>
     takenKinds[end].every((kind) => component.transitions[kind].every((target) => !members.has(target))),
   );
-}
-
-function endsOf({ type, skipped }: OrchestrationComponent): ComponentEnd[] {
-  if (skipped) return ['SKIPPED'];
-  return type === 'if' ? ['TRUE', 'FALSE'] : ['SUCCESS'];
 }
 
 /** The shortest way round a circle, from its first member back to it. */

@@ -3,6 +3,7 @@ import type { SharedPipelineUse } from './shared-pipeline-use.ts';
 
 export const findingCodes = [
   'syntax-error',
+  'pipeline-file-name',
   'unknown-component-type',
   'component-type-misplaced',
   'misspelled-member',
@@ -51,6 +52,18 @@ export interface Finding {
   code: FindingCode;
   message: string;
   level: FindingLevel;
+}
+
+/** Why a pipeline file cannot be read; `reason` names line and column where there is such a place. */
+export interface Unreadable {
+  reason: string;
+  /** Counts from 1. */
+  line: number;
+}
+
+export function unreadableFinding(path: string, { reason, line }: Unreadable): Finding {
+  const message = `the pipeline cannot be read: ${reason}: correct the file`;
+  return { path, line, code: 'syntax-error', message, level: 'error' };
 }
 
 /** What a check says of its place in the file: the keys below the component, or from the root when it names no component. */

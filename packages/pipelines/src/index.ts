@@ -18,7 +18,7 @@ export {
   ExpressionError,
   type ExpressionValue,
 } from './expressions.ts';
-export { type Finding, type FindingCode, findingCodes } from './finding.ts';
+export { type Finding, type FindingCode, findingCodes, type Unreadable } from './finding.ts';
 export { createWalk, topologicalOrder, type Walk, type WalkOutcome } from './graph.ts';
 export { linkProject, secretsAskedFor, variablesAskedFor } from './link.ts';
 export { planComponent } from './orchestration-plan.ts';

@@ -1,20 +1,28 @@
 /** The questions that outlines of single files leave, answered by all of them together. */
 import { findingMessageLimit } from './bounds.ts';
-import type { CallArgument, Finding, Question } from './finding.ts';
+import {
+  type CallArgument,
+  type Finding,
+  type Question,
+  type Unreadable,
+  unreadableFinding,
+} from './finding.ts';
 import { createSuggestions, type Suggestions } from './nearest.ts';
 import type { PipelineOutline } from './outline.ts';
-import { pipelineNameOf, pipelinePath, pipelineTypeOf } from './pipeline.ts';
+import { isMisnamedPipeline, pipelineNameOf, pipelinePath, pipelineTypeOf } from './pipeline.ts';
 import { type CallEdge, callCycles } from './validate-calls.ts';
 
-/** What the project has beside its pipelines. */
+/** What the project, or a group of shared pipelines, has beside its pipelines. */
 export interface ProjectNames {
+  /** How messages name it; without it "the project". */
+  title?: string;
   variables: ReadonlySet<string>;
   /** Undefined when they are not known: the run tells. */
   secretReferences: ReadonlySet<string> | undefined;
   /** Paths of all files, pipelines too. */
   files: ReadonlySet<string>;
   /** Why pipeline files cannot be read, by their paths. */
-  unreadable?: ReadonlyMap<string, string>;
+  unreadable?: ReadonlyMap<string, Unreadable>;
 }
 
 export type SharedCall = Extract<Question, { asks: 'shared-call' }>;
@@ -41,25 +49,42 @@ export function secretsAskedFor(outlines: Iterable<PipelineOutline>): Set<string
   return names;
 }
 
-/** Reports all findings of a project: file by file in the order given, and then what concerns several. */
+/**
+ * Reports all findings of a project: first the files that cannot be read, then file by file in the order given, and then what concerns
+ * several files.
+ */
 export function linkProject(
   outlines: readonly PipelineOutline[],
   known: ProjectNames,
   report: ReportFinding,
 ): void {
   const answers = createAnswers(outlines, known, report);
+  for (const [path, reason] of known.unreadable ?? []) answers.report(unreadableFinding(path, reason));
   for (const outline of outlines) answers.reportFile(outline);
+  for (const path of known.files) if (isMisnamedPipeline(path)) answers.report(misnamedFinding(path));
   const calls = new Map(outlines.map((outline) => [outline.path, callsOf(outline)]));
   for (const finding of callCycles(calls)) answers.report(finding);
+}
+
+function misnamedFinding(path: string): Finding {
+  const message =
+    "the file is not read as a pipeline; a pipeline's file name ends in .orch.yaml or .tran.yaml: rename it";
+  return { path, line: 1, code: 'pipeline-file-name', message, level: 'warning' };
 }
 
 export interface Answers {
   /** Cuts what is too long. */
   report: ReportFinding;
+  suggest: Suggestions;
   /** The findings of one file, with those that its questions come to. */
   reportFile(outline: PipelineOutline): void;
-  /** What is wrong with the call of a pipeline among these outlines. `place`: of the calling component. */
-  reportCall(place: CallPlace, path: string, sets: readonly CallArgument[]): void;
+  /**
+   * What is wrong with the call of a pipeline among these outlines.
+   *
+   * @param place of the calling component
+   * @param tell takes findings whose place is in another artifact
+   */
+  reportCall(place: CallPlace, path: string, sets: readonly CallArgument[], tell?: ReportFinding): void;
 }
 
 export interface CallPlace {
@@ -69,19 +94,28 @@ export interface CallPlace {
   reached: boolean;
 }
 
-/** Answers questions about the files of one artifact, of which `outlines` are those pipelines that are looked at. */
+/**
+ * Answers questions about the files of one artifact, of which `outlines` are those pipelines that are looked at.
+ *
+ * @param suggest of the whole check, when it is of several artifacts
+ */
 export function createAnswers(
   outlines: readonly PipelineOutline[],
   known: ProjectNames,
   tell: ReportFinding,
+  suggest = createSuggestions(),
 ): Answers {
-  const suggest = createSuggestions();
   const byPath = new Map(outlines.map((outline) => [outline.path, outline]));
   const declarations = declarationsOf(byPath);
-  const report: ReportFinding = (finding) =>
+  const reportHere: ReportFinding = (finding) =>
     tell({ ...finding, message: finding.message.slice(0, findingMessageLimit) });
 
-  function reportCall(place: CallPlace, called: string, sets: readonly CallArgument[]): void {
+  function reportCall(
+    place: CallPlace,
+    called: string,
+    sets: readonly CallArgument[],
+    report = reportHere,
+  ): void {
     const declared = declarations(called);
     const { reached, ...where } = place;
     const level = reached ? 'error' : 'warning';
@@ -92,7 +126,7 @@ export function createAnswers(
     }
     for (const { name, as } of sets) {
       const variable = declared.get(name);
-      if (variable === undefined) reportVariable(place, name, declared.keys());
+      if (variable === undefined) reportVariable(place, name, () => declared.keys(), report);
       else if (variable.visibility === 'PRIVATE') {
         const message = `"${name}" is PRIVATE in ${called} and cannot be set from ${place.path}: make it PUBLIC`;
         report({ ...where, code: 'private-variable', message, level });
@@ -103,36 +137,46 @@ export function createAnswers(
     }
   }
 
-  function reportVariable(place: CallPlace, name: string, declared: Iterable<string>): void {
+  function reportVariable(
+    place: CallPlace,
+    name: string,
+    declared: () => Iterable<string>,
+    report = reportHere,
+  ): void {
     if (known.variables.has(name)) return;
     const { reached, ...where } = place;
-    const remedy = suggest(name, [...declared, ...known.variables], 'declare it here or in the project');
+    const remedy = suggest(
+      name,
+      () => [...declared(), ...known.variables],
+      'declare it here or in the project',
+    );
     const message = `the pipeline declares no variable "${name}": ${remedy}`;
     report({ ...where, code: 'undeclared-variable', message, level: reached ? 'error' : 'warning' });
   }
 
-  function answer(path: string, note: Question, own: readonly string[]): void {
+  function answer(path: string, note: Question, own: () => Iterable<string>): void {
     const { line, component, reached } = note;
     const place = { path, line, ...(component === undefined ? {} : { component }), reached };
     if (note.asks === 'variable') reportVariable(place, note.name, own);
-    else if (note.asks === 'secret') reportSecret(place, note.name, known, report);
-    else if (note.asks === 'file') reportMissingFile(place, note.path, known, report);
+    else if (note.asks === 'secret') reportSecret(place, note.name, known, reportHere);
+    else if (note.asks === 'file') reportMissingFile(place, note.path, known, reportHere);
     else if (note.asks === 'call') reportCall(place, note.path, note.sets);
     // Which shared pipelines there are is known when a run starts (check-run.ts).
   }
 
   return {
-    report,
+    report: reportHere,
+    suggest,
     reportCall,
     reportFile({ path, notes, variables, beyond }) {
-      const own = variables.map(({ name }) => name);
+      const own = () => variables.map(({ name }) => name);
       for (const note of notes) {
         if ('asks' in note) answer(path, note, own);
-        else report({ path, ...note });
+        else reportHere({ path, ...note });
       }
       if (beyond === 0) return;
       const message = `the pipeline has ${beyond} more findings, or names to look up, than are kept: correct those that are reported, or split it`;
-      report({ path, line: 1, code: 'more-findings', message, level: 'warning' });
+      reportHere({ path, line: 1, code: 'more-findings', message, level: 'warning' });
     },
   };
 }
@@ -146,14 +190,17 @@ export function callsOf({ notes }: PipelineOutline): CallEdge[] {
 }
 
 function missingPipeline(called: string, known: ProjectNames, suggest: Suggestions): string {
-  const reason = known.unreadable?.get(called);
-  if (reason !== undefined) return `the pipeline ${called} cannot be read: ${reason}: correct that file`;
+  const unreadable = known.unreadable?.get(called);
+  if (unreadable !== undefined)
+    return `the pipeline ${called} cannot be read: ${unreadable.reason}: correct that file`;
   const type = pipelineTypeOf(called) ?? 'orchestration';
-  const names = [...known.files].filter((path) => pipelineTypeOf(path) === type).map(pipelineNameOf);
+  const names = () => [...known.files].filter((path) => pipelineTypeOf(path) === type).map(pipelineNameOf);
   const withExtension = (name: string) => pipelinePath(name, type);
   const remedy = suggest(pipelineNameOf(called), names, 'add it, or correct the name', withExtension);
-  return `the pipeline ${called} is not in the project: ${remedy}`;
+  return `the pipeline ${called} is not in ${titleOf(known)}: ${remedy}`;
 }
+
+const titleOf = ({ title = 'the project' }: ProjectNames) => title;
 
 function reportSecret(
   { reached: _, ...where }: CallPlace,
@@ -173,7 +220,7 @@ function reportMissingFile(
   report: ReportFinding,
 ): void {
   if (known.files.has(file)) return;
-  const message = `the file "${file}" is not in the project: unless the agent has it in its own files folder, add it, or correct the name`;
+  const message = `the file "${file}" is not in ${titleOf(known)}: unless the agent has it in its own files folder, add it, or correct the name`;
   report({ ...where, code: 'missing-file', message, level: 'warning' });
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createSuggestions, nearestName } from './nearest.ts';
+import { comparedNameLimit, createSuggestions, nearestName } from './nearest.ts';
 
 describe('nearestName', () => {
   const names = ['sql-script', 'run-orchestration', 'Load it', 'or', 'Größe'];
@@ -32,6 +32,52 @@ describe('nearestName', () => {
     const long = Array.from({ length: 10_000 }, (_, index) => `${'x'.repeat(250)}${index}`);
     const suggest = createSuggestions();
     for (let index = 0; index < 5_000; index += 1)
-      assert.equal(suggest(`y${'x'.repeat(10_000)}`, long, 'otherwise'), 'otherwise');
+      assert.equal(
+        suggest(`y${'x'.repeat(10_000)}`, () => long, 'otherwise'),
+        'otherwise',
+      );
+  });
+
+  it('is none for a name of more than 64 characters', () => {
+    const name = 'n'.repeat(63);
+    assert.equal(nearestName(`${name}m`, [`${name}n`]), `${name}n`);
+    assert.equal(nearestName(`${name}mm`, [`${name}nm`]), undefined);
+  });
+
+  it('counts the mistakes that every letter exchanged, added and left out makes', () => {
+    const name = 'Load all customers of the day';
+    for (let at = 0; at < name.length - 1; at += 1) {
+      const [before, after] = [name.slice(0, at), name.slice(at + 1)];
+      const exchanged = `${before}${name[at + 1]}${name[at]}${name.slice(at + 2)}`;
+      for (const wrong of [`${before}${after}`, `${before}#${name[at]}${after}`, `${before}#${after}`])
+        assert.equal(nearestName(wrong, [name]), name);
+      if (exchanged !== name) assert.equal(nearestName(exchanged, ['Load', name]), name);
+    }
+    assert.equal(nearestName('#oad all cu#tomers of th# day', [name]), name);
+    assert.equal(nearestName('#oad all cu#tomers of th# da#', [name]), undefined);
+  });
+});
+
+describe('suggestions of one check', () => {
+  it('are looked for in a bounded number of names', () => {
+    let lists = 0;
+    let compared = 0;
+    function* names() {
+      lists += 1;
+      for (let index = 0; index < 10_000; index += 1) {
+        compared += 1;
+        yield `name ${index}`;
+      }
+    }
+    const suggest = createSuggestions();
+    for (let index = 0; index < 5_000; index += 1) suggest(`mistyped ${index}`, names, 'otherwise');
+    assert.ok(lists <= 50, `${lists} lists`);
+    assert.ok(compared <= comparedNameLimit + 50, `${compared} names`);
+  });
+
+  it('make no list of names for a name that is too long', () => {
+    const suggest = createSuggestions();
+    const names = () => assert.fail('no list is needed');
+    assert.equal(suggest('n'.repeat(65), names, 'otherwise'), 'otherwise');
   });
 });

@@ -1,15 +1,18 @@
 /** The known name that a mistyped one probably means. */
 
-const longest = 255;
+/** Characters of a name that gets a suggestion. */
+const longest = 64;
 /** Mistakes in one name: a letter too many, too few, another one, or two exchanged. */
 const mostMistakes = 3;
 /** Suggestions of one check: what is mistyped in a thousand places is not looked up a thousand times. */
 const suggestionLimit = 50;
+/** Names that one check compares, for all of its suggestions together. */
+export const comparedNameLimit = 100_000;
 
 /** The nearest of the names; undefined when none is near. Case counts as a smaller mistake than any other. */
 export function nearestName(wanted: string, names: Iterable<string>): string | undefined {
+  if (wanted.length > longest) return undefined;
   const lower = wanted.toLowerCase();
-  if (lower.length > longest) return undefined;
   const most = Math.min(mostMistakes, Math.floor(lower.length / 3));
   let nearest: string | undefined;
   let least = most + 1;
@@ -24,39 +27,55 @@ export function nearestName(wanted: string, names: Iterable<string>): string | u
   return nearest;
 }
 
-/** Ends a message: `: did you mean "x"?`, or the given remedy when no name is near. */
+/**
+ * Ends a message: `: did you mean "x"?`, or the given remedy when no name is near. One check has one of it, so that its work is bounded.
+ *
+ * @param names called only when a suggestion is looked for
+ */
 export function createSuggestions(): (
   wanted: string,
-  names: Iterable<string>,
+  names: () => Iterable<string>,
   otherwise: string,
   shown?: (name: string) => string,
 ) => string {
   let left = suggestionLimit;
+  let compared = 0;
+  function* counted(names: Iterable<string>) {
+    for (const name of names) {
+      if (compared >= comparedNameLimit) return;
+      compared += 1;
+      yield name;
+    }
+  }
   return (wanted, names, otherwise, shown = (name) => name) => {
+    if (left === 0 || wanted.length > longest) return otherwise;
     left -= 1;
-    const nearest = left < 0 ? undefined : nearestName(wanted, names);
+    const nearest = nearestName(wanted, counted(names()));
     return nearest === undefined ? otherwise : `did you mean "${shown(nearest)}"?`;
   };
 }
 export type Suggestions = ReturnType<typeof createSuggestions>;
 
-/** Optimal string alignment, given up when it reaches `bound`. */
+/** Optimal string alignment, given up when it reaches `bound`: only the cells that may stay below it are computed. */
 function distance(one: string, other: string, bound: number): number {
+  if (Math.abs(one.length - other.length) >= bound) return bound;
   let before: number[] = [];
   let last = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (let row = 1; row <= one.length; row += 1) {
-    const line = [row];
-    let least = row;
-    for (let column = 1; column <= other.length; column += 1) {
+    const line: number[] = [];
+    const first = Math.max(1, row - bound);
+    line[first - 1] = first === 1 ? row : bound;
+    let least = line[first - 1] ?? bound;
+    for (let column = first; column <= Math.min(other.length, row + bound); column += 1) {
       const same = one[row - 1] === other[column - 1];
       let cost = Math.min(
-        (last[column] ?? 0) + 1,
-        (line[column - 1] ?? 0) + 1,
-        (last[column - 1] ?? 0) + (same ? 0 : 1),
+        (last[column] ?? bound) + 1,
+        (line[column - 1] ?? bound) + 1,
+        (last[column - 1] ?? bound) + (same ? 0 : 1),
       );
       const exchanged = one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1];
-      if (exchanged) cost = Math.min(cost, (before[column - 2] ?? 0) + 1);
-      line.push(cost);
+      if (exchanged) cost = Math.min(cost, (before[column - 2] ?? bound) + 1);
+      line[column] = cost;
       least = Math.min(least, cost);
     }
     if (least >= bound) return bound;

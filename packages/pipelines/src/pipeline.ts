@@ -93,6 +93,11 @@ export function pipelineTypeOf(path: string): PipelineType | undefined {
   return undefined;
 }
 
+/** A file whose name looks like that of a pipeline, but does not end as the format asks for. */
+export function isMisnamedPipeline(path: string): boolean {
+  return pipelineTypeOf(path) === undefined && /\.(?:orch|tran)\.ya?ml$/i.test(path);
+}
+
 /** The pipeline's name: its path without the extension; a name passes through unchanged. */
 export function pipelineNameOf(path: string): string {
   const type = pipelineTypeOf(path);

@@ -6,6 +6,7 @@
  *   rows lead to an output.
  */
 import { certainCallLimit } from './bounds.ts';
+import { endsOf, takenKinds, takenKindsOf } from './component-end.ts';
 import { findDefinition } from './components/registry.ts';
 import type {
   Orchestration,
@@ -13,7 +14,6 @@ import type {
   Pipeline,
   Transformation,
   TransformationComponent,
-  TransitionKind,
 } from './pipeline.ts';
 
 export interface Reach {
@@ -25,14 +25,6 @@ export function reachOf(pipeline: Pipeline): Reach {
   if (pipeline.type === 'orchestration') return reachOfOrchestration(pipeline);
   const needed = neededComponents(pipeline);
   return { passed: needed, runs: needed };
-}
-
-/** The kinds of transitions that the component can take. */
-export function takenKindsOf({ type, skipped }: OrchestrationComponent): readonly TransitionKind[] {
-  if (skipped) return ['success', 'unconditional'];
-  if (type === 'end-success' || type === 'end-failure') return [];
-  if (type === 'if') return ['success', 'failure', 'unconditional', 'true', 'false'];
-  return ['success', 'failure', 'unconditional'];
 }
 
 /** The components that it can go on to. */
@@ -116,8 +108,9 @@ function certainlyRuns(orchestration: Orchestration, name: string): boolean {
     if (followed.has(component.name)) continue;
     followed.add(component.name);
     if (component.name === name) return !component.skipped && !mayEndBefore(orchestration, name);
-    if (component.type === 'end-success' || component.type === 'end-failure') continue;
-    for (const kind of ['success', 'unconditional'] as const)
+    if (endsOf(component).length === 0) continue;
+    // An `if` takes these whether it is true or false.
+    for (const kind of takenKinds.SUCCESS)
       for (const next of component.transitions[kind]) {
         const target = components.get(next);
         // A join waits for what may not come.
@@ -128,9 +121,7 @@ function certainlyRuns(orchestration: Orchestration, name: string): boolean {
 }
 
 function mayEndBefore(orchestration: Orchestration, name: string): boolean {
-  const isEnd = ({ type, skipped }: OrchestrationComponent) =>
-    !skipped && (type === 'end-success' || type === 'end-failure');
-  const ends = [...orchestration.components.values()].filter(isEnd);
+  const ends = [...orchestration.components.values()].filter((each) => endsOf(each).length === 0);
   if (ends.length === 0) return false;
   const passed = passedComponents(orchestration, name);
   return ends.some((end) => passed.has(end.name));

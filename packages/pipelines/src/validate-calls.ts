@@ -91,6 +91,9 @@ function checkSharedCall({ name, type, parameters }: OrchestrationComponent, rep
   }
 }
 
+/** Pipelines of one circle that a message names. */
+const shownCalls = 8;
+
 /** A call from one pipeline to another, as it stands in its file. */
 export interface CallEdge {
   to: string;
@@ -127,7 +130,7 @@ export function callCycles(calls: ReadonlyMap<string, readonly CallEdge[]>): Fin
         const message = `there are more than ${callCycleLimit} circles of pipelines that call themselves: break those that are reported first`;
         return [...findings, { ...frame, message, level: certain ? 'error' : 'warning' }];
       }
-      findings.push({ ...frame, ...cycleMessage(cycle.join(' → '), certain) });
+      findings.push({ ...frame, ...cycleMessage(shownCycle(cycle), certain) });
       // Without the calls that are reported the next cycle, if any, is found.
       const others = edges.filter((edge) => edge.to !== next);
       for (const edge of edges) if (edge.to === next) broken.add(edge);
@@ -135,6 +138,14 @@ export function callCycles(calls: ReadonlyMap<string, readonly CallEdge[]>): Fin
     }
   }
   return findings;
+}
+
+/** A long circle is cut in its middle, so that its message keeps the remedy. */
+function shownCycle(cycle: readonly string[]): string {
+  if (cycle.length <= shownCalls) return cycle.join(' → ');
+  const last = cycle.slice(-2);
+  const first = cycle.slice(0, shownCalls - last.length);
+  return [...first, `… ${cycle.length - shownCalls} more …`, ...last].join(' → ');
 }
 
 function cycleMessage(cycle: string, certain: boolean): Pick<Finding, 'message' | 'level'> {

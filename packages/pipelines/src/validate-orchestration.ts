@@ -1,9 +1,10 @@
 /** The walk of an orchestration: its start, its transitions, its iterators. */
+import { takenKindsOf } from './component-end.ts';
 import { findDefinition } from './components/registry.ts';
 import type { Notes, Report } from './finding.ts';
 import type { Suggestions } from './nearest.ts';
 import type { Orchestration, OrchestrationComponent } from './pipeline.ts';
-import { createCertainty, mayIterate, passedComponents, reachOf, takenKindsOf } from './reach.ts';
+import { createCertainty, mayIterate, passedComponents, reachOf } from './reach.ts';
 import { checkCall, checkSharedCalls } from './validate-calls.ts';
 import { checkOrder } from './validate-order.ts';
 import { checkBareExpressions, checkNamedVariables, secondCells } from './validate-variables.ts';
@@ -56,7 +57,11 @@ function checkTransitions(
     if (targets.length > 0 && !taken.has(kind) && !skipped)
       report({ ...place, code: 'transition-not-allowed', message: neverTaken(kind, type), level: 'error' });
     for (const target of targets.filter((each) => !components.has(each))) {
-      const remedy = suggest(target, components.keys(), 'connect another one, or take the transition out');
+      const remedy = suggest(
+        target,
+        () => components.keys(),
+        'connect another one, or take the transition out',
+      );
       const message = `the transition "${kind}" leads to "${target}", which is no component of this pipeline: ${remedy}`;
       const level = taken.has(kind) ? 'error' : 'warning';
       report({ ...place, code: 'dangling-transition', message, level });
@@ -114,7 +119,7 @@ function checkIterator(
   } else if (!orchestration.components.has(target)) {
     const remedy = suggest(
       target,
-      orchestration.components.keys(),
+      () => orchestration.components.keys(),
       'connect the component that it shall run',
     );
     const message = `its iterationTarget "${target}" is no component of this pipeline: ${remedy}`;

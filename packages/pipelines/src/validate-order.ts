@@ -1,10 +1,10 @@
 /** The order in which an orchestration's components come: circles, and joins that can never start. */
 import { type Circle, circlesOf, wayRound } from './circles.ts';
-import { takenKinds } from './component-end.ts';
+import { type ComponentEnd, endsOf, takenKinds } from './component-end.ts';
 import type { Report } from './finding.ts';
 import { incomingOf } from './graph.ts';
-import type { Orchestration, OrchestrationComponent, TransitionKind } from './pipeline.ts';
-import { passedComponents, takenKindsOf } from './reach.ts';
+import type { Orchestration, OrchestrationComponent } from './pipeline.ts';
+import { passedComponents } from './reach.ts';
 
 export function checkOrder(orchestration: Orchestration, report: Report): void {
   const circles = circlesOf(orchestration);
@@ -55,8 +55,8 @@ function whyNeverStarts(
  * have ended in any way.
  */
 type Conditions = ReadonlyMap<string, number>;
-const bits = { SUCCESS: 1, FAILED: 2, TRUE: 4, FALSE: 8 } as const;
-const everyEnd = 15;
+const bits = { SUCCESS: 1, FAILED: 2, TRUE: 4, FALSE: 8, SKIPPED: 16 } as const;
+const anyEnd = 31;
 /** Conditions that are followed through one component; a pipeline that has more is checked for fewer. */
 const conditionLimit = 64;
 
@@ -71,6 +71,7 @@ function neverMeeting(
   const { components } = orchestration;
   const incoming = incomingOf(orchestration);
   const conditions = new Map<string, Conditions>();
+  const leading = createLeadingEnds();
   const left = new Map([...passed].map((name) => [name, sourcesOf(name).length]));
   function sourcesOf(name: string): string[] {
     return [...(incoming.get(name) ?? [])].filter((source) => passed.has(source));
@@ -79,9 +80,11 @@ function neverMeeting(
   for (let name = open.pop(); name !== undefined; name = open.pop()) {
     const component = components.get(name);
     if (component === undefined) continue;
-    const before = sourcesOf(name).map((source) => along(components.get(source), name ?? '', conditions));
+    const before = sourcesOf(name).map((source) =>
+      along(components.get(source), name ?? '', conditions, leading),
+    );
     const isAnd = component.type === 'and';
-    const met = isAnd ? both(before) : either(before);
+    const met = isAnd ? both(before) : either(before, components);
     const [excluded] = [...met].find(([, ends]) => ends === 0) ?? [];
     if (excluded !== undefined) {
       reasons.set(name, `it waits for branches of "${excluded}" of which only one is taken`);
@@ -102,34 +105,53 @@ function along(
   source: OrchestrationComponent | undefined,
   target: string,
   conditions: ReadonlyMap<string, Conditions>,
+  leading: LeadingEnds,
 ): Conditions {
   if (source === undefined) return new Map();
   const before = conditions.get(source.name) ?? new Map<string, number>();
-  const kinds = takenKindsOf(source).filter((kind) => source.transitions[kind].includes(target));
-  const ends = source.skipped ? everyEnd : endsThatTake(kinds);
-  if (ends === everyEnd || before.size >= conditionLimit) return before;
-  return new Map(before).set(source.name, ends);
+  if (source.skipped || before.size >= conditionLimit) return before;
+  const ends = leading(source).get(target) ?? 0;
+  return ends !== 0 && ends === bitsOf(endsOf(source)) ? before : new Map(before).set(source.name, ends);
 }
 
-function endsThatTake(kinds: readonly TransitionKind[]): number {
-  let ends = 0;
-  for (const end of ['SUCCESS', 'FAILED', 'TRUE', 'FALSE'] as const)
-    if (takenKinds[end].some((kind) => kinds.includes(kind))) ends |= bits[end];
-  return ends;
+type LeadingEnds = (source: OrchestrationComponent) => ReadonlyMap<string, number>;
+
+/** The ends of a component that lead to each of its targets, gathered once: a component may have as many targets as there are components. */
+function createLeadingEnds(): LeadingEnds {
+  const gathered = new Map<string, Map<string, number>>();
+  return (source) => {
+    const known = gathered.get(source.name);
+    if (known !== undefined) return known;
+    const ends = new Map<string, number>();
+    for (const end of endsOf(source))
+      for (const target of takenKinds[end].flatMap((kind) => source.transitions[kind]))
+        ends.set(target, (ends.get(target) ?? 0) | bits[end]);
+    gathered.set(source.name, ends);
+    return ends;
+  };
+}
+
+function bitsOf(ends: readonly ComponentEnd[]): number {
+  return ends.reduce((all, end) => all | bits[end], 0);
 }
 
 function both(all: readonly Conditions[]): Map<string, number> {
   const met = new Map<string, number>();
   for (const conditions of all)
-    for (const [name, ends] of conditions) met.set(name, (met.get(name) ?? everyEnd) & ends);
+    for (const [name, ends] of conditions) met.set(name, (met.get(name) ?? anyEnd) & ends);
   return met;
 }
 
-function either([first, ...others]: readonly Conditions[]): Map<string, number> {
+function either(
+  [first, ...others]: readonly Conditions[],
+  components: Orchestration['components'],
+): Map<string, number> {
   const met = new Map<string, number>();
   for (const [name, ends] of first ?? []) {
-    const merged = others.reduce((merging, each) => merging | (each.get(name) ?? everyEnd), ends);
-    if (merged !== everyEnd) met.set(name, merged);
+    const merged = others.reduce((merging, each) => merging | (each.get(name) ?? anyEnd), ends);
+    const component = components.get(name);
+    const every = component === undefined ? anyEnd : bitsOf(endsOf(component));
+    if ((merged & every) !== every) met.set(name, merged);
   }
   return met;
 }

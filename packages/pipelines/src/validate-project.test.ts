@@ -49,7 +49,8 @@ describe('validateProject', () => {
         path: 'a.tran.yaml',
         line: 1,
         code: 'syntax-error',
-        message: 'line 1, column 1: "pipeline" must be a map, and is missing',
+        message:
+          'the pipeline cannot be read: line 1, column 1: "pipeline" must be a map, and is missing: correct the file',
         level: 'error',
       },
     ]);

@@ -1,5 +1,5 @@
 /** All pipelines of a project checked together, when all of its files are at hand. */
-import type { Finding } from './finding.ts';
+import type { Finding, Unreadable } from './finding.ts';
 import { linkProject } from './link.ts';
 import { outlineFile, type PipelineOutline } from './outline.ts';
 import { describeSyntaxError } from './parse.ts';
@@ -24,17 +24,13 @@ export function validateProject(
   const findings: Finding[] = [];
   const outlines: PipelineOutline[] = [];
   const paths = new Set<string>();
-  const unreadable = new Map<string, string>();
+  const unreadable = new Map<string, Unreadable>();
   for (const { path, text } of files) {
     paths.add(path);
     if (pipelineTypeOf(path) === undefined) continue;
     const { outline, error } = outlineFile(path, text);
     if (outline !== undefined) outlines.push(outline);
-    else {
-      const message = describeSyntaxError(error);
-      unreadable.set(path, message);
-      findings.push({ path, line: error.line, code: 'syntax-error', message, level: 'error' });
-    }
+    else unreadable.set(path, { reason: describeSyntaxError(error), line: error.line });
   }
   const known = {
     variables: new Set(projectVariables),

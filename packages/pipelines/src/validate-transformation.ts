@@ -73,7 +73,7 @@ function checkSources(
   const place = { component: component.name, at: ['sources'] };
   const missing = component.sources.filter((each) => !components.has(each));
   for (const source of missing) {
-    const remedy = suggest(source, components.keys(), 'connect another one');
+    const remedy = suggest(source, () => components.keys(), 'connect another one');
     const message = `its source "${source}" is no component of this pipeline: ${remedy}`;
     report({ ...place, code: 'dangling-source', message, level: 'error' });
   }

@@ -179,6 +179,9 @@ export function checkNamedVariables(
   checkGridColumns(component, pipeline, notes);
 }
 
+/** Columns that a message names. */
+const namedColumns = 20;
+
 /** The columns of a grid that the pipeline itself declares. */
 function checkGridColumns(
   { name, type, parameters }: OrchestrationComponent,
@@ -188,10 +191,11 @@ function checkGridColumns(
   if (type !== 'grid-iterator' || typeof parameters.gridVariable !== 'string') return;
   const grid = pipeline.variables.get(parameters.gridVariable);
   if (grid?.type !== 'GRID') return;
-  const columns = grid.columns.map((column) => column.name);
+  const columns = new Set(grid.columns.map((column) => column.name));
+  const named = [...columns].slice(0, namedColumns).join(', ');
   for (const column of cells(parameters.gridIteratorVariableMapping, 0)) {
-    if (columns.includes(column) || column.includes('${')) continue;
-    const message = `the grid variable "${grid.name}" has no column "${column}": name one of ${columns.join(', ')}`;
+    if (columns.has(column) || column.includes('${')) continue;
+    const message = `the grid variable "${grid.name}" has no column "${column}": name one of ${named}${columns.size > namedColumns ? ', …' : ''}`;
     const at = ['parameters', 'gridIteratorVariableMapping'];
     notes.report({ component: name, at, code: 'variable-type', message, level: 'error' });
   }

@@ -56,7 +56,7 @@ function typeFault(
   suggest: Suggestions,
 ): Draft {
   const known = findDefinition(type) !== undefined;
-  const remedy = known ? '' : suggest(type, componentTypes(where), 'replace the component or skip it');
+  const remedy = known ? '' : suggest(type, () => componentTypes(where), 'replace the component or skip it');
   return {
     component,
     at: ['type'],

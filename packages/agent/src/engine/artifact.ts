@@ -6,6 +6,7 @@ import {
   readPipelineFile,
   type SharedPipelineUse,
   sharedUseLimit,
+  type Unreadable,
 } from '@headgate/pipelines';
 import type { ArtifactFiles, RunPorts, RunRequest } from './ports.ts';
 import type { RunArtifact } from './run-context.ts';
@@ -30,7 +31,7 @@ export function sharedArtifacts(ports: RunPorts): (use: SharedPipelineUse) => Ru
   };
 }
 
-type ReadPipeline = { pipeline: Pipeline; outline: PipelineOutline } | { fault: string };
+type ReadPipeline = { pipeline: Pipeline; outline: PipelineOutline } | Unreadable;
 
 /** `prefix` goes before the paths of its pipelines, so that messages tell them from those of other artifacts. */
 function reading(
@@ -50,7 +51,7 @@ function reading(
     async pipeline(path) {
       const found = await read(path);
       if (found === undefined) return undefined;
-      if ('fault' in found) throw new Error(`${prefix}${path} cannot be read: ${found.fault}`);
+      if ('reason' in found) throw new Error(`${prefix}${path} cannot be read: ${found.reason}`);
       return { ...found.pipeline, path: `${prefix}${path}` };
     },
     checked: {
@@ -60,7 +61,7 @@ function reading(
       unreadable: files.ignored,
       async outline(path) {
         const found = await read(path);
-        return found === undefined || 'fault' in found ? found : found.outline;
+        return found === undefined || 'reason' in found ? found : found.outline;
       },
     },
   };
@@ -70,7 +71,7 @@ async function readPipeline(files: ArtifactFiles, path: string): Promise<ReadPip
   const text = await files.read(path);
   if (text === undefined) return undefined;
   const read = readPipelineFile(path, text);
-  return 'error' in read ? { fault: describeSyntaxError(read.error) } : read;
+  return 'error' in read ? { reason: describeSyntaxError(read.error), line: read.error.line } : read;
 }
 
 function notChosen({ prefix, versionName }: SharedPipelineUse): string {

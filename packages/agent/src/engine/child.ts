@@ -63,7 +63,7 @@ function filesOf({ folder, paths, ignored }: PlacedArtifact): ArtifactFiles {
   const place = (path: string) => (known.has(path) ? join(folder, path) : undefined);
   return {
     paths,
-    ignored: new Map(ignored.map(({ path, reason }) => [path, reason])),
+    ignored: new Map(ignored.map(({ path, reason, line = 1 }) => [path, { reason, line }])),
     place,
     async read(path) {
       const file = place(path);

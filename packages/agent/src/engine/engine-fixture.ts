@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { Step } from '@headgate/contract';
-import type { SharedPipelineUse } from '@headgate/pipelines';
+import type { SharedPipelineUse, Unreadable } from '@headgate/pipelines';
 import type { ArtifactFiles, RunOutcome, RunPorts, RunRequest, SharedVersion, Warehouse } from './ports.ts';
 import { runBounds, runPipeline } from './run.ts';
 
@@ -23,7 +23,7 @@ export interface Fixture {
   /** The names that were read, in turn. */
   secretsRead: string[];
   /** Pipeline files that the upload left out, with the reasons. */
-  ignored: Map<string, string>;
+  ignored: Map<string, Unreadable>;
   cancel(): void;
   /** The artifact: path to text. */
   publish(files: Readonly<Record<string, string>>): Promise<void>;
@@ -46,7 +46,7 @@ export async function createFixture(): Promise<Fixture> {
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
   const files = new Map<string, string>();
-  const ignored = new Map<string, string>();
+  const ignored = new Map<string, Unreadable>();
   const shared = new Map<string, SharedVersion>();
   const steps = new Map<string, Step>();
   const reports: Step[] = [];

@@ -45,6 +45,7 @@ describe('a run fails before its first step for', () => {
       'unknown-secret-reference',
       'shared-iterator-variable',
       'missing-file',
+      'pipeline-file-name',
       'more-findings',
     ];
     const exercised = wrongPipelines.map(({ code }) => code);

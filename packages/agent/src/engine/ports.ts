@@ -9,7 +9,7 @@
  * - **files folder**: where the agent lets pipelines read and write files of their own, one for each environment.
  */
 import type { ProjectVariable, Step } from '@headgate/contract';
-import type { SharedPipelineUse } from '@headgate/pipelines';
+import type { SharedPipelineUse, Unreadable } from '@headgate/pipelines';
 
 /** The database that a run pushes its SQL down to. All calls of a run are one session, in which a transaction lasts from call to call. */
 export interface Warehouse {
@@ -31,7 +31,7 @@ export interface Warehouse {
 export interface ArtifactFiles {
   readonly paths: readonly string[];
   /** Why pipeline files of the upload are not among them, by their paths. */
-  readonly ignored: ReadonlyMap<string, string>;
+  readonly ignored: ReadonlyMap<string, Unreadable>;
   /** A file as text; undefined when there is none of that path. */
   read(path: string): Promise<string | undefined>;
   /** The absolute path of a file on disk, for the warehouse to read; undefined when there is none. */

@@ -1,4 +1,5 @@
 /** The check of a run's pipelines before their first step (docs/adr/0035). */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { checkRun, describeFinding, type Finding, type SharedPipelineUse } from '@headgate/pipelines';
 import type { RunRequest } from './ports.ts';
 import type { RunArtifact, RunContext } from './run-context.ts';
@@ -10,13 +11,15 @@ export function createRunCheck(
   request: RunRequest,
   sharedArtifact: (use: SharedPipelineUse) => RunArtifact,
 ): RunContext['check'] {
+  const sound = new Set<string>();
   const names = {
     variables: new Set(request.variables.map(({ name }) => name)),
     warehouse: request.warehouse,
     shared: (use: SharedPipelineUse) => sharedArtifact(use).checked,
+    isSound: ({ title }: { title: string }, path: string) => sound.has(`${title}\n${path}`),
+    nextTurn,
   };
   const results = new Map<string, Promise<string | undefined>>();
-  const sound = new Set<string>();
   return (artifact, path) => {
     const key = `${artifact.title}\n${path}`;
     if (sound.has(key)) return Promise.resolve(undefined);
@@ -25,17 +28,17 @@ export function createRunCheck(
     return result;
 
     async function check(): Promise<string | undefined> {
-      const { errors, checked } = await checkRun(artifact.checked, path, names);
-      if (errors.length > 0) return refusal(errors);
+      const { errors, errorsTotal, checked } = await checkRun(artifact.checked, path, names);
+      if (errorsTotal > 0) return refusal(errors, errorsTotal);
       for (const each of checked) sound.add(`${each.artifact.title}\n${each.path}`);
       return undefined;
     }
   };
 }
 
-function refusal(errors: readonly Finding[]): string {
+function refusal(errors: readonly Finding[], total: number): string {
   const described = errors.slice(0, namedFindings).map(describeFinding);
-  if (errors.length === 1) return `not started: ${described.join('')}`;
-  const more = errors.length > namedFindings ? [`and ${errors.length - namedFindings} more`] : [];
-  return [`not started, since the pipelines have ${errors.length} errors:`, ...described, ...more].join('\n');
+  if (total === 1) return `not started: ${described.join('')}`;
+  const more = total > described.length ? [`and ${total - described.length} more`] : [];
+  return [`not started, since the pipelines have ${total} errors:`, ...described, ...more].join('\n');
 }

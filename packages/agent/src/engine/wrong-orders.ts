@@ -35,7 +35,7 @@ export const wrongOrders: WrongPipeline[] = [
     what: 'a pipeline file that the upload left out',
     code: 'missing-pipeline',
     files: around({ type: 'run-orchestration', parameters: { orchestrationJob: 'child' } }),
-    ignored: { 'child.orch.yaml': 'line 3, column 9: "pipeline" must be a map' },
+    ignored: { 'child.orch.yaml': { reason: 'line 3, column 9: "pipeline" must be a map', line: 3 } },
     says: /line 7, component "Bad": the pipeline child\.orch\.yaml cannot be read: line 3, column 9.*correct that file/,
   },
   {

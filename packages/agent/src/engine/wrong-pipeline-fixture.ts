@@ -3,7 +3,7 @@
  * its failure, so that the run would end in SUCCESS if it started.
  */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
-import type { FindingCode } from '@headgate/pipelines';
+import type { FindingCode, Unreadable } from '@headgate/pipelines';
 import { start, transformation } from './pipeline-fixture.ts';
 
 export interface WrongPipeline {
@@ -11,7 +11,7 @@ export interface WrongPipeline {
   code: FindingCode;
   files: Record<string, string>;
   /** Pipeline files that the upload left out, with the reasons. */
-  ignored?: Record<string, string>;
+  ignored?: Record<string, Unreadable>;
   warehouse?: string;
   /** What was chosen for uses of shared pipelines: files, or a fault. */
   shared?: { prefix: string; chosen: { versionName: string; files: Record<string, string> } | string };

@@ -130,6 +130,27 @@ export const wrongReferences: WrongPipeline[] = [
     says: /line 7, component "Bad": version "1" of the shared pipelines "Checks" holds no pipeline "chek": did you mean "check"\?/,
   },
   {
+    what: 'a pipeline that is not in the group of the shared pipeline that calls it',
+    code: 'missing-pipeline',
+    files: around({
+      type: 'run-shared-pipeline',
+      parameters: { sharedPipelineIdPrefix: 'Checks', sharedPipeline: 'check' },
+    }),
+    shared: {
+      prefix: 'Checks',
+      chosen: {
+        versionName: '1',
+        files: {
+          'check.orch.yaml': orchestration({
+            S: start('Call'),
+            Call: { type: 'run-orchestration', parameters: { orchestrationJob: 'gone' } },
+          }),
+        },
+      },
+    },
+    says: /Checks\/check\.orch\.yaml, line 1, component "Call": the pipeline gone\.orch\.yaml is not in version "1" of the shared pipelines "Checks": add it/,
+  },
+  {
     what: 'a fault in a shared pipeline',
     code: 'dangling-transition',
     files: around({

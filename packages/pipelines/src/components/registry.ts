@@ -131,7 +131,7 @@ export function unknownTypeMessage(
   if (other !== undefined) {
     return `the component type "${type}" in ${path} belongs in a pipeline of type ${other}, not ${where}: move it`;
   }
-  return `this agent does not know the component type "${type}" in ${path}: ${remedy}`;
+  return `agents of this version do not know the component type "${type}" in ${path}: ${remedy}`;
 }
 
 export function componentTypes(where: PipelineType): readonly string[] {

@@ -41,7 +41,8 @@ const claims: Record<string, (place: Place, name: string, turn: number) => Promi
     upload(account.admin, project, [{ name: 'main.orch.yaml', content: smallPipeline }], { versionName }),
   async promoteArtifact({ account, project }, versionName) {
     // Of those at once one makes it, and the others know by their 409 that it is there.
-    await upload(account.admin, project, [], { versionName, environmentName: 'prod' });
+    const parts = [{ name: 'main.orch.yaml', content: smallPipeline }];
+    await upload(account.admin, project, parts, { versionName, environmentName: 'prod' });
     const environments = { sourceEnvironmentName: 'prod', targetEnvironmentName: 'dev' };
     return account.admin.post(`${project.path}/artifacts/promotions`, { versionName, ...environments });
   },

@@ -21,7 +21,7 @@ import { comparisonOfVersions } from './comparison.store.ts';
 import { createPipelineChecks } from './pipeline-checks.ts';
 import type { PipelineReader } from './pipeline-reader.ts';
 import { publishedPipelineRoutes } from './published-pipeline.routes.ts';
-import { requireNoErrors } from './strict-upload.ts';
+import { requireFiles, requireNoErrors } from './strict-upload.ts';
 import { readUpload, type UploadLimits } from './upload.ts';
 import { versionStateRoutes } from './version-state.routes.ts';
 
@@ -63,7 +63,8 @@ function uploadRoute({ long }: Endpoints, store: UploadServices): void {
       };
       const content = JSON.stringify([version, upload.manifest.digest, upload.ignored, query.strict]);
       return write(content, async (tx) => {
-        if (query.strict) requireNoErrors(upload, checked);
+        if (query.strict) requireNoErrors(checked);
+        requireFiles(upload);
         await insertArtifact(tx, scope, version, upload, now);
         const { manifest, ignored } = upload;
         const after = {

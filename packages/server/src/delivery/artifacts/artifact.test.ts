@@ -279,12 +279,57 @@ test('a pipeline that cannot be read is ignored with the line of its fault', asy
   assert.deepEqual((await details()).body.assets, ['good.orch.yaml']);
 });
 
-test('an empty file and an upload without files are versions too', async () => {
+test('an empty file is a file of a version', async () => {
   const { admin, project: made, details } = await project();
   await upload(admin, made, [text('empty.txt', '')]);
   assert.deepEqual((await details()).body.assets, ['empty.txt']);
-  const none = await upload(admin, made, [], { versionName: 'v2' });
-  assert.ok([201, 400].includes(none.status), none.text);
+});
+
+test('an upload of which no file is kept is refused, and nothing is stored', async () => {
+  const { admin, project: made } = await project();
+  const none = requireProblem(await upload(admin, made, []), 422, 'empty-upload');
+  assert.match(none.detail, /the form has no part/);
+  assert.equal(none.violations, undefined);
+  const parts = [text('.git/HEAD'), text('sub/bad~.orch.yaml', 'pipeline: ['), text('a.png', 'a\0')];
+  const { detail, violations, errors } = requireProblem(
+    await upload(admin, made, parts),
+    422,
+    'empty-upload',
+  );
+  assert.match(detail, /no part of the form can be kept, and 3 were ignored/);
+  assert.match(violations?.[0] ?? '', /^part "sub\/bad~\.orch\.yaml": The pipeline cannot be read: line 1/);
+  assert.deepEqual(
+    errors?.map(({ pointer }) => pointer),
+    ['/sub~1bad~0.orch.yaml', '/a.png', '/.git~1HEAD'],
+  );
+  const page = await admin.get<Page<unknown>>(`${made.path}/artifacts?environmentName=dev&enabledOnly=false`);
+  assert.equal(page.body.total, 0);
+  assert.equal((await upload(admin, made, [text('a')])).status, 201, 'the name of the version is free');
+});
+
+test('a part that is also the folder of another one is refused', async () => {
+  const { admin, project: made } = await project();
+  const cases = [
+    ['a', 'a/b'],
+    ['a/b', 'a'],
+    ['a', 'a.txt', 'a-b', 'a/b/c'],
+    ['caf\u00e9/b', 'cafe\u0301'],
+  ];
+  for (const names of cases) {
+    const answer = await upload(
+      admin,
+      made,
+      names.map((name) => text(name)),
+    );
+    const { detail } = requireProblem(answer, 400, 'invalid-asset-name');
+    assert.match(detail, /^The part named "[^"]+\/[^"]+" cannot be stored: the part "[^"/]+" is a file/);
+  }
+  const sound = await upload(
+    admin,
+    made,
+    ['a.b', 'a b/c', 'ab', 'd/e', 'd-'].map((name) => text(name)),
+  );
+  assert.equal(sound.status, 201, sound.text);
 });
 
 test('the limits are 413: parts, bytes of a part, bytes of a request', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assetNameFault, sameNameKey } from './asset-name.ts';
+import { assetNameFault, requireNoFileAsFolder, sameNameKey } from './asset-name.ts';
 
 test('ordinary names are paths', () => {
   for (const name of [
@@ -44,4 +44,16 @@ test('names that are dangerous or ambiguous to unpack are none', () => {
 test('names that some file systems cannot tell apart have one key', () => {
   assert.equal(sameNameKey('cafe\u0301'), sameNameKey('caf\u00e9'));
   assert.notEqual(sameNameKey('cafe'), sameNameKey('café'));
+});
+
+test('a file that is also a folder is found among very many deep names, in whatever order they come', {
+  timeout: 10_000,
+}, () => {
+  const names = Array.from({ length: 10_000 }, (_, index) => `${'a/'.repeat(500)}${index}`);
+  requireNoFileAsFolder(names);
+  const folder = names[5_000] ?? '';
+  assert.throws(
+    () => requireNoFileAsFolder([`${folder}/b`, ...names]),
+    /5000\/b" cannot be stored: the part/,
+  );
 });

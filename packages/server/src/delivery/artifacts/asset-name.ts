@@ -1,4 +1,5 @@
 import { assetNameLimitBytes } from '@headgate/contract';
+import { problem } from '../../kernel/problems.ts';
 
 /**
  * Why a part's name cannot be the path of a file (decisions.md E10), or undefined when it can.
@@ -26,4 +27,21 @@ const plainName = /^[a-z0-9_][\w.-]*(?:\/[a-z0-9_][\w.-]*)*$/i;
 /** Two names that some file systems cannot tell apart: of one Unicode form (NFC) they are equal. */
 export function sameNameKey(name: string): string {
   return name.normalize('NFC');
+}
+
+/**
+ * Throws `invalid-asset-name` when a name is also the folder of another one: no folder can hold both.
+ *
+ * @param names without control characters
+ */
+export function requireNoFileAsFolder(names: Iterable<string>): void {
+  // With a separator that sorts before all other characters, what is in a folder follows directly after a file of the folder's name.
+  const sorted = Array.from(names, (name) => name.replaceAll('/', '\0')).sort();
+  for (let index = 1; index < sorted.length; index += 1) {
+    const [file = '', next = ''] = [sorted[index - 1], sorted[index]];
+    if (!next.startsWith(`${file}\0`)) continue;
+    const name = next.replaceAll('\0', '/');
+    const reason = `the part ${JSON.stringify(file.replaceAll('\0', '/'))} is a file, and cannot be its folder, too; rename one of them.`;
+    throw problem('invalid-asset-name', { name, reason });
+  }
 }

@@ -8,8 +8,9 @@ const keptLimit = 1_000;
 /** The value of a column `ignored_pipelines`. */
 export function keptIgnored({ unreadable }: Upload): string {
   const kept = unreadable.slice(0, keptLimit).map(
-    ({ path, reason }): IgnoredPipeline => ({
+    ({ path, reason, line }): IgnoredPipeline => ({
       path,
+      ...(line === undefined ? {} : { line }),
       // PostgreSQL keeps neither NUL nor lone surrogates, which a cut can leave.
       reason: reason.slice(0, ignoredReasonLimit).replaceAll('\0', '').toWellFormed(),
     }),

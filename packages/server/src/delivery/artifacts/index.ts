@@ -5,5 +5,5 @@ export { insertManifest, manifestFiles } from './manifest.store.ts';
 export { createPipelineChecks } from './pipeline-checks.ts';
 export { isPipelinePath, type PipelineDescription, pathOf } from './pipeline-description.ts';
 export { createPipelineReader } from './pipeline-reader.ts';
-export { requireNoErrors } from './strict-upload.ts';
+export { ofPart, requireNoErrors } from './strict-upload.ts';
 export { readUpload, type Upload, type UploadLimits } from './upload.ts';

@@ -96,8 +96,8 @@ test('component types that no agent knows, and what leads nowhere, are told: err
   assert.deepEqual(details.body.assets, ['a.orch.yaml', 'z.orch.yaml'], 'they are stored all the same');
 });
 
-test('a pipeline that cannot be read is ignored, and missing for those that call it', async () => {
-  const { answer, told, warnings } = await uploadTo({
+test('a pipeline that cannot be read is ignored, an error, and missing for those that call it', async () => {
+  const { answer, told, warnings, warningsTotal } = await uploadTo({
     'a.orch.yaml': orchestration({ S: start('Call'), Call: call('b') }),
     'b.orch.yaml': 'type: orchestration\npipeline: [\n',
   });
@@ -105,10 +105,44 @@ test('a pipeline that cannot be read is ignored, and missing for those that call
     answer.body.ignoredResources.map(({ name }) => name),
     ['b.orch.yaml'],
   );
-  assert.deepEqual(told, ['error a.orch.yaml Call missing-pipeline']);
+  assert.deepEqual(told, [
+    'error b.orch.yaml undefined syntax-error',
+    'error a.orch.yaml Call missing-pipeline',
+  ]);
+  assert.equal(warningsTotal, 2);
+  assert.equal(warnings[0]?.line, 3);
   assert.match(
     warnings[0]?.message ?? '',
+    /^the pipeline cannot be read: line 3, column \d+: .*: correct the file$/,
+  );
+  assert.match(
+    warnings[1]?.message ?? '',
     /b\.orch\.yaml cannot be read: line 3, column \d+: .*correct that file/,
+  );
+});
+
+test('a pipeline file that is not text is an error, too', async () => {
+  const { told, warnings } = await uploadTo({
+    'a.orch.yaml': orchestration({ S: start() }),
+    'b.tran.yaml': 'a\0b',
+  });
+  assert.deepEqual(told, ['error b.tran.yaml undefined syntax-error']);
+  assert.match(warnings[0]?.message ?? '', /cannot be read: line 1: it is not a text file: correct the file/);
+});
+
+test('files that look like pipelines and are not read as such are warned of', async () => {
+  const misnamed = ['Main.ORCH.yaml', 'main.orch.yml', 'pipeline.orch.YAML', 'sub/x.tran.yml'];
+  const others = ['a.orch.yaml', 'b.yaml', 'orch.yml', 'c.orch.yaml.bak', 'main.orchyaml'];
+  const files = Object.fromEntries([...misnamed, ...others].map((name) => [name, orchestration({})]));
+  const { answer, told, warnings } = await uploadTo(files);
+  assert.equal(answer.status, 201);
+  assert.deepEqual(
+    told,
+    misnamed.map((name) => `warning ${name} undefined pipeline-file-name`),
+  );
+  assert.match(
+    warnings[0]?.message ?? '',
+    /is not read as a pipeline; a pipeline's file name ends in \.orch\.yaml or \.tran\.yaml/,
   );
 });
 
@@ -140,7 +174,7 @@ test('what is told of a pipeline names the line and what to do', async () => {
         9,
         'warning',
         'Script',
-        'this agent does not know the component type "sql-scrip" in a.orch.yaml: did you mean "sql-script"?',
+        'agents of this version do not know the component type "sql-scrip" in a.orch.yaml: did you mean "sql-script"?',
       ],
       [8, 'warning', 'Script', 'no transition leads here: it never runs'],
     ],
@@ -190,7 +224,7 @@ test('a large file is read as a small one is, beside other requests', async () =
     'a.orch.yaml': large(components),
     'b.orch.yaml': `${orchestration({})}\n${' '.repeat(100_000)}- x`,
   });
-  assert.deepEqual(told, small.told);
+  assert.deepEqual(told, ['error b.orch.yaml undefined syntax-error', ...small.told]);
   assert.match(answer.body.ignoredResources[0]?.reason ?? '', /cannot be read: line 2, column \d+: ./);
 });
 
@@ -212,7 +246,7 @@ test('a file that takes too long to read is given up, and the next is read again
   const slow = createPipelineReader({ milliseconds: 1 });
   const order = { path: 'a.orch.yaml', text: large({}), most: 10 };
   for (let attempt = 0; attempt < 2; attempt += 1)
-    assert.match((await slow(order)).fault ?? '', /takes longer than 0.001 s: split it/);
+    assert.match((await slow(order)).fault?.reason ?? '', /takes longer than 0.001 s: split it/);
   assert.equal((await createPipelineReader()(order)).outline?.name, 'a');
 });
 

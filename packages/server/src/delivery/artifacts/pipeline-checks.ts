@@ -5,6 +5,7 @@ import {
   type PipelineOutline,
   secretsAskedFor,
   sizeOf,
+  type Unreadable,
   variablesAskedFor,
 } from '@headgate/pipelines';
 import { problem } from '../../kernel/problems.ts';
@@ -17,14 +18,16 @@ const declaredVariableLimit = 200_000;
 const noteLimit = 200_000;
 
 export interface Checked {
-  /** What the answer says. Errors first; then by path, and in the order of the file. */
+  /** What the answer says. Errors first: of files that cannot be read, then by path, and in the order of the file. */
   told: { warnings: UploadWarning[]; warningsTotal: number };
   errorsTotal: number;
 }
 
 export interface PipelineChecks {
-  /** Reads a pipeline file; one that cannot be read is answered by its fault, with line and column. Throws `body-too-large`. */
+  /** Reads a pipeline file. Throws `body-too-large`. */
   take(path: string, text: string): Promise<Described>;
+  /** Notes a pipeline file that is not read. */
+  leaveOut(path: string, unreadable: Unreadable): void;
   /** Names of variables that the project may have; `check` is told which it has. */
   askedFor(): string[];
   /** Names of secret references, in the same way. */
@@ -37,9 +40,10 @@ export interface PipelineChecks {
   ): Checked;
 }
 
-export function createPipelineChecks(read: PipelineReader): PipelineChecks {
+/** `title`: how messages name what is uploaded. */
+export function createPipelineChecks(read: PipelineReader, title = 'the project'): PipelineChecks {
   const outlines: PipelineOutline[] = [];
-  const unreadable = new Map<string, string>();
+  const unreadable = new Map<string, Unreadable>();
   let declared = 0;
   let room = noteLimit;
   return {
@@ -58,11 +62,15 @@ export function createPipelineChecks(read: PipelineReader): PipelineChecks {
       outlines.push(outline);
       return { pipeline: describePipeline(outline) };
     },
+    leaveOut(path, fault) {
+      unreadable.set(path, fault);
+    },
     askedFor: () => [...variablesAskedFor(outlines)],
     secretsAskedFor: () => [...secretsAskedFor(outlines)],
     check(paths, projectVariables, secretReferences) {
       outlines.sort((one, other) => (one.path < other.path ? -1 : 1));
       const known = {
+        title,
         variables: new Set(projectVariables),
         secretReferences: new Set(secretReferences),
         files: new Set(paths),

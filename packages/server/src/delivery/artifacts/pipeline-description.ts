@@ -4,6 +4,7 @@ import {
   pipelinePath,
   pipelineTypeOf,
   type SharedPipelineUse,
+  type Unreadable,
 } from '@headgate/pipelines';
 
 export interface PipelineDescription {
@@ -23,7 +24,7 @@ export function pathOf({ name, type }: Pick<PipelineDescription, 'name' | 'type'
 
 export type Described =
   | { pipeline: PipelineDescription; fault?: undefined }
-  | { pipeline?: undefined; fault: string };
+  | { pipeline?: undefined; fault: Unreadable };
 
 export function isPipelinePath(path: string): boolean {
   return pipelineTypeOf(path) !== undefined;

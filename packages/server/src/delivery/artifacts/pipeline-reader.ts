@@ -83,4 +83,4 @@ function startThread(megabytes: number): Worker {
   return thread.on('error', () => undefined);
 }
 
-const tooHard = (why: string) => `reading it ${why}: split it into several pipelines`;
+const tooHard = (why: string) => ({ reason: `reading it ${why}: split it into several pipelines`, line: 1 });

@@ -1,5 +1,5 @@
 /** What reading a pipeline file comes to, wherever it happens: here, or in the thread (pipeline-reader.ts). */
-import { describeSyntaxError, outlineFile, type PipelineOutline } from '@headgate/pipelines';
+import { describeSyntaxError, outlineFile, type PipelineOutline, type Unreadable } from '@headgate/pipelines';
 
 export interface ReadingOrder {
   path: string;
@@ -11,12 +11,13 @@ export interface ReadingOrder {
 /** Characters of a fault. */
 const faultLimit = 1_900;
 
-/** `fault`: why it cannot be read, with line and column where it is a place in the file. */
+/** `fault`: why it cannot be read. */
 export type ReadPipeline =
   | { outline: PipelineOutline; fault?: undefined }
-  | { outline?: undefined; fault: string };
+  | { outline?: undefined; fault: Unreadable };
 
 export function readPipeline({ path, text, most }: ReadingOrder): ReadPipeline {
   const { outline, error } = outlineFile(path, text, most);
-  return outline === undefined ? { fault: describeSyntaxError(error).slice(0, faultLimit) } : { outline };
+  if (outline !== undefined) return { outline };
+  return { fault: { reason: describeSyntaxError(error).slice(0, faultLimit), line: error.line } };
 }

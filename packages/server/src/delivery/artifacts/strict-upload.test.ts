@@ -50,16 +50,44 @@ for (const kind of ['project', 'shared'] as const) {
   test(`a strict upload with errors is refused whole, and lists them (${kind})`, async () => {
     const { publish, versions } = (await account())[kind];
     const answer = await publish([main, broken, dangling]);
-    const { detail, violations } = requireProblem(answer, 422, 'strict-upload-refused');
+    const { detail, violations, errors } = requireProblem(answer, 422, 'strict-upload-refused');
     assert.match(detail, /have 2 errors/);
     assert.equal(violations?.length, 2);
-    assert.match(violations[0] ?? '', /^part "broken\.orch\.yaml": line 3, column \d+: /);
+    assert.match(
+      violations[0] ?? '',
+      /^part "broken\.orch\.yaml", line 3: the pipeline cannot be read: line 3, column \d+: /,
+    );
+    assert.deepEqual(
+      errors?.map(({ pointer }) => pointer),
+      ['/broken.orch.yaml', '/dangling.orch.yaml'],
+    );
     assert.match(
       violations[1] ?? '',
       /^part "dangling\.orch\.yaml", line 4, component "S": the transition "success" leads to "Gone"/,
     );
     assert.equal(await versions(), 0);
     assert.equal((await publish([main])).status, 201, 'the name of the version is free');
+  });
+
+  test(`of very many errors 100 are listed, and all are counted (${kind})`, async () => {
+    const { publish } = (await account())[kind];
+    const parts = Array.from({ length: 130 }, (_, index) => [
+      { ...broken, name: `broken ${index}.orch.yaml` },
+      { ...dangling, name: `dangling ${index}.orch.yaml` },
+    ]);
+    const answer = await publish([main, ...parts.flat()]);
+    const { detail, violations, errors } = requireProblem(answer, 422, 'strict-upload-refused');
+    assert.match(detail, /have 260 errors; `violations` lists the first 100\./);
+    assert.deepEqual([violations?.length, errors?.length], [100, 100]);
+  });
+
+  test(`an upload without parts is refused (${kind})`, async () => {
+    const { publish, versions } = (await account())[kind];
+    for (const query of ['', '?strict=true']) {
+      const code = kind === 'project' ? 'empty-upload' : 'shared-version-without-pipeline';
+      requireProblem(await publish([], query), 422, code);
+    }
+    assert.equal(await versions(), 0);
   });
 
   test(`warnings and other ignored files do not refuse a strict upload (${kind})`, async () => {

@@ -1,26 +1,37 @@
-/** An upload that is to be refused when its pipelines have errors (decisions.md E10). */
+/** Uploads that are refused whole: strict ones whose pipelines have errors, and those without a file (decisions.md E10). */
 import { problem, type Violation, withViolations } from '../../kernel/problems.ts';
 import type { Checked } from './pipeline-checks.ts';
 import type { Upload } from './upload.ts';
 
-/** Violations of one answer; the number of all is in its detail. */
-const violationLimit = 1_000;
+/** Violations of one answer, as of every problem. */
+const violationLimit = 100;
 
 /** Throws `strict-upload-refused`. */
-export function requireNoErrors({ unreadable }: Upload, { told, errorsTotal }: Checked): void {
-  const errors = unreadable.length + errorsTotal;
-  if (errors === 0) return;
-  const unread = unreadable.map(({ path, reason }) => violation(`part ${JSON.stringify(path)}`, reason));
-  const findings = told.warnings
+export function requireNoErrors({ told, errorsTotal }: Checked): void {
+  if (errorsTotal === 0) return;
+  const violations = told.warnings
     .filter(({ level }) => level === 'error')
+    .slice(0, violationLimit)
     .map(({ path, line, component, message }) => {
       const named = component === undefined ? '' : `, component ${JSON.stringify(component)}`;
-      return violation(`part ${JSON.stringify(path)}, line ${line}${named}`, message);
+      return ofPart(path, message, `, line ${line}${named}`);
     });
+  const about = { errors: errorsTotal, listed: violations.length };
+  throw withViolations(problem('strict-upload-refused', about), violations);
+}
+
+/** Throws `empty-upload`. */
+export function requireFiles({ manifest, ignored }: Upload): void {
+  if (manifest.files.length > 0) return;
+  const violations = ignored.slice(0, violationLimit).map(({ name, reason }) => ofPart(name, reason));
   throw withViolations(
-    problem('strict-upload-refused', { errors }),
-    [...unread, ...findings].slice(0, violationLimit),
+    problem('empty-upload', { ignored: ignored.length, listed: violations.length }),
+    violations,
   );
 }
 
-const violation = (field: string, detail: string): Violation => ({ field, pointer: '', detail });
+/** The violation of a part, to which a JSON pointer leads as to a member of the form. `at`: the place inside the part. */
+export function ofPart(name: string, detail: string, at = ''): Violation {
+  const pointer = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+  return { field: `part ${JSON.stringify(name)}${at}`, pointer, detail };
+}

@@ -13,7 +13,7 @@ import type { IgnoredPipeline, IgnoredResource } from '@headgate/contract';
 import { decodedContent } from '../../kernel/content-encoding.ts';
 import { problem } from '../../kernel/problems.ts';
 import type { BlobWriter, KeptBlobs } from '../blobs/index.ts';
-import { assetNameFault, sameNameKey } from './asset-name.ts';
+import { assetNameFault, requireNoFileAsFolder, sameNameKey } from './asset-name.ts';
 import { createFormParser, tooLarge, unreadable } from './form-parser.ts';
 import { createGitFiles, hasGitName, isGitFile } from './git-files.ts';
 import { type Manifest, type ManifestFile, manifestOf } from './manifest.ts';
@@ -75,8 +75,8 @@ function createCollection(batches: Batches, checks: PipelineChecks) {
   async function storePipeline(path: string, bytes: Buffer): Promise<void> {
     const { pipeline, fault } = await checks.take(path, bytes.toString('utf8'));
     if (pipeline === undefined) {
-      ignored.push({ name: path, reason: `The pipeline cannot be read: ${fault}` });
-      unreadable.push({ path, reason: fault });
+      ignored.push({ name: path, reason: `The pipeline cannot be read: ${fault.reason}` });
+      unreadable.push({ path, ...fault });
       return;
     }
     pipelines.push(pipeline);
@@ -97,12 +97,17 @@ function createCollection(batches: Batches, checks: PipelineChecks) {
       // Whether bytes are text is decided by the bytes (decisions.md E10).
       if (!isUtf8(bytes) || bytes.includes(0)) {
         ignored.push({ name, reason: 'It is not a text file: its bytes are not UTF-8, or hold NUL.' });
-        if (isPipelinePath(name)) unreadable.push({ path: name, reason: 'line 1: it is not a text file' });
+        if (isPipelinePath(name)) {
+          const fault = { reason: 'line 1: it is not a text file', line: 1 };
+          unreadable.push({ path: name, ...fault });
+          checks.leaveOut(name, fault);
+        }
         return undefined;
       }
       return isPipelinePath(name) ? storePipeline(name, bytes) : store(name, bytes);
     },
     async finish(): Promise<Upload> {
+      requireNoFileAsFolder(names);
       const kept = batches.finish();
       // Told when it is waited for.
       kept.catch(() => undefined);

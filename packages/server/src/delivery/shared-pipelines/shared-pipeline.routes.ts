@@ -35,7 +35,10 @@ export function sharedPipelineRoutes({ read, write, long }: Endpoints, store: Up
     const [newest] = await rows(newestManifest, [prefix]);
     const base = newest?.manifest_digest ?? null;
     return store.blobs.writing(scope.accountId, base, async (writer) => {
-      const checks = createPipelineChecks(store.readPipeline);
+      const checks = createPipelineChecks(
+        store.readPipeline,
+        `the shared pipelines ${JSON.stringify(prefix)}`,
+      );
       const upload = await readUpload(request.raw, store.limits, writer, checks);
       // The variables and secret references of the projects that will use it are not known yet.
       const paths = upload.manifest.files.map((file) => file.path);
@@ -48,7 +51,7 @@ export function sharedPipelineRoutes({ read, write, long }: Endpoints, store: Up
       };
       const content = JSON.stringify([version, upload.manifest.digest, upload.ignored, query.strict]);
       return commit(content, async (tx) => {
-        if (query.strict) requireNoErrors(upload, found);
+        if (query.strict) requireNoErrors(found);
         requirePipelines(upload);
         await insertVersion(tx, scope, version, upload, now);
         const { manifest, pipelines, ignored } = upload;

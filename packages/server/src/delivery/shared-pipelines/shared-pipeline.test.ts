@@ -118,10 +118,27 @@ test('a form without a pipeline that can be read is refused, and says why', asyn
   const { publish, versions } = await account();
   const broken = { name: 'broken.orch.yaml', content: 'type: orchestration\npipeline: [' };
   const answer = await publish('1', {}, [broken, { name: 'readme.md', content: 'x' }]);
-  const { violations } = requireProblem(answer, 422, 'shared-version-without-pipeline');
+  const { violations, errors } = requireProblem(answer, 422, 'shared-version-without-pipeline');
+  assert.equal(errors?.[0]?.pointer, '/broken.orch.yaml');
   assert.equal(violations?.length, 1);
   assert.match(violations?.[0] ?? '', /^part "broken\.orch\.yaml": .*line 2/);
   assert.deepEqual(await versions('enabledOnly=false'), []);
+});
+
+test('a finding about a group names the group', async () => {
+  const { publish } = await account();
+  const call = { type: 'run-orchestration', parameters: { orchestrationJob: 'gone' } };
+  const load = { type: 'file-load', parameters: { source: 'a.csv', fileType: 'CSV', targetTable: 't' } };
+  const first = { type: 'start', transitions: { success: ['Call', 'Load'] } };
+  const components = { S: first, Call: call, Load: load };
+  const content = JSON.stringify({ type: 'orchestration', pipeline: { components } });
+  const { body } = await publish('1', {}, [{ name: 'check.orch.yaml', content }]);
+  const messages = (body as unknown as { warnings: { message: string }[] }).warnings.map(
+    ({ message }) => message,
+  );
+  assert.equal(messages.length, 2);
+  assert.match(messages[0] ?? '', /^the pipeline gone\.orch\.yaml is not in the shared pipelines "Checks": /);
+  assert.match(messages[1] ?? '', /^the file "a\.csv" is not in the shared pipelines "Checks": /);
 });
 
 test('versions are listed newest first: the enabled ones, all, or those of a group', async () => {

@@ -1,7 +1,7 @@
 /** How shared pipelines are named and shown. */
 import type { IgnoredResource, SharedArtifactDetails, SharedPipeline } from '@headgate/contract';
 import { problem, withViolations } from '../../kernel/problems.ts';
-import { isPipelinePath, type PipelineDescription, pathOf, type Upload } from '../artifacts/index.ts';
+import { isPipelinePath, ofPart, type PipelineDescription, pathOf, type Upload } from '../artifacts/index.ts';
 
 export interface VersionRow {
   prefix: string;
@@ -21,11 +21,7 @@ const toldFaultLimit = 100;
 export function requirePipelines({ pipelines, ignored }: Upload): void {
   if (pipelines.length > 0) return;
   const unread = ignored.filter(({ name }: IgnoredResource) => isPipelinePath(name)).slice(0, toldFaultLimit);
-  const violations = unread.map(({ name, reason }) => ({
-    field: `part ${JSON.stringify(name)}`,
-    pointer: '',
-    detail: reason,
-  }));
+  const violations = unread.map(({ name, reason }) => ofPart(name, reason));
   throw withViolations(problem('shared-version-without-pipeline'), violations);
 }
 

@@ -27,7 +27,11 @@ async function project(parts: Record<string, string | Buffer>) {
 }
 
 test('a start of a pipeline that was ignored at upload repeats the reason, with its line', async () => {
-  const { start } = await project({ 'main.orch.yaml': broken, 'text.orch.yaml': Buffer.from([0]) });
+  const { start } = await project({
+    'a.txt': '',
+    'main.orch.yaml': broken,
+    'text.orch.yaml': Buffer.from([0]),
+  });
   for (const name of ['main', 'main.orch.yaml', '/main']) {
     const { detail } = requireProblem(await start(name), 422, 'pipeline-unreadable');
     assert.match(
@@ -47,7 +51,7 @@ test('a name without extension does not start another pipeline than the one that
 });
 
 test('a promoted version keeps the reasons', async () => {
-  const { admin, made, start } = await project({ 'main.orch.yaml': broken });
+  const { admin, made, start } = await project({ 'a.txt': '', 'main.orch.yaml': broken });
   const promotion = { versionName: 'v1', sourceEnvironmentName: 'dev', targetEnvironmentName: 'prod' };
   assert.equal((await admin.post(`${made.path}/artifacts/promotions`, promotion)).status, 201);
   requireProblem(await start('main', 'prod'), 422, 'pipeline-unreadable');
@@ -72,9 +76,11 @@ test('the agent learns of them, and of those of shared pipelines', async () => {
   assert.equal((await start('main')).status, 201);
   const [work] = (await instance.claim()).work;
   const told = (ignored: readonly IgnoredPipeline[] | undefined) =>
-    ignored?.map(({ path, reason }) => [path, /^line 3, column \d+: /.test(reason)]);
-  assert.deepEqual(told(work?.payload.ignoredPipelines), [['child.orch.yaml', true]]);
-  assert.deepEqual(told(work?.payload.sharedArtifacts?.[0]?.ignoredPipelines), [['inner.orch.yaml', true]]);
+    ignored?.map(({ path, reason, line }) => [path, /^line 3, column \d+: /.test(reason), line]);
+  assert.deepEqual(told(work?.payload.ignoredPipelines), [['child.orch.yaml', true, 3]]);
+  assert.deepEqual(told(work?.payload.sharedArtifacts?.[0]?.ignoredPipelines), [
+    ['inner.orch.yaml', true, 3],
+  ]);
 });
 
 test('very many and very long reasons are kept to a bound', async () => {
