@@ -51,7 +51,7 @@ export const permissions = {
     environment: [],
   },
   'environment:deliver': {
-    may: 'write and delete overrides in an environment; upload, promote, enable artifacts there',
+    may: 'upload, promote or enable artifacts; write or delete overrides',
     account: ['SUPER_ADMIN'],
     project: ['OWNER', 'CONTRIBUTOR'],
     environment: ['OWNER', 'CONTRIBUTOR'],

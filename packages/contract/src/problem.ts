@@ -37,10 +37,10 @@ export const problems = {
     401,
     ({ reason }) => `The bearer token is not accepted: ${reason}`,
   ),
-  forbidden: kind<{ may: string; needs: readonly string[]; has: readonly string[] }>(
+  forbidden: kind<{ permission: string; may: string; roles: readonly string[]; has: readonly string[] }>(
     403,
-    ({ may, needs, has }) =>
-      `The caller may not ${may}. It needs one of these roles: ${needs.join('; ')}. It has: ${has.join('; ')}.`,
+    ({ permission, may, roles, has }) =>
+      `This needs the permission ${permission} (${may}). Roles that have it: ${roles.join('; ')}. The caller has: ${has.join('; ')}.`,
   ),
   'method-not-allowed': kind<{ method: string }>(
     405,

@@ -26,10 +26,15 @@ export const problemsOfRules = {
     ({ count }) =>
       `Nothing was written: ${count} of the overrides cannot be, and the request is atomic; \`violations\` lists them.`,
   ),
-  'connection-triple': kind<{ platformConnectionType: string; authProvider: string; authType: string }>(
+  'connection-triple': kind<{
+    platformConnectionType: string;
+    authProvider: string;
+    authType: string;
+    allowed: string;
+  }>(
     422,
-    ({ platformConnectionType, authProvider, authType }) =>
-      `${platformConnectionType} with the provider ${JSON.stringify(authProvider)} cannot have the authType ${authType}.`,
+    ({ platformConnectionType, authProvider, authType, allowed }) =>
+      `A ${platformConnectionType} connection with the authProvider ${JSON.stringify(authProvider)} cannot have the authType ${authType}: ${allowed}.`,
   ),
   'connection-properties': kind<{ field: string; reason: string }>(
     422,

@@ -2,7 +2,10 @@
 import { didYouMean, kind, type ProblemKind } from './problem-kind.ts';
 
 export const problemsOfState = {
-  'path-not-found': kind(404, () => 'There is nothing at this path.'),
+  'path-not-found': kind<{ nearest: string | undefined }>(
+    404,
+    ({ nearest }) => `There is nothing at this path.${didYouMean(nearest)}`,
+  ),
   'project-not-found': kind<{ projectId: string }>(
     404,
     ({ projectId }) => `There is no project ${projectId}.`,

@@ -334,11 +334,12 @@ test('a role in one environment neither promotes to, starts in, enables in nor o
   for (const [method, at, body] of attempts) {
     const answer = await actor.send(method, at, { body, headers: { environmentName: 'dev' } });
     const { detail } = requireProblem(answer, 403, 'forbidden');
+    assert.match(detail, /^This needs the permission environment:(deliver|run) \(/);
     assert.match(
       detail,
       /OWNER, .*CONTRIBUTOR.* in the environment "prod"|OWNER or CONTRIBUTOR in the environment "prod"/,
     );
-    assert.match(detail, /It has: MEMBER in the account; CONTRIBUTOR in the environment "dev"\./);
+    assert.match(detail, /The caller has: MEMBER in the account; CONTRIBUTOR in the environment "dev"\.$/);
   }
 });
 
