@@ -57,7 +57,9 @@ export function inWords(failure: unknown, deps: Dependencies): Problem {
 }
 
 export function bodyTooLarge(limitBytes: number): Problem {
-  return problem('body-too-large', { limit: `a JSON body holds ${limitBytes} bytes at most` });
+  return problem('body-too-large', {
+    limit: `a JSON body has at most ${limitBytes} bytes (HEADGATE_BODY_LIMIT_MB)`,
+  });
 }
 
 /** What is written for a connection whose bytes are no request that can be read; it is closed with it. */
