@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { unreadable } from './form-parser.ts';
+import { unreadable } from './form-problems.ts';
 
 /**
  * The name in a part's Content-Disposition (RFC 7578 §4.2), exactly as it was sent; only `\"` and `\\` are unescaped, so that

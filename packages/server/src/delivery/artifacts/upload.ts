@@ -14,7 +14,8 @@ import { decodedContent } from '../../kernel/content-encoding.ts';
 import { problem } from '../../kernel/problems.ts';
 import type { BlobWriter, KeptBlobs } from '../blobs/index.ts';
 import { assetNameFault, sameNameKey } from './asset-name.ts';
-import { createFormParser, tooLarge, unreadable } from './form-parser.ts';
+import { createFormParser } from './form-parser.ts';
+import { tooLarge, unreadable } from './form-problems.ts';
 import { createGitFiles, hasGitName, isGitFile } from './git-files.ts';
 import { type Manifest, type ManifestFile, manifestOf } from './manifest.ts';
 import { partName } from './part-name.ts';
@@ -165,7 +166,7 @@ async function eachPart(
     for await (const chunk of decodedContent(request)) {
       received += chunk.length;
       if (received > limits.requestBytes)
-        throw tooLarge(`a request holds ${limits.requestBytes} bytes at most`);
+        throw tooLarge(`an upload has at most ${limits.requestBytes} bytes`, 'HEADGATE_UPLOAD_MB');
       chunks.arrived(chunk);
       for (const { header, content } of form.write(chunk)) {
         partsRead += 1;
