@@ -136,7 +136,7 @@ export const updateConnection = operation({
   id: 'updateConnection',
   method: 'PUT',
   path,
-  summary: 'Replace a connection (E1)',
+  summary: 'Replace a connection',
   description:
     'Fully replaces the details: what the request leaves out is unset. The authentication provider stays as created.',
   permission: 'project:configure',
@@ -157,7 +157,7 @@ export const deleteConnection = operation({
   id: 'deleteConnection',
   method: 'DELETE',
   path,
-  summary: 'Delete a connection and its environment overrides (E2)',
+  summary: 'Delete a connection and its environment overrides',
   permission: 'project:configure',
   query: connectionQuery,
   success: { status: 204 },

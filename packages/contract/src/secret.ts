@@ -208,7 +208,7 @@ export const writeSecretValue = operation({
   path: '/v1/secrets/{agentId}/secret-value',
   surface: 'dpc',
   tag: 'Secrets',
-  summary: 'Write a secret into a vault of an agent (E15)',
+  summary: 'Write a secret into a vault of an agent',
   description:
     'The value is sealed to the agent’s certificate on arrival and opened by the agent only. Answered once the agent has confirmed the write. ' +
     'After 504 the write may still happen: the same request with the same Idempotency-Key tells what became of it. ' +
