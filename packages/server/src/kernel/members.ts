@@ -1,4 +1,7 @@
-/** What a request says beyond its schema, and `null` for what it leaves out (decisions.md §2, absent or null, unknown members). */
+/**
+ * What a request says beyond its schema, and `null` for what it leaves out (decisions.md §2, absent or null,
+ * unknown members).
+ */
 import { nearestName } from '@headgate/contract';
 import { alternativesOf, isPlainObject, type JsonSchema, type Path, pointerOf } from './json-schema.ts';
 
@@ -12,8 +15,9 @@ export interface UnknownMember {
 const unknownLimit = 100;
 
 /**
- * Takes the unknown members out of a value and answers them, at most `unknownLimit`. With `nullIsAbsent` it also takes out each optional
- * member that is null where its schema takes no null: generated clients send one for what they leave out.
+ * Takes the unknown members out of a value and answers them, at most `unknownLimit`. With `nullIsAbsent` it
+ * also takes out each optional member that is null where its schema takes no null: generated clients send one
+ * for what they leave out.
  */
 export function tidyMembers(schema: JsonSchema, value: unknown, nullIsAbsent: boolean): UnknownMember[] {
   const unknown: UnknownMember[] = [];

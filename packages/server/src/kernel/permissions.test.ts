@@ -1,4 +1,7 @@
-/** Who may do what: every operation, as every role, in its own and in a foreign account, against the table of decisions.md §3, written out here once more. */
+/**
+ * Who may do what: every operation, as every role, in its own and in a foreign account, against the table of
+ * decisions.md §3, written out here once more.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -273,7 +276,10 @@ for (const role of accountRoles) {
   });
 }
 
-/** What a caller with a role in prod, or in another project, gets for the request about dev, whatever else the request says. */
+/**
+ * What a caller with a role in prod, or in another project, gets for the request about dev, whatever else the
+ * request says.
+ */
 function requireUnmoved(
   operation: Operation,
   role: AccountRole,

@@ -5,7 +5,10 @@ const analyzeGrown = statement<{ analyzed: number }>('select analyze_grown_table
   alone: true,
 });
 
-/** Analyzes each table that has more than doubled since it was last analyzed; answers how many. One server at a time. */
+/**
+ * Analyzes each table that has more than doubled since it was last analyzed; answers how many. One server at
+ * a time.
+ */
 export async function analyzeGrownTables(read: Read): Promise<number> {
   const [row] = await read(analyzeGrown, []);
   return row?.analyzed ?? 0;

@@ -1,4 +1,7 @@
-/** What every HTML page is answered with, whoever makes it: a browser runs and loads nothing that the page does not need. */
+/**
+ * What every HTML page is answered with, whoever makes it: a browser runs and loads nothing that the page
+ * does not need.
+ */
 import type { FastifyInstance } from 'fastify';
 
 const policy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

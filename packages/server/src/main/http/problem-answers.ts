@@ -29,17 +29,24 @@ export function answerProblem(
   // A path that does not decode is answered before any hook runs.
   reply.header('x-request-id', request.id);
   reply.code(answered.status).headers({ ...answered.headers, 'content-type': problemType });
-  // Fastify asks for `close` where it has not read the body. The rest of it is discarded (unread-bodies.ts), so the connection can go on.
+  // Fastify asks for `close` where it has not read the body. The rest of it is discarded (unread-bodies.ts),
+  // so the connection can go on.
   if (reply.hasHeader('connection') && mayPersist(request, reply)) reply.header('connection', 'keep-alive');
   return reply.send(JSON.stringify(body));
 }
 
-/** Not when the client or the shutdown ends the connection, nor when the client may still be waiting for `100 Continue`. */
+/**
+ * Not when the client or the shutdown ends the connection, nor when the client may still be waiting for `100
+ * Continue`.
+ */
 function mayPersist(request: FastifyRequest, { raw }: FastifyReply): boolean {
   return raw.shouldKeepAlive && !raw.hasHeader('connection') && request.headers.expect === undefined;
 }
 
-/** What the framework threw, in words for the caller; a failure of the service is told as such, and the cause logged under its id. */
+/**
+ * What the framework threw, in words for the caller; a failure of the service is told as such, and the cause
+ * logged under its id.
+ */
 export function inWords(failure: unknown, deps: Dependencies): Problem {
   const known = asProblem(failure);
   if (known !== undefined) return known;
