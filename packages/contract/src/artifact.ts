@@ -1,4 +1,7 @@
-/** Artifacts: versioned uploads of a project's files. interface.md E10–E12, decisions.md E10–E12 and §5 Artifacts. */
+/**
+ * Artifacts: versioned uploads of a project's files. interface.md E10–E12, decisions.md E10–E12 and §5
+ * Artifacts.
+ */
 import { type Static, Type } from 'typebox';
 import { operation } from './operation.ts';
 import {

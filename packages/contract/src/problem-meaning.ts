@@ -1,4 +1,4 @@
-/** When each problem is answered, for whoever meets its code: shown by the reference and the OpenAPI document. */
+/** When each problem is answered: shown by the reference and the OpenAPI document. */
 import type { ProblemCode } from './problem.ts';
 
 export const problemMeanings: Readonly<Record<ProblemCode, string>> = {

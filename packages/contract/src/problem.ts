@@ -1,6 +1,7 @@
 /**
  * Every problem that the service answers, as one table (decisions.md §2, ProblemDetail).
- * `type` and `title` follow from the status; `code` is the narrow reason; `detail` speaks to the caller and names the input.
+ * `type` and `title` follow from the status; `code` is the narrow reason; `detail` speaks to the caller and
+ * names the input.
  */
 import { kind, type ProblemKind, type ProblemStatus, statusTitles } from './problem-kind.ts';
 import { problemsOfRules } from './problems-of-rules.ts';

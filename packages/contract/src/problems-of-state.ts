@@ -1,4 +1,6 @@
-/** The problems of requests that do not fit what is stored: 404, 409, 410, 412. The table is in problem.ts. */
+/**
+ * The problems of requests that do not fit what is stored: 404, 409, 410, 412. The table is in problem.ts.
+ */
 import { didYouMean, kind, type ProblemKind } from './problem-kind.ts';
 
 export const problemsOfState = {

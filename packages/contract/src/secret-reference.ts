@@ -1,4 +1,7 @@
-/** Names for secrets that a customer's vault holds: interface.md E16, E17; decisions.md §1, E16, E17; shapes.md, Secret reference. */
+/**
+ * Names for secrets that a customer's vault holds: interface.md E16, E17; decisions.md §1, E16, E17;
+ * shapes.md, Secret reference.
+ */
 import { type Static, Type } from 'typebox';
 import { awsVaultTypes, azureVaultTypes, gcpVaultTypes, plainVaultTypes } from './connection.ts';
 import { operation } from './operation.ts';

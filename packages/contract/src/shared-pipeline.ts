@@ -1,4 +1,7 @@
-/** Shared pipelines: groups of pipelines that every project of the account may run. interface.md E13–E14, decisions.md, Artifacts. */
+/**
+ * Shared pipelines: groups of pipelines that every project of the account may run. interface.md E13–E14,
+ * decisions.md, Artifacts.
+ */
 import { type Static, Type } from 'typebox';
 import { assetNameLimitBytes, strictQuery, UploadResult } from './artifact.ts';
 import { operation } from './operation.ts';

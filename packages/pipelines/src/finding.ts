@@ -40,7 +40,10 @@ export const findingCodes = [
 ] as const;
 export type FindingCode = (typeof findingCodes)[number];
 
-/** error: a run that comes to it does not start, and a strict upload is refused; warning: it may fail, or do something unwanted. */
+/**
+ * error: a run that comes to it does not start, and a strict upload is refused; warning: it may fail, or do
+ * something unwanted.
+ */
 export type FindingLevel = 'error' | 'warning';
 
 export interface Finding {
@@ -53,15 +56,18 @@ export interface Finding {
   level: FindingLevel;
 }
 
-/** What a check says of its place in the file: the keys below the component, or from the root when it names no component. */
+/**
+ * What a check says of its place in the file: the keys below the component, or from the root when it names no
+ * component.
+ */
 interface Place {
   component?: string;
   at?: readonly string[];
 }
 
 /**
- * What a check reports. An error is kept as a warning when its component cannot run. `passing`: it also counts where the walk passes a
- * skipped component.
+ * What a check reports. An error is kept as a warning when its component cannot run. `passing`: it also
+ * counts where the walk passes a skipped component.
  */
 export interface Draft extends Place {
   code: FindingCode;
@@ -95,7 +101,9 @@ export interface CallArgument {
   as: VariableUse;
 }
 
-/** A question of one place in a file. `reached`: the component can run, so that a wrong answer is an error. */
+/**
+ * A question of one place in a file. `reached`: the component can run, so that a wrong answer is an error.
+ */
 export type Question = Asked & { component?: string; line: number; reached: boolean };
 
 /** Takes what the checks of one file have to say, in the order in which it is to be reported. */

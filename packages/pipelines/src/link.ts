@@ -69,7 +69,10 @@ export interface CallPlace {
   reached: boolean;
 }
 
-/** Answers questions about the files of one artifact, of which `outlines` are those pipelines that are looked at. */
+/**
+ * Answers questions about the files of one artifact, of which `outlines` are those pipelines that are looked
+ * at.
+ */
 export function createAnswers(
   outlines: readonly PipelineOutline[],
   known: ProjectNames,

@@ -1,6 +1,7 @@
 /**
- * Ends a process, with its group, that takes more memory than its limit: resident memory and what of it was swapped out. A thread looks every
- * 25 ms, so that nothing that keeps this thread busy lets a process grow. ADR 0030.
+ * Ends a process, with its group, that takes more memory than its limit: resident memory and what of it was
+ * swapped out. A thread looks every 25 ms, so that nothing that keeps this thread busy lets a process grow.
+ * ADR 0030.
  */
 import { existsSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
@@ -21,7 +22,8 @@ export class MemoryWatch {
 
   constructor() {
     if (!this.holds) return;
-    // Without a listener for its errors: a thread that fails takes the agent with it, for without it nothing is bounded.
+    // Without a listener for its errors: a thread that fails takes the agent with it, for without it nothing
+    // is bounded.
     this.#thread = new Worker(new URL('./memory-watch-thread.ts', import.meta.url), { env: {} });
     this.#thread.unref();
   }

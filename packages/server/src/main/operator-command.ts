@@ -1,4 +1,7 @@
-/** What the operator's commands share: the database of the running installation, or, when nothing runs, of one started for the moment. */
+/**
+ * What the operator's commands share: the database of the running installation, or, when nothing runs, of one
+ * started for the moment.
+ */
 import type pg from 'pg';
 import { systemClock } from '../kernel/clock.ts';
 import { createFailureLog } from '../kernel/failure-log.ts';
@@ -44,7 +47,10 @@ function exitWith(failure: unknown): never {
   process.exit(1);
 }
 
-/** Whoever has the lock runs the embedded database: a server, which is then asked on its socket, or this command. */
+/**
+ * Whoever has the lock runs the embedded database: a server, which is then asked on its socket, or this
+ * command.
+ */
 export async function onDatabase(
   config: Config,
   work: (connection: pg.ClientConfig) => Promise<void>,

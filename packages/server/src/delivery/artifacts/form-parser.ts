@@ -1,4 +1,7 @@
-/** Takes a multipart form apart as its bytes arrive (RFC 2046 §5.1.1, RFC 7578), without a copy where a part lies in one chunk (docs/adr/0027). */
+/**
+ * Takes a multipart form apart as its bytes arrive (RFC 2046 §5.1.1, RFC 7578), without a copy where a part
+ * lies in one chunk (docs/adr/0027).
+ */
 import { tooLarge, unreadable } from './form-problems.ts';
 import { partName } from './part-name.ts';
 
@@ -36,7 +39,9 @@ type State = 'opening' | 'delimited' | 'header' | 'content';
 export function createFormParser(boundary: string, limits: FormLimits): FormParser {
   const delimiter = Buffer.from(`${lineEnd}--${boundary}`, 'latin1');
   let state: State | 'end' = 'opening';
-  /** So many bytes of a delimiter ended the chunk before; the line end before the first one is taken as read. */
+  /**
+   * So many bytes of a delimiter ended the chunk before; the line end before the first one is taken as read.
+   */
   let begun = lineEnd.length;
   /** What of the chunk before could not be read without this one. */
   let rest: Buffer = nothing;
@@ -138,7 +143,10 @@ export function createFormParser(boundary: string, limits: FormLimits): FormPars
   };
 }
 
-/** How many bytes at the end of these may be the beginning of a delimiter: only its first one is a carriage return. */
+/**
+ * How many bytes at the end of these may be the beginning of a delimiter: only its first one is a carriage
+ * return.
+ */
 function bytesBegun(bytes: Buffer, from: number, delimiter: Buffer): number {
   const first = bytes.indexOf(0x0d, Math.max(from, bytes.length - delimiter.length + 1));
   if (first < 0) return 0;

@@ -1,4 +1,7 @@
-/** The checks of an upload's pipelines: each file as it arrives, and all together at the end. Memory is bounded, whatever the upload holds. */
+/**
+ * The checks of an upload's pipelines: each file as it arrives, and all together at the end. Memory is
+ * bounded, whatever the upload holds.
+ */
 import { type UploadWarning, uploadWarningLimit } from '@headgate/contract';
 import {
   linkProject,
@@ -23,7 +26,10 @@ export interface Checked {
 }
 
 export interface PipelineChecks {
-  /** Reads a pipeline file; one that cannot be read is answered by its fault, with line and column. Throws `body-too-large`. */
+  /**
+   * Reads a pipeline file; one that cannot be read is answered by its fault, with line and column. Throws
+   * `body-too-large`.
+   */
   take(path: string, text: string): Promise<Described>;
   /** Names of variables that the project may have; `check` is told which it has. */
   askedFor(): string[];

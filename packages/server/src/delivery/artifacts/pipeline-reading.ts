@@ -1,4 +1,6 @@
-/** What reading a pipeline file comes to, wherever it happens: here, or in the thread (pipeline-reader.ts). */
+/**
+ * What reading a pipeline file comes to, wherever it happens: here, or in the thread (pipeline-reader.ts).
+ */
 import { describeSyntaxError, outlineFile, type PipelineOutline } from '@headgate/pipelines';
 
 export interface ReadingOrder {

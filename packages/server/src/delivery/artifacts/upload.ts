@@ -2,8 +2,8 @@
  * Reading an upload: the parts of a multipart form become blobs and the entries of a manifest as they arrive.
  *
  * Terminology
- *   batch  some files, looked for among the blobs of the account in one question. While one is kept the next one gathers, and then the request
- *          waits: how much is in memory does not grow with the request
+ *   batch  some files, looked for among the blobs of the account in one question. While one is kept the next
+ *          one gathers, and then the request waits: how much is in memory does not grow with the request
  */
 import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
@@ -45,7 +45,8 @@ const longestStretchMilliseconds = 10;
 
 /**
  * When it resolves, all bytes are stored, and nothing refers to them yet.
- * Throws the problems `unsupported-media-type`, `invalid-upload`, `invalid-asset-name`, `body-too-large` and those of the storage.
+ * Throws the problems `unsupported-media-type`, `invalid-upload`, `invalid-asset-name`, `body-too-large` and
+ * those of the storage.
  */
 export async function readUpload(
   request: IncomingMessage,
@@ -151,7 +152,10 @@ function createBatches(writer: BlobWriter, chunks: RequestChunks): Batches {
   };
 }
 
-/** Calls `take` for the parts one after another, in the order of the form; the request waits while a promise of it does. */
+/**
+ * Calls `take` for the parts one after another, in the order of the form; the request waits while a promise
+ * of it does.
+ */
 async function eachPart(
   request: IncomingMessage,
   limits: UploadLimits,

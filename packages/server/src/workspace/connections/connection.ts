@@ -1,4 +1,6 @@
-/** Which connections may be (decisions.md E1): the allowed triples and the shape of their properties, pure. */
+/**
+ * Which connections may be (decisions.md E1): the allowed triples and the shape of their properties, pure.
+ */
 import type {
   AuthType,
   ConnectionDetails,
@@ -49,7 +51,10 @@ export function requireTriple(triple: Triple): void {
   throw problem('connection-triple', { ...triple, allowed });
 }
 
-/** Properties must have the shape of their triple. Throws `connection-properties`; `field` is where the properties are. */
+/**
+ * Properties must have the shape of their triple. Throws `connection-properties`; `field` is where the
+ * properties are.
+ */
 export function requireProperties(
   { platformConnectionType }: Pick<Triple, 'platformConnectionType'>,
   properties: ConnectionProperties | undefined,
