@@ -62,11 +62,12 @@ describe('docs/getting-started.md', { timeout: boundMilliseconds + 60_000 }, () 
   });
 
   it('shows what is printed', () => {
-    for (const [index, { commands, shown }] of steps.entries()) {
+    const wrong = steps.flatMap(({ commands, shown }, index) => {
       const printed = steady(outputs[index] ?? '');
       const missing = steady(shown).filter((line) => !passing.includes(line) && !printed.includes(line));
-      assert.deepEqual(missing, [], `${commands}\nprinted\n${printed.join('\n')}`);
-    }
+      return missing.length === 0 ? [] : [[commands, 'shows', ...missing, 'printed', ...printed].join('\n')];
+    });
+    assert.deepEqual(wrong, [], wrong.join('\n\n'));
   });
 });
 
