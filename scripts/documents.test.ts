@@ -39,6 +39,15 @@ test('every link from one document to another leads somewhere', () => {
   assert.deepEqual(broken, []);
 });
 
+test('every path of the API is written with its /dpc', () => {
+  const bare = documents.flatMap((document) =>
+    [...prose(read(document)).matchAll(/(?<![\w./])\/v1\/[\w{}/-]*/g)].map(
+      ([path]) => `${document}: ${path}`,
+    ),
+  );
+  assert.deepEqual(bare, []);
+});
+
 test('every npm command that a document names exists', () => {
   const known: readonly string[] = Object.keys(manifest.scripts);
   const unknown = documents.flatMap((document) =>
