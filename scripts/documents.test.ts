@@ -1,4 +1,7 @@
-/** What the documents say of the checkout is so: links lead somewhere, commands exist, every setting is listed with its default. */
+/**
+ * What the documents say of the checkout is so: links lead somewhere, commands exist, every setting is listed
+ * with its default.
+ */
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';

@@ -1,4 +1,6 @@
-/** docs/getting-started.md, pasted from its first command to its last: every line that it shows is printed. */
+/**
+ * docs/getting-started.md, pasted from its first command to its last: every line that it shows is printed.
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';

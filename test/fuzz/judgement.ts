@@ -1,6 +1,8 @@
 /** What the document promises of an answer; each breach is a sentence. */
 
 import { structureFault } from '../../packages/server/src/kernel/json-body.ts';
+import type { JsonSchema } from '../../packages/server/src/kernel/json-schema.ts';
+import { tidyMembers } from '../../packages/server/src/kernel/members.ts';
 import { answerShape, requestShape } from '../../packages/server/src/testing/shape.ts';
 import { type Described, operationAt, problemSchema, type Response } from './document.ts';
 import type { Draft } from './draft.ts';
@@ -110,6 +112,8 @@ function faultsOfVerdict({ draft, wire, answer }: Judged, operation: Described |
   try {
     // RFC 8259 §8.1: a reader may pass over a byte order mark.
     const given: unknown = JSON.parse(sent.replace(/^\ufeff/, ''));
+    // In a POST null for an optional member is one that is left out.
+    tidyMembers(body as JsonSchema, given, wire.method === 'POST');
     const check = requestShape(body);
     return check(given)
       ? []

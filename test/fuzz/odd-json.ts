@@ -10,6 +10,7 @@ export const jsonEdits = [
   'nested',
   'one more',
   'many more',
+  'many faults',
   'foreign id',
 ] as const;
 export type JsonEdit = (typeof jsonEdits)[number];
@@ -100,6 +101,7 @@ function applyTo(value: unknown, { kind, at, odd }: Edit<JsonEdit>): unknown {
     else delete holder[key];
   } else if (kind === 'one more') addTo(holder[key], oddText[odd % oddText.length] ?? '', odd);
   else if (kind === 'many more') holder[key] = manyOf(holder[key]);
+  else if (kind === 'many faults') holder[key] = manyFaults(odd);
   else holder[key] = replacement(kind, odd);
   return root.holder[''];
 }
@@ -110,6 +112,22 @@ function manyOf(held: unknown): unknown {
   return Array.from({ length: 501 }, () => structuredClone(held));
 }
 
+/** Thousands of values that are wrong wherever they stand: cells, rows, members, and grids of them. */
+function manyFaults(odd: number): unknown {
+  const wrong = otherTypes[odd % otherTypes.length];
+  const list = Array.from({ length: 2_000 }, () => structuredClone(wrong));
+  switch (odd % 4) {
+    case 0:
+      return list;
+    case 1:
+      return Array.from({ length: 40 }, () => structuredClone(list.slice(0, 100)));
+    case 2:
+      return Object.fromEntries(list.map((value, index) => [`m${index}`, value]));
+    default:
+      return { columns: list.slice(0, 100), rows: Array.from({ length: 40 }, () => list.slice(0, 100)) };
+  }
+}
+
 function addTo(held: unknown, name: string, value: unknown): void {
   if (Array.isArray(held)) held.push(structuredClone(held[0] ?? value));
   else if (typeof held === 'object' && held !== null) {
@@ -117,7 +135,10 @@ function addTo(held: unknown, name: string, value: unknown): void {
   }
 }
 
-function replacement(kind: Exclude<JsonEdit, 'leave out' | 'one more' | 'many more'>, odd: number): unknown {
+function replacement(
+  kind: Exclude<JsonEdit, 'leave out' | 'one more' | 'many more' | 'many faults'>,
+  odd: number,
+): unknown {
   switch (kind) {
     case 'other type':
       // A copy: what is changed in this request is not changed in the next.

@@ -5,7 +5,7 @@
  */
 
 /** Longer input is not a typo of a name; this also bounds the work of one comparison. */
-const longestName = 255;
+const longestName = 64;
 
 /**
  * Returns the nearest of the known names, or undefined when none is near or several are equally near.

@@ -19,12 +19,14 @@ function readingOf(id: string): BodyReading {
 
 function read({ operationId, content }: ReadingOrder): Reading {
   try {
-    const body = readingOf(operationId)(content);
-    // Of an invalid body nobody needs the value.
-    return { body: body.faults.length === 0 ? body : { ...body, value: undefined } };
+    const { value, unknown, faults } = readingOf(operationId)(content);
+    return faults.length > 0 ? { faulty: { unknown, faults } } : { unknown, json: JSON.stringify(value) };
   } catch (failure) {
     if (failure instanceof Problem && failure.code === 'invalid-json') return { invalid: failure.message };
     throw failure;
+  } finally {
+    // It may hold a secret.
+    content.fill(0);
   }
 }
 

@@ -6,6 +6,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Operation } from '@headgate/contract';
 import { type BodyReading, bodyReading, type ReadBody } from './body-reading.ts';
+import { createFairQueue } from './fair-queue.ts';
 import { Problem, problem } from './problems.ts';
 
 /** What the thread is asked. */
@@ -15,17 +16,21 @@ export interface ReadingOrder {
 }
 
 /** What it answers: the body, or the words of an `invalid-json`. */
-export type Reading = { body: ReadBody } | { invalid: string };
+export type Reading =
+  | { faulty: Pick<ReadBody, 'unknown' | 'faults'> }
+  /** As JSON: parsing it takes this side a fraction of what receiving the objects would. */
+  | { unknown: ReadBody['unknown']; json: string }
+  | { invalid: string };
 
 export interface BodyReader {
-  /** Throws `invalid-json`, and `overloaded` when too many large bodies wait. */
-  read(operation: Operation, content: Buffer): ReadBody | Promise<ReadBody>;
+  /** Throws `invalid-json`, and `overloaded` when too many large bodies wait, of the account or in all. */
+  read(operation: Operation, content: Buffer, accountId: string): ReadBody | Promise<ReadBody>;
 }
 
 /** Read at once, in at most some milliseconds. */
 const smallBytes = 65_536;
 /** Of large bodies; each waits with its bytes in memory. */
-const mostWaiting = 64;
+const waitingBounds = { ofOne: 8, inAll: 64 };
 const idleMilliseconds = 60_000;
 const startMegabytes = 128;
 /** An empty object or array of two or three bytes takes tens of bytes in memory. */
@@ -44,8 +49,7 @@ export function createBodyReader({
   const readings = new Map<Operation, BodyReading>();
   let thread: Worker | undefined;
   let idle: NodeJS.Timeout | undefined;
-  let turn: Promise<unknown> = Promise.resolve();
-  let waiting = 0;
+  const queue = createFairQueue(waitingBounds, () => problem('overloaded'));
 
   function end(): void {
     const ending = thread;
@@ -66,7 +70,9 @@ export function createBodyReader({
       }
       function answered(reading: Reading): void {
         settle();
-        if ('body' in reading) resolve(reading.body);
+        if ('faulty' in reading) resolve({ value: undefined, ...reading.faulty });
+        else if ('json' in reading)
+          resolve({ value: JSON.parse(reading.json), unknown: reading.unknown, faults: [] });
         else reject(new Problem('invalid-json', reading.invalid));
       }
       function failed(failure: NodeJS.ErrnoException): void {
@@ -89,7 +95,7 @@ export function createBodyReader({
   }
 
   return {
-    read(operation, content) {
+    read(operation, content, accountId) {
       if (content.length <= smallBytes) {
         let reading = readings.get(operation);
         if (reading === undefined) {
@@ -98,15 +104,7 @@ export function createBodyReader({
         }
         return reading(content);
       }
-      if (waiting >= mostWaiting) throw problem('overloaded');
-      waiting += 1;
-      const mine = turn.then(() => inThread(operation, content));
-      turn = mine
-        .catch(() => undefined)
-        .finally(() => {
-          waiting -= 1;
-        });
-      return mine;
+      return queue.run(accountId, () => inThread(operation, content));
     },
   };
 }

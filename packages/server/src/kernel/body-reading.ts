@@ -50,8 +50,11 @@ export function bodyJudge(operation: Operation): (value: unknown) => ReadBody {
   const judging = { most: faultLimit, quotes: operation.bodyHoldsSecret === undefined, isFormat };
   return (given) => {
     const value = given === undefined && mayBeLeftOut ? {} : given;
-    const unknown = tidyMembers(schema, value, nullIsAbsent);
-    if (isValid(value)) return { value, unknown, faults: [] };
+    const { unknown, dropUnknown } = tidyMembers(schema, value, nullIsAbsent);
+    if (isValid(value)) {
+      dropUnknown();
+      return { value, unknown, faults: [] };
+    }
     const faults = faultsOf(schema, value, judging);
     return { value, unknown, faults: faults.length > 0 ? faults : [isValid.errors?.[0]].map(plainFault) };
   };

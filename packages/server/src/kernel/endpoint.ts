@@ -1,7 +1,7 @@
 /**
  * From an operation and a handler to a route: the life of a request, in one place.
  *
- *   bearer → validation → rights, then
+ *   bearer and rate limit (admission.ts) → body → validation → rights, then
  *   a read     one trip: rights and rows (guarded-read.ts)
  *   a write    one transaction: its entry (rights, idempotency), the handler's statements, its events, the
  *              stored answer, commit
@@ -10,8 +10,9 @@
  *              wait
  */
 import type { Operation } from '@headgate/contract';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { acceptsJson } from './accept.ts';
+import { admission, ownerOf } from './admission.ts';
 import { awaitedWork } from './awaited-work.ts';
 import { takeReadBody } from './body-reading.ts';
 import type {
@@ -72,11 +73,8 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
       method: operation.method,
       url: routePath(operation),
       config: { operation },
+      onRequest: admission(operation, services),
       handler: async (request, reply) => {
-        // Also of a refusal, and of an answer that is given again.
-        if (operation.answerHoldsSecret) reply.header('cache-control', 'no-store');
-        const owner = await services.tokens.verify(bearer(request), operation.surface);
-        reply.headers(services.rateLimit.count(owner.accountId));
         // A file has the one type that it has.
         if (operation.success.mediaType === undefined && !acceptsJson(request.headers.accept))
           throw problem('not-acceptable');
@@ -92,7 +90,7 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
         if (operation.bodyHoldsSecret !== undefined) request.body = undefined;
         const call = {
           ...parts,
-          scope: owner,
+          scope: ownerOf(request),
           now: services.clock.now(),
           newId: services.newId,
           requestId: request.id,
@@ -140,12 +138,6 @@ function longCall<Op extends Operation>(serving: Serving<Op>): LongCall<Op> {
 function send(reply: FastifyReply, { status, headers, body }: StoredAnswer) {
   reply.code(status).headers(headers);
   return body === null ? reply.send() : reply.header('content-type', jsonType).send(body);
-}
-
-export function bearer(request: FastifyRequest): string {
-  const match = /^Bearer +([\w.~+/=-]+) *$/i.exec(request.headers.authorization ?? '');
-  if (match?.[1] === undefined) throw problem('token-required');
-  return match[1];
 }
 
 /**

@@ -28,6 +28,8 @@ export interface Judging {
   most: number;
   /** Whether text of the value may stand in a sentence: never where it may be a secret. */
   quotes: boolean;
+  /** Whether the value came as text, in an address or a header: then it has no type of its own. */
+  isText?: boolean;
   /** Whether text has a format of JSON Schema. */
   isFormat(format: string, text: string): boolean;
 }
@@ -55,7 +57,7 @@ function judge(schema: JsonSchema, value: unknown, path: Path | undefined, searc
   if (schema.anyOf !== undefined) {
     judgeUnion(alternativesOf(schema), value, path, search);
   } else if (!isOfType(schema, value)) {
-    add(search, path, wrongType(typesOf(schema), value));
+    add(search, path, wrongType(typesOf(schema), value, search));
   } else if (schema.enum !== undefined || schema.const !== undefined) {
     const words = schema.enum ?? [schema.const];
     if (!words.includes(value)) add(search, path, notOneOf(words, value, search));
@@ -82,7 +84,7 @@ function judgeUnion(
 ): void {
   const ofType = alternatives.filter((each) => isOfType(each, value));
   if (ofType.length === 0) {
-    add(search, path, wrongType([...new Set(alternatives.flatMap(typesOf))], value));
+    add(search, path, wrongType([...new Set(alternatives.flatMap(typesOf))], value, search));
     return;
   }
   const tag = tagOf(ofType, value);
@@ -216,12 +218,15 @@ function judgeName(schema: JsonSchema, name: string, path: Path, search: Search)
   for (const { detail } of within.found) add(search, path, `the name of this member ${detail}`);
 }
 
+/** Of the unknown members that are compared with one that is missing. */
+const comparedLimit = 20;
+
 function missing(
   name: string,
   given: readonly string[],
   properties: Readonly<Record<string, unknown>>,
 ): string {
-  const strays = given.filter((each) => !Object.hasOwn(properties, each)).slice(0, 100);
+  const strays = given.filter((each) => !Object.hasOwn(properties, each)).slice(0, comparedLimit);
   const near = nearestName(name, strays);
   return near === undefined ? 'is required' : `is required; the request has ${JSON.stringify(near)} instead`;
 }
@@ -233,8 +238,12 @@ function notOneOf(words: readonly unknown[], value: unknown, search: Search): st
   return `${allowed}${got(value, search)}${near === undefined ? '' : `; did you mean ${near}?`}`;
 }
 
-function wrongType(types: readonly string[], value: unknown): string {
+function wrongType(types: readonly string[], value: unknown, search: Search): string {
   if (value === undefined) return 'is required';
+  if (search.isText && typeof value === 'string') {
+    const wanted = types.map((type) => (type === 'boolean' ? 'true or false' : nameOfType(type)));
+    return `must be ${anyOf.format(wanted)}${got(value, search)}`;
+  }
   const found = foundInstead(types, value);
   return `must be ${anyOf.format(types.map(nameOfType))}, not ${found}`;
 }

@@ -36,6 +36,27 @@ test('what JSON.stringify writes has no member twice, and one more is noticed', 
   );
 });
 
+test('the structure of a body is bounded: objects and lists, members of an object, and different names', () => {
+  const objects = (count: number, name: (index: number) => string) =>
+    `[${Array.from({ length: count }, (_, index) => `{"${name(index)}":1}`).join(',')}]`;
+  assert.equal(structureFault(objects(100_000, () => 'a')), undefined);
+  assert.match(
+    structureFault(objects(200_000, () => 'a')) ?? '',
+    /more than 200,000 objects and lists; send less/,
+  );
+  assert.match(structureFault(objects(20_001, String)) ?? '', /more than 20,000 different names of members/);
+  const members = (count: number) =>
+    `{${Array.from({ length: count }, (_, index) => `"${index}":1`).join(',')}}`;
+  assert.equal(structureFault(members(10_000)), undefined);
+  assert.match(structureFault(members(10_001)) ?? '', /an object has more than 10,000 members/);
+});
+
+test('text that is not JSON is left to JSON.parse', () => {
+  for (const text of ['"', '{"a', '{"a"', '{"a":1,"a', ']]]]', '}}}}', '{"\\x":1,"\\x":2}', '']) {
+    assert.throws(() => readJson(Buffer.from(text)), /not valid JSON/, text);
+  }
+});
+
 test('an empty name that is there twice is found, and nesting beyond 64 levels', () => {
   assert.equal(structureFault('{"":1,"":2}'), twice(''));
   const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;

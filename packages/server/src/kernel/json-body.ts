@@ -12,7 +12,12 @@ const memberLimit = 10_000;
  * Objects and arrays of one body: an empty one takes two bytes to send, and tens of bytes and of nanoseconds
  * to hold and to judge.
  */
-const containerLimit = 500_000;
+const containerLimit = 200_000;
+/**
+ * Different names of members in one body: an object of names that no other has costs as much as a hundred
+ * with names in common.
+ */
+const nameLimit = 20_000;
 
 /**
  * Throws `invalid-json`. Bytes are read, not text, so that what is not UTF-8 is refused and not mended. Of a
@@ -55,6 +60,7 @@ export function structureFault(text: string, holdsSecret = false): string | unde
   let names: Set<string> | undefined;
   let depth = 0;
   let containers = 0;
+  const allNames = new Set<string>();
   for (let at = 0; at < text.length; at++) {
     const character = text.charCodeAt(at);
     if (character === quote) {
@@ -66,6 +72,9 @@ export function structureFault(text: string, holdsSecret = false): string | unde
         if (names.has(name))
           return `${holdsSecret ? 'a member' : `the member ${JSON.stringify(name).slice(0, 200)}`} is there twice`;
         names.add(name);
+        allNames.add(name);
+        if (allNames.size > nameLimit)
+          return `it has more than ${nameLimit.toLocaleString('en')} different names of members`;
         if (names.size > memberLimit)
           return `an object has more than ${memberLimit.toLocaleString('en')} members`;
       }

@@ -65,8 +65,15 @@ export function isOfType(schema: JsonSchema, value: unknown): boolean {
 
 /** A schema as its alternatives: those of a union, also of a union in a union, or itself. */
 export function alternativesOf(schema: JsonSchema): readonly JsonSchema[] {
-  return schema.anyOf === undefined ? [schema] : schema.anyOf.flatMap(alternativesOf);
+  let known = knownAlternatives.get(schema);
+  if (known === undefined) {
+    known = schema.anyOf === undefined ? [schema] : schema.anyOf.flatMap(alternativesOf);
+    knownAlternatives.set(schema, known);
+  }
+  return known;
 }
+
+const knownAlternatives = new WeakMap<JsonSchema, readonly JsonSchema[]>();
 
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -26,6 +26,9 @@ const grid = '{"name":"g","type":"GRID","behaviour":"SHARED","value":{"columns":
 const text = '{"name":"g","type":"TEXT","behaviour":"SHARED",';
 const row = (cell: string) => `[${Array(200).fill(cell).join(',')}]`;
 
+const names = (before: string, length: number) =>
+  `${before}${Array.from({ length: 400_000 }, (_, index) => `{"${String(index).padStart(length, 'x')}":1}`).join(',')}]`;
+
 /**
  * Each fills the limit: faults in every cell, in every row, in every name, deep in a union, and members that
  * nobody knows.
@@ -35,6 +38,9 @@ const hostile: [string, string][] = [
   ['rows of a wrong type', filled('7', grid, ']}}')],
   ['empty arrays nobody asked for', filled('[]', `${text}"x":[`, ']}')],
   ['empty objects for a value', filled('{}', `${text}"value":[`, ']}')],
+  ['objects without names in common', names('[', 5)],
+  ['objects with names in common', filled('{"abcde":1}', '[', ']')],
+  ['properties nobody knows', filled('{"q":1,"r":2}', `${text}"value":{"columns":[`, '],"rows":[]}}')],
   ['one long text', `${text}"value":"${'x'.repeat(limit - 100)}"}`],
   ['members without number', `{${Array.from({ length: 500_000 }, (_, index) => `"m${index}":1`).join(',')}}`],
   ['escapes', `${text}"value":"${'\\u0041'.repeat(Math.floor((limit - 100) / 6))}"}`],
@@ -104,12 +110,12 @@ test('a stranger is refused before the body is read', async () => {
 
 test('a body that would take more memory than the thread may have is refused, and the next one is read', async () => {
   const reader = createBodyReader({ limitBytes: limit, megabytes: 16 });
-  const many = Buffer.from(filled('{"a":"0123456789"}', '[', ']'));
+  const many = Buffer.from(`[${Array.from({ length: 900_000 }, (_, index) => `"${index}"`).join(',')}]`);
   await assert.rejects(
-    async () => reader.read(writeOverrides, many),
+    async () => reader.read(writeOverrides, many, 'account'),
     (failure) => failure instanceof Problem && /takes too much memory; send less/.test(failure.message),
   );
   const next = Buffer.from(JSON.stringify({ name: 'x'.repeat(70_000), type: 'TEXT', behaviour: 'SHARED' }));
-  const { faults } = await reader.read(createVariable, next);
+  const { faults } = await reader.read(createVariable, next, 'account');
   assert.deepEqual(faults, [{ pointer: '/name', detail: 'must have at most 255 characters; it has 70,000' }]);
 });

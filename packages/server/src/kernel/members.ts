@@ -12,81 +12,154 @@ export interface UnknownMember {
   near: string | undefined;
 }
 
+export interface TidyMembers {
+  /** The first of them. */
+  unknown: readonly UnknownMember[];
+  /**
+   * Takes all of them out of the value. Not before its faults are found: one may be a misspelled member that
+   * is missing.
+   */
+  dropUnknown(): void;
+}
+
 const unknownLimit = 100;
+/** Of the unknown members that are compared with the known ones. */
+const comparedLimit = 20;
 
 /**
- * Takes the unknown members out of a value and answers them, at most `unknownLimit`. With `nullIsAbsent` it
- * also takes out each optional member that is null where its schema takes no null: generated clients send one
- * for what they leave out.
+ * Finds the unknown members of a value. With `nullIsAbsent` it takes each optional member out of the value
+ * that is null where its schema takes no null: generated clients send one for what they leave out. Linear in
+ * the size of the value.
  */
-export function tidyMembers(schema: JsonSchema, value: unknown, nullIsAbsent: boolean): UnknownMember[] {
+export function tidyMembers(schema: JsonSchema, value: unknown, nullIsAbsent: boolean): TidyMembers {
   const unknown: UnknownMember[] = [];
+  const strays: [holder: Record<string, unknown>, name: string][] = [];
   walk(alternativesOf(schema), value, undefined);
-  return unknown;
+  return {
+    unknown,
+    dropUnknown() {
+      for (const [holder, name] of strays) delete holder[name];
+    },
+  };
 
   function walk(schemas: readonly JsonSchema[], at: unknown, path: Path | undefined): void {
     if (typeof at !== 'object' || at === null) return;
     if (Array.isArray(at)) {
-      const items = at.length === 0 ? nothing : itemsOf(schemas);
-      if (items.length === 0) return;
+      const { items, most } = itemsOf(schemas);
+      // A list out of bounds is refused as a whole.
+      if (items.length === 0 || at.length > most) return;
       for (let index = 0; index < at.length; index++) {
         if (typeof at[index] === 'object') walk(items, at[index], { above: path, key: index });
       }
-    } else if (isPlainObject(at)) walkObject(schemas, at, path);
+    } else if (isPlainObject(at)) walkObject(membersOf(schemas), at, path);
   }
 
-  function walkObject(
-    schemas: readonly JsonSchema[],
-    at: Record<string, unknown>,
-    path: Path | undefined,
-  ): void {
-    const objects = schemas.filter(
-      ({ properties, additionalProperties }) => properties ?? additionalProperties,
-    );
-    // Where any member is allowed, none is unknown.
-    if (objects.length === 0) return;
-    const isOpen = objects.some(({ additionalProperties }) => additionalProperties === true);
-    for (const name of Object.keys(at)) {
-      const members = objects.flatMap((each) => membersOf(each, name));
-      if (members.length > 0) {
-        if (nullIsAbsent && at[name] === null && isLeftOut(objects, members, name)) delete at[name];
-        else walk(members, at[name], { above: path, key: name });
-      } else if (!isOpen && unknown.length < unknownLimit) {
-        const known = objects.flatMap(({ properties = {} }) => Object.keys(properties));
-        const near = nearestName(name, [...new Set(known)]);
-        unknown.push({ pointer: pointerOf({ above: path, key: name }), near });
-        delete at[name];
-      } else if (!isOpen) delete at[name];
+  function walkObject(members: Members, at: Record<string, unknown>, path: Path | undefined): void {
+    const names = members.isFree ? [] : Object.keys(at);
+    if (names.length > members.most) return;
+    for (const name of names) {
+      const known = members.named.get(name) ?? members.others;
+      if (known === undefined) {
+        if (!members.isOpen) noteStray(members, at, name, path);
+      } else if (at[name] === null) {
+        if (nullIsAbsent && known.mayBeLeftOut) delete at[name];
+      } else if (typeof at[name] === 'object') walk(known.schemas, at[name], { above: path, key: name });
     }
   }
-}
 
-const nothing: readonly JsonSchema[] = [];
-/** By the alternatives of the list: a large one holds many lists that share theirs. */
-const knownItems = new WeakMap<readonly JsonSchema[], readonly JsonSchema[]>();
-
-function itemsOf(schemas: readonly JsonSchema[]): readonly JsonSchema[] {
-  let items = knownItems.get(schemas);
-  if (items === undefined) {
-    items = schemas.flatMap((each) => (each.items === undefined ? [] : alternativesOf(each.items)));
-    knownItems.set(schemas, items);
+  function noteStray(
+    members: Members,
+    at: Record<string, unknown>,
+    name: string,
+    path: Path | undefined,
+  ): void {
+    strays.push([at, name]);
+    if (unknown.length >= unknownLimit) return;
+    const near = unknown.length < comparedLimit ? nearestName(name, members.named.keys()) : undefined;
+    unknown.push({ pointer: pointerOf({ above: path, key: name }), near });
   }
-  return items;
 }
 
-function membersOf(
-  { properties = {}, additionalProperties }: JsonSchema,
-  name: string,
-): readonly JsonSchema[] {
-  const member = Object.hasOwn(properties, name) ? properties[name] : undefined;
-  if (member !== undefined) return alternativesOf(member);
-  return typeof additionalProperties === 'object' ? alternativesOf(additionalProperties) : [];
+interface Member {
+  schemas: readonly JsonSchema[];
+  /** Optional, and no null is taken for it. */
+  mayBeLeftOut: boolean;
 }
 
-function isLeftOut(objects: readonly JsonSchema[], members: readonly JsonSchema[], name: string): boolean {
-  const isMember = objects.some(({ properties = {} }) => Object.hasOwn(properties, name));
-  const isRequired = objects.some(({ required = [] }) => required.includes(name));
-  return isMember && !isRequired && !members.some(takesNull);
+/** The members that the alternatives of an object know. */
+interface Members {
+  named: ReadonlyMap<string, Member>;
+  /** Of a map, whose keys the caller chooses. */
+  others: Member | undefined;
+  /** An object of any members. */
+  isOpen: boolean;
+  /** No alternative says anything about members. */
+  isFree: boolean;
+  /** An object with more is refused as a whole. */
+  most: number;
+}
+
+/** By the alternatives of a list or an object: a large value has many that share theirs. */
+const knownItems = new WeakMap<readonly JsonSchema[], Items>();
+const knownMembers = new WeakMap<readonly JsonSchema[], Members>();
+
+interface Items {
+  items: readonly JsonSchema[];
+  /** A list with more is refused as a whole. */
+  most: number;
+}
+
+function itemsOf(schemas: readonly JsonSchema[]): Items {
+  let known = knownItems.get(schemas);
+  if (known === undefined) {
+    const items = schemas.flatMap((each) => (each.items === undefined ? [] : alternativesOf(each.items)));
+    known = {
+      items,
+      most: greatest(schemas.filter((each) => each.items !== undefined).map(({ maxItems }) => maxItems)),
+    };
+    knownItems.set(schemas, known);
+  }
+  return known;
+}
+
+/** Without a bound there is none. */
+function greatest(bounds: readonly (number | undefined)[]): number {
+  return Math.max(...bounds.map((bound) => bound ?? Number.POSITIVE_INFINITY));
+}
+
+function membersOf(schemas: readonly JsonSchema[]): Members {
+  let members = knownMembers.get(schemas);
+  if (members === undefined) {
+    members = collectMembers(schemas);
+    knownMembers.set(schemas, members);
+  }
+  return members;
+}
+
+function collectMembers(schemas: readonly JsonSchema[]): Members {
+  const objects = schemas.filter(
+    ({ properties, additionalProperties }) => properties ?? additionalProperties,
+  );
+  const names = new Set(objects.flatMap(({ properties = {} }) => Object.keys(properties)));
+  const isRequired = (name: string) => objects.some(({ required = [] }) => required.includes(name));
+  const named = new Map<string, Member>();
+  for (const name of names) {
+    const ofName = objects.flatMap((each) => {
+      const member = each.properties?.[name];
+      return member === undefined ? [] : alternativesOf(member);
+    });
+    named.set(name, { schemas: ofName, mayBeLeftOut: !isRequired(name) && !ofName.some(takesNull) });
+  }
+  const values = objects.flatMap(({ additionalProperties: each }) =>
+    typeof each === 'object' ? alternativesOf(each) : [],
+  );
+  return {
+    named,
+    others: values.length === 0 ? undefined : { schemas: values, mayBeLeftOut: false },
+    isOpen: objects.some(({ additionalProperties }) => additionalProperties === true),
+    isFree: objects.length === 0,
+    most: greatest(objects.map(({ maxProperties }) => maxProperties)),
+  };
 }
 
 function takesNull({ type, enum: words, const: only }: JsonSchema): boolean {

@@ -200,6 +200,26 @@ test('an unknown member is ignored and told apart, with a known one that is clos
   );
 });
 
+test('a misspelled member that is required is named where it is missing', () => {
+  const { violations } = check(startPipelineExecution, {
+    body: { pipelineName: 'p', enviromentName: 'dev' },
+  });
+  assert.deepEqual(violations, [
+    'body.environmentName: is required; the request has "enviromentName" instead',
+  ]);
+});
+
+test('text of an address is judged as text: it has no type of its own', () => {
+  assert.deepEqual(check(listVariables, { query: { size: 'abc' } }).violations, [
+    'query.size: must be an integer; got "abc"',
+  ]);
+  const { violations } = check(writeOverrides, {
+    query: { atomic: 'yes' },
+    body: [{ environmentName: 'dev', value: 1 }],
+  });
+  assert.deepEqual(violations, ['query.atomic: must be true or false; got "yes"']);
+});
+
 test('of many faults the first hundred are told', () => {
   const rows = Array.from({ length: 9_000 }, () => [true, true]);
   const violations = ofBody({ ...city, value: { columns: [], rows } });

@@ -62,12 +62,12 @@ function partCheck(operation: Operation, part: (typeof textParts)[number]): (val
   // A request without a query has nothing that could be ignored.
   const schema = (declared ?? { type: 'object', properties: {} }) as JsonSchema;
   const isValid = declared === undefined ? () => true : textSchemas.compile(declared);
-  const judging = { most: faultLimit, quotes: true, isFormat };
+  const judging = { most: faultLimit, quotes: true, isText: true, isFormat };
   return (value) => {
     // Headers are Latin-1 already, and any may come.
     const fault = part === 'headers' ? undefined : textFault(value);
     if (fault !== undefined) return { ...nothing, faults: [fault] };
-    const unknown = part === 'query' ? tidyMembers(schema, value, false) : [];
+    const unknown = part === 'query' ? tidyMembers(schema, value, false).unknown : [];
     if (isValid(value)) return unknown.length === 0 ? nothing : { ...nothing, unknown };
     const faults = faultsOf(schema, value, judging);
     const [error] = ('errors' in isValid && isValid.errors) || [];

@@ -11,7 +11,7 @@ import { tokenRoutes } from '../access/tokens/index.ts';
 import { artifactRoutes, createPipelineReader } from '../delivery/artifacts/index.ts';
 import { sharedPipelineRoutes } from '../delivery/shared-pipelines/index.ts';
 import { createBodyReader } from '../kernel/body-reader.ts';
-import { bearer, createEndpoints } from '../kernel/endpoint.ts';
+import { createEndpoints } from '../kernel/endpoint.ts';
 import { problem, withHeaders } from '../kernel/problems.ts';
 import { eventRoutes } from '../records/events/index.ts';
 import { agentLinkRoutes } from '../runtime/agent-link/index.ts';
@@ -155,10 +155,7 @@ function observe(
       return;
     }
     requireReadableBody(request);
-    const { operation } = request.routeOptions.config;
-    if (operation === undefined || operation.method === 'GET') return done();
-    // Before a body is read: a stranger's is not worth the time.
-    deps.tokens.verify(bearer(request), operation.surface).then(() => done(), done);
+    done();
   });
   app.addHook('onResponse', (request, reply, done) => {
     const seconds = reply.elapsedTime / 1_000;

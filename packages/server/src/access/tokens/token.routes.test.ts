@@ -42,6 +42,22 @@ async function requireOAuthError(answer: Awaited<ReturnType<typeof ask>>, status
   return found;
 }
 
+test('a body that is not a form is refused before it is read, whatever it holds', async () => {
+  for (const type of ['application/json', 'text/plain', 'multipart/form-data; boundary=x', '']) {
+    const answer = await server.app.inject({
+      method: 'POST',
+      url: '/oauth/dpc/token',
+      headers: type === '' ? {} : { 'content-type': type },
+      payload: '{"not": "read',
+    });
+    assert.equal(answer.statusCode, 400, type);
+    assert.deepEqual(answer.json(), {
+      error: 'invalid_request',
+      error_description: 'The body must be application/x-www-form-urlencoded.',
+    });
+  }
+});
+
 test('a client gets a bearer token for its id and secret', async () => {
   const { admin } = await server.account();
   const answer = await ask(server, { ...formOf(admin), audience: 'https://somewhere.example' });

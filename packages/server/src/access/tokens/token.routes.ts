@@ -54,7 +54,14 @@ export function tokenRoutes(app: FastifyInstance, services: Services): void {
       ),
   );
 
-  app.post(tokenPath, async (request, reply) => {
+  // Nothing else is read: a stranger may send it.
+  function requireForm(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+    const type = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
+    if (type === formType) done();
+    else answer(reply, 400, { error: 'invalid_request', error_description: `The body must be ${formType}.` });
+  }
+
+  app.post(tokenPath, { onRequest: requireForm }, async (request, reply) => {
     try {
       const { clientId, secret } = credentialsIn(request);
       // Nothing else reads it, and it holds the secret.

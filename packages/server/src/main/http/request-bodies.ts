@@ -1,6 +1,7 @@
 /** What of a request's body is the same for all operations: its media type, its encoding, JSON. */
 import type { MediaType } from '@headgate/contract';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { ownerOf } from '../../kernel/admission.ts';
 import type { BodyReader } from '../../kernel/body-reader.ts';
 import { keepReadBody } from '../../kernel/body-reading.ts';
 import { decode, requireKnownEncoding } from '../../kernel/content-encoding.ts';
@@ -42,7 +43,7 @@ export function readBodies(
     if (operation === undefined) return content.length === 0 ? undefined : readJson(content);
     // The agent protocol has no Idempotency-Key.
     if (operation.surface !== 'agent') keepDigest(request, sealer, content);
-    const body = await reader.read(operation, content);
+    const body = await reader.read(operation, content, ownerOf(request).accountId);
     keepReadBody(request, body);
     return body.value;
   }
@@ -52,8 +53,11 @@ export function readBodies(
     { parseAs: 'buffer' },
     (request, bytes, done) => {
       decode(bytes, request.headers, limit, (failure, content) => {
-        if (content === undefined) return done(failure);
         const holdsSecret = request.routeOptions.config.operation?.bodyHoldsSecret !== undefined;
+        if (content === undefined) {
+          if (holdsSecret) bytes.fill(0);
+          return done(failure);
+        }
         readContent(request, content)
           .finally(() => {
             if (holdsSecret) for (const buffer of [bytes, content]) buffer.fill(0);

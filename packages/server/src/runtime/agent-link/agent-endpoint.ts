@@ -4,8 +4,9 @@
  */
 import type { AnswerOf, BodyOf, Operation, ParamsOf } from '@headgate/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { admission, ownerOf } from '../../kernel/admission.ts';
 import { takeReadBody } from '../../kernel/body-reading.ts';
-import { bearer, routePath, type Services } from '../../kernel/endpoint.ts';
+import { routePath, type Services } from '../../kernel/endpoint.ts';
 import { requestCheck } from '../../kernel/validation.ts';
 import type { Wakes } from '../../kernel/wakes.ts';
 import { type CallingAgent, createKnownAgents, knownMilliseconds } from './known-agents.ts';
@@ -35,8 +36,7 @@ export function createAgentEndpoints(
     const check = requestCheck(operation);
 
     async function answer(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-      const owner = await services.tokens.verify(bearer(request), 'agent');
-      const agent = await known.identify(owner, knownFor);
+      const agent = await known.identify(ownerOf(request), knownFor);
       const { params, query, headers } = request;
       const parts = { params, query, headers, body: undefined };
       check(parts, takeReadBody(request));
@@ -50,6 +50,7 @@ export function createAgentEndpoints(
       method: operation.method,
       url: routePath(operation),
       config: { operation },
+      onRequest: admission(operation, services),
       // Not awaited by Fastify, which would keep what that takes until there is an answer.
       handler(request, reply) {
         answer(request, reply).catch((failure: unknown) => reply.send(failure));
