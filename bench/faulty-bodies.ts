@@ -1,4 +1,7 @@
-/** Bodies full of faults, up to the limit: how long the server judges one, and what other requests wait meanwhile. */
+/**
+ * Bodies full of faults, up to the limit: how long the server judges one, and what other requests wait
+ * meanwhile.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { percentile, verdictAtMost } from './finding.ts';
 import { startServer } from './server-process.ts';

@@ -1,5 +1,6 @@
 // `npm run bench`: measures what issue after issue promised, each in
-// relation to a peer of the same run where there is one, and prints it beside its limit. A missed limit is no failure.
+// relation to a peer of the same run where there is one, and prints it beside its limit. A missed limit is no
+// failure.
 import { writeFileSync } from 'node:fs';
 import { readCommandLine } from '../scripts/command-line.ts';
 import { agents } from './agents.ts';

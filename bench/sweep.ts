@@ -1,4 +1,6 @@
-/** What the sweep of every second costs one server while 100,000 executions wait for an agent that is away. */
+/**
+ * What the sweep of every second costs one server while 100,000 executions wait for an agent that is away.
+ */
 import pg from 'pg';
 import { endForbiddenWork } from '../packages/server/src/kernel/forbidden-work.ts';
 import { createLog } from '../packages/server/src/kernel/log.ts';

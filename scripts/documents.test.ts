@@ -1,4 +1,7 @@
-/** What the documents say of the checkout is so: links lead somewhere, commands exist, every setting is listed with its default. */
+/**
+ * What the documents say of the checkout is so: links lead somewhere, commands exist, every setting is listed
+ * with its default.
+ */
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -37,6 +40,15 @@ test('every link from one document to another leads somewhere', () => {
     }
   }
   assert.deepEqual(broken, []);
+});
+
+test('every path of the API is written with its /dpc', () => {
+  const bare = documents.flatMap((document) =>
+    [...prose(read(document)).matchAll(/(?<![\w./])\/v1\/[\w{}/-]*/g)].map(
+      ([path]) => `${document}: ${path}`,
+    ),
+  );
+  assert.deepEqual(bare, []);
 });
 
 test('every npm command that a document names exists', () => {

@@ -1,6 +1,7 @@
-// `npm run pack-agent [-- folder]`: makes headgate-agent-<version>.tgz, which installs and runs alone. Node.js does not run TypeScript
-// below node_modules, so what is packed is compiled; the packages of this checkout that the agent needs are bundled with it, and those of
-// the registry are its dependencies, in the versions that are tested here. ADR 0023.
+// `npm run pack-agent [-- folder]`: makes headgate-agent-<version>.tgz, which installs and runs alone.
+// Node.js does not run TypeScript below node_modules, so what is packed is compiled; the packages of this
+// checkout that the agent needs are bundled with it, and those of the registry are its dependencies, in the
+// versions that are tested here. ADR 0023.
 import { spawnSync } from 'node:child_process';
 import {
   cpSync,

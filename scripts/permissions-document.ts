@@ -26,7 +26,7 @@ read at every request, so a change counts from the next request on.
 
 A caller without any role in a project is answered 404 \`project-not-found\`, as if the project did not exist. A caller who has one there
 (a role in one of its environments counts), but not a role of the row, is answered 403 \`forbidden\`. What belongs to another account is
-always 404. The 403 names the roles that would do and those that the caller has.
+always 404. The 403 names the permission, the roles that have it, and the caller's own.
 
 The project of a check is always the one in the path. The environment is the member that the column "environment from" names, and no other
 member, header or query parameter of the request can change it. \`resource\`: the environment of what the path names, such as an execution.
@@ -77,7 +77,7 @@ function area(tag: string, inArea: readonly Operation[]): string {
   const rows = inArea.map(({ id, method, path, permission, environmentFrom }) => {
     const grant = grantOf(permission);
     const account = grant.account.length === accountRoles.length ? 'any' : list(grant.account);
-    return `| \`${id}\` | \`${method} ${path}\` | \`${permission}\` | ${account} | ${list(grant.project)} | ${list(grant.environment)} | ${environmentFrom === undefined ? '–' : `\`${environmentFrom}\``} |`;
+    return `| \`${id}\` | \`${method} /dpc${path}\` | \`${permission}\` | ${account} | ${list(grant.project)} | ${list(grant.environment)} | ${environmentFrom === undefined ? '–' : `\`${environmentFrom}\``} |`;
   });
   return `### ${tag}
 

@@ -1,6 +1,7 @@
 /**
- * The primary is killed under load and a standby is promoted, behind one address. The standby had all that was acknowledged (synchronous
- * replication): nothing of it is lost, and the servers work on as before, each other's wake-ups included.
+ * The primary is killed under load and a standby is promoted, behind one address. The standby had all that
+ * was acknowledged (synchronous replication): nothing of it is lost, and the servers work on as before, each
+ * other's wake-ups included.
  */
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
@@ -16,7 +17,10 @@ import { until } from './harness/waiting.ts';
 
 const writers = 8;
 const runs = 10;
-/** Whoever hears of no wake-up looks again after 5 s; then of ten runs hardly two are claimed within this time. */
+/**
+ * Whoever hears of no wake-up looks again after 5 s; then of ten runs hardly two are claimed within this
+ * time.
+ */
 const promptSeconds = 1.5;
 
 describe('the promotion of a standby under load', { timeout: 240_000 }, () => {

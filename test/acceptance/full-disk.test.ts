@@ -1,4 +1,7 @@
-/** The disk that holds the database, the published files and the log is full: writes are 503, reads go on, and all is well by itself later. */
+/**
+ * The disk that holds the database, the published files and the log is full: writes are 503, reads go on, and
+ * all is well by itself later.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

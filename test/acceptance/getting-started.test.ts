@@ -1,4 +1,6 @@
-/** docs/getting-started.md, pasted from its first command to its last: every line that it shows is printed. */
+/**
+ * docs/getting-started.md, pasted from its first command to its last: every line that it shows is printed.
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -62,11 +64,12 @@ describe('docs/getting-started.md', { timeout: boundMilliseconds + 60_000 }, () 
   });
 
   it('shows what is printed', () => {
-    for (const [index, { commands, shown }] of steps.entries()) {
+    const wrong = steps.flatMap(({ commands, shown }, index) => {
       const printed = steady(outputs[index] ?? '');
       const missing = steady(shown).filter((line) => !passing.includes(line) && !printed.includes(line));
-      assert.deepEqual(missing, [], `${commands}\nprinted\n${printed.join('\n')}`);
-    }
+      return missing.length === 0 ? [] : [[commands, 'shows', ...missing, 'printed', ...printed].join('\n')];
+    });
+    assert.deepEqual(wrong, [], wrong.join('\n\n'));
   });
 });
 

@@ -1,4 +1,7 @@
-/** The agent as a customer installs it: packed, installed alone from a registry, run as a command against a server elsewhere. */
+/**
+ * The agent as a customer installs it: packed, installed alone from a registry, run as a command against a
+ * server elsewhere.
+ */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,7 @@
 /**
- * The requests of public clients of this interface (decisions.md, shapes.md), word for word: a client that declares resources, and a
- * script of a pipeline that deploys. What the first wrote must be read back exactly, or its next plan shows a change that nobody made.
+ * The requests of public clients of this interface (decisions.md, shapes.md), word for word: a client that
+ * declares resources, and a script of a pipeline that deploys. What the first wrote must be read back
+ * exactly, or its next plan shows a change that nobody made.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';

@@ -113,7 +113,10 @@ describe('secrets', { timeout: 240_000 }, () => {
   });
 });
 
-/** By the local agent into its vault, whole and as one key of a secret; and refused, because it has no other vault. */
+/**
+ * By the local agent into its vault, whole and as one key of a secret; and refused, because it has no other
+ * vault.
+ */
 async function writeSecrets(client: ReturnType<Installation['client']>): Promise<void> {
   const { results } = await client.ask('GET', '/v1/agents');
   const { agentId } = results[0];

@@ -1,4 +1,7 @@
-/** Shared pipelines, by the public interface alone: published once, run by two projects, disabled under a running execution, replaced. */
+/**
+ * Shared pipelines, by the public interface alone: published once, run by two projects, disabled under a
+ * running execution, replaced.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -119,7 +119,9 @@ export const oddHeaders: readonly (readonly [string, string])[] = [
   ['traceparent', '00-0-0-00'],
 ];
 
-/** Percent-encoded, `{{…}}` left for the world; what is no valid Unicode goes as the bytes that it would have. */
+/**
+ * Percent-encoded, `{{…}}` left for the world; what is no valid Unicode goes as the bytes that it would have.
+ */
 export function encoded(text: string): string {
   const parts = text.split(/(\{\{[\w.]+\}\})/);
   return parts.map((part, index) => (index % 2 === 1 ? part : percentEncoded(part))).join('');

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import type { Parameter, Schema } from './document.ts';
 
 /**
- * What the world of a run has, by the name of the member or parameter. `{{…}}` stands for an id of the world and is put in when the
- * request is sent; the same with `foreign.` before it is another account's.
+ * What the world of a run has, by the name of the member or parameter. `{{…}}` stands for an id of the world
+ * and is put in when the request is sent; the same with `foreign.` before it is another account's.
  */
 const known: Record<string, readonly string[]> = {
   projectId: ['{{project}}'],

@@ -1,4 +1,7 @@
-/** Two accounts with a project each in which every operation finds something, and all the callers that requests are sent as. */
+/**
+ * Two accounts with a project each in which every operation finds something, and all the callers that
+ * requests are sent as.
+ */
 import { type Account, createAccount } from '../../packages/server/src/testing/account.ts';
 import { createPlace, type Place } from '../../packages/server/src/testing/examples.ts';
 import type { TestServer } from '../../packages/server/src/testing/open-server.ts';

@@ -1,6 +1,7 @@
 /**
- * The table `work` in memory, statement by statement: what each statement of the lease protocol (packages/server/src/kernel/work.ts and those that it names) does to it.
- * The rules around them are the server's own. agreement.test.ts holds this to PostgreSQL; a statement that is not known here is an error.
+ * The table `work` in memory, statement by statement: what each statement of the lease protocol
+ * (packages/server/src/kernel/work.ts and those that it names) does to it. The rules around them are the
+ * server's own. agreement.test.ts holds this to PostgreSQL; a statement that is not known here is an error.
  */
 import pg from 'pg';
 import type {
@@ -226,7 +227,10 @@ export class ModelDatabase implements Pick<Database, 'read' | 'transaction'> {
   #turn: Promise<unknown> = Promise.resolve();
   readonly #trip: () => Promise<void>;
 
-  /** `trip` is what happens on the way of a read, of a query and of a commit; what it throws is what befell them. */
+  /**
+   * `trip` is what happens on the way of a read, of a query and of a commit; what it throws is what befell
+   * them.
+   */
   constructor(trip: () => Promise<void> = () => Promise.resolve()) {
     this.#trip = trip;
   }

@@ -1,4 +1,7 @@
-/** The agent as a process, against a control plane over HTTP: as an unprivileged user where the tests run as root. */
+/**
+ * The agent as a process, against a control plane over HTTP: as an unprivileged user where the tests run as
+ * root.
+ */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,7 @@
-/** How the agent starts its own child processes: nothing of its environment, a process group of their own, no console. */
+/**
+ * How the agent starts its own child processes: nothing of its environment, a process group of their own, no
+ * console.
+ */
 import { type ChildProcess, fork } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,7 @@
-/** The agent's settings: the only place that reads the environment. Every bad value is named, all at once, and stops the boot. */
+/**
+ * The agent's settings: the only place that reads the environment. Every bad value is named, all at once, and
+ * stops the boot.
+ */
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { agentSettingNames, Secret, unknownSettings } from '@headgate/contract';
@@ -104,8 +107,9 @@ export function loadConfig(environment: Environment = process.env, userId = proc
 }
 
 /**
- * A process takes more than its heap, or than what DuckDB counts: its program (100 MB), and what is given out past the count. A process's own
- * limit is by default so far above it that only what gets past the count meets it. ADR 0030.
+ * A process takes more than its heap, or than what DuckDB counts: its program (100 MB), and what is given out
+ * past the count. A process's own limit is by default so far above it that only what gets past the count
+ * meets it. ADR 0030.
  */
 function readMemory(read: ReturnType<typeof settingReader>, problems: string[]) {
   const run = read.integer('HEADGATE_AGENT_RUN_MEMORY_MB', 256, 64, 65_536);

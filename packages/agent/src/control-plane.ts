@@ -1,4 +1,7 @@
-/** The server as the agent sees it: the agent protocol over fetch, with its token. One attempt a call; who calls decides on the next. */
+/**
+ * The server as the agent sees it: the agent protocol over fetch, with its token. One attempt a call; who
+ * calls decides on the next.
+ */
 import type {
   ArtifactManifest,
   CertificateRequest,
@@ -48,7 +51,10 @@ export class ControlPlaneError extends Error {
   }
 }
 
-/** Whether the same call may succeed later: the network, a restart, a limit; not what the server has understood and refuses. */
+/**
+ * Whether the same call may succeed later: the network, a restart, a limit; not what the server has
+ * understood and refuses.
+ */
 export function mayPass(error: unknown): boolean {
   if (!(error instanceof ControlPlaneError)) return true;
   return [401, 408, 425, 429].includes(error.status) || error.status >= 500;

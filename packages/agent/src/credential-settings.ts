@@ -1,4 +1,7 @@
-/** The settings that say who the agent is. A secret in the environment can be read by more of a machine than one in a file. */
+/**
+ * The settings of the agent's credential. A secret in the environment is visible to more of a machine than
+ * one in a file.
+ */
 import { readFileSync, statSync } from 'node:fs';
 import { reasonOf } from './log.ts';
 
@@ -17,7 +20,10 @@ export interface Credential {
   agentId?: string;
 }
 
-/** Adds to `problems` what is missing or bad. `fromParent`: a secret that no setting gives comes on standard input. */
+/**
+ * Adds to `problems` what is missing or bad. `fromParent`: a secret that no setting gives comes on standard
+ * input.
+ */
 export function readCredential(
   given: CredentialSettings,
   problems: string[],
@@ -73,7 +79,7 @@ function readCredentialFile(file: string, problems: string[]): Credential | unde
       return { clientId, clientSecret, ...(agentId === undefined ? {} : { agentId }) };
     }
     problems.push(
-      `${name} must be {"clientId": "…", "clientSecret": "…", "agentId": "…"}, the last as you like`,
+      `${name} must be {"clientId": "…", "clientSecret": "…", "agentId": "…"}; agentId is optional`,
     );
   } catch {
     // The parser's message quotes the text, which holds the secret.

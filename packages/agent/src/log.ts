@@ -1,4 +1,7 @@
-/** One JSON object a line on stdout. Callers log names, ids and reasons; never variables, SQL, tokens or secrets. */
+/**
+ * One JSON object a line on stdout. Callers log names, ids and reasons; never variables, SQL, tokens or
+ * secrets.
+ */
 import { createLogWriter, descriptorTarget, type LogWriter } from '@headgate/contract/log-writer';
 
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
@@ -27,7 +30,10 @@ export function createLog(options: {
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
-/** Standard output, in the background. When it cannot be written, the agent goes on, and says so on standard error. */
+/**
+ * Standard output, in the background. When it cannot be written, the agent goes on, and says so on standard
+ * error.
+ */
 export function openLogOutput(): LogWriter {
   const standardError = descriptorTarget(2);
   return createLogWriter({

@@ -1,4 +1,7 @@
-/** The agent: entry. Opens no port; wires configuration, caches, warehouses and the session, and ends them in order. */
+/**
+ * The agent: entry. Opens no port; wires configuration, caches, warehouses and the session, and ends them in
+ * order.
+ */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';

@@ -1,9 +1,15 @@
-/** What the program that started the agent says on the agent's standard input: a new secret, and by its end that the agent shall end. */
+/**
+ * What the program that started the agent says on the agent's standard input: a new secret, and by its end
+ * that the agent shall end.
+ */
 import { createInterface } from 'node:readline';
 import { type ParentMessage, Secret } from '@headgate/contract';
 
 export interface Parent {
-  /** The secret that it gives first, or another one that took its place meanwhile. Rejects when none comes in time, and when the agent is to stop. */
+  /**
+   * The secret that it gives first, or another one that took its place meanwhile. Rejects when none comes in
+   * time, and when the agent is to stop.
+   */
   firstSecret(milliseconds: number): Promise<Secret>;
   /** Calls `take` with each secret that it gives from now on. */
   onSecret(take: (secret: Secret) => void): void;

@@ -10,7 +10,10 @@ import { orchestration, start, text, update } from './engine/pipeline-fixture.ts
 import { createLog } from './log.ts';
 import { type RunOptions, runInProcess } from './run-process.ts';
 
-/** A search of steps without number, all in one built-in function: QuickJS asks for its bound only between functions. */
+/**
+ * A search of steps without number, all in one built-in function: QuickJS asks for its bound only between
+ * functions.
+ */
 const oneLongBuiltIn = "${'x'.repeat(6e6).indexOf('x'.repeat(3e6) + 'y')}";
 
 const confinement = await openConfinement(createLog({ level: 'error', write: (line) => console.log(line) }));

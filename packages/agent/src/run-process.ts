@@ -1,6 +1,7 @@
 /**
- * The agent's side of one run's process: a process group of its own, bounded memory, and no rights on the file system but reading code
- * and the artifacts and using the files folder (Node's permission model). Its SQL and its secrets pass through here.
+ * The agent's side of one run's process: a process group of its own, bounded memory, and no rights on the
+ * file system but reading code and the artifacts and using the files folder (Node's permission model). Its
+ * SQL and its secrets pass through here.
  */
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -13,7 +14,10 @@ import type { RunOutcome, Warehouse } from './engine/ports.ts';
 import { reasonOf } from './log.ts';
 import type { FromRun, PlacedArtifact, PlacedShared, RunStart, ToRun } from './run-messages.ts';
 
-/** A run's process speaks every second, whatever its SQL does; silent for longer, it is caught in one long built-in of an expression. */
+/**
+ * A run's process speaks every second, whatever its SQL does; silent for longer, it is caught in one long
+ * built-in of an expression.
+ */
 const silenceMilliseconds = 15_000;
 const caught = (milliseconds: number) =>
   `an expression kept the run’s process busy for more than ${milliseconds / 1_000} s in one built-in function, and the process was killed: search or copy less at once`;
@@ -45,7 +49,8 @@ export interface RunOptions {
 }
 
 /**
- * Runs a pipeline in a process of its own. A process that dies is a run that FAILED, with a message that says how it died.
+ * Runs a pipeline in a process of its own. A process that dies is a run that FAILED, with a message that says
+ * how it died.
  *
  * @throws the reason of `kill`, once no process of the run is left.
  */
@@ -187,7 +192,10 @@ function permissions(options: RunOptions): string[] {
 
 let folders: readonly string[] | undefined;
 
-/** Where the engine's modules lie: this package, those that it imports, and every `node_modules` that resolution looks into. */
+/**
+ * Where the engine's modules lie: this package, those that it imports, and every `node_modules` that
+ * resolution looks into.
+ */
 function codeFolders(): readonly string[] {
   if (folders) return folders;
   const own = dirname(dirname(realpathSync(fileURLToPath(import.meta.url))));

@@ -1,6 +1,6 @@
 /**
- * One instance of the agent at its server: says hello, claims work as far as there is room, keeps its leases alive, obeys commands and reports.
- * The server may be away for a while: runs go on, and reports wait.
+ * One instance of the agent at its server: says hello, claims work as far as there is room, keeps its leases
+ * alive, obeys commands and reports. The server may be away for a while: runs go on, and reports wait.
  */
 import { EventEmitter, once } from 'node:events';
 import {
@@ -23,18 +23,22 @@ import { nameOf, Outbox, type Outcome, type WorkKey } from './outbox.ts';
 import { realTime, type Time } from './time.ts';
 
 /**
- * A run that has not been confirmed for this many leases is ended: by then another agent may have been given the work. The server lets a
- * silent holder come back within its own grace, so the first lease that passes is no reason to end a run.
+ * A run that has not been confirmed for this many leases is ended: by then another agent may have been given
+ * the work. The server lets a silent holder come back within its own grace, so the first lease that passes is
+ * no reason to end a run.
  */
 const unconfirmedLeases = 4;
 /** The part of the shutdown's bound in which runs may still finish; the rest is for the last reports. */
 const finishPart = 0.6;
-/** A claim that brought nothing new, sooner than this, is followed by this pause: commands are repeated until obeyed. */
+/**
+ * A claim that brought nothing new, sooner than this, is followed by this pause: commands are repeated until
+ * obeyed.
+ */
 const pauseMilliseconds = 250;
 
 /**
- * How long a heartbeat's call may take: one that hangs leaves time for another before the lease ends. Those that fail follow one another
- * at this distance.
+ * How long a heartbeat's call may take: one that hangs leaves time for another before the lease ends. Those
+ * that fail follow one another at this distance.
  */
 function callBound(heartbeatMilliseconds: number, leaseMilliseconds: number): number {
   const untilLeaseEnds = Math.max(heartbeatMilliseconds, leaseMilliseconds - heartbeatMilliseconds);
@@ -96,8 +100,8 @@ export class Session {
   }
 
   /**
-   * Works until `stop`, or until the server asks for a restart; settles when nothing is held any more or the shutdown's bound is reached.
-   * Never rejects.
+   * Works until `stop`, or until the server asks for a restart; settles when nothing is held any more or the
+   * shutdown's bound is reached. Never rejects.
    */
   async run(): Promise<'stopped' | 'restart'> {
     const sending = this.#outbox.run(this.#ending.signal);
@@ -108,7 +112,10 @@ export class Session {
     return this.#restarts ? 'restart' : 'stopped';
   }
 
-  /** Claims nothing more, lets runs finish for a while, gives back or ends the rest, and sends the last reports: within the bound. */
+  /**
+   * Claims nothing more, lets runs finish for a while, gives back or ends the rest, and sends the last
+   * reports: within the bound.
+   */
   async stop(reason: string): Promise<void> {
     if (this.#hurry.signal.aborted) return;
     this.#options.log.info('stopping', { reason, held: this.#held.size });
@@ -369,7 +376,10 @@ export class Session {
     return true;
   }
 
-  /** The place is free, and the lease not kept any longer, once the handler has ended and the server knows how. */
+  /**
+   * The place is free, and the lease not kept any longer, once the handler has ended and the server knows
+   * how.
+   */
   #free(work: HeldWork): void {
     if (!work.handled || !work.settled) return;
     this.#held.delete(nameOf(work));

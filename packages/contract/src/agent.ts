@@ -100,7 +100,7 @@ export const listAgents = operation({
   id: 'listAgents',
   method: 'GET',
   path: '/v1/agents',
-  summary: 'List the agents of the account, newest first (E18)',
+  summary: 'List the agents of the account, newest first',
   permission: 'agents:list',
   query: Type.Object({
     ...pageQuery,

@@ -1,4 +1,7 @@
-/** Artifacts: versioned uploads of a project's files. interface.md E10–E12, decisions.md E10–E12 and §5 Artifacts. */
+/**
+ * Artifacts: versioned uploads of a project's files. interface.md E10–E12, decisions.md E10–E12 and §5
+ * Artifacts.
+ */
 import { type Static, Type } from 'typebox';
 import { operation } from './operation.ts';
 import {
@@ -90,7 +93,7 @@ export const createArtifact = operation({
   path: '/v1/projects/{projectId}/artifacts',
   surface: 'dpc',
   tag: 'Artifacts',
-  summary: "Upload a version of a project's files to an environment (E10)",
+  summary: "Upload a version of a project's files to an environment",
   description:
     'A multipart form with one part a file; the part’s name is the file’s path. The whole version becomes visible at once or not at all. ' +
     'Files that are not text, pipeline files that cannot be read, and files below `.git/` are listed in `ignoredResources`. ' +
@@ -133,7 +136,7 @@ export const listArtifacts = operation({
   path: '/v1/projects/{projectId}/artifacts',
   surface: 'dpc',
   tag: 'Artifacts',
-  summary: 'List the versions in an environment, newest first (E11)',
+  summary: 'List the versions in an environment, newest first',
   permission: 'project:read',
   params: Type.Object(projectPath),
   query: Type.Object({
@@ -152,7 +155,7 @@ export const getArtifact = operation({
   path: '/v1/projects/{projectId}/artifacts/details',
   surface: 'dpc',
   tag: 'Artifacts',
-  summary: 'Read one version with the paths of its files (E12)',
+  summary: 'Read one version with the paths of its files',
   description: 'Without `versionName`: the newest enabled one in the environment.',
   permission: 'project:read',
   params: Type.Object(projectPath),

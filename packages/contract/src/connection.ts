@@ -1,4 +1,7 @@
-/** Project connections: named references to secrets held in a vault. interface.md E1, E2; decisions.md E1, E2; shapes.md Connections. */
+/**
+ * Project connections: named references to secrets held in a vault. interface.md E1, E2; decisions.md E1, E2;
+ * shapes.md Connections.
+ */
 import { type Static, Type } from 'typebox';
 import { operation } from './operation.ts';
 import {
@@ -29,7 +32,10 @@ export type AuthType = (typeof authTypes)[number];
 export const platformConnectionTypes = ['COMPONENT_BASIC', 'CLOUD_PLATFORM_CREDENTIALS'] as const;
 export type PlatformConnectionType = (typeof platformConnectionTypes)[number];
 
-/** Every spelling of a kind is a member; the one that was written is given back, so that a client sees no drift (decisions.md §1). */
+/**
+ * Every spelling of a kind is a member; the one that was written is given back, so that a client sees no
+ * drift (decisions.md §1).
+ */
 export const awsVaultTypes = ['CLOUD_A_SECRET_MANAGER', 'AWS_SECRET_MANAGER'] as const;
 export const azureVaultTypes = ['CLOUD_B_SECRET_MANAGER', 'AZURE_SECRET_MANAGER'] as const;
 export const gcpVaultTypes = ['CLOUD_C_SECRET_MANAGER', 'GCP_SECRET_MANAGER'] as const;
@@ -136,7 +142,7 @@ export const updateConnection = operation({
   id: 'updateConnection',
   method: 'PUT',
   path,
-  summary: 'Replace a connection (E1)',
+  summary: 'Replace a connection',
   description:
     'Fully replaces the details: what the request leaves out is unset. The authentication provider stays as created.',
   permission: 'project:configure',
@@ -157,7 +163,7 @@ export const deleteConnection = operation({
   id: 'deleteConnection',
   method: 'DELETE',
   path,
-  summary: 'Delete a connection and its environment overrides (E2)',
+  summary: 'Delete a connection and its environment overrides',
   permission: 'project:configure',
   query: connectionQuery,
   success: { status: 204 },

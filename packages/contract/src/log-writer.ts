@@ -1,6 +1,7 @@
 /**
- * Writes a log in the background. A caller never waits and never gets an error: a log that cannot be written must not end a program.
- * The server and the agent use it; it is an entry of its own, because the rest of this package does no I/O.
+ * Writes a log in the background. A caller never waits and never gets an error: a log that cannot be written
+ * must not end a program. The server and the agent use it; it is an entry of its own, because the rest of
+ * this package does no I/O.
  *
  * Terminology
  *   target   where the lines go: a descriptor, or a file with rotation

@@ -1,7 +1,7 @@
 /**
  * The known name that a mistyped one most likely stands for ("did you mean sql-script?").
- * The distance is Damerau-Levenshtein (optimal string alignment): an inserted, deleted or replaced letter counts one, and so do two
- * neighbours that changed places. Upper and lower case are equal.
+ * The distance is Damerau-Levenshtein (optimal string alignment): an inserted, deleted or replaced letter
+ * counts one, and so do two neighbours that changed places. Upper and lower case are equal.
  */
 
 /** Longer input is not a typo of a name; this also bounds the work of one comparison. */

@@ -1,4 +1,7 @@
-/** The OpenAPI 3.1 document, derived from the operations: `/openapi.json`, and the file of that name in the repository. */
+/**
+ * The OpenAPI 3.1 document, derived from the operations: `/openapi.json`, and the file of that name in the
+ * repository.
+ */
 import type { TObject, TSchema } from 'typebox';
 import { type PublishedExample, publishedExamples } from './example.ts';
 import { bodyIsOptional, type Operation, ProblemDetail, problemsOf, successTitles } from './operation.ts';

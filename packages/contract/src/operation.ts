@@ -1,5 +1,6 @@
 /**
- * An operation as data: the one source of its validation, its handler's types, the OpenAPI document and the permission table.
+ * An operation as data: the one source of its validation, its handler's types, the OpenAPI document and the
+ * permission table.
  */
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import type { EventName } from './event.ts';
@@ -23,8 +24,9 @@ export interface Operation {
   /** Absent on the agent's surface: an agent may do all that concerns its own work, and nothing else. */
   permission?: Permission;
   /**
-   * Where the check of the permission finds its environment, for a permission that a role in an environment can give. Nothing else of
-   * the request is looked at. The project of a check is the path parameter `projectId`, where the path has one.
+   * Where the check of the permission finds its environment, for a permission that a role in an environment
+   * can give. Nothing else of the request is looked at. The project of a check is the path parameter
+   * `projectId`, where the path has one.
    */
   environmentFrom?: EnvironmentSource;
   params?: TObject;
@@ -45,22 +47,29 @@ export interface Operation {
   };
   /** The answer shows a secret once: no cache keeps it, and kept under an Idempotency-Key it is sealed. */
   answerHoldsSecret?: boolean;
-  /** JSON pointers to the parts of the body that hold a secret in plain: no byte of the body is kept, and no error repeats any of it. */
+  /**
+   * JSON pointers to the parts of the body that hold a secret in plain: no byte of the body is kept, and no
+   * error repeats any of it.
+   */
   bodyHoldsSecret?: readonly [string, ...string[]];
   /** The codes that this operation adds to `commonProblems`. */
   problems: readonly ProblemCode[];
   /** What it may leave in the account's events; never empty for an operation that writes. */
   events: readonly EventName[];
-  /** A POST that only asks, or whose effect is too frequent and too small for the log, says why it leaves no event. */
+  /**
+   * A POST that only asks, or whose effect is too frequent and too small for the log, says why it leaves no
+   * event.
+   */
   withoutEvent?: string;
 }
 
 type RequestPart = 'params' | 'query' | 'headers' | 'body';
 
 /**
- * A required member of the request that names the environment; or `resource`: the environment of the resource that the path names, known
- * once that is read; or `items`: each item of the body names its own and is judged by itself. With the last two a role in any environment
- * of the project lets the request begin, and the handler checks each environment.
+ * A required member of the request that names the environment; or `resource`: the environment of the resource
+ * that the path names, known once that is read; or `items`: each item of the body names its own and is judged
+ * by itself. With the last two a role in any environment of the project lets the request begin, and the
+ * handler checks each environment.
  */
 export type EnvironmentSource = `${RequestPart}.${string}` | 'resource' | 'items';
 

@@ -71,6 +71,10 @@ test('headers are written as everywhere else', () => {
   }
 });
 
+test('no summary has a reference to a specification', () => {
+  for (const { id, summary } of operations) assert.doesNotMatch(summary, /\bE\d|\.md|§/, id);
+});
+
 test('an id, and a method with a path, name one operation', () => {
   const unique = (keys: string[]) => assert.deepEqual(keys.length, new Set(keys).size);
   unique(operations.map((operation) => operation.id));

@@ -1,8 +1,10 @@
 /**
- * Who may do what: the one table (decisions.md §3). The server enforces it, the OpenAPI document shows it, a test walks it.
+ * Who may do what: the one table (decisions.md §3). The server enforces it, the OpenAPI document shows it, a
+ * test walks it.
  *
- * A caller has one account role, and any number of roles in projects and in environments. An operation names one permission;
- * a role in any of its three columns is enough. An environment role counts only in its own environment.
+ * A caller has one account role, and any number of roles in projects and in environments. An operation names
+ * one permission; a role in any of its three columns is enough. An environment role counts only in its own
+ * environment.
  */
 export const accountRoles = ['SUPER_ADMIN', 'ADMIN', 'BILLING_ADMIN', 'MEMBER', 'DIRECTORY'] as const;
 export type AccountRole = (typeof accountRoles)[number];
@@ -51,7 +53,7 @@ export const permissions = {
     environment: [],
   },
   'environment:deliver': {
-    may: 'write and delete overrides in an environment; upload, promote, enable artifacts there',
+    may: 'upload, promote or enable artifacts; write or delete overrides',
     account: ['SUPER_ADMIN'],
     project: ['OWNER', 'CONTRIBUTOR'],
     environment: ['OWNER', 'CONTRIBUTOR'],

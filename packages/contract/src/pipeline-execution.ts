@@ -168,7 +168,7 @@ export const getPipelineExecutionStatus = operation({
   path: '/v1/projects/{projectId}/pipeline-executions/{pipelineExecutionId}/status',
   surface: 'dpc',
   tag: 'Pipeline executions',
-  summary: 'Read the status of an execution (E23)',
+  summary: 'Read the status of an execution',
   description:
     'FORBIDDEN: refused by the agent’s allowlist or for want of a right in the environment when it came to run. ' +
     'SKIPPED: a schedule that may not overlap. UNKNOWN: its agent is silent and the bound has not passed yet.',

@@ -1,6 +1,7 @@
 /**
- * The building blocks of every shape: identifiers, names, times and pages, each with its bound. `x-form` says in words what a pattern asks for.
- * Requests and responses use the same primitives but never the same objects (design law 1).
+ * The building blocks of every shape: identifiers, names, times and pages, each with its bound. `x-form` says
+ * in words what a pattern asks for. Requests and responses use the same primitives but never the same objects
+ * (design law 1).
  */
 import { type Static, type TSchema, Type } from 'typebox';
 

@@ -1,8 +1,8 @@
-/** When each problem is answered, for whoever meets its code: shown by the reference and the OpenAPI document. */
+/** When each problem is answered: shown by the reference and the OpenAPI document. */
 import type { ProblemCode } from './problem.ts';
 
 export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
-  'invalid-request': 'A parameter or the body breaks its schema. `violations` names every fault.',
+  'invalid-request': 'A parameter or the body is invalid. `violations` lists up to 100 faults.',
   'malformed-request': 'The bytes are no HTTP request; the connection is closed.',
   'invalid-json': 'The body cannot be read as JSON in UTF-8.',
   'invalid-content-encoding': 'The body is not what its `Content-Encoding` says, or it is cut off.',

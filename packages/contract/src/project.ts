@@ -86,7 +86,7 @@ export const deleteProject = operation({
   path: '/v1/projects/{projectId}',
   surface: 'dpc',
   tag: 'Projects',
-  summary: 'Delete a project (E27)',
+  summary: 'Delete a project',
   description: 'Ends what runs in it and deletes everything that it owns; its events stay.',
   permission: 'project:manage',
   params: Type.Object(projectPath),

@@ -1,9 +1,12 @@
 /**
- * Whether the secrets that a project names are there: asked of the agents that would read them, without their values.
+ * Whether the secrets that a project names are there: asked of the agents that would read them, without their
+ * values.
  *
  * Terminology
- *   secret   a place in a vault, named by a secret reference, a connection, an override, or an environment's properties of a connection
- *   asked    the agent that would read it in a run: the one that its reference names, else that of each environment
+ *   secret   a place in a vault, named by a secret reference, a connection, an override, or an environment's
+ *            properties of a connection
+ *   asked    the agent that would read it in a run: the one that its reference names, else that of each
+ *            environment
  */
 import { type Static, Type } from 'typebox';
 import { operation } from './operation.ts';

@@ -1,4 +1,7 @@
-/** Names for secrets that a customer's vault holds: interface.md E16, E17; decisions.md §1, E16, E17; shapes.md, Secret reference. */
+/**
+ * Names for secrets that a customer's vault holds: interface.md E16, E17; decisions.md §1, E16, E17;
+ * shapes.md, Secret reference.
+ */
 import { type Static, Type } from 'typebox';
 import { awsVaultTypes, azureVaultTypes, gcpVaultTypes, plainVaultTypes } from './connection.ts';
 import { operation } from './operation.ts';
@@ -83,7 +86,7 @@ export const listSecretReferences = operation({
   id: 'listSecretReferences',
   method: 'GET',
   path,
-  summary: 'List the secret references of a project, by name (E16)',
+  summary: 'List the secret references of a project, by name',
   description:
     'Of one type: PASSWORD unless `secretReferenceType` or `type` names another. `provider` narrows the other types only; a reference that ' +
     'was made without one counts as that of its `vaultType`.',
@@ -130,7 +133,7 @@ export const deleteSecretReference = operation({
   id: 'deleteSecretReference',
   method: 'DELETE',
   path: onePath,
-  summary: 'Delete a secret reference (E17)',
+  summary: 'Delete a secret reference',
   description:
     'Refused while a connection names it, unless `force` is true; the secret in the vault stays in any case. A connection names it when a secret ' +
     'name of its properties or of an override is the name of the reference, or its `secretName` (with the same `secretKey`, where both have one).',

@@ -2,16 +2,22 @@
  * Secret values on their way into a customer's vault: interface.md and decisions.md E15.
  *
  * Terminology
- *   value     the members of a secret of some type, as `{"password": "…"}`; it exists in plain text with the caller, in the agent and in the vault
- *   sealed    a compact JWE (RFC 7516) of the value's JSON, for one agent's certificate, bound by its protected header to one place
- *   kid       the SHA-256 thumbprint of that certificate's DER, base64url: it names the one key that opens the value
+ *   value     the members of a secret of some type, as `{"password": "…"}`; it exists in plain text with the
+ *             caller, in the agent and in the vault
+ *   sealed    a compact JWE (RFC 7516) of the value's JSON, for one agent's certificate, bound by its
+ *             protected header to one place
+ *   kid       the SHA-256 thumbprint of that certificate's DER, base64url: it names the one key that opens
+ *             the value
  *   receipt   a compact JWS (RFC 7515) by the same key: the agent says what it wrote, and where
  */
 import { type Static, Type } from 'typebox';
 import { operation } from './operation.ts';
 import { DateTime, mapOf, Name, OpaqueId, oneOf } from './primitives.ts';
 
-/** Each type's members: those that a value must have, and those that it may. A cloud's credentials have the members of one cloud. */
+/**
+ * Each type's members: those that a value must have, and those that it may. A cloud's credentials have the
+ * members of one cloud.
+ */
 export const secretMembers = {
   PASSWORD: [{ required: ['password'], optional: [] }],
   OAUTH_CLIENT_CRED: [{ required: ['clientId', 'clientSecret'], optional: [] }],
@@ -30,7 +36,10 @@ export const secretMembers = {
 export type SecretType = keyof typeof secretMembers;
 export const secretTypes = Object.keys(secretMembers) as SecretType[];
 
-/** What a value of this type lacks; undefined when nothing. Of several forms the one that comes closest is told about. */
+/**
+ * What a value of this type lacks; undefined when nothing. Of several forms the one that comes closest is
+ * told about.
+ */
 export function missingMembers(type: SecretType, value: object): string[] | undefined {
   const lacks = secretMembers[type].map(({ required }) => required.filter((name) => !(name in value)));
   const closest = lacks.sort((one, other) => one.length - other.length)[0] ?? [];
@@ -83,7 +92,10 @@ const VaultName = Type.String({
   pattern: '^[\\w.-]+$',
   'x-form': 'a name of letters, digits, _, . and -, such as team-vault',
 });
-/** The schema takes what is longer, malformed or empty as well: a malformed value is 422 with its own reason (decisions.md E15). */
+/**
+ * The schema takes what is longer, malformed or empty as well: a malformed value is 422 with its own reason
+ * (decisions.md E15).
+ */
 const unreadSealedLimit = 10_000_000;
 const SealedValue = Type.String({
   minLength: 1,
@@ -116,7 +128,10 @@ export const SecretCoordinates = Type.Object({
   secretName: VaultText,
   secretKey: Type.Optional(Type.String({ maxLength: 1_024 })),
 });
-/** Where a secret is kept: in which of an agent's vaults (its first, unless one is named), and under which name there. */
+/**
+ * Where a secret is kept: in which of an agent's vaults (its first, unless one is named), and under which
+ * name there.
+ */
 export type SecretCoordinates = Static<typeof SecretCoordinates>;
 
 export const SealedHeader = Type.Object({
@@ -208,7 +223,7 @@ export const writeSecretValue = operation({
   path: '/v1/secrets/{agentId}/secret-value',
   surface: 'dpc',
   tag: 'Secrets',
-  summary: 'Write a secret into a vault of an agent (E15)',
+  summary: 'Write a secret into a vault of an agent',
   description:
     'The value is sealed to the agent’s certificate on arrival and opened by the agent only. Answered once the agent has confirmed the write. ' +
     'After 504 the write may still happen: the same request with the same Idempotency-Key tells what became of it. ' +

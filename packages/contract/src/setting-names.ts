@@ -35,7 +35,8 @@ const prefix = 'HEADGATE_';
 
 /**
  * One line for each variable of the environment that begins like a setting and is none of `known`:
- * `HEADGATE_PROT is not a setting; did you mean HEADGATE_PORT?`. Its value is not repeated: it may be a secret.
+ * `HEADGATE_PROT is not a setting; did you mean HEADGATE_PORT?`. Its value is not repeated: it may be a
+ * secret.
  */
 export function unknownSettings(
   environment: Readonly<Record<string, string | undefined>>,

@@ -1,4 +1,7 @@
-/** Shared pipelines: groups of pipelines that every project of the account may run. interface.md E13–E14, decisions.md, Artifacts. */
+/**
+ * Shared pipelines: groups of pipelines that every project of the account may run. interface.md E13–E14,
+ * decisions.md, Artifacts.
+ */
 import { type Static, Type } from 'typebox';
 import { assetNameLimitBytes, strictQuery, UploadResult } from './artifact.ts';
 import { operation } from './operation.ts';
@@ -120,7 +123,7 @@ export const updateSharedArtifact = operation({
   id: 'updateSharedArtifact',
   method: 'PATCH',
   path: '/v1/shared-pipelines/artifacts',
-  summary: 'Enable or disable a version of shared pipelines (E13)',
+  summary: 'Enable or disable a version of shared pipelines',
   description:
     'A disabled version is chosen by no execution that starts from now on. Executions that have started keep the versions that they have.',
   permission: 'agents:manage',
@@ -139,7 +142,7 @@ export const getSharedArtifact = operation({
   id: 'getSharedArtifact',
   method: 'GET',
   path: '/v1/shared-pipelines/artifacts/details',
-  summary: 'Read one version with its shared pipelines (E14)',
+  summary: 'Read one version with its shared pipelines',
   description: 'Without `versionName`: the newest enabled one of the group.',
   permission: 'agents:list',
   query: Type.Object({ sharedPipelineIdPrefix: Prefix, versionName: Type.Optional(VersionName) }),

@@ -9,13 +9,18 @@ export const componentNameLimit = 255;
 export const variableLimit = 1_000;
 /** Milliseconds that reading one file may take. */
 export const fileMillisecondsLimit = 10_000;
-/** Findings, and references to other files, that are kept of one pipeline when a project is checked; the rest is counted. */
+/**
+ * Findings, and references to other files, that are kept of one pipeline when a project is checked; the rest
+ * is counted.
+ */
 export const noteLimit = 5_000;
 /** Characters of a finding's message. */
 export const findingMessageLimit = 1_000;
 /** Characters of a name or path that is looked up in other files. */
 export const referenceLimit = 1_024;
-/** Calls of one pipeline of which it is decided whether they are certainly made; of more it is not assumed. */
+/**
+ * Calls of one pipeline of which it is decided whether they are certainly made; of more it is not assumed.
+ */
 export const certainCallLimit = 50;
 /** Circles of calls that are told of one project. */
 export const callCycleLimit = 20;

@@ -1,5 +1,6 @@
 /**
- * The check of a whole run before its first step: the pipeline that starts and all that it can come to, those of shared pipelines too.
+ * The check of a whole run before its first step: the pipeline that starts and all that it can come to, those
+ * of shared pipelines too.
  *
  * A pipeline whose name is an expression is not known yet; it is checked when the run comes to it.
  */

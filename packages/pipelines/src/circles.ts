@@ -2,7 +2,8 @@
  * Circles of transitions.
  *
  * - **circle**: components that can all lead to each other (a strongly connected component of the graph).
- * - **way out**: an end of a component, other than a failure, after which the walk goes on outside of the circle only.
+ * - **way out**: an end of a component, other than a failure, after which the walk goes on outside of the
+ *   circle only.
  */
 import { endsOf, takenKinds } from './component-end.ts';
 import type { Orchestration, OrchestrationComponent } from './pipeline.ts';
@@ -37,7 +38,9 @@ export function circlesOf(orchestration: Orchestration): Circle[] {
     });
 }
 
-/** Kosaraju's algorithm, with stacks of its own: a chain of 2,000 components must not depend on JavaScript's. */
+/**
+ * Kosaraju's algorithm, with stacks of its own: a chain of 2,000 components must not depend on JavaScript's.
+ */
 function strongComponents(
   next: ReadonlyMap<string, readonly string[]>,
   before: ReadonlyMap<string, readonly string[]>,

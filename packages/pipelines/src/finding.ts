@@ -41,7 +41,10 @@ export const findingCodes = [
 ] as const;
 export type FindingCode = (typeof findingCodes)[number];
 
-/** error: a run that comes to it does not start, and a strict upload is refused; warning: it may fail, or do something unwanted. */
+/**
+ * error: a run that comes to it does not start, and a strict upload is refused; warning: it may fail, or do
+ * something unwanted.
+ */
 export type FindingLevel = 'error' | 'warning';
 
 export interface Finding {
@@ -73,8 +76,8 @@ interface Place {
 }
 
 /**
- * What a check reports. An error is kept as a warning when its component cannot run. `passing`: it also counts where the walk passes a
- * skipped component.
+ * What a check reports. An error is kept as a warning when its component cannot run. `passing`: it also
+ * counts where the walk passes a skipped component.
  */
 export interface Draft extends Place {
   code: FindingCode;
@@ -108,7 +111,9 @@ export interface CallArgument {
   as: VariableUse;
 }
 
-/** A question of one place in a file. `reached`: the component can run, so that a wrong answer is an error. */
+/**
+ * A question of one place in a file. `reached`: the component can run, so that a wrong answer is an error.
+ */
 export type Question = Asked & { component?: string; line: number; reached: boolean };
 
 /** Takes what the checks of one file have to say, in the order in which it is to be reported. */

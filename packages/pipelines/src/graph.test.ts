@@ -32,7 +32,9 @@ function orchestration(components: Record<string, [type: string, edges?: Edges]>
   };
 }
 
-/** Walks to the end; components end as given, else in success. Answers what ran, in order, and the outcome. */
+/**
+ * Walks to the end; components end as given, else in success. Answers what ran, in order, and the outcome.
+ */
 function walk(pipeline: Orchestration, ends: Record<string, ComponentEnd> = {}) {
   const machine = createWalk(pipeline);
   const ran: string[] = [];

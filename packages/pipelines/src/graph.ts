@@ -3,10 +3,11 @@
  *
  * - **edge**: a transition from a component to another, of one kind.
  * - **taken**: an edge whose component ended in the way that the edge's kind asks for.
- * - **and**: starts when each component with an edge to it has taken one; any other component starts at the first edge taken.
- * - **walk**: starts at `start`; each component runs at most once; it ends when nothing runs and nothing is ready, or early, at an `end-…`
- *   component, a failure that no transition takes up, or a transition back to a component that has run. What runs by then ends; nothing
- *   new starts.
+ * - **and**: starts when each component with an edge to it has taken one; any other component starts at the
+ *   first edge taken.
+ * - **walk**: starts at `start`; each component runs at most once; it ends when nothing runs and nothing is
+ *   ready, or early, at an `end-…` component, a failure that no transition takes up, or a transition back to
+ *   a component that has run. What runs by then ends; nothing new starts.
  */
 import { circlesOf } from './circles.ts';
 import { type ComponentEnd, takenKinds } from './component-end.ts';
@@ -31,7 +32,10 @@ export interface Walk {
   unreached(): string[];
 }
 
-/** Components with an edge to each component. Edges to components that are not there are left out; validation reports them. */
+/**
+ * Components with an edge to each component. Edges to components that are not there are left out; validation
+ * reports them.
+ */
 export function incomingOf(orchestration: Orchestration): Map<string, Set<string>> {
   const incoming = new Map<string, Set<string>>();
   for (const component of orchestration.components.values()) {
@@ -111,7 +115,10 @@ export type TopologicalOrder =
   | { order: string[]; cycle?: undefined }
   | { order?: undefined; cycle: string[] };
 
-/** Sources before those that use them, else in the order given; or the names along a cycle, its first again at the end. */
+/**
+ * Sources before those that use them, else in the order given; or the names along a cycle, its first again at
+ * the end.
+ */
 export function topologicalOrder(
   components: ReadonlyMap<string, { readonly sources: readonly string[] }>,
 ): TopologicalOrder {

@@ -1,4 +1,7 @@
-/** Reads a component's resolved parameters in the format's own manner: Yes and No, numbers as texts, lists of tuples. */
+/**
+ * Reads a component's resolved parameters in the format's own manner: Yes and No, numbers as texts, lists of
+ * tuples.
+ */
 import { nearestName } from './nearest.ts';
 import type { Resolved, ResolvedMap } from './resolve.ts';
 

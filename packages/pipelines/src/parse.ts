@@ -1,4 +1,7 @@
-/** A pipeline file's text to a typed pipeline, or the place where it cannot be read. Unknown members are ignored, unknown types are kept. */
+/**
+ * A pipeline file's text to a typed pipeline, or the place where it cannot be read. Unknown members are
+ * ignored, unknown types are kept.
+ */
 import { componentLimit, componentNameLimit, descriptionLimit, variableLimit } from './bounds.ts';
 import { nearestName } from './nearest.ts';
 import {
@@ -100,7 +103,9 @@ function readPipeline(path: string, value: Plain): Pipeline {
       };
 }
 
-/** What is beside the components does not decide whether they can run: a note of another form is passed over. */
+/**
+ * What is beside the components does not decide whether they can run: a note of another form is passed over.
+ */
 function readDescription(design: Plain | undefined): string {
   const notes = isMap(design) && isMap(design.notes) ? Object.values(design.notes) : [];
   const texts = notes.map((note) => (isMap(note) && typeof note.content === 'string' ? note.content : ''));

@@ -1,9 +1,10 @@
 /**
  * Which components of a pipeline can run.
  *
- * - **passed**: the walk of an orchestration can come to the component, and goes on from it by its transitions.
- * - **runs**: the component can run: it is passed, or is the target of an iterator that runs, and is not skipped. In a transformation: its
- *   rows lead to an output.
+ * - **passed**: the walk of an orchestration can come to the component, and goes on from it by its
+ *   transitions.
+ * - **runs**: the component can run: it is passed, or is the target of an iterator that runs, and is not
+ *   skipped. In a transformation: its rows lead to an output.
  */
 import { certainCallLimit } from './bounds.ts';
 import { endsOf, takenKinds, takenKindsOf } from './component-end.ts';
@@ -97,8 +98,8 @@ export function createCertainty(orchestration: Orchestration): Certainty {
 }
 
 /**
- * Whether the component runs in every run in which no component fails: no `if`, no iterator and no end that comes earlier can keep it from
- * running.
+ * Whether the component runs in every run in which no component fails: no `if`, no iterator and no end that
+ * comes earlier can keep it from running.
  */
 function certainlyRuns(orchestration: Orchestration, name: string): boolean {
   const { components } = orchestration;

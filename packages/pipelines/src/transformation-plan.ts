@@ -1,6 +1,6 @@
 /**
- * A transformation to SQL: one statement (or transaction) for each output component, with a WITH chain of one CTE for each component that it needs, named
- * after it.
+ * A transformation to SQL: one statement (or transaction) for each output component, with a WITH chain of one
+ * CTE for each component that it needs, named after it.
  */
 import type { Relation, Source, TransformationDefinition } from './components/component.ts';
 import { findDefinition, transformationDefinition } from './components/registry.ts';
@@ -30,7 +30,8 @@ export interface Planned extends Relation {
 /**
  * Plans a transformation. Components that lead to no output are left out.
  *
- * @param resolve a component's parameters with their expressions evaluated; what it throws is the component's failure
+ * @param resolve a component's parameters with their expressions evaluated; what it throws is the component's
+ *   failure
  */
 export async function planTransformation(
   transformation: Transformation,
@@ -77,7 +78,9 @@ export async function planTransformation(
   return { outputs, failures };
 }
 
-/** A CTE's name is its component's; names that differ only in case get a number, since SQL takes them for one. */
+/**
+ * A CTE's name is its component's; names that differ only in case get a number, since SQL takes them for one.
+ */
 function cteNames(components: readonly string[]): Map<string, string> {
   const taken = new Set<string>();
   const names = new Map<string, string>();

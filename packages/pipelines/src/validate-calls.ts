@@ -69,7 +69,10 @@ function readUse(parameters: PlainMap) {
   }
 }
 
-/** Which shared pipelines there are is known when an execution starts; here only what no start could make sense of. */
+/**
+ * Which shared pipelines there are is known when an execution starts; here only what no start could make
+ * sense of.
+ */
 export function checkSharedCalls(orchestration: Orchestration, report: Report): void {
   for (const component of orchestration.components.values()) checkSharedCall(component, report);
   const beyond = sharedUsesBeyond(orchestration);
@@ -103,8 +106,9 @@ export interface CallEdge {
 }
 
 /**
- * Pipelines that call themselves, over others or not. Where nothing but a failure keeps the calls from being made, the run would have no
- * end: an error. Else a condition may end it, and the depth of calls is bounded when it runs: a warning.
+ * Pipelines that call themselves, over others or not. Where nothing but a failure keeps the calls from being
+ * made, the run would have no end: an error. Else a condition may end it, and the depth of calls is bounded
+ * when it runs: a warning.
  *
  * @param calls by the name of each pipeline, its calls
  */

@@ -133,7 +133,10 @@ function checkIterator(
   }
 }
 
-/** Iterators that run each other. Each has one target, so following them finds every circle; each is reported once. */
+/**
+ * Iterators that run each other. Each has one target, so following them finds every circle; each is reported
+ * once.
+ */
 function checkIterationCycles({ components }: Orchestration, report: Report): void {
   const followed = new Set<string>();
   for (const first of components.keys()) {

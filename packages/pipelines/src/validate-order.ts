@@ -51,8 +51,8 @@ function whyNeverStarts(
 }
 
 /**
- * Ends of a component, as bits: success, failure, true, false. For a component the ends of others that lead to it; one that is not named may
- * have ended in any way.
+ * Ends of a component, as bits: success, failure, true, false. For a component the ends of others that lead
+ * to it; one that is not named may have ended in any way.
  */
 type Conditions = ReadonlyMap<string, number>;
 const bits = { SUCCESS: 1, FAILED: 2, TRUE: 4, FALSE: 8, SKIPPED: 16 } as const;

@@ -1,6 +1,6 @@
 /**
- * Plans a component before the run, as far as its parameters are known then: a word that no component knows, a row that is too short, a
- * type of SQL that does not exist are found before anything has run.
+ * Plans a component before the run, as far as its parameters are known then: a word that no component knows,
+ * a row that is too short, a type of SQL that does not exist are found before anything has run.
  *
  * - **open**: of a value that holds an expression, or rows of a grid: it is known when the run comes to it.
  * - **guess**: a value that stands for one that is open or wrong. What follows from a guess is not reported.

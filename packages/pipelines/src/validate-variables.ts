@@ -132,7 +132,10 @@ export const secondCells = (rows: Plain | undefined) => cells(rows, 1);
 /** A parameter that names variables, and what they must be. */
 type Named = readonly [parameter: string, names: readonly string[], as?: VariableUse];
 
-/** The variables that a component names beside its expressions: those that it changes, and those that it reads. */
+/**
+ * The variables that a component names beside its expressions: those that it changes, and those that it
+ * reads.
+ */
 function namedVariables({ parameters, type }: OrchestrationComponent): Named[] {
   switch (type) {
     case 'update-scalar':

@@ -1,4 +1,7 @@
-/** What can be said about a pipeline before it runs, as far as its own file tells; the rest it asks (link.ts answers). */
+/**
+ * What can be said about a pipeline before it runs, as far as its own file tells; the rest it asks (link.ts
+ * answers).
+ */
 import type { ComponentDefinition } from './components/component.ts';
 import { componentTypes, findDefinition, unknownTypeMessage } from './components/registry.ts';
 import type { Draft, Notes, Report } from './finding.ts';

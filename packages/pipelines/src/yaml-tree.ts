@@ -1,6 +1,7 @@
 /**
- * YAML text to plain values, with the bounds that keep a hostile file harmless: size, nesting (checked on the tokens, before the
- * recursive parser sees them), anchors and aliases, values after aliases are followed. Duplicate keys are refused.
+ * YAML text to plain values, with the bounds that keep a hostile file harmless: size, nesting (checked on the
+ * tokens, before the recursive parser sees them), anchors and aliases, values after aliases are followed.
+ * Duplicate keys are refused.
  */
 import {
   type Alias,
@@ -64,8 +65,8 @@ function yamlError(message: string, at: { line: number; column: number }): YamlE
 }
 
 /**
- * Nesting and anchors, counted on the lexer's tokens. Blocks nest by indentation or by indicators on one line (`- - -`), so a line may hold
- * only so many of them; what is left is bounded again while converting.
+ * Nesting and anchors, counted on the lexer's tokens. Blocks nest by indentation or by indicators on one line
+ * (`- - -`), so a line may hold only so many of them; what is left is bounded again while converting.
  */
 function checkTokens(text: string): void {
   let line = 1;

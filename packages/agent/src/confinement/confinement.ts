@@ -1,6 +1,6 @@
 /**
- * What the operating system does to the processes of runs and warehouses, beneath the limits of the languages in them: no network, and
- * bounded memory. Both are found out at the agent's start and written to its log.
+ * What the operating system does to the processes of runs and warehouses, beneath the limits of the languages
+ * in them: no network, and bounded memory. Both are found out at the agent's start and written to its log.
  */
 import type { Log } from '../log.ts';
 import { reasonOf } from '../log.ts';
@@ -9,7 +9,10 @@ import { openNetworkProbe } from './network-probe.ts';
 import { socketFilterLauncher } from './socket-filter.ts';
 
 export interface Confinement {
-  /** What precedes a program on its command line so that it starts without the network; empty when nothing here holds. */
+  /**
+   * What precedes a program on its command line so that it starts without the network; empty when nothing
+   * here holds.
+   */
   readonly launcher: readonly string[];
   readonly memory: MemoryWatch;
   close(): Promise<void>;

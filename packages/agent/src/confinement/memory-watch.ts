@@ -21,7 +21,8 @@ export class MemoryWatch {
 
   constructor() {
     if (!this.holds) return;
-    // Without a listener for its errors: a thread that fails takes the agent with it, for without it nothing is bounded.
+    // Without a listener for its errors: a thread that fails takes the agent with it, for without it nothing
+    // is bounded.
     this.#thread = new Worker(new URL('./memory-watch-thread.ts', import.meta.url), { env: {} });
     this.#thread.unref();
   }

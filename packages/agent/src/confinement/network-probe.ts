@@ -1,4 +1,7 @@
-/** Finds out whether a launcher keeps a program from the network, by a program that tries to reach listeners of the probe. */
+/**
+ * Finds out whether a launcher keeps a program from the network, by a program that tries to reach listeners
+ * of the probe.
+ */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';

@@ -38,7 +38,10 @@ const attempts: Readonly<Record<Attempt, (ports: ProbePorts, signal: AbortSignal
   },
 };
 
-/** @returns the attempts that got through. The listener answers no DNS: whether a question of that got through, it knows itself. */
+/**
+ * @returns the attempts that got through. The listener answers no DNS: whether a question of that got
+ * through, it knows itself.
+ */
 export async function reach(ports: ProbePorts, names: readonly Attempt[]): Promise<Attempt[]> {
   const tried = names.map(async (name) => {
     const reached = await attempts[name](ports, AbortSignal.timeout(1_000)).then(

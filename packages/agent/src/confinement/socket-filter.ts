@@ -1,8 +1,9 @@
 /**
- * A seccomp filter under which a process opens no socket: `socket` and `io_uring_setup` fail with EACCES, and a system call of another
- * architecture ends the process. What is open already, such as the IPC channel, works on. It needs no right and no namespace, so it also
- * holds in a container. Perl installs it and becomes the program: it is part of every Debian and Ubuntu and can make any system call, while
- * Node cannot. ADR 0029.
+ * A seccomp filter under which a process opens no socket: `socket` and `io_uring_setup` fail with EACCES, and
+ * a system call of another architecture ends the process. What is open already, such as the IPC channel,
+ * works on. It needs no right and no namespace, so it also holds in a container. Perl installs it and becomes
+ * the program: it is part of every Debian and Ubuntu and can make any system call, while Node cannot. ADR
+ * 0029.
  */
 
 /** The system calls' numbers, and AUDIT_ARCH of linux/audit.h. */
@@ -39,7 +40,10 @@ syscall($prctl + 0, 22, 2, $pointer, 0, 0) == 0 or die "seccomp: $!\\n";
 exec { $command[0] } @command or die "exec: $!\\n";
 `;
 
-/** The command that starts the program after it without sockets; undefined on an architecture that the filter does not know. */
+/**
+ * The command that starts the program after it without sockets; undefined on an architecture that the filter
+ * does not know.
+ */
 export function socketFilterLauncher(
   architecture: NodeJS.Architecture = process.arch,
 ): readonly string[] | undefined {

@@ -33,7 +33,9 @@ export function sharedArtifacts(ports: RunPorts): (use: SharedPipelineUse) => Ru
 
 type ReadPipeline = { pipeline: Pipeline; outline: PipelineOutline } | Unreadable;
 
-/** `prefix` goes before the paths of its pipelines, so that messages tell them from those of other artifacts. */
+/**
+ * `prefix` goes before the paths of its pipelines, so that messages tell them from those of other artifacts.
+ */
 function reading(
   files: ArtifactFiles,
   { versionName, title, prefix }: { versionName: string; title: string; prefix: string },

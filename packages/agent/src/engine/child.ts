@@ -1,6 +1,7 @@
 /**
- * The process of one run: entry, started by `run-process.ts`. Gives the engine its ports: SQL, secrets, steps and lines go over IPC to the agent,
- * files are read from the sealed artifacts. Ends with its run, or with the agent.
+ * The process of one run: entry, started by `run-process.ts`. Gives the engine its ports: SQL, secrets, steps
+ * and lines go over IPC to the agent, files are read from the sealed artifacts. Ends with its run, or with
+ * the agent.
  */
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';

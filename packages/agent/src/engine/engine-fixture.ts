@@ -1,4 +1,7 @@
-/** For the engine's tests: a real DuckDB in this process, files in a temporary folder, and a record of all that a run reports. */
+/**
+ * For the engine's tests: a real DuckDB in this process, files in a temporary folder, and a record of all
+ * that a run reports.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,17 +1,21 @@
 /**
- * What a run of a pipeline needs from the world, and nothing else: the engine does no I/O of its own but through these
- * ports, except making the parent folders of a file that it unloads.
+ * What a run of a pipeline needs from the world, and nothing else: the engine does no I/O of its own but
+ * through these ports, except making the parent folders of a file that it unloads.
  *
  * - **run**: one execution of a root pipeline, with the child pipelines that it starts.
  * - **step**: one run of one component; reported when it starts (`RUNNING`) and again, whole, when it ends.
- * - **artifact**: a published version whose pipelines run: the execution's own, or a version of shared pipelines. A pipeline finds the
- *   pipelines and files that it names in its own artifact only.
- * - **files folder**: where the agent lets pipelines read and write files of their own, one for each environment.
+ * - **artifact**: a published version whose pipelines run: the execution's own, or a version of shared
+ *   pipelines. A pipeline finds the pipelines and files that it names in its own artifact only.
+ * - **files folder**: where the agent lets pipelines read and write files of their own, one for each
+ *   environment.
  */
 import type { ProjectVariable, Step } from '@headgate/contract';
 import type { SharedPipelineUse, Unreadable } from '@headgate/pipelines';
 
-/** The database that a run pushes its SQL down to. All calls of a run are one session, in which a transaction lasts from call to call. */
+/**
+ * The database that a run pushes its SQL down to. All calls of a run are one session, in which a transaction
+ * lasts from call to call.
+ */
 export interface Warehouse {
   /**
    * Runs one statement.
@@ -21,8 +25,9 @@ export interface Warehouse {
    */
   execute(sql: string): Promise<{ rowCount: number }>;
   /**
-   * Runs one query and returns at most `maxRows` rows; one row more is an error that says so. Values are JavaScript's: string, number,
-   * boolean, null; a bigint is a number when safe and a string otherwise, a date an ISO 8601 string.
+   * Runs one query and returns at most `maxRows` rows; one row more is an error that says so. Values are
+   * JavaScript's: string, number, boolean, null; a bigint is a number when safe and a string otherwise, a
+   * date an ISO 8601 string.
    */
   query(sql: string, maxRows: number): Promise<{ columns: string[]; rows: unknown[][] }>;
 }
@@ -38,7 +43,10 @@ export interface ArtifactFiles {
   place(path: string): string | undefined;
 }
 
-/** What the start of the execution has chosen for a use of shared pipelines: a version with its files, or why there is none. */
+/**
+ * What the start of the execution has chosen for a use of shared pipelines: a version with its files, or why
+ * there is none.
+ */
 export type SharedVersion = { versionName: string; files: ArtifactFiles } | { fault: string };
 
 export interface RunPorts {
@@ -54,7 +62,10 @@ export interface RunPorts {
   shared(use: SharedPipelineUse): SharedVersion | undefined;
   /** Absolute path of the agent's files folder for this environment; it exists. */
   filesFolder: string;
-  /** Takes a step's state; the caller batches. A step is reported again, whole, under the same `stepId` when it changes. */
+  /**
+   * Takes a step's state; the caller batches. A step is reported again, whole, under the same `stepId` when
+   * it changes.
+   */
   report(step: Step): void;
   /** Takes a line for the run's log (print-variables); it becomes the step's message too. */
   log(line: string): void;

@@ -85,7 +85,10 @@ export interface PipelineRun<P extends Pipeline = Pipeline> {
   readonly scope: VariableScope;
 }
 
-/** What `${sysvar.…}` reads. `thisComponent` gains `status`, `message` and `rowCount` when the component has ended. */
+/**
+ * What `${sysvar.…}` reads. `thisComponent` gains `status`, `message` and `rowCount` when the component has
+ * ended.
+ */
 export function systemVariables(run: PipelineRun, step: Step): Record<string, unknown> {
   const { request } = run.context;
   return {

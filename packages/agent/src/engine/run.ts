@@ -42,7 +42,8 @@ export const runBounds: RunBounds = {
 /**
  * Runs a pipeline to its end.
  *
- * @returns how it ended; it rejects only when a port other than the warehouse does. A failure's message names the pipeline's file and the component.
+ * @returns how it ended; it rejects only when a port other than the warehouse does. A failure's message names
+ *   the pipeline's file and the component.
  */
 export async function runPipeline(request: RunRequest, ports: RunPorts): Promise<RunOutcome> {
   const secrets = runSecrets(ports);

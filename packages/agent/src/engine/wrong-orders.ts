@@ -1,4 +1,7 @@
-/** For the engine's tests: wrong files, types, transitions, iterators and sources, each with what its run says. */
+/**
+ * For the engine's tests: wrong files, types, transitions, iterators and sources, each with what its run
+ * says.
+ */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 import { grid, start, text } from './pipeline-fixture.ts';
 import {

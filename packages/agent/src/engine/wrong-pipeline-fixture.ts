@@ -1,6 +1,6 @@
 /**
- * For the engine's tests: pipelines that are wrong, each with what its run says. `Bad` is the component that is wrong; `Handled` would take up
- * its failure, so that the run would end in SUCCESS if it started.
+ * For the engine's tests: pipelines that are wrong, each with what its run says. `Bad` is the component that
+ * is wrong; `Handled` would take up its failure, so that the run would end in SUCCESS if it started.
  */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 import type { FindingCode, Unreadable } from '@headgate/pipelines';

@@ -1,4 +1,7 @@
-/** The artifacts of one execution from the cache: its own version, and the versions of shared pipelines that its start has chosen. */
+/**
+ * The artifacts of one execution from the cache: its own version, and the versions of shared pipelines that
+ * its start has chosen.
+ */
 import type { IgnoredPipeline, PipelineExecutionWork, SharedArtifact } from '@headgate/contract';
 import type { ArtifactCache, HeldArtifact } from '../artifact-cache.ts';
 import { reasonOf } from '../log.ts';
@@ -16,8 +19,8 @@ interface Wanted {
 }
 
 /**
- * All lie in the project's own folder, where its SQL may read them. A shared one that cannot be had fails the steps that use it, which may
- * never run; without its own artifact there is no run.
+ * All lie in the project's own folder, where its SQL may read them. A shared one that cannot be had fails the
+ * steps that use it, which may never run; without its own artifact there is no run.
  */
 export async function acquireArtifacts(
   cache: Pick<ArtifactCache, 'acquire'>,

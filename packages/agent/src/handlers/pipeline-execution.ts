@@ -1,4 +1,6 @@
-/** Runs one pipeline: its artifacts from the cache, a connection to its warehouse, and a process of its own. */
+/**
+ * Runs one pipeline: its artifacts from the cache, a connection to its warehouse, and a process of its own.
+ */
 import type { WorkOf } from '@headgate/contract';
 import type { ArtifactCache } from '../artifact-cache.ts';
 import type { AgentConfig } from '../config.ts';
@@ -97,7 +99,8 @@ async function run(
         cancel: context.cancel,
         kill: context.kill,
         onStep: context.step,
-        // What a pipeline prints is its users' and may hold what they keep secret: it goes with the step, not into this log.
+        // What a pipeline prints is its users' and may hold what they keep secret: it goes with the step, not
+        // into this log.
         onLine: (line) => log.debug('run', { workId: work.workId, characters: line.length }),
       });
     } finally {

@@ -227,7 +227,8 @@ test('openssl derives the key of a value that is sealed by ECDH-ES', async () =>
     createPublicKey({ key: epk, format: 'jwk' }).export({ type: 'spki', format: 'pem' }),
   );
   openssl(['pkeyutl', '-derive', '-inkey', mine, '-peerkey', theirs, '-out', secret]);
-  // RFC 7518 §4.6.2: the Concat KDF over the lengths and names of algorithm and parties, and the length of the key.
+  // RFC 7518 §4.6.2: the Concat KDF over the lengths and names of algorithm and parties, and the length of
+  // the key.
   const length = (bytes: number) => {
     const word = Buffer.alloc(4);
     word.writeUInt32BE(bytes);

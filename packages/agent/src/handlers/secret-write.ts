@@ -1,4 +1,7 @@
-/** Opens a sealed value and writes it to a vault (contract/secret.ts). What it says of a failure may be shown; the value never is. */
+/**
+ * Opens a sealed value and writes it to a vault (contract/secret.ts). What it says of a failure may be shown;
+ * the value never is.
+ */
 import { createHash } from 'node:crypto';
 import {
   contentEncryption,
@@ -31,7 +34,10 @@ export interface SecretWriteDependencies {
 const keyManagement = { ec: ['ECDH-ES', 'ECDH-ES+A256KW'], rsa: ['RSA-OAEP-256'] };
 const receiptAlgorithm = { ec: 'ES256', rsa: 'PS256' };
 
-/** A refused value ends the work as FAILED with `valueFault`; anything else that keeps it from being written is thrown. */
+/**
+ * A refused value ends the work as FAILED with `valueFault`; anything else that keeps it from being written
+ * is thrown.
+ */
 export function createSecretWriteHandler(dependencies: SecretWriteDependencies): Handler<'secret-write'> {
   const { certificates, takenValues, vaults } = dependencies;
   const now = dependencies.now ?? (() => new Date());
@@ -58,7 +64,8 @@ export function createSecretWriteHandler(dependencies: SecretWriteDependencies):
     if (taking.state === 'written') return { status: 'SUCCESS', receipt: taking.receipt };
     if (taking.state === 'other work')
       throw new Error('the sealed value was taken before, and each is written once.');
-    // Not `started`: cut off here, the work may be done again, and the same value goes to the same place. So its reports are one call.
+    // Not `started`: cut off here, the work may be done again, and the same value goes to the same place. So
+    // its reports are one call.
     const written = await vault.write({ name: place.name, key: place.key }, value, kill);
     const receipt = await signReceipt(key, { place, jti, sha256, written, now: now() });
     await takenValues.written(jti, { ...taken, receipt });

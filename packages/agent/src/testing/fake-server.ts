@@ -1,6 +1,7 @@
 /**
- * A control plane for tests: the agent protocol over real HTTP on loopback, with what the agent must respect (tokens, epochs, sequences,
- * schemas) checked. It keeps its state while stopped, so a test can restart it; what an agent did wrong is in `violations`.
+ * A control plane for tests: the agent protocol over real HTTP on loopback, with what the agent must respect
+ * (tokens, epochs, sequences, schemas) checked. It keeps its state while stopped, so a test can restart it;
+ * what an agent did wrong is in `violations`.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';

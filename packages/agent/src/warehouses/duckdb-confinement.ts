@@ -1,11 +1,14 @@
 /**
- * What SQL of a tenant may do inside DuckDB, in two layers; beneath them is what the operating system does (`../confinement`):
+ * What SQL of a tenant may do inside DuckDB, in two layers; beneath them is what the operating system does
+ * (`../confinement`):
  *
- * 1. Settings, locked once made: files only below the allowed folders, no network, no extension beyond those built in, bounded memory,
- *    threads and spill. (https://duckdb.org/docs/stable/operations_manual/securing_duckdb/overview)
+ * 1. Settings, locked once made: files only below the allowed folders, no network, no extension beyond those
+ *    built in, bounded memory, threads and spill.
+ *    (https://duckdb.org/docs/stable/operations_manual/securing_duckdb/overview)
  * 2. Kinds of statement: an allow-list, `duckdb-statement-kinds.ts`.
  *
- * Reading an artifact is allowed and writing it is not: that is the mode of its sealed folders, hence never as root.
+ * Reading an artifact is allowed and writing it is not: that is the mode of its sealed folders, hence never
+ * as root.
  */
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { DatabaseSettings } from './duckdb-messages.ts';
@@ -42,7 +45,10 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** @throws Error when the database no longer answers: a statement broke it for everybody, and only a new process helps. */
+/**
+ * @throws Error when the database no longer answers: a statement broke it for everybody, and only a new
+ * process helps.
+ */
 export async function checkHealth(connection: DuckDBConnection): Promise<void> {
   await connection.run('select 1');
 }

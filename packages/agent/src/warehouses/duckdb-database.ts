@@ -67,7 +67,8 @@ export class DatabaseProcess {
   }
 
   /**
-   * The death of this process, for a connection that has not met it in an answer: it lost its session, and with it its transaction.
+   * The death of this process, for a connection that has not met it in an answer: it lost its session, and
+   * with it its transaction.
    */
   untoldDeath(connection: number): Error | undefined {
     return this.#told.has(connection) ? undefined : this.#death;

@@ -1,4 +1,6 @@
-/** SQL that tries to reach the network, through the real warehouse; only its own checks stand in the way here. */
+/**
+ * SQL that tries to reach the network, through the real warehouse; only its own checks stand in the way here.
+ */
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';

@@ -1,6 +1,6 @@
 /**
- * The process of one DuckDB database: entry, started by `duckdb.ts`. A crash, or memory gone wild, takes this process and not the agent.
- * It ends when told to, or when the agent that started it is gone.
+ * The process of one DuckDB database: entry, started by `duckdb.ts`. A crash, or memory gone wild, takes this
+ * process and not the agent. It ends when told to, or when the agent that started it is gone.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';

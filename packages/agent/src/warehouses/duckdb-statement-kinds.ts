@@ -1,6 +1,6 @@
 /**
- * Which kinds of statement SQL of a tenant may use. DuckDB parses, and names the kind; the table here allows. A kind that a later DuckDB adds
- * is refused until it has a line here.
+ * Which kinds of statement SQL of a tenant may use. DuckDB parses, and names the kind; the table here allows.
+ * A kind that a later DuckDB adds is refused until it has a line here.
  */
 import { StatementType } from '@duckdb/node-api';
 
@@ -79,7 +79,10 @@ export function checkStatementKind(type: StatementType): void {
   throw new Error(`${name} is not allowed in this warehouse: ${refusal}. Allowed are ${allowedKinds}`);
 }
 
-/** A statement behind EXPLAIN. `prefix` and `statement` together explain exactly the `statement` that was checked. */
+/**
+ * A statement behind EXPLAIN. `prefix` and `statement` together explain exactly the `statement` that was
+ * checked.
+ */
 export interface Explained {
   prefix: string;
   statement: string;
@@ -90,8 +93,8 @@ const blank = /^(?:\s+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)*/;
 const explainOptions = /^\(\s*(?:analyze|format)\b[\w\s,']*\)/i;
 
 /**
- * Takes EXPLAIN off a statement. DuckDB says of an EXPLAIN only that it is one, and executes what is behind EXPLAIN ANALYZE. Comments before the
- * statement are left out, as DuckDB may see another end of them.
+ * Takes EXPLAIN off a statement. DuckDB says of an EXPLAIN only that it is one, and executes what is behind
+ * EXPLAIN ANALYZE. Comments before the statement are left out, as DuckDB may see another end of them.
  */
 export function takeExplained(sql: string): Explained | undefined {
   const afterExplain = afterWord(skipBlank(sql), 'explain');

@@ -142,8 +142,8 @@ async function readRows(statement: DuckDBPreparedStatement, maxRows: number) {
 }
 
 /**
- * A whole number or decimal is a number when a double holds it exactly and its own digits otherwise; a date or time is ISO 8601;
- * a list, struct or map is JSON.
+ * A whole number or decimal is a number when a double holds it exactly and its own digits otherwise; a date
+ * or time is ISO 8601; a list, struct or map is JSON.
  */
 export function toJavaScript(value: DuckDBValue, type: DuckDBType): string | number | boolean | null {
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return value;

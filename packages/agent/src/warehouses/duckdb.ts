@@ -1,6 +1,6 @@
 /**
- * DuckDB: one database file and one process an environment, opened on demand, ended when idle, started again when it died.
- * The confinement of what runs there is `duckdb-confinement.ts`.
+ * DuckDB: one database file and one process an environment, opened on demand, ended when idle, started again
+ * when it died. The confinement of what runs there is `duckdb-confinement.ts`.
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -43,8 +43,8 @@ class EnvironmentDatabase {
   }
 
   /**
-   * The connection outlives a death of the process. One statement is told, so that none of a transaction goes on by itself; the next one opens a
-   * new process, without what the session had set.
+   * The connection outlives a death of the process. One statement is told, so that none of a transaction goes
+   * on by itself; the next one opens a new process, without what the session had set.
    */
   async connect(): Promise<WarehouseConnection> {
     const connection = ++this.#lastConnection;

@@ -5,7 +5,10 @@ const drivers: Record<WarehouseKind, (settings: WarehouseSettings) => WarehouseD
   duckdb: createDuckdbDriver,
 };
 
-/** The warehouse of a project that this agent cannot use. A run that needs none does not come to it; any other is refused before its first step. */
+/**
+ * The warehouse of a project that this agent cannot use. A run that needs none does not come to it; any other
+ * is refused before its first step.
+ */
 export function unusableWarehouse(kind: string): WarehouseConnection {
   const refuse = async (): Promise<never> => {
     throw new Error(`this agent cannot use the project's warehouse, ${kind}`);

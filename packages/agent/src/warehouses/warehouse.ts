@@ -1,6 +1,6 @@
 /**
- * The databases that runs push their SQL down to. A kind of warehouse is one file that gives a `WarehouseDriver`, listed in
- * `registry.ts`; a run holds one connection.
+ * The databases that runs push their SQL down to. A kind of warehouse is one file that gives a
+ * `WarehouseDriver`, listed in `registry.ts`; a run holds one connection.
  */
 
 import type { WarehouseBounds } from '../config.ts';
@@ -13,7 +13,10 @@ import type { Log } from '../log.ts';
 export type WarehouseKind = 'duckdb';
 
 export interface WarehouseConnection extends Warehouse {
-  /** Interrupts what is running and gives the connection back; what was not committed is undone. Never rejects. */
+  /**
+   * Interrupts what is running and gives the connection back; what was not committed is undone. Never
+   * rejects.
+   */
   close(): Promise<void>;
 }
 

@@ -2,7 +2,8 @@
  * What the engine knows about a component type: which parameters it needs, and its plan.
  *
  * - **action**: what an orchestration's component comes to; plain data (and SQL) that the engine carries out.
- * - **relation**: what a transformation's component comes to; one SELECT over its sources, which becomes a CTE of its name.
+ * - **relation**: what a transformation's component comes to; one SELECT over its sources, which becomes a
+ *   CTE of its name.
  * - **output**: a transformation's component that writes; each is one statement, or one transaction.
  */
 import { ParameterError, type Parameters } from '../parameters.ts';
@@ -140,7 +141,10 @@ export function onlySource(context: TransformationContext): Source {
   return source;
 }
 
-/** SQL of the user in a place where one expression belongs; a comment at its end must not swallow what follows. */
+/**
+ * SQL of the user in a place where one expression belongs; a comment at its end must not swallow what
+ * follows.
+ */
 export function userExpression(sql: string): string {
   if (sql.trim() === '') throw new ParameterError('an SQL expression is empty: fill it in');
   return `(${sql.trim()}${sql.includes('--') ? '\n' : ''})`;

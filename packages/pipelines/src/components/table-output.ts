@@ -1,6 +1,6 @@
 /**
- * Writes its source to a table that exists. Values are cast to the columns' types by the warehouse, whatever `fixDataTypeMismatches` says; one
- * that does not fit fails the statement.
+ * Writes its source to a table that exists. Values are cast to the columns' types by the warehouse, whatever
+ * `fixDataTypeMismatches` says; one that does not fit fails the statement.
  */
 import { cellText } from '../parameters.ts';
 import {

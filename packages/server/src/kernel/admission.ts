@@ -1,4 +1,7 @@
-/** Who calls: known, and counted, before the body of a request is read, so that a stranger's body costs nothing. */
+/**
+ * Who calls: known, and counted, before the body of a request is read, so that a stranger's body costs
+ * nothing.
+ */
 import type { Operation } from '@headgate/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { problem } from './problems.ts';
@@ -7,7 +10,10 @@ import type { TokenOwner, Tokens } from './tokens.ts';
 
 const owners = new WeakMap<FastifyRequest, TokenOwner>();
 
-/** The `onRequest` hook of every operation. Throws `token-required`, `token-invalid` and `rate-limited`; the agent protocol has no limit. */
+/**
+ * The `onRequest` hook of every operation. Throws `token-required`, `token-invalid` and `rate-limited`; the
+ * agent protocol has no limit.
+ */
 export function admission(
   { surface, answerHoldsSecret }: Operation,
   { tokens, rateLimit }: { tokens: Tokens; rateLimit: RateLimit },

@@ -1,4 +1,7 @@
-/** Operations that wait for work: a write that begins it, a wait, and a write that keeps the answer (design law 2). */
+/**
+ * Operations that wait for work: a write that begins it, a wait, and a write that keeps the answer (design
+ * law 2).
+ */
 import type { Operation } from '@headgate/contract';
 import type { AwaitedWork, Serving } from './call.ts';
 import { type Earlier, earlier, removePending, storeOutcome } from './idempotency.ts';

@@ -1,4 +1,7 @@
-/** Input that cannot be read or breaks its schema, at every operation: each is told what is wrong with it, and nothing is changed by it. */
+/**
+ * Input that cannot be read or breaks its schema, at every operation: each is told what is wrong with it, and
+ * nothing is changed by it.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -61,7 +64,8 @@ test('every member of every body: missing, of another type, too long', async () 
     const body = example.body as Record<string, unknown>;
     const { [name]: _, ...without } = body;
     if (required) await refusedFor(operation, { ...example, body: without }, `body.${name}: is required`);
-    // No member of the interface may be a list of lists; null stands for an optional member of a POST that is left out.
+    // No member of the interface may be a list of lists; null stands for an optional member of a POST that is
+    // left out.
     for (const wrong of operation.method === 'POST' && !required ? [[[1]]] : [null, [[1]]]) {
       await refusedFor(operation, { ...example, body: { ...body, [name]: wrong } }, `body.${name}`);
     }

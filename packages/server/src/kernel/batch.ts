@@ -2,8 +2,9 @@
  * Several statements in one trip, as `pg` lets a query of one's own be (its Submittable, as of pg-cursor).
  *
  * Terminology
- *   batch   Bind and Execute of each statement, then one Sync: PostgreSQL answers all in one packet, and after a failure skips the rest.
- *           Without BEGIN the whole batch is one transaction, committed at the Sync (PostgreSQL, Protocol: Pipelining)
+ *   batch   Bind and Execute of each statement, then one Sync: PostgreSQL answers all in one packet, and
+ *           after a failure skips the rest. Without BEGIN the whole batch is one transaction, committed at
+ *           the Sync (PostgreSQL, Protocol: Pipelining)
  *
  * A statement is parsed once a connection, and its columns are asked for once a process.
  */
@@ -126,7 +127,10 @@ export class Batch {
     this.handleCommandComplete();
   }
 
-  /** A failure is told before its transaction is undone: whoever hears of it and asks again must not meet its locks. */
+  /**
+   * A failure is told before its transaction is undone: whoever hears of it and asks again must not meet its
+   * locks.
+   */
   handleError(failure: Error, connection: Connection): void {
     if (!(failure instanceof pg.DatabaseError)) {
       this.#settle(failure);
@@ -149,7 +153,8 @@ export class Batch {
     if (this.#settled) return;
     this.#settled = true;
     const done = this.#done;
-    // V8 keeps batches for a while after their end, each with the next; with their rows they made collecting a third of all work.
+    // V8 keeps batches for a while after their end, each with the next; with their rows they made collecting
+    // a third of all work.
     this.#items = nothing;
     this.#done = toNobody;
     done(failure);

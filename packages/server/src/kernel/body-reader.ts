@@ -1,6 +1,7 @@
 /**
- * Reads the JSON bodies of requests: a small one in its turn, a large one in a thread, so that no body holds up other requests, however it is
- * made (docs/adr/0037). The thread starts when it is first needed and ends when it has had nothing to do for a while.
+ * Reads the JSON bodies of requests: a small one in its turn, a large one in a thread, so that no body holds
+ * up other requests, however it is made (docs/adr/0037). The thread starts when it is first needed and ends
+ * when it has had nothing to do for a while.
  */
 import { Worker } from 'node:worker_threads';
 import type { Operation } from '@headgate/contract';

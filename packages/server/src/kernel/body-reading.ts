@@ -1,4 +1,7 @@
-/** What the JSON body of a request comes to, wherever that is found out: in the request's turn, or in a thread (body-reader.ts). */
+/**
+ * What the JSON body of a request comes to, wherever that is found out: in the request's turn, or in a thread
+ * (body-reader.ts).
+ */
 import { bodyIsOptional, type Operation } from '@headgate/contract';
 import type { ErrorObject } from 'ajv';
 import { type Fault, faultsOf } from './faults.ts';

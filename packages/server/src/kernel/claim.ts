@@ -8,16 +8,21 @@ import type { WorkOwner, WorkOwners, WorkRow, WorkTimes } from './work.ts';
 /** Claimed work as its agent is told of it; `payload` is what the owner of its kind says. */
 export type ClaimedWork = Pick<WorkRow, 'work_id' | 'kind' | 'epoch'> & { payload: object };
 
-/** SQL: whether the allowlist of its agent names the place of a work; what is in no place, as the writing of a secret, needs no name. */
+/**
+ * SQL: whether the allowlist of its agent names the place of a work; what is in no place, as the writing of a
+ * secret, needs no name.
+ */
 export const isAllowed = (work: string) => `(${work}.project_id is null or exists (
   select from agent_allowed_place p
   where p.account_id = ${work}.account_id and p.agent_id = ${work}.agent_id and p.project_id = ${work}.project_id
     and (p.environment_name is null or p.environment_name = ${work}.environment_name)))`;
 
 /**
- * Claims queued work, as far as the instance may have it: not while its agent is paused or it is to restart, only kinds that it knows, and of a
- * restricted agent only what its allowlist names (the sweep ends the rest). Notes it and answers with what the agent is told, in one
- * statement, so that a claim is one trip. The chosen ones are an array: joined, they would be looked for among all work of the account while the plan is from a small table.
+ * Claims queued work, as far as the instance may have it: not while its agent is paused or it is to restart,
+ * only kinds that it knows, and of a restricted agent only what its allowlist names (the sweep ends the
+ * rest). Notes it and answers with what the agent is told, in one statement, so that a claim is one trip. The
+ * chosen ones are an array: joined, they would be looked for among all work of the account while the plan is
+ * from a small table.
  */
 export function claimStatement(owners: WorkOwners): Statement<ClaimedWork> {
   const kinds = Object.entries(owners);

@@ -2,11 +2,14 @@
  * PostgreSQL as the rest of the server sees it.
  *
  * Terminology
- *   statement     SQL with numbered parameters, written once, named by a digest of its text and prepared once a connection
+ *   statement     SQL with numbered parameters, written once, named by a digest of its text and prepared once
+ *                 a connection
  *   read          one statement outside a transaction, or two in one trip
- *   transaction   statements on one connection, gathered until something waits: then all go in one trip, in order; what waits for nothing
- *                 goes with the commit (docs/adr/0003). After a failure the rest of a trip does nothing and the commit is a rollback.
- *   trip          reads of one moment share one, and so do writes that are one trip by themselves (docs/adr/0020)
+ *   transaction   statements on one connection, gathered until something waits: then all go in one trip, in
+ *                 order; what waits for nothing goes with the commit (docs/adr/0003). After a failure the
+ *                 rest of a trip does nothing and the commit is a rollback.
+ *   trip          reads of one moment share one, and so do writes that are one trip by themselves
+ *                 (docs/adr/0020)
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
@@ -34,9 +37,10 @@ export interface Database {
     other: readonly [Statement<Other>, readonly Parameter[]],
   ): Promise<[One[], Other[]]>;
   /**
-   * Runs `work` in one transaction and commits it. What `work` has sent when it returns goes out together with the commit.
-   * A failure of any statement, or of `work`, rolls everything back and is thrown; effects of `afterCommit` then never run.
-   * `opening` goes before all that `work` sends, and is asked for when the first of it leaves.
+   * Runs `work` in one transaction and commits it. What `work` has sent when it returns goes out together
+   * with the commit. A failure of any statement, or of `work`, rolls everything back and is thrown; effects
+   * of `afterCommit` then never run. `opening` goes before all that `work` sends, and is asked for when the
+   * first of it leaves.
    */
   transaction<Result>(
     work: (tx: Transaction) => Promise<Result> | Result,
@@ -61,7 +65,10 @@ export interface DatabaseOptions {
 }
 
 const defaultKeepAliveMilliseconds = 10_000;
-/** After a failover a connection may lead to a server that is no longer the right one; none is kept for longer than this. */
+/**
+ * After a failover a connection may lead to a server that is no longer the right one; none is kept for longer
+ * than this.
+ */
 const connectionSeconds = 600;
 
 /** Who waits longer for a lock than this lets the writes of the same trip go, and waits alone. */
@@ -69,7 +76,8 @@ const lockPatienceMilliseconds = 50;
 
 export function openDatabase(options: DatabaseOptions): Database {
   const pool = openPool(options, { max: options.connections - 1 });
-  // One is enough: a server makes fewer writes than one connection takes, and two groups of writes could wait for each other.
+  // One is enough: a server makes fewer writes than one connection takes, and two groups of writes could wait
+  // for each other.
   const writer = openPool(options, { max: 1, lock_timeout: lockPatienceMilliseconds });
   const sendAlone = (items: readonly Sent[]) => sendOn(pool, items);
   const sendRead = createSharedReads(sendAlone);
@@ -160,7 +168,8 @@ function openPool(options: DatabaseOptions, own: Pick<pg.PoolConfig, 'max' | 'lo
     ...own,
   });
   pool.on('error', options.onConnectionError);
-  // A connection that breaks while in use tells it to who uses it; without a listener it would end the process.
+  // A connection that breaks while in use tells it to who uses it; without a listener it would end the
+  // process.
   pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 }

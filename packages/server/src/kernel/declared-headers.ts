@@ -1,4 +1,7 @@
-/** The headers that an operation declares, under the names that it declares: HTTP does not tell `versionName` from `versionname`. */
+/**
+ * The headers that an operation declares, under the names that it declares: HTTP does not tell `versionName`
+ * from `versionname`.
+ */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Operation } from '@headgate/contract';
@@ -22,7 +25,10 @@ export function readerOfHeaders({
   };
 }
 
-/** decisions.md E10: what is no valid value as it is, and one when it is decoded as in a URL (`My+Env`, `My%20Env`), was encoded. */
+/**
+ * decisions.md E10: what is no valid value as it is, and one when it is decoded as in a URL (`My+Env`,
+ * `My%20Env`), was encoded.
+ */
 function readHeader(header: string, isValid: (text: string) => boolean): string {
   const text = headerText(header);
   if (isValid(text)) return text;

@@ -1,13 +1,14 @@
 /**
- * The end of the work of what is deleted, in the transaction that deletes it: of a project, or of the agent that was to do it. Nothing of it
- * may stay, not even until the next sweep.
+ * The end of the work of what is deleted, in the transaction that deletes it: of a project, or of the agent
+ * that was to do it. Nothing of it may stay, not even until the next sweep.
  */
 import { type Statement, statement } from './database.ts';
 import type { WorkEnd, WorkMoment, WorkOwners, WorkRow } from './work.ts';
 
 type UnderWay = Pick<WorkRow, 'work_id' | 'kind'>;
 
-// The states as the two indices of such work name them. Locked before the cascade comes to it: what an agent reports meanwhile waits here, or is waited for, and never both.
+// The states as the two indices of such work name them. Locked before the cascade comes to it: what an agent
+// reports meanwhile waits here, or is waited for, and never both.
 const lockUnderWay = (of: 'project_id' | 'agent_id') =>
   statement<UnderWay>(`
   select work_id, kind from work where account_id = $1 and ${of} = $2 and (state = 'queued' or state in ('held', 'silent'))

@@ -3,9 +3,11 @@
  *
  *   bearer and rate limit (admission.ts) → body → validation → rights, then
  *   a read     one trip: rights and rows (guarded-read.ts)
- *   a write    one transaction: its entry (rights, idempotency), the handler's statements, its events, the stored answer, commit
+ *   a write    one transaction: its entry (rights, idempotency), the handler's statements, its events, the
+ *              stored answer, commit
  *   a file     a read whose answer is a stored file, as it came
- *   long       the handler opens its transactions itself, for what must not hold one: a streamed upload, a wait
+ *   long       the handler opens its transactions itself, for what must not hold one: a streamed upload, a
+ *              wait
  */
 import type { Operation } from '@headgate/contract';
 import type { FastifyInstance, FastifyReply } from 'fastify';
@@ -138,7 +140,10 @@ function send(reply: FastifyReply, { status, headers, body }: StoredAnswer) {
   return body === null ? reply.send() : reply.header('content-type', jsonType).send(body);
 }
 
-/** A failure in words for the caller, where there are any: a database that is away or whose disk is full is 503, a value beyond its types 400. */
+/**
+ * A failure in words for the caller, where there are any: a database that is away or whose disk is full is
+ * 503, a value beyond its types 400.
+ */
 export function asProblem(failure: unknown): Problem | undefined {
   if (failure instanceof Problem) return failure;
   if (isDiskFull(failure)) return problem('storage-full');

@@ -1,12 +1,15 @@
-/** Logs failures that repeat, such as those of a job that runs every second while the disk is full: once a minute, with a count. */
+/**
+ * Logs failures that repeat, such as those of a job that runs every second while the disk is full: once a
+ * minute, with a count.
+ */
 import type { Clock } from './clock.ts';
 
 const quietMilliseconds = 60_000;
 
 export interface FailureLog {
   /**
-   * Logs that `job` failed, unless the same failure of it was logged less than a minute ago: then it is counted, and the next line has the
-   * count as `repeated`.
+   * Logs that `job` failed, unless the same failure of it was logged less than a minute ago: then it is
+   * counted, and the next line has the count as `repeated`.
    */
   failed(job: string, failure: unknown, message: string, fields?: Readonly<Record<string, unknown>>): void;
   /** Logs that `job` works again, if it had failed. */

@@ -1,4 +1,7 @@
-/** Tasks that run one at a time, and owners that take turns: who has many waiting waits for those of others in between. */
+/**
+ * Tasks that run one at a time, and owners that take turns: who has many waiting waits for those of others in
+ * between.
+ */
 
 export interface FairQueue {
   /** Throws what `refused` makes when too many wait, of this owner or in all. */

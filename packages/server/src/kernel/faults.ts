@@ -1,8 +1,9 @@
 /**
  * The faults of a value that its schema refuses, in sentences for the caller.
  *
- * The time is linear in the size of the value: a part is visited once for each alternative of the schema, and the search ends when
- * `most` faults are found. Ajv decides whether a value is valid; with `allErrors` it makes millions of error objects of a large one.
+ * The time is linear in the size of the value: a part is visited once for each alternative of the schema, and
+ * the search ends when `most` faults are found. Ajv decides whether a value is valid; with `allErrors` it
+ * makes millions of error objects of a large one.
  */
 import { nearestName } from '@headgate/contract';
 import {
@@ -71,7 +72,10 @@ function judge(schema: JsonSchema, value: unknown, path: Path | undefined, searc
   }
 }
 
-/** Reports the alternative that comes closest: by its type, then by a member that tells the alternatives apart, then by fewest faults. */
+/**
+ * Reports the alternative that comes closest: by its type, then by a member that tells the alternatives
+ * apart, then by fewest faults.
+ */
 function judgeUnion(
   alternatives: readonly JsonSchema[],
   value: unknown,

@@ -1,6 +1,7 @@
 /**
- * Queued work that its agent may not do any more: the agent became restricted, or its allowlist changed. New work is checked by the sweep
- * (work-sweep.ts); this checks what was queued before the change, once for each change.
+ * Queued work that its agent may not do any more: the agent became restricted, or its allowlist changed. New
+ * work is checked by the sweep (work-sweep.ts); this checks what was queued before the change, once for each
+ * change.
  */
 import { isAllowed } from './claim.ts';
 import { type Database, statement } from './database.ts';
@@ -40,8 +41,9 @@ const anyOther = statement(`select ${forbidden} and not w.work_id = any ($3::uui
 const clear = statement('update agent set places_changed = false where account_id = $1 and agent_id = $2');
 
 /**
- * Checks the work of one agent whose places changed, and ends what it may not do. A claim passes over that meanwhile. What is allowed when work
- * comes to run counts, so the start of an execution does not check it. Answers whether there may be more.
+ * Checks the work of one agent whose places changed, and ends what it may not do. A claim passes over that
+ * meanwhile. What is allowed when work comes to run counts, so the start of an execution does not check it.
+ * Answers whether there may be more.
  */
 export async function endForbiddenWork(
   services: { database: Database; newId: NewId },

@@ -60,7 +60,7 @@ const selectRoles = statement<{ role: string; environment_name: string | null; o
   from role_grant where account_id = $1 and credential_id = $2 and project_id = $3
   order by of_account desc, environment_name nulls first, role`);
 
-/** The problem of a caller who is known in the project, or to the account, and lacks the role: it names the roles that would do and the caller's own. */
+/** Names the permission that is missing, the roles that have it, and the caller's own roles. */
 export async function forbidden(
   read: Read,
   scope: Scope,
@@ -74,15 +74,15 @@ export async function forbidden(
     return name === null ? `${role} in the project` : `${role} in the environment ${JSON.stringify(name)}`;
   });
   const { may, account, project, environment } = permissions[permission];
-  const where =
+  const there =
     environmentName === null ? 'the environment' : `the environment ${JSON.stringify(environmentName)}`;
   const columns: [readonly string[], string][] = [
     [account, 'the account'],
     [projectId === null ? [] : project, 'the project'],
-    [projectId === null ? [] : environment, where],
+    [projectId === null ? [] : environment, there],
   ];
-  const needs = columns
-    .filter(([roles]) => roles.length > 0)
-    .map(([roles, place]) => `${anyOf.format(roles)} in ${place}`);
-  return problem('forbidden', { may, needs, has });
+  const roles = columns
+    .filter(([names]) => names.length > 0)
+    .map(([names, where]) => `${anyOf.format(names)} in ${where}`);
+  return problem('forbidden', { permission, may, roles, has });
 }

@@ -2,7 +2,8 @@
  * Reads that check the caller's rights and fetch what was asked in one trip (docs/adr/0004).
  *
  * The parameters of rights() are always the first eight:
- *   $1 account  $2 credential  $3 project or null  $4 environment or null  $5 $6 $7 roles of the permission  $8 now
+ *   $1 account  $2 credential  $3 project or null  $4 environment or null  $5 $6 $7 roles of the permission
+ *               $8 now
  * so a body may name $1, $2, $3 and $8, and its own parameters start at $9.
  */
 import { type Statement, statement } from './database.ts';
@@ -14,7 +15,10 @@ interface Guard {
 }
 export type Guarded<Row> = Guard & Row;
 
-/** `environment`: an expression for the environment of the resource that is read, for operations that take theirs from it. */
+/**
+ * `environment`: an expression for the environment of the resource that is read, for operations that take
+ * theirs from it.
+ */
 const rightsIn = (environment?: string) => {
   const checked = environment === undefined ? '$4::text' : `coalesce($4::text, (${environment}))`;
   return `rights($1::uuid, $2::uuid, $3::uuid, ${checked}, $5::text[], $6::text[], $7::text[], $8::timestamptz)`;
@@ -40,8 +44,9 @@ export function guardedRead<Row>(
 }
 
 /**
- * A page with its exact total. Its rows come by a statement of their own: joined with rights and total, each row would carry both, and
- * the whole would cost PostgreSQL and the server half as much again. Who reads them looks at the standing first.
+ * A page with its exact total. Its rows come by a statement of their own: joined with rights and total, each
+ * row would carry both, and the whole would cost PostgreSQL and the server half as much again. Who reads them
+ * looks at the standing first.
  */
 export interface GuardedPage<Row, Total = number> {
   head: Statement<{ standing: Standing; total: Total }>;

@@ -87,7 +87,10 @@ const applyReported = statement(`
     due_at = case when work_id = any ($4::uuid[]) then null else least(due_at, $5::timestamptz) end
   where account_id = $1 and work_id = any ($2::uuid[])`);
 
-/** What was heard of held work: by `sequences` how far, and what of it has ended; the rest is held for another lease. */
+/**
+ * What was heard of held work: by `sequences` how far, and what of it has ended; the rest is held for another
+ * lease.
+ */
 export function noteReported(
   tx: Transaction,
   accountId: string,

@@ -1,6 +1,7 @@
 /**
- * Retries that do a thing once (decisions.md §2): the answer to a POST is kept under its Idempotency-Key in the transaction of its
- * effect, and given again to the same request. Keys and requests are kept as keyed digests.
+ * Retries that do a thing once (decisions.md §2): the answer to a POST is kept under its Idempotency-Key in
+ * the transaction of its effect, and given again to the same request. Keys and requests are kept as keyed
+ * digests.
  */
 import { insertStatement, isDatabaseError, type Read, statement, type Transaction } from './database.ts';
 import { invalidRequest, problem } from './problems.ts';
@@ -94,7 +95,10 @@ export function storeAnswer(
   tx.send(insertRecord, [accountId, key, request, answer.status, headers, body, sealed ?? null, expiresAt]);
 }
 
-/** Whether a write failed because there is a record under its key: a live one of a request at the same time, or one that has expired. */
+/**
+ * Whether a write failed because there is a record under its key: a live one of a request at the same time,
+ * or one that has expired.
+ */
 export function isKeyTaken(failure: unknown): boolean {
   return isDatabaseError(failure) && failure.constraint === 'idempotency_record_key';
 }
@@ -144,7 +148,10 @@ export function removePending(
   tx.send(deletePending, [accountId, key, workId]);
 }
 
-/** What an earlier request under the key came to, if there was one. Throws `idempotency-key-reused` when the request was another. */
+/**
+ * What an earlier request under the key came to, if there was one. Throws `idempotency-key-reused` when the
+ * request was another.
+ */
 export async function earlier(
   services: { read: Read; sealer: Sealer },
   accountId: string,
@@ -176,7 +183,8 @@ export async function removeExpiredAnswer(
 }
 
 export const removalBatch = 1_000;
-// By the places of the rows: joined, they could be looked for in all of the table. What another server removes, or a new request takes, is left.
+// By the places of the rows: joined, they could be looked for in all of the table. What another server
+// removes, or a new request takes, is left.
 const deleteExpired = statement<{ removed: number }>(
   `
   with removed as (

@@ -1,4 +1,7 @@
-/** Unknown members of a request: ignored, named where they are close to a known one, refused where the caller asks for it (decisions.md §2). */
+/**
+ * Unknown members of a request: ignored, named where they are close to a known one, refused where the caller
+ * asks for it (decisions.md §2).
+ */
 import type { FastifyReply } from 'fastify';
 import type { Ignored } from './validation.ts';
 
@@ -12,7 +15,10 @@ export function asksStrictHandling(prefer: string | readonly string[] | undefine
 
 const longestWarning = 2_000;
 
-/** The header `Headgate-Warning`: each ignored member whose name is close to a known one, separated by semicolons. */
+/**
+ * The header `Headgate-Warning`: each ignored member whose name is close to a known one, separated by
+ * semicolons.
+ */
 export function noteIgnored(reply: FastifyReply, ignored: readonly Ignored[]): void {
   const sentences = ignored
     .filter(({ near }) => near !== undefined)

@@ -1,18 +1,27 @@
-/** JSON as requests bring it: UTF-8, no member twice, for of two only one could be taken, and bounded in its structure. */
+/**
+ * JSON as requests bring it: UTF-8, no member twice, for of two only one could be taken, and bounded in its
+ * structure.
+ */
 import { problem } from './problems.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 const depthLimit = 64;
 /** Of one object. */
 const memberLimit = 10_000;
-/** Objects and arrays of one body: an empty one takes two bytes to send, and tens of bytes and of nanoseconds to hold and to judge. */
+/**
+ * Objects and arrays of one body: an empty one takes two bytes to send, and tens of bytes and of nanoseconds
+ * to hold and to judge.
+ */
 const containerLimit = 200_000;
-/** Different names of members in one body: an object of names that no other has costs as much as a hundred with names in common. */
+/**
+ * Different names of members in one body: an object of names that no other has costs as much as a hundred
+ * with names in common.
+ */
 const nameLimit = 20_000;
 
 /**
- * Throws `invalid-json`. Bytes are read, not text, so that what is not UTF-8 is refused and not mended. Of a body that holds a secret the
- * reason repeats nothing.
+ * Throws `invalid-json`. Bytes are read, not text, so that what is not UTF-8 is refused and not mended. Of a
+ * body that holds a secret the reason repeats nothing.
  */
 export function readJson(bytes: Uint8Array, holdsSecret = false): unknown {
   let text: string;
@@ -43,8 +52,8 @@ const [quote, colon, backslash] = [0x22, 0x3a, 0x5c];
 const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d];
 
 /**
- * What `JSON.parse` takes without a word: a member that is there twice, of which it keeps the last, and a structure without bounds. One
- * pass; text that is not JSON is left to `JSON.parse`.
+ * What `JSON.parse` accepts silently: duplicate members, of which it keeps the last, and structures without
+ * bounds. One pass; text that is not JSON is left to `JSON.parse`.
  */
 export function structureFault(text: string, holdsSecret = false): string | undefined {
   const around: (Set<string> | undefined)[] = [];
@@ -89,7 +98,10 @@ export function structureFault(text: string, holdsSecret = false): string | unde
   return undefined;
 }
 
-/** Where the string that starts here ends: at the next quote behind an even number of backslashes. Negative for one without an end. */
+/**
+ * Where the string that starts here ends: at the next quote behind an even number of backslashes. Negative
+ * for one without an end.
+ */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); ; end = text.indexOf('"', end + 1)) {
     if (end < 0) return end;

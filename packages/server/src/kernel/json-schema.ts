@@ -25,7 +25,9 @@ export interface JsonSchema {
   maximum?: number;
 }
 
-/** A place in a value: its key, and the place of what holds it. Made into a pointer only for what is reported. */
+/**
+ * A place in a value: its key, and the place of what holds it. Made into a pointer only for what is reported.
+ */
 export interface Path {
   readonly above: Path | undefined;
   readonly key: string | number;

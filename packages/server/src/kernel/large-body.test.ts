@@ -1,4 +1,7 @@
-/** Bodies up to the limit, however they are made: judged in time that is linear in their size, while other requests go on. */
+/**
+ * Bodies up to the limit, however they are made: judged in time that is linear in their size, while other
+ * requests go on.
+ */
 import assert from 'node:assert/strict';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { test } from 'node:test';
@@ -26,7 +29,10 @@ const row = (cell: string) => `[${Array(200).fill(cell).join(',')}]`;
 const names = (before: string, length: number) =>
   `${before}${Array.from({ length: 400_000 }, (_, index) => `{"${String(index).padStart(length, 'x')}":1}`).join(',')}]`;
 
-/** Each fills the limit: faults in every cell, in every row, in every name, deep in a union, and members that nobody knows. */
+/**
+ * Each fills the limit: faults in every cell, in every row, in every name, deep in a union, and members that
+ * nobody knows.
+ */
 const hostile: [string, string][] = [
   ['cells of a wrong type', filled(row('true'), grid, ']}}')],
   ['rows of a wrong type', filled('7', grid, ']}}')],

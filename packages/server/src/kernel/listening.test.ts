@@ -1,4 +1,7 @@
-/** The connection that listens for wake-ups comes back whatever happens to it, and nobody who waits is forgotten. */
+/**
+ * The connection that listens for wake-ups comes back whatever happens to it, and nobody who waits is
+ * forgotten.
+ */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -6,8 +6,9 @@ export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 's
 export type LogLevel = (typeof logLevels)[number];
 
 /**
- * Structured logs, one JSON object a line. Bodies, headers and secrets are never given to it; an error is logged by its name, message, code,
- * stack and cause, without what a driver hangs on it (the parameters of a statement, say).
+ * Structured logs, one JSON object a line. Bodies, headers and secrets are never given to it; an error is
+ * logged by its name, message, code, stack and cause, without what a driver hangs on it (the parameters of a
+ * statement, say).
  */
 export function createLog(level: LogLevel, stream: DestinationStream): Log {
   return pino(

@@ -1,4 +1,7 @@
-/** What a request says beyond its schema, and `null` for what it leaves out (decisions.md §2, absent or null, unknown members). */
+/**
+ * What a request says beyond its schema, and `null` for what it leaves out (decisions.md §2, absent or null,
+ * unknown members).
+ */
 import { nearestName } from '@headgate/contract';
 import { alternativesOf, isPlainObject, type JsonSchema, type Path, pointerOf } from './json-schema.ts';
 
@@ -12,7 +15,10 @@ export interface UnknownMember {
 export interface TidyMembers {
   /** The first of them. */
   unknown: readonly UnknownMember[];
-  /** Takes all of them out of the value. Not before its faults are found: one may be a misspelled member that is missing. */
+  /**
+   * Takes all of them out of the value. Not before its faults are found: one may be a misspelled member that
+   * is missing.
+   */
   dropUnknown(): void;
 }
 
@@ -21,8 +27,9 @@ const unknownLimit = 100;
 const comparedLimit = 20;
 
 /**
- * Finds the unknown members of a value. With `nullIsAbsent` it takes each optional member out of the value that is null where its schema
- * takes no null: generated clients send one for what they leave out. Linear in the size of the value.
+ * Finds the unknown members of a value. With `nullIsAbsent` it takes each optional member out of the value
+ * that is null where its schema takes no null: generated clients send one for what they leave out. Linear in
+ * the size of the value.
  */
 export function tidyMembers(schema: JsonSchema, value: unknown, nullIsAbsent: boolean): TidyMembers {
   const unknown: UnknownMember[] = [];

@@ -1,6 +1,6 @@
 /**
- * Connections beside the pools: one that LISTENs for as long as the server runs, and one for each periodic job that holds a lock while it
- * works. A pool of few connections must not lose one of them to these.
+ * Connections beside the pools: one that LISTENs for as long as the server runs, and one for each periodic
+ * job that holds a lock while it works. A pool of few connections must not lose one of them to these.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
@@ -30,7 +30,10 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-/** LISTENs, and goes on doing so whatever happens to the connection. Resolves when the first attempt has succeeded or failed. */
+/**
+ * LISTENs, and goes on doing so whatever happens to the connection. Resolves when the first attempt has
+ * succeeded or failed.
+ */
 export async function listenOn(
   options: ListenOptions,
   channel: string,

@@ -1,4 +1,7 @@
-/** Who may do what: every operation, as every role, in its own and in a foreign account, against the table of decisions.md §3, written out here once more. */
+/**
+ * Who may do what: every operation, as every role, in its own and in a foreign account, against the table of
+ * decisions.md §3, written out here once more.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -273,7 +276,10 @@ for (const role of accountRoles) {
   });
 }
 
-/** What a caller with a role in prod, or in another project, gets for the request about dev, whatever else the request says. */
+/**
+ * What a caller with a role in prod, or in another project, gets for the request about dev, whatever else the
+ * request says.
+ */
 function requireUnmoved(
   operation: Operation,
   role: AccountRole,
@@ -334,11 +340,12 @@ test('a role in one environment neither promotes to, starts in, enables in nor o
   for (const [method, at, body] of attempts) {
     const answer = await actor.send(method, at, { body, headers: { environmentName: 'dev' } });
     const { detail } = requireProblem(answer, 403, 'forbidden');
+    assert.match(detail, /^This needs the permission environment:(deliver|run) \(/);
     assert.match(
       detail,
       /OWNER, .*CONTRIBUTOR.* in the environment "prod"|OWNER or CONTRIBUTOR in the environment "prod"/,
     );
-    assert.match(detail, /It has: MEMBER in the account; CONTRIBUTOR in the environment "dev"\./);
+    assert.match(detail, /The caller has: MEMBER in the account; CONTRIBUTOR in the environment "dev"\.$/);
   }
 });
 

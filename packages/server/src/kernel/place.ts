@@ -1,4 +1,7 @@
-/** Where a permission is checked: the project and the environment that an operation declares, read from a checked request. */
+/**
+ * Where a permission is checked: the project and the environment that an operation declares, read from a
+ * checked request.
+ */
 import type { EnvironmentSource, Operation } from '@headgate/contract';
 
 export interface Place {
@@ -10,7 +13,10 @@ export interface Place {
 
 type Parts = Readonly<Record<'params' | 'query' | 'headers' | 'body', unknown>>;
 
-/** Looks at what the operation declares and at nothing else (decisions.md §3). The request must have passed its schemas. */
+/**
+ * Looks at what the operation declares and at nothing else (decisions.md §3). The request must have passed
+ * its schemas.
+ */
 export function placeReader(operation: Operation): (request: Parts) => Place {
   const projectOf = operation.path.includes('{projectId}') ? textAt('params.projectId') : () => null;
   const environmentOf = isMember(operation.environmentFrom) ? textAt(operation.environmentFrom) : () => null;

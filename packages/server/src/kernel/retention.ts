@@ -35,7 +35,8 @@ export interface RetentionRule extends OldRows {
 
 /**
  * @param about.old which rows of the table `r` are old, by the placeholder of a time
- * @param about.key the columns of the primary key after the account; the first is the cursor, of the type `cursorType`
+ * @param about.key the columns of the primary key after the account; the first is the cursor, of the type
+ *   `cursorType`
  */
 export function oldRows(about: {
   table: string;
@@ -56,7 +57,8 @@ export function oldRows(about: {
       order by a.account_id limit ${mostAccounts}`,
       { alone: true },
     ),
-    // By the places of the rows: joined, they could be looked for in all of the table while the plan is from a small one.
+    // By the places of the rows: joined, they could be looked for in all of the table while the plan is from
+    // a small one.
     remove: statement(
       `
       with gone as (
@@ -91,14 +93,18 @@ const holdPass = statement<{ held: boolean }>(
 );
 const stillHere = statement('select 1');
 
-/** Does what one server at a time does, under a name; undefined when another one is at it. `pass` rests by what it is given, and by nothing else. */
+/**
+ * Does what one server at a time does, under a name; undefined when another one is at it. `pass` rests by
+ * what it is given, and by nothing else.
+ */
 export function asTheOnlyOne<Result>(
   database: Database,
   name: string,
   rest: Rest,
   pass: (rest: Rest) => Promise<Result>,
 ): Promise<Result | undefined> {
-  // Its own connection holds the lock, and no snapshot: the batches go through the pool, which may have one connection only.
+  // Its own connection holds the lock, and no snapshot: the batches go through the pool, which may have one
+  // connection only.
   return database.alone(async (query) => {
     const [lock] = await query(holdPass, [name]);
     if (lock?.held !== true) return undefined;

@@ -1,4 +1,7 @@
-/** Ajv as requests are checked by it. Bodies say the type of a value themselves; text of an address or a header is read as what is asked for. */
+/**
+ * Ajv as requests are checked by it. Bodies say the type of a value themselves; text of an address or a
+ * header is read as what is asked for.
+ */
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
 

@@ -1,4 +1,7 @@
-/** Bodies and answers that hold a secret: they are declared as such, repeated by no error, and kept by nothing. */
+/**
+ * Bodies and answers that hold a secret: they are declared as such, repeated by no error, and kept by
+ * nothing.
+ */
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
@@ -170,7 +173,10 @@ test('the bytes of a body with a secret are wiped once they are read, and those 
   for (const bytes of digested) assert.ok(bytes.every((byte) => byte === 0));
 });
 
-/** Whether V8's heap has a text: what a collection of garbage leaves. Given as bytes, which are not in that heap. */
+/**
+ * Whether V8's heap has a text: what a collection of garbage leaves. Given as bytes, which are not in that
+ * heap.
+ */
 async function heapHas(bytes: Buffer): Promise<boolean> {
   let tail = Buffer.alloc(0);
   let found = false;

@@ -1,4 +1,7 @@
-/** The check of a request whose body holds a secret: what it finds inside of the secret is not repeated, neither names nor values. */
+/**
+ * The check of a request whose body holds a secret: what it finds inside of the secret is not repeated,
+ * neither names nor values.
+ */
 import type { Operation } from '@headgate/contract';
 import { Problem, type Violation, withViolations } from './problems.ts';
 import { type RequestCheck, requestCheck } from './validation.ts';

@@ -1,6 +1,7 @@
 /**
- * One transaction: its statements are gathered until something waits, then all go in one trip, in order; what waits for nothing goes with
- * the commit (docs/adr/0003). Nothing is opened, and no connection taken, before the first trip.
+ * One transaction: its statements are gathered until something waits, then all go in one trip, in order; what
+ * waits for nothing goes with the commit (docs/adr/0003). Nothing is opened, and no connection taken, before
+ * the first trip.
  */
 import type pg from 'pg';
 import { type Sent, sendOnClient } from './batch.ts';
@@ -62,7 +63,8 @@ export class PipelinedTransaction implements Transaction {
       if (this.failed) throw this.failure();
       return sent.rows as Row[];
     });
-    // Whoever asked may have failed at something else and no longer wait; the transaction tells the failure in any case.
+    // Whoever asked may have failed at something else and no longer wait; the transaction tells the failure
+    // in any case.
     rows.catch(() => undefined);
     return rows;
   };
@@ -99,7 +101,10 @@ export class PipelinedTransaction implements Transaction {
     return this.#failure !== undefined;
   }
 
-  /** What waits goes out with the commit; when nothing went out before, it is a transaction by itself, and may share its trip. */
+  /**
+   * What waits goes out with the commit; when nothing went out before, it is a transaction by itself, and may
+   * share its trip.
+   */
   async commit(): Promise<void> {
     await this.#flying;
     if (this.failed) return this.rollback();

@@ -24,8 +24,9 @@ export interface Ignored {
 }
 
 /**
- * A check that throws `invalid-request` with the faults of all parts, at most `faultLimit`. It writes defaults and read numbers into the
- * parts, and answers the members that are ignored; with `strict` each of them is a fault. `body` is what the parser found.
+ * A check that throws `invalid-request` with the faults of all parts, at most `faultLimit`. It writes
+ * defaults and read numbers into the parts, and answers the members that are ignored; with `strict` each of
+ * them is a fault. `body` is what the parser found.
  */
 export type RequestCheck = (request: RequestParts, body?: ReadBody, strict?: boolean) => readonly Ignored[];
 

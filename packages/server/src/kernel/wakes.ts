@@ -1,10 +1,11 @@
 /**
- * Waking those who wait: a long-poll of an agent is told at once, in this process after the commit, and on the other servers by one
- * coalesced NOTIFY. A message may be lost with a broken connection: once it is back, everyone who waits looks again.
+ * Wakes waiting long-polls of agents: in this process after the commit, and on the other servers by one
+ * coalesced NOTIFY. A broken connection may lose notifications: once it is back, every waiter looks again.
  *
  * Terminology
- *   occasion   something new for a key. One that is for one waiter goes to who waits longest; who cannot use it passes it on, to those only
- *              who waited when it came, so that it goes round once
+ *   occasion   something new for a key. One that is for one waiter goes to the one that has waited longest. A
+ *              waiter that cannot use it passes it on, only to those that were waiting when it came, so that
+ *              it goes round once
  */
 import { randomUUID } from 'node:crypto';
 import { type Database, statement } from './database.ts';
@@ -14,7 +15,7 @@ const channel = 'headgate_wake';
 const coalesceMilliseconds = 20;
 const payloadLimit = 180;
 const notifyAgainMilliseconds = 1_000;
-/** After messages were missed all who wait look again, not all at once: there may be ten thousand. */
+/** After missed notifications all waiters look again, in batches: there may be ten thousand. */
 const lookAgainAtOnce = 100;
 const lookAgainEveryMilliseconds = 50;
 
@@ -34,9 +35,12 @@ export interface Wakes {
   end(key: string, waiter: Waiter): void;
   /** Wakes one waiter for new work, or all for what concerns each. */
   wake(key: string, whom: 'one' | 'all'): void;
-  /** By who was woken and leaves the occasion to others. */
+  /** Called by a woken waiter that leaves the occasion to others. */
   pass(key: string, occasion: Occasion): void;
-  /** Calls `heard` with the key of each occasion, whoever waits, before anybody is woken for it; without one when any may have been missed. */
+  /**
+   * Calls `heard` with each key before waking its waiters; without a key when notifications may have been
+   * missed.
+   */
   listen(heard: (key?: string) => void): void;
   waiting(): number;
   close(): Promise<void>;

@@ -50,7 +50,8 @@ const nextMoment = `least(w.command_bound, case w.state
     else least(w.silent_since + ${span('$2')}, w.run_bound)
   end)`;
 
-// By the places of the rows: joined, they could be looked for in all of the table while the plan is from a small one.
+// By the places of the rows: joined, they could be looked for in all of the table while the plan is from a
+// small one.
 const sweepable = statement<SweptRow>(
   `
   with due as (
@@ -78,8 +79,8 @@ const sweepable = statement<SweptRow>(
   { alone: true },
 );
 
-// Mostly there is nothing to do: that costs one look into two indices. In their order: for `exists` the planner may hope to meet such a row
-// soon, and read all of them.
+// Mostly there is nothing to do: that costs one look into two indices. In their order: for `exists` the
+// planner may hope to meet such a row soon, and read all of them.
 const anythingDue = statement<{ due: boolean }>(`
   select coalesce(
     (select true from work where due_at <= $1 order by due_at limit 1),
@@ -100,8 +101,8 @@ const forgetEnded = statement(
 );
 
 /**
- * One round over work whose time has come: leases that ran out, graces that passed, bounds. Several servers may sweep at once.
- * Answers how many works it moved, and whether more may be due.
+ * One round over work whose time has come: leases that ran out, graces that passed, bounds. Several servers
+ * may sweep at once. Answers how many works it moved, and whether more may be due.
  */
 export async function sweepWork(
   services: { database: Database; newId: NewId; wakes: Wakes },

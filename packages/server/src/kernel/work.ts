@@ -3,17 +3,20 @@
  *
  * Terminology
  *   work      one thing to do; its id is the id of what it is about (an execution)
- *   owner     the slice that knows what a kind of work means: what the agent is told, and what its start and end change
+ *   owner     the slice that knows what a kind of work means: what the agent is told, and what its start and
+ *             end change
  *   claim     an instance of the agent takes queued work, with the next epoch
  *   lease     how long a claim holds without a sign of life
  *   silent    the lease ran out; the same epoch may still come back within the grace
  *   bound     a time at which work ends, whatever its agent does
  *   key id    of work that only the holder of one certificate can do; nobody else gets it
- *   due       `due_at` is the next moment at which the sweep must look at a row, or an earlier one. A statement that brings a bound forward, or
- *             moves the state, writes it; one that only extends a lease leaves it, and the sweep writes the exact moment (docs/adr/0034)
+ *   due       `due_at` is the next moment at which the sweep must look at a row, or an earlier one. A
+ *             statement that brings a bound forward, or moves the state, writes it; one that only extends a
+ *             lease leaves it, and the sweep writes the exact moment (docs/adr/0034)
  *
- * States: queued → held ⇄ silent → ended; held or silent → queued when it is given back. A holder with an old epoch is refused.
- * Claims are in claim.ts, what a holder says in held-work.ts, what happens when a time comes in work-sweep.ts.
+ * States: queued → held ⇄ silent → ended; held or silent → queued when it is given back. A holder with an old
+ * epoch is refused. Claims are in claim.ts, what a holder says in held-work.ts, what happens when a time
+ * comes in work-sweep.ts.
  */
 import type { CheckedSecrets, WorkCommand, WorkKind } from '@headgate/contract';
 import { after } from './clock.ts';
@@ -78,7 +81,10 @@ export interface WorkEnd {
 
 /** What a kind of work means. All calls are about many works of one account at once. */
 export interface WorkOwner {
-  /** What the agent is told of claimed work, as SQL: a scalar subquery about a row of `claimed`, and what it needs in the `with` before it. */
+  /**
+   * What the agent is told of claimed work, as SQL: a scalar subquery about a row of `claimed`, and what it
+   * needs in the `with` before it.
+   */
   claimed: { with: readonly string[]; payload: string };
   started(moment: WorkMoment, works: readonly WorkSubject[]): void;
   ended(moment: WorkMoment, ends: readonly WorkEnd[]): void;
@@ -108,7 +114,8 @@ const insertWork = insertStatement(
     derived: {
       state: "'queued'",
       queued_at: 'given.created_at',
-      // Work of a restricted agent is checked at once. Other work is mostly claimed before the first look, which checks it too.
+      // Work of a restricted agent is checked at once. Other work is mostly claimed before the first look,
+      // which checks it too.
       due_at: `given.created_at + case when exists (
         select from agent a where a.account_id = given.account_id and a.agent_id = given.agent_id and a.restricted_access)
         then interval '0' else interval '2 seconds' end`,
@@ -116,7 +123,10 @@ const insertWork = insertStatement(
   },
 );
 
-/** Of work that is worth nothing when it has waited for too long, and that, if it is sealed, only one key opens. */
+/**
+ * Of work that is worth nothing when it has waited for too long, and that, if it is sealed, only one key
+ * opens.
+ */
 export interface Sealing {
   keyId?: string;
   claimableUntil: Date;
@@ -166,8 +176,8 @@ const commandWork = statement<{ state: 'queued' | 'held' | 'silent'; agent_id: s
   returning state, agent_id`);
 
 /**
- * Asks the holder of a work to end it. A forced command has a bound, at which the work ends without its agent; asking again neither
- * moves the bound nor softens the command.
+ * Asks the holder of a work to end it. A forced command has a bound, at which the work ends without its
+ * agent; asking again neither moves the bound nor softens the command.
  */
 export function commandTo(
   tx: Transaction,
@@ -187,7 +197,10 @@ const commandEnvironment = statement<{ agent_id: string }>(`
   where account_id = $1 and project_id = $2 and environment_name = $3 and state <> 'ended'
   returning agent_id`);
 
-/** Cancels all work in an environment: the holders are told, and the sweep ends what nobody holds. Answers the agents to wake. */
+/**
+ * Cancels all work in an environment: the holders are told, and the sweep ends what nobody holds. Answers the
+ * agents to wake.
+ */
 export async function cancelWorkIn(
   tx: Transaction,
   place: { accountId: string; projectId: string; environmentName: string },

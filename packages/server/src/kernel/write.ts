@@ -1,5 +1,6 @@
 /**
- * A write: one transaction of its entry (rights, idempotency), the handler's statements, its events and the stored answer.
+ * A write: one transaction of its entry (rights, idempotency), the handler's statements, its events and the
+ * stored answer.
  */
 import type { Operation } from '@headgate/contract';
 import type { FastifyRequest } from 'fastify';
@@ -40,9 +41,10 @@ const unlessAnswered = (account: string, key: string, now: string) => `
     when exists (select from idempotency_record where account_id = ${account} and key_digest = ${key} and expires_at > ${now}) then refuse('HG200')`;
 
 /**
- * The first statement of a write: refuses it by an error, so that what is already queued behind it does nothing. The project may
- * still be deleted before the commit: the foreign keys of what is written, or its row locks, order the two; and a request under the
- * same key may commit in this very moment: then the key of its record is taken.
+ * The first statement of a write: refuses it by an error, so that what is already queued behind it does
+ * nothing. The project may still be deleted before the commit: the foreign keys of what is written, or its
+ * row locks, order the two; and a request under the same key may commit in this very moment: then the key of
+ * its record is taken.
  */
 const enterWrite = statement(`
   select case
@@ -64,7 +66,10 @@ type WriteWork<Op extends Operation> = (
   rows: WriteCall<Op>['rows'],
 ) => Promise<Outcome<Op>> | Outcome<Op>;
 
-/** One write under its key. What fails after the rights were found good may be a request whose answer is there already, or just now. */
+/**
+ * One write under its key. What fails after the rights were found good may be a request whose answer is there
+ * already, or just now.
+ */
 export async function write<Op extends Operation>(
   serving: Serving<Op>,
   key: IdempotencyKey | undefined,
@@ -188,7 +193,10 @@ export function rendered<Op extends Operation>(
   };
 }
 
-/** The digest of a JSON body, made when it arrived under an Idempotency-Key. The body itself is not kept: it may hold a secret. */
+/**
+ * The digest of a JSON body, made when it arrived under an Idempotency-Key. The body itself is not kept: it
+ * may hold a secret.
+ */
 const digests = new WeakMap<FastifyRequest, Buffer>();
 
 export function keepDigest(request: FastifyRequest, sealer: Sealer, content: Buffer): void {

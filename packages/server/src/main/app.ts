@@ -45,7 +45,10 @@ declare module 'fastify' {
 
 const longestPathParameter = 2_048;
 const requestTimeoutMilliseconds = 300_000;
-/** Longer than the proxies in front usually keep theirs, so that a connection never ends under a request of theirs. */
+/**
+ * Longer than the proxies in front usually keep theirs, so that a connection never ends under a request of
+ * theirs.
+ */
 const keepAliveMilliseconds = 75_000;
 
 /** With a certificate it speaks HTTPS, else HTTP. */
@@ -188,10 +191,19 @@ function elsewhere(deps: Dependencies, methodsOf: MethodsOf) {
     }
     const found =
       allow === undefined
-        ? problem('path-not-found')
+        ? problem('path-not-found', { nearest: withSurface(request.url, methodsOf) })
         : withHeaders(problem('method-not-allowed', { method: request.method }), { allow });
     return answerProblem(deps, request, reply, found);
   };
+}
+
+/**
+ * `/dpc/v1/agents` for `/v1/agents`: the OpenAPI document gives paths without the `/dpc` of its server
+ * address.
+ */
+function withSurface(url: string, methodsOf: MethodsOf): string | undefined {
+  const path = `/dpc${url.split('?', 1)[0]}`;
+  return url.startsWith('/v1/') && methodsOf(path) !== undefined ? path : undefined;
 }
 
 /** The OpenAPI document, and a page for each type of problem. */

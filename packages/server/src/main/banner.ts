@@ -1,4 +1,7 @@
-/** What `npm start` prints: where it answers, with what credential, three lines to paste, and what is kept where. */
+/**
+ * What `npm start` prints: where it answers, with what credential, three lines to paste, and what is kept
+ * where.
+ */
 import type { Config } from './config.ts';
 import type { ClientCredential } from './provisioning.ts';
 
@@ -6,7 +9,10 @@ export interface BannerAbout {
   credential: ClientCredential;
   /** Where the credential is kept; undefined for one that was given by settings. */
   file: string | undefined;
-  /** Only on a terminal, and at the start that made the credential: what is no terminal may be a log that others read. */
+  /**
+   * Only on a terminal, and at the start that made the credential: what is no terminal may be a log that
+   * others read.
+   */
   showsSecret: boolean;
   kept: readonly string[];
 }

@@ -1,6 +1,6 @@
 /**
- * The server's settings: the only place that reads the environment. Every bad value is named, all at once, and stops the boot.
- * docs/configuration.md lists them.
+ * The server's settings: the only place that reads the environment. Every bad value is named, all at once,
+ * and stops the boot. docs/configuration.md lists them.
  */
 import { join, resolve } from 'node:path';
 import { agentSettingNames, unknownSettings } from '@headgate/contract';
@@ -20,7 +20,10 @@ export interface Config {
   port: number;
   /** Without a slash at the end; what tokens name as their issuer and `Location` begins with. */
   publicUrl: string;
-  /** Where this machine reaches the server past any proxy; undefined when it speaks TLS, to a name that may not lead here. */
+  /**
+   * Where this machine reaches the server past any proxy; undefined when it speaks TLS, to a name that may
+   * not lead here.
+   */
   localUrl: string | undefined;
   /** Both exist, are read and fit; undefined for plain HTTP. */
   tls: TlsFiles | undefined;

@@ -41,8 +41,8 @@ export interface Dependencies extends Services {
 
 /** How long a request waits for a connection before it is answered 503. */
 const patienceMilliseconds = 5_000;
-// Statements are prepared once and fetch few rows by an index. A plan for each set of values, and compiling one, costs more than it saves; and
-// pages are as near as memory (docs/adr/0011).
+// Statements are prepared once and fetch few rows by an index. A plan for each set of values, and compiling
+// one, costs more than it saves; and pages are as near as memory (docs/adr/0011).
 export const planning = '-c plan_cache_mode=force_generic_plan -c random_page_cost=1.1 -c jit=off';
 const statementTimeoutMilliseconds = 60_000;
 

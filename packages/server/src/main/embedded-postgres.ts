@@ -1,7 +1,9 @@
-// The embedded PostgreSQL: a real server of our own on a unix socket, kept running for as long as this process lives.
+// The embedded PostgreSQL: a real server of our own on a unix socket, kept running for as long as this
+// process lives.
 //
 // Terminology
-//   postmaster  PostgreSQL's first process; the backends are its children. All have the data directory as working directory
+//   postmaster  PostgreSQL's first process; the backends are its children. All have the data directory as
+// working directory
 //   supervisor  the shell between this process and the postmaster (postgres-supervisor.ts)
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';

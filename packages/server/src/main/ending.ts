@@ -15,7 +15,10 @@ interface Running {
   output: LogOutput;
 }
 
-/** SIGINT, SIGTERM and SIGHUP end the server in order; a second signal ends it at once. Answers what ends it with an exit code. */
+/**
+ * SIGINT, SIGTERM and SIGHUP end the server in order; a second signal ends it at once. Answers what ends it
+ * with an exit code.
+ */
 export function endOnSignals({
   stopping,
   starting,

@@ -1,4 +1,7 @@
-/** The smallest number of connections that may be set is enough for everything, also for many requests at once. */
+/**
+ * The smallest number of connections that may be set is enough for everything, also for many requests at
+ * once.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';

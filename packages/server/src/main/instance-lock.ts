@@ -5,7 +5,8 @@ import { StartError } from './startup-checks.ts';
 /** An instance that says it is stopping is waited for this long. */
 const STOPPING_MS = 20_000;
 /**
- * One that was left behind by `kill -9` of what started it notices within this time, and then says that it is stopping.
+ * One that was left behind by `kill -9` of what started it notices within this time, and then says that it is
+ * stopping.
  */
 const NOTICING_MS = 1500;
 

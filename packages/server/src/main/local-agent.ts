@@ -35,8 +35,8 @@ export interface LocalAgent {
 }
 
 /**
- * Keeps one agent running as a process of its own. The agent ends when its standard input closes, so it never outlives
- * this process.
+ * Keeps one agent running as a process of its own. The agent ends when its standard input closes, so it never
+ * outlives this process.
  */
 export function startLocalAgent(options: LocalAgentOptions): LocalAgent {
   const stopping = new AbortController();

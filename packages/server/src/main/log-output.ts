@@ -18,7 +18,10 @@ export interface LogOutput {
 const fileBytes = 50 * 1_048_576;
 const warning = 40;
 
-/** On a terminal people read the banner, and the log goes to a file; elsewhere it goes to standard output, for whatever collects it. */
+/**
+ * On a terminal people read the banner, and the log goes to a file; elsewhere it goes to standard output, for
+ * whatever collects it.
+ */
 export function logFileOf(config: Config): string | undefined {
   return config.logFile ?? (process.stdout.isTTY ? join(config.dataDirectory, 'server.log') : undefined);
 }

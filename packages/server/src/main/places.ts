@@ -1,9 +1,10 @@
 // Decides where everything lives, and as whom.
 //
 // An ordinary user: everything in the data directory, as that user.
-// Root: PostgreSQL and the local agent run as two unprivileged users of their own. What they keep lies in the data
-// directory when they can enter it, else below the system's state folder for Headgate, by the id of this instance;
-// what they run lies in the checkout when they can read it there, else in a copy below that same folder (runtime-kit.ts).
+// Root: PostgreSQL and the local agent run as two unprivileged users of their own. What they keep lies in the
+// data directory when they can enter it, else below the system's state folder for Headgate, by the id of this
+// instance; what they run lies in the checkout when they can read it there, else in a copy below that same
+// folder (runtime-kit.ts).
 import { createHash, randomUUID } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -213,8 +214,8 @@ function mayUse(user: ProcessUser | undefined, wanted: [Access, string][]): bool
 }
 
 /**
- * The folder for what `user` keeps under that name. Where it has been is where it stays: a database must not seem empty
- * because somebody changed the mode of a folder above it.
+ * The folder for what `user` keeps under that name. Where it has been is where it stays: a database must not
+ * seem empty because somebody changed the mode of a folder above it.
  */
 function keptIn(scene: Scene, name: string, user: ProcessUser | undefined): string {
   const inData = join(scene.dataDirectory, name);

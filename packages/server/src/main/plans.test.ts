@@ -9,7 +9,10 @@ import { startTestServer } from '../testing/server.ts';
 import { planning } from './deps.ts';
 
 const rows = 100_000;
-/** Of a plan, in the planner's units. A table of so many rows read whole costs 2,500 and more, 500 rows by an index about 1,300. */
+/**
+ * Of a plan, in the planner's units. A table of so many rows read whole costs 2,500 and more, 500 rows by an
+ * index about 1,300.
+ */
 const mostCost = 2_300;
 
 /** Statements that read much, each by a part of its text, with the reason. */

@@ -1,4 +1,7 @@
-/** What a new installation starts with: an account, a credential with the role Super Admin, and the local agent. */
+/**
+ * What a new installation starts with: an account, a credential with the role Super Admin, and the local
+ * agent.
+ */
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { accountByName, insertAccount, lockAccounts } from '../access/accounts/index.ts';
@@ -94,7 +97,10 @@ export async function ensureGivenCredential(
   });
 }
 
-/** The generated credential: kept in a 0600 file of the data directory, made at the first start and whenever the file is lost. */
+/**
+ * The generated credential: kept in a 0600 file of the data directory, made at the first start and whenever
+ * the file is lost.
+ */
 export async function ensureGeneratedCredential(
   services: ProvisioningServices,
   accountId: string,

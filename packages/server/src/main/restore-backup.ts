@@ -15,7 +15,8 @@ import { loadConfigOrExit, runToEnd } from './operator-command.ts';
 const config = loadConfigOrExit();
 await runToEnd(async () => {
   const { file, force } = parse(process.argv.slice(2));
-  // A server is seen before the file is read, which may take a while. Where nothing is, nothing is made for a file that is no good.
+  // A server is seen before the file is read, which may take a while. Where nothing is, nothing is made for a
+  // file that is no good.
   let lock = existsSync(config.dataDirectory) ? await takeInstanceLock(config.dataDirectory) : undefined;
   try {
     const backup = await verified(config, file);

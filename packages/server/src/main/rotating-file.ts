@@ -3,8 +3,8 @@ import type { LogTarget } from '@headgate/contract/log-writer';
 import { createStream, type RotatingFileStream } from 'rotating-file-stream';
 
 /**
- * A log file of about `maxBytes`, and the one before it under the same name with `.1`. After a failure the file is opened again by the
- * next write.
+ * A log file of about `maxBytes`, and the one before it under the same name with `.1`. After a failure the
+ * file is opened again by the next write.
  */
 export function rotatingFile(path: string, maxBytes: number): LogTarget {
   let stream: RotatingFileStream | undefined;

@@ -1,4 +1,7 @@
-/** What would stop a start halfway is looked at first: before PostgreSQL is started and before anything is migrated. */
+/**
+ * What would stop a start halfway is looked at first: before PostgreSQL is started and before anything is
+ * migrated.
+ */
 import { spawn } from 'node:child_process';
 import { accessSync, constants, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -27,8 +30,8 @@ export async function checkFiles(config: Config): Promise<void> {
   checkLogFile(logFile);
 }
 
-// A file system that is away holds up any process that touches it, for ever: so a process of its own does it first. What it finds is
-// looked at again by this process, which can name the reason.
+// A file system that is away holds up any process that touches it, for ever: so a process of its own does it
+// first. What it finds is looked at again by this process, which can name the reason.
 const touchFolder = '[ ! -d "$1" ] || { : >"$1/.start-$$" && rm -f "$1/.start-$$"; }';
 const touchFile = '[ ! -f "$1" ] || : >>"$1"';
 

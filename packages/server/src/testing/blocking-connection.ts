@@ -1,4 +1,7 @@
-/** A client that writes the whole request before it reads anything, as blocking clients do: a reset costs it the answer. */
+/**
+ * A client that writes the whole request before it reads anything, as blocking clients do: a reset costs it
+ * the answer.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';

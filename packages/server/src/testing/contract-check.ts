@@ -1,6 +1,7 @@
 /**
- * Holds every response of a test to the contract: its status is one that the operation documents, its body has the documented shape
- * and no member more, its headers are there, and a problem's code is one that the operation may answer.
+ * Holds every response of a test to the contract: its status is one that the operation documents, its body
+ * has the documented shape and no member more, its headers are there, and a problem's code is one that the
+ * operation may answer.
  */
 import assert from 'node:assert/strict';
 import {

@@ -1,4 +1,7 @@
-/** A way to a test's PostgreSQL that can be cut, fall silent, or lead to another server: TCP on loopback in front of its unix socket. */
+/**
+ * A way to a test's PostgreSQL that can be cut, fall silent, or lead to another server: TCP on loopback in
+ * front of its unix socket.
+ */
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import type pg from 'pg';

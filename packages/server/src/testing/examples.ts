@@ -1,6 +1,7 @@
 /**
- * A request that succeeds for each operation of the management interface: what the tests that walk all operations send, and what the
- * reference shows (main/reference/published-examples.test.ts records them with their answers).
+ * A request that succeeds for each operation of the management interface: what the tests that walk all
+ * operations send, and what the reference shows (main/reference/published-examples.test.ts records them with
+ * their answers).
  */
 import { randomUUID } from 'node:crypto';
 import type { Operation } from '@headgate/contract';
@@ -19,7 +20,10 @@ import {
 } from './project.ts';
 import { makeKeys, requestFor, sealingAgent } from './sealing-agent.ts';
 
-/** A project in which every operation has something to work on: in dev a version and an override, and an agent. */
+/**
+ * A project in which every operation has something to work on: in dev a version and an override, and an
+ * agent.
+ */
 export interface Place {
   account: Account;
   agent: RegisteredAgent;
@@ -29,7 +33,9 @@ export interface Place {
   named(base: string): string;
 }
 
-/** What is to be seen in the reference: names as one would choose them. Such a place is for one example only. */
+/**
+ * What is to be seen in the reference: names as one would choose them. Such a place is for one example only.
+ */
 const published = { agent: 'oslo-1', project: 'Weather', named: (base: string) => base };
 
 export async function createPlace(
@@ -466,7 +472,10 @@ const ofExecutions: Examples = {
   }),
 };
 
-/** By the operation's id. What an operation takes away is made anew, by the account's admin, before each request. */
+/**
+ * By the operation's id. What an operation takes away is made anew, by the account's admin, before each
+ * request.
+ */
 export const examples: Examples = {
   ...ofProjects,
   ...ofVariables,

@@ -1,4 +1,7 @@
-/** Fills every table of a test's database with many rows of one account, so that plans are those of a large installation. */
+/**
+ * Fills every table of a test's database with many rows of one account, so that plans are those of a large
+ * installation.
+ */
 import type { TestDatabase } from './database.ts';
 
 interface Column {
@@ -20,7 +23,9 @@ const lessRows = 20_000;
 const hotTables =
   /^(agent.*|credential|environment|event|execution_step|idempotency_record|pipeline_execution|project|role_grant|secret_.*|variable.*|work)$/;
 
-/** What constraints demand, or what makes the rows like those of a real table; `n` is the number of the row. */
+/**
+ * What constraints demand, or what makes the rows like those of a real table; `n` is the number of the row.
+ */
 const values: Readonly<Record<string, string>> = {
   'agent.status':
     "(array['unknown', 'running', 'pausing', 'stopped'])[case when n % 100 > 1 then 2 else 1 end + n % 2]",

@@ -1,6 +1,6 @@
 /**
- * The real server on a database of its own, for tests: the wiring of main, a clock that is moved, and requests that go through the
- * whole of it without a network (or over one, by `listen`).
+ * The real server on a database of its own, for tests: the wiring of main, a clock that is moved, and
+ * requests that go through the whole of it without a network (or over one, by `listen`).
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -29,7 +29,9 @@ export interface TestServer {
   transport: Transport;
   /** A fresh account, which sees nothing of other tests. */
   account(): Promise<Account>;
-  /** Looks for work and agents whose time has come, until there is none; what the server does every second. */
+  /**
+   * Looks for work and agents whose time has come, until there is none; what the server does every second.
+   */
   sweep(): Promise<void>;
   /** Answers on loopback, at any free port unless one is named; the address. */
   listen(port?: number): Promise<string>;

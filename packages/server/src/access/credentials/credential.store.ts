@@ -97,7 +97,10 @@ export function setSecret(tx: Transaction, sealer: Sealer, scope: Scope, secret:
   ]);
 }
 
-/** Whether it is a client's secret, or the one before while a rotation overlaps. Two comparisons, whatever it is: the time tells nothing. */
+/**
+ * Whether it is a client's secret, or the one before while a rotation overlaps. Two comparisons, whatever it
+ * is: the time tells nothing.
+ */
 export function hasSecret(
   sealer: Sealer,
   client: Pick<Client, 'secretDigest' | 'previousSecretDigest'>,

@@ -1,4 +1,7 @@
-/** Guessing client secrets: who is slowed down by it, who is not, and that no answer tells which clients there are. */
+/**
+ * Guessing client secrets: who is slowed down by it, who is not, and that no answer tells which clients there
+ * are.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Answer, createClient } from '../../testing/client.ts';

@@ -1,6 +1,6 @@
 /**
- * Events about refused attempts at a token. They are written after the answer: only a known client has an account to write to, and the time
- * to answer must not tell which clients are known (docs/adr/0031).
+ * Events about refused attempts at a token. They are written after the answer: only a known client has an
+ * account to write to, and the time to answer must not tell which clients are known (docs/adr/0031).
  */
 import type { Services } from '../../kernel/endpoint.ts';
 import { type AccountEvent, recordEvents } from '../../kernel/events.ts';

@@ -1,12 +1,12 @@
 /**
- * Slows down who guesses client secrets. A stranger who knows a client id must not lock its owner out, so nothing is counted by the client id
- * alone (docs/adr/0031).
+ * Slows down guessing of client secrets. Nothing is counted by the client id alone, because knowing a client
+ * id must not be enough to lock its owner out (docs/adr/0031).
  *
  * Terminology
  *   address   the caller's IPv4 address, or the first 64 bits of its IPv6 address
  *   pair      a client id together with the address that asks for its token
- *   pause     after its limit of failures, an address or a pair waits a second, then twice as long after each further failure, up to five
- *             minutes; a quarter of an hour without a failure forgets all
+ *   pause     after its limit of failures, an address or a pair waits a second, then twice as long after each
+ *             further failure, up to five minutes; a quarter of an hour without a failure resets it
  */
 import { createHash } from 'node:crypto';
 import ipaddr from 'ipaddr.js';
@@ -17,7 +17,10 @@ export const addressLimit = 10;
 const firstPauseSeconds = 1;
 const longestPauseSeconds = 300;
 const forgottenAfterSeconds = 900;
-/** Of each table: beyond it the entry without a failure for longest goes, which forgets failures and refuses nothing. */
+/**
+ * Of each table. Beyond it the entry whose last failure is oldest is dropped; this forgets failures and
+ * refuses nothing.
+ */
 const entryLimit = 50_000;
 
 export interface Attempt {
@@ -30,10 +33,13 @@ export interface Attempt {
 export interface Throttle {
   /** Seconds that the address waits; 0 when it may try now. */
   addressPause(address: string): number;
-  /** Seconds that a wrong secret of the pair is told to wait; a right one need not. */
+  /** Seconds that the pair waits after a wrong secret; a right one passes at once. */
   pairPause(attempt: Pick<Attempt, 'address' | 'clientId'>): number;
   failed(attempt: Attempt): void;
-  /** Forgets the failures of the pair. The address keeps its own: a client of one's own must not make guessing at others free. */
+  /**
+   * Resets the failures of the pair, not of the address: a successful login must not make guessing at other
+   * clients free.
+   */
   succeeded(attempt: Pick<Attempt, 'address' | 'clientId'>): void;
 }
 
@@ -45,7 +51,7 @@ export function createThrottle(clock: Clock): Throttle {
     pairPause: (attempt) => pairs.pause(pairKey(attempt)),
     failed(attempt) {
       const guess = attempt.guess.toString('base64');
-      // A program that sends one wrong secret again and again does not guess: those who share its address go on.
+      // A program that repeats one wrong secret does not guess: it must not slow down others at its address.
       if (pairs.lastGuess(pairKey(attempt)) !== guess) addresses.count(addressKey(attempt.address));
       pairs.count(pairKey(attempt), guess);
     },

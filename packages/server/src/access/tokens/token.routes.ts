@@ -1,6 +1,7 @@
 /**
- * `POST /oauth/dpc/token`: the client credentials grant (RFC 6749 §4.4), its errors by §5.2; the keys (RFC 7517) and the metadata (RFC 8414).
- * It lies beside `/dpc` and answers in the words of OAuth, not as ProblemDetail (decisions.md, exceptions).
+ * `POST /oauth/dpc/token`: the client credentials grant (RFC 6749 §4.4), its errors by §5.2; the keys (RFC
+ * 7517) and the metadata (RFC 8414). It lies beside `/dpc` and answers in the words of OAuth, not as
+ * ProblemDetail (decisions.md, exceptions).
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { decode } from '../../kernel/content-encoding.ts';
@@ -147,8 +148,8 @@ function refusedClient(description: string): Refusal {
 }
 
 /**
- * Answers the client whose id and secret a request brings. A known client and an unknown one take the same path and the same time: one trip to
- * the database, one comparison, and an event, if any, after the answer.
+ * Answers the client whose id and secret a request brings. A known client and an unknown one take the same
+ * path and the same time: one trip to the database, one comparison, and an event, if any, after the answer.
  */
 function createAuthentication(services: Services, throttle: Throttle, refused: RefusedAttempts) {
   const { sealer, database, clock } = services;
@@ -158,7 +159,8 @@ function createAuthentication(services: Services, throttle: Throttle, refused: R
     refuseFor(throttle.addressPause(attempt.address));
     const client = await findClient(services, clientId);
     const matches = hasSecret(sealer, client ?? nobody, secret);
-    // Others from the address may have failed meanwhile: of many guesses at one moment no more count than one after another.
+    // Others from the address may have failed meanwhile: of many guesses at one moment no more count than one
+    // after another.
     refuseFor(throttle.addressPause(attempt.address));
     if (client === undefined || !matches || !client.active) {
       const pause = throttle.pairPause(attempt);

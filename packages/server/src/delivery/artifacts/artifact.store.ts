@@ -29,15 +29,18 @@ const inEnvironment = 'account_id = $1 and project_id = $3 and environment_name 
 export const environmentExists = `exists (select from environment e where e.account_id = $1 and e.project_id = $3 and e.name = $9)`;
 const newestFirst = 'order by deployed_at desc, version_name desc';
 
-// Two branches, of which the parameter closes one: so each has its index, and what is disabled costs nothing. Where the page begins is
-// found in the index alone; only its rows are fetched.
+// Two branches, of which the parameter closes one: so each has its index, and what is disabled costs nothing.
+// Where the page begins is found in the index alone; only its rows are fetched.
 const pageOf = (condition: string) => {
   const versions = `from artifact_version where ${inEnvironment} and ${condition}`;
   return `(select ${versionColumns} ${versions} and (deployed_at, version_name) <= (
     select deployed_at, version_name ${versions} ${newestFirst} limit 1 offset $12) ${newestFirst} limit $11)`;
 };
 
-/** Parameters: environment, enabled only, limit, offset. Without the environment there is a page, whose total is null. */
+/**
+ * Parameters: environment, enabled only, limit, offset. Without the environment there is a page, whose total
+ * is null.
+ */
 export const versionPage = guardedPage<VersionRow, number | null>({
   rows: `${pageOf('enabled and $10::boolean')} union all ${pageOf('not $10::boolean')} ${newestFirst}`,
   total: `
@@ -46,7 +49,10 @@ export const versionPage = guardedPage<VersionRow, number | null>({
       from artifact_counter where ${inEnvironment}) end as total`,
 });
 
-/** Part of a guarded read whose own parameters begin with an environment and a version: the named one, or the newest enabled one for null. */
+/**
+ * Part of a guarded read whose own parameters begin with an environment and a version: the named one, or the
+ * newest enabled one for null.
+ */
 export function chosenVersion(columns: string): string {
   const from = `select ${columns} from artifact_version where ${inEnvironment}`;
   return `(${from} and enabled and $10::text is null ${newestFirst} limit 1) union all (${from} and version_name = $10)`;
@@ -58,7 +64,10 @@ export const environmentToUploadTo = guardedRead<{ newest_manifest: string | nul
     select manifest_digest from artifact_version where ${inEnvironment} ${newestFirst} limit 1) as newest_manifest
   from environment e where e.account_id = $1 and e.project_id = $3 and e.name = $9`);
 
-/** Parameters: environment, version or null for the newest enabled one. One row when the environment exists, with or without a version. */
+/**
+ * Parameters: environment, version or null for the newest enabled one. One row when the environment exists,
+ * with or without a version.
+ */
 export const versionWithPaths = guardedRead<Partial<VersionRow> & { paths: string[] | null }>(`
   select v.*, (
     select array_agg(file.path order by listed.place, file.place)
@@ -79,7 +88,10 @@ export const fileOfVersion = guardedRead<{ version_name: string | null; sha256: 
   left join manifest m on m.account_id = $1 and m.digest = v.manifest_digest
   where e.account_id = $1 and e.project_id = $3 and e.name = $9`);
 
-/** One enabled version more (docs/adr/0008), to stand in a `with` of the statement that makes it; $1 account, $2 project, $3 environment. */
+/**
+ * One enabled version more (docs/adr/0008), to stand in a `with` of the statement that makes it; $1 account,
+ * $2 project, $3 environment.
+ */
 export const countNewVersion = `
   insert into artifact_counter as c (account_id, project_id, environment_name, versions, enabled_versions) values ($1, $2, $3, 1, 1)
   on conflict (account_id, project_id, environment_name)

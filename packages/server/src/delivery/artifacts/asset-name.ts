@@ -21,7 +21,9 @@ export function assetNameFault(name: string): string | undefined {
   return undefined;
 }
 
-/** Steps of ASCII that begin with a letter or digit, as nearly all names are: nothing can be wrong with them. */
+/**
+ * Steps of ASCII that begin with a letter or digit, as nearly all names are: nothing can be wrong with them.
+ */
 const plainName = /^[a-z0-9_][\w.-]*(?:\/[a-z0-9_][\w.-]*)*$/i;
 
 /** Two names that some file systems cannot tell apart: of one Unicode form (NFC) they are equal. */

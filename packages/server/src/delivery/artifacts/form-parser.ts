@@ -1,5 +1,9 @@
-/** Takes a multipart form apart as its bytes arrive (RFC 2046 §5.1.1, RFC 7578), without a copy where a part lies in one chunk (docs/adr/0027). */
-import { problem } from '../../kernel/problems.ts';
+/**
+ * Takes a multipart form apart as its bytes arrive (RFC 2046 §5.1.1, RFC 7578), without a copy where a part
+ * lies in one chunk (docs/adr/0027).
+ */
+import { tooLarge, unreadable } from './form-problems.ts';
+import { partName } from './part-name.ts';
 
 export interface FormPart {
   /** Its header lines, without the empty line that ends them. */
@@ -35,7 +39,9 @@ type State = 'opening' | 'delimited' | 'header' | 'content';
 export function createFormParser(boundary: string, limits: FormLimits): FormParser {
   const delimiter = Buffer.from(`${lineEnd}--${boundary}`, 'latin1');
   let state: State | 'end' = 'opening';
-  /** So many bytes of a delimiter ended the chunk before; the line end before the first one is taken as read. */
+  /**
+   * So many bytes of a delimiter ended the chunk before; the line end before the first one is taken as read.
+   */
   let begun = lineEnd.length;
   /** What of the chunk before could not be read without this one. */
   let rest: Buffer = nothing;
@@ -52,15 +58,18 @@ export function createFormParser(boundary: string, limits: FormLimits): FormPars
     if (state === 'opening') throw unreadable('it does not begin with its boundary');
     if (isUnwanted) return;
     partBytes += piece.length;
-    if (partBytes > limits.partBytes)
-      throw tooLarge(`the part number ${parts + 1} is larger than ${limits.partBytes} bytes`);
+    if (partBytes > limits.partBytes) {
+      const name = JSON.stringify(partName(header, parts + 1));
+      throw tooLarge(`the part ${name} is larger than ${limits.partBytes} bytes`, 'HEADGATE_UPLOAD_PART_MB');
+    }
     pieces.push(piece);
   }
 
   function endPart(): void {
     parts += 1;
     if (!isUnwanted) wantedParts += 1;
-    if (wantedParts > limits.parts) throw tooLarge(`an upload has ${limits.parts} parts at most`);
+    if (wantedParts > limits.parts)
+      throw tooLarge(`an upload has at most ${limits.parts} parts`, 'HEADGATE_UPLOAD_PARTS');
     const [piece = nothing] = pieces;
     ended.push({ header, content: pieces.length > 1 ? Buffer.concat(pieces) : piece });
     pieces = [];
@@ -134,7 +143,10 @@ export function createFormParser(boundary: string, limits: FormLimits): FormPars
   };
 }
 
-/** How many bytes at the end of these may be the beginning of a delimiter: only its first one is a carriage return. */
+/**
+ * How many bytes at the end of these may be the beginning of a delimiter: only its first one is a carriage
+ * return.
+ */
 function bytesBegun(bytes: Buffer, from: number, delimiter: Buffer): number {
   const first = bytes.indexOf(0x0d, Math.max(from, bytes.length - delimiter.length + 1));
   if (first < 0) return 0;
@@ -142,13 +154,4 @@ function bytesBegun(bytes: Buffer, from: number, delimiter: Buffer): number {
   return delimiter.subarray(0, tail.length).equals(tail)
     ? tail.length
     : bytesBegun(bytes, first + 1, delimiter);
-}
-
-/** @param reason a clause without its full stop */
-export function unreadable(reason: string) {
-  return problem('invalid-upload', { reason: `${reason}.` });
-}
-
-export function tooLarge(limit: string) {
-  return problem('body-too-large', { limit });
 }

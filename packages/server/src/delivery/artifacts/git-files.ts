@@ -1,4 +1,7 @@
-/** Clients upload a whole working copy, with what git keeps in it. Those files are not taken, and not counted (decisions.md E10). */
+/**
+ * Clients upload a whole working copy, with what git keeps in it. Those files are not taken, and not counted
+ * (decisions.md E10).
+ */
 import { type IgnoredResource, listedGitResourceLimit } from '@headgate/contract';
 import { partName } from './part-name.ts';
 

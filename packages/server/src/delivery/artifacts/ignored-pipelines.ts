@@ -1,4 +1,7 @@
-/** Pipeline files that an upload left out, as they are kept with its version: a start of one repeats the reason (docs/adr/0035). */
+/**
+ * Pipeline files that an upload left out, as they are kept with its version: a start of one repeats the
+ * reason (docs/adr/0035).
+ */
 import { type IgnoredPipeline, ignoredReasonLimit } from '@headgate/contract';
 import type { Upload } from './upload.ts';
 

@@ -1,9 +1,10 @@
 import { isUtf8 } from 'node:buffer';
-import { unreadable } from './form-parser.ts';
+import { unreadable } from './form-problems.ts';
 
 /**
- * The name in a part's Content-Disposition (RFC 7578 §4.2), exactly as it was sent; only `\"` and `\\` are unescaped, so that
- * any other backslash is seen and refused. What stands in the value of another parameter is no name. Empty when it has none.
+ * The name in a part's Content-Disposition (RFC 7578 §4.2), exactly as it was sent; only `\"` and `\\` are
+ * unescaped, so that any other backslash is seen and refused. What stands in the value of another parameter
+ * is no name. Empty when it has none.
  * @param header the part's header lines
  * @param number which part it is, from 1
  * @throws `invalid-upload`

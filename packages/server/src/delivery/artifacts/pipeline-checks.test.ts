@@ -1,4 +1,7 @@
-/** The checks of pipelines at upload (decisions.md E10): what can be read is stored, and what is wrong with it is told. */
+/**
+ * The checks of pipelines at upload (decisions.md E10): what can be read is stored, and what is wrong with it
+ * is told.
+ */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,7 @@
-/** The checks of an upload's pipelines: each file as it arrives, and all together at the end. Memory is bounded, whatever the upload holds. */
+/**
+ * The checks of an upload's pipelines: each file as it arrives, and all together at the end. Memory is
+ * bounded, whatever the upload holds.
+ */
 import { type UploadWarning, uploadWarningLimit } from '@headgate/contract';
 import {
   linkProject,

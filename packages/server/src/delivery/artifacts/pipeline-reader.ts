@@ -1,6 +1,7 @@
 /**
- * Reads pipeline files of uploads: a small one at once, a large one in a thread, bounded in time and memory, so that no file holds up other
- * requests (docs/adr/0018). The thread is started when it is needed and ends when nobody has needed it for a while.
+ * Reads pipeline files of uploads: a small one at once, a large one in a thread, bounded in time and memory,
+ * so that no file holds up other requests (docs/adr/0018). The thread is started when it is needed and ends
+ * when nobody has needed it for a while.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
@@ -11,7 +12,10 @@ export type PipelineReader = (order: ReadingOrder) => Promise<ReadPipeline>;
 
 /** Characters of what is read at once, in some milliseconds. */
 const smallLength = 16_384;
-/** What the largest usual pipelines take, and what the format allows: to be ready for that would cost each server as much. */
+/**
+ * What the largest usual pipelines take, and what the format allows: to be ready for that would cost each
+ * server as much.
+ */
 const usualMegabytes = 72;
 const mostMegabytes = 256;
 const idleMilliseconds = 10_000;

@@ -2,8 +2,8 @@
  * Reading an upload: the parts of a multipart form become blobs and the entries of a manifest as they arrive.
  *
  * Terminology
- *   batch  some files, looked for among the blobs of the account in one question. While one is kept the next one gathers, and then the request
- *          waits: how much is in memory does not grow with the request
+ *   batch  some files, looked for among the blobs of the account in one question. While one is kept the next
+ *          one gathers, and then the request waits: how much is in memory does not grow with the request
  */
 import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
@@ -14,7 +14,8 @@ import { decodedContent } from '../../kernel/content-encoding.ts';
 import { problem } from '../../kernel/problems.ts';
 import type { BlobWriter, KeptBlobs } from '../blobs/index.ts';
 import { assetNameFault, requireNoFileAsFolder, sameNameKey } from './asset-name.ts';
-import { createFormParser, tooLarge, unreadable } from './form-parser.ts';
+import { createFormParser } from './form-parser.ts';
+import { tooLarge, unreadable } from './form-problems.ts';
 import { createGitFiles, hasGitName, isGitFile } from './git-files.ts';
 import { type Manifest, type ManifestFile, manifestOf } from './manifest.ts';
 import { partName } from './part-name.ts';
@@ -44,7 +45,8 @@ const longestStretchMilliseconds = 10;
 
 /**
  * When it resolves, all bytes are stored, and nothing refers to them yet.
- * Throws the problems `unsupported-media-type`, `invalid-upload`, `invalid-asset-name`, `body-too-large` and those of the storage.
+ * Throws the problems `unsupported-media-type`, `invalid-upload`, `invalid-asset-name`, `body-too-large` and
+ * those of the storage.
  */
 export async function readUpload(
   request: IncomingMessage,
@@ -155,7 +157,10 @@ function createBatches(writer: BlobWriter, chunks: RequestChunks): Batches {
   };
 }
 
-/** Calls `take` for the parts one after another, in the order of the form; the request waits while a promise of it does. */
+/**
+ * Calls `take` for the parts one after another, in the order of the form; the request waits while a promise
+ * of it does.
+ */
 async function eachPart(
   request: IncomingMessage,
   limits: UploadLimits,
@@ -170,7 +175,7 @@ async function eachPart(
     for await (const chunk of decodedContent(request)) {
       received += chunk.length;
       if (received > limits.requestBytes)
-        throw tooLarge(`a request holds ${limits.requestBytes} bytes at most`);
+        throw tooLarge(`an upload has at most ${limits.requestBytes} bytes`, 'HEADGATE_UPLOAD_MB');
       chunks.arrived(chunk);
       for (const { header, content } of form.write(chunk)) {
         partsRead += 1;

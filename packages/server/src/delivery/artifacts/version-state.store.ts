@@ -33,7 +33,10 @@ const lockForCopy = statement<Partial<VersionRow>>(selectIn('for key share'));
 export const lockVersion = (tx: Transaction, scope: Scope, place: VersionPlace) =>
   versionIn(tx.query, lockForChange, scope, place);
 
-/** Keeps a version from being deleted until the end of the transaction. Throws `environment-not-found`, `artifact-not-found`. */
+/**
+ * Keeps a version from being deleted until the end of the transaction. Throws `environment-not-found`,
+ * `artifact-not-found`.
+ */
 export const holdVersion = (tx: Transaction, scope: Scope, place: VersionPlace) =>
   versionIn(tx.query, lockForCopy, scope, place);
 

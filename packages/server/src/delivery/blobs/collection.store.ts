@@ -77,7 +77,10 @@ const deleteChunks = statement<{ digests: string[] }>(
   { alone: true },
 );
 
-/** Of a manifest that is removed in the same transaction, those that no other one has. Answers the digests of the blobs that they listed. */
+/**
+ * Of a manifest that is removed in the same transaction, those that no other one has. Answers the digests of
+ * the blobs that they listed.
+ */
 export async function removeUnlistedChunks(
   tx: Transaction,
   accountId: string,
@@ -90,7 +93,8 @@ export async function removeUnlistedChunks(
 
 // Blobs
 
-// Counted: for `exists` the planner may hope to meet one soon, and read all chunks, though mostly there is none.
+// Counted: for `exists` the planner may hope to meet one soon, and read all chunks, though mostly there is
+// none.
 const inManifest = (blob: string) =>
   `(select count(*) from manifest_chunk c where c.account_id = $1 and c.digests @> array[decode(${blob}.digest, 'hex')]) > 0`;
 
@@ -101,7 +105,10 @@ const condemnBlobs = statement(
   { alone: true },
 );
 
-/** Those that were in a manifest and are in none now. In the transaction that removed its chunks, or they would never be found. */
+/**
+ * Those that were in a manifest and are in none now. In the transaction that removed its chunks, or they
+ * would never be found.
+ */
 export function condemnUnlisted(
   tx: Transaction,
   accountId: string,
@@ -157,7 +164,8 @@ const doomLeft = statement<{ object_key: string }>(
   where account_id = $1 and state = 'pending' and since <= $2 returning object_key`,
   { alone: true },
 );
-// No index serves this: it would cost each upload more than it saves here, and what is killed in the middle is rare.
+// No index serves this: it would cost each upload more than it saves here, and what is killed in the middle
+// is rare.
 const deletePlaced = statement('delete from blob where account_id = $1 and object_key = any($2)', {
   alone: true,
 });
@@ -183,7 +191,10 @@ export const dueObjects = statement<{ object_key: string }>(
   { alone: true },
 );
 
-/** Packs of which less than half is left. One that has nothing since the doomed ones were looked for waits for the next pass. Parameter: account. */
+/**
+ * Packs of which less than half is left. One that has nothing since the doomed ones were looked for waits for
+ * the next pass. Parameter: account.
+ */
 export const sparseObjects = statement<{ object_key: string }>(
   `
   select object_key from blob_object where account_id = $1 and state = 'live' and live_bytes * 2 < size and live_bytes > 0

@@ -1,11 +1,15 @@
 /**
- * Removes files that nothing refers to any more, a little at a time (docs/adr/0017). Whoever is killed at any moment, the next pass goes on.
+ * Removes files that nothing refers to any more, a little at a time (docs/adr/0017). Whoever is killed at any
+ * moment, the next pass goes on.
  *
  * Terminology
- *   condemned  nothing refers to it; it goes when that is still so after the grace. An upload that meets a condemned blob keeps it for another grace
- *   doomed     an object that no row names; its bytes go after the grace, so that who began to read them, a backup say, still can
+ *   condemned  nothing refers to it; it goes when that is still so after the grace. An upload that meets a
+ *              condemned blob keeps it for another grace
+ *   doomed     an object that no row names; its bytes go after the grace, so that who began to read them, a
+ *              backup say, still can
  *
- * In this order, which is that of the references: manifests with their chunks, blobs, rows of objects, objects.
+ * In this order, which is that of the references: manifests with their chunks, blobs, rows of objects,
+ * objects.
  */
 import type { Database, Parameter } from '../../kernel/database.ts';
 import { createFailureLog, type FailureLog } from '../../kernel/failure-log.ts';
@@ -160,7 +164,10 @@ function openPass(
     }
   }
 
-  /** What a restore of the database has forgotten, say. A row is there before its object: one that has none when it was listed has none. */
+  /**
+   * What a restore of the database has forgotten, say. A row is there before its object: one that has none
+   * when it was listed has none.
+   */
   async function removeUnknown(accountId: string): Promise<void> {
     const old = before();
     let keys: string[] = [];

@@ -1,4 +1,7 @@
-/** Files that were published before there were packs, each in a file of its own, are read and kept as they are. */
+/**
+ * Files that were published before there were packs, each in a file of its own, are read and kept as they
+ * are.
+ */
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';

@@ -18,7 +18,10 @@ const listedPipelines = (limit: string) => `
      select p from jsonb_array_elements(m.pipelines) as each (p)
      order by p ->> 'name' collate "C", p ->> 'type' collate "C" limit ${limit}) listed)`;
 
-/** Parameters: prefix. Of the group's newest version, which the next one may be much like; one row in any case. */
+/**
+ * Parameters: prefix. Of the group's newest version, which the next one may be much like; one row in any
+ * case.
+ */
 export const newestManifest = guardedRead<{ manifest_digest: string | null }>(`
   select (
     select v.manifest_digest from shared_pipeline_version v where v.account_id = $1 and v.prefix = $9

@@ -1,4 +1,7 @@
-/** E13, E14 and what is beside them: publishing, listing, reading, enabling and disabling versions of shared pipelines. */
+/**
+ * E13, E14 and what is beside them: publishing, listing, reading, enabling and disabling versions of shared
+ * pipelines.
+ */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,6 +1,7 @@
 /**
- * Which versions of shared pipelines an execution runs: chosen once, when it starts, for every use that it may come to
- * (docs/adr/0019). What cannot be chosen is told as a fault, for the step that names it may never run.
+ * Which versions of shared pipelines an execution runs: chosen once, when it starts, for every use that it
+ * may come to (docs/adr/0019). What cannot be chosen is told as a fault, for the step that names it may never
+ * run.
  */
 import { type IgnoredPipeline, type SharedArtifact, sharedArtifactLimit } from '@headgate/contract';
 import { type Read, statement } from '../../kernel/database.ts';
@@ -32,9 +33,10 @@ const candidate = (prefix: string, requested: string) => `
     limit 1
   ) v on true`;
 
-// A use that was met before is not followed again, so that groups may use each other; no more is looked up than is taken. What belongs to a
-// use is asked by scalar queries, as they are answered by the keys: joined, all manifests and versions of the account could be gathered first.
-// Uses come from arrays, of which few elements are expected: for as many as of a set of JSON, memory is laid out first that costs 20 ms.
+// A use that was met before is not followed again, so that groups may use each other; no more is looked up
+// than is taken. What belongs to a use is asked by scalar queries, as they are answered by the keys: joined,
+// all manifests and versions of the account could be gathered first. Uses come from arrays, of which few
+// elements are expected: for as many as of a set of JSON, memory is laid out first that costs 20 ms.
 const chooseAll = statement<ChosenRow>(`
   with recursive used as (
     select wanted.prefix, wanted.requested, v.version_name, v.manifest_digest, v.enabled
@@ -54,7 +56,9 @@ const chooseAll = statement<ChosenRow>(`
       where account_id = $1 and prefix = u.prefix and version_name = u.version_name and ignored_pipelines <> '[]') as ignored_pipelines
   from used u limit ${sharedArtifactLimit}`);
 
-/** For all pipelines of a version, the one that starts first. Asks nothing when they use no shared pipelines. */
+/**
+ * For all pipelines of a version, the one that starts first. Asks nothing when they use no shared pipelines.
+ */
 export async function chooseVersions(
   read: Read,
   scope: Scope,

@@ -1,6 +1,7 @@
 /**
- * Pages of other origins (the Fetch standard, CORS protocol): those that the operator names may call the interface and read its answers.
- * Tokens are sent in a header by who has them, never by the browser itself: credentials are not allowed.
+ * Pages of other origins (the Fetch standard, CORS protocol): those that the operator names may call the
+ * interface and read its answers. Tokens are sent in a header by who has them, never by the browser itself:
+ * credentials are not allowed.
  */
 import { operations } from '@headgate/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -53,7 +54,10 @@ export function createCors(origins: readonly string[], methodsOf: MethodsOf): Co
   };
 }
 
-/** A comma list of origins, each as a browser writes it (`https://console.example:8443`), or `*`. Throws on what is none. */
+/**
+ * A comma list of origins, each as a browser writes it (`https://console.example:8443`), or `*`. Throws on
+ * what is none.
+ */
 export function parseOrigins(text: string): readonly string[] {
   const origins = text.split(',').map((each) => each.trim());
   for (const origin of origins) {

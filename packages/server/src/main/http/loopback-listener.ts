@@ -4,8 +4,8 @@ import type { FastifyInstance } from 'fastify';
 import type { UnreadBodies } from './unread-bodies.ts';
 
 /**
- * The same server in plain HTTP on loopback, at any free port: for the local agent, which cannot know whether the certificate that others are
- * shown is good for an address of this machine.
+ * The same server in plain HTTP on loopback, at any free port: for the local agent, which cannot know whether
+ * the certificate that others are shown is good for an address of this machine.
  */
 export async function listenOnLoopback(
   app: FastifyInstance,

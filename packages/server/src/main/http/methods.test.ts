@@ -66,6 +66,16 @@ test('OPTIONS of the whole server says only that it is there; of nothing, that n
   requireProblem(await anonymous.send('OPTIONS', '/dpc/v1/nothing'), 404, 'path-not-found');
 });
 
+test('a path without its /dpc is 404, and names the path that was meant', async () => {
+  const detail = async (method: string, path: string) =>
+    requireProblem(await anonymous.send(method, path), 404, 'path-not-found').detail;
+  const agents = 'There is nothing at this path. Did you mean /dpc/v1/agents?';
+  assert.equal(await detail('GET', '/v1/agents'), agents);
+  assert.equal(await detail('POST', '/v1/agents?page=1'), agents);
+  for (const path of ['/v1/nothing', '/dpc/agents', '/v1'])
+    assert.equal(await detail('GET', path), 'There is nothing at this path.', path);
+});
+
 test('the paths beside the interface refuse other methods with theirs', async () => {
   for (const [method, path, allow] of [
     ['DELETE', '/openapi.json', 'GET, HEAD, OPTIONS'],

@@ -6,7 +6,10 @@ import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer();
 
-/** The routes of the server, from Fastify's drawing of their tree: four characters a level, then a part of the path and its methods. */
+/**
+ * The routes of the server, from Fastify's drawing of their tree: four characters a level, then a part of the
+ * path and its methods.
+ */
 function routes(): { path: string; methods: string[] }[] {
   const parents: string[] = [];
   return server.app

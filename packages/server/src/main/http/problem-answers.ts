@@ -30,17 +30,24 @@ export function answerProblem(
   // A path that does not decode is answered without any hook.
   reply.headers({ 'x-request-id': request.id, ...noSniffing });
   reply.code(answered.status).headers({ ...answered.headers, 'content-type': problemType });
-  // Fastify asks for `close` where it has not read the body. The rest of it is discarded (unread-bodies.ts), so the connection can go on.
+  // Fastify asks for `close` where it has not read the body. The rest of it is discarded (unread-bodies.ts),
+  // so the connection can go on.
   if (reply.hasHeader('connection') && mayPersist(request, reply)) reply.header('connection', 'keep-alive');
   return reply.send(JSON.stringify(body));
 }
 
-/** Not when the client or the shutdown ends the connection, nor when the client may still be waiting for `100 Continue`. */
+/**
+ * Not when the client or the shutdown ends the connection, nor when the client may still be waiting for `100
+ * Continue`.
+ */
 function mayPersist(request: FastifyRequest, { raw }: FastifyReply): boolean {
   return raw.shouldKeepAlive && !raw.hasHeader('connection') && request.headers.expect === undefined;
 }
 
-/** What the framework threw, in words for the caller; a failure of the service is told as such, and the cause logged under its id. */
+/**
+ * What the framework threw, in words for the caller; a failure of the service is told as such, and the cause
+ * logged under its id.
+ */
 export function inWords(failure: unknown, deps: Dependencies): Problem {
   const known = asProblem(failure);
   if (known !== undefined) return known;
@@ -58,7 +65,9 @@ export function inWords(failure: unknown, deps: Dependencies): Problem {
 }
 
 export function bodyTooLarge(limitBytes: number): Problem {
-  return problem('body-too-large', { limit: `a JSON body holds ${limitBytes} bytes at most` });
+  return problem('body-too-large', {
+    limit: `a JSON body has at most ${limitBytes} bytes (HEADGATE_BODY_LIMIT_MB)`,
+  });
 }
 
 /** What is written for a connection whose bytes are no request that can be read; it is closed with it. */

@@ -34,7 +34,7 @@ export function problemPages(app: FastifyInstance, typeBase: string): void {
   app.get('/problems/:name', (request, reply) => {
     const { name } = request.params as { name: string };
     const found = byName.get(name);
-    if (found === undefined) throw problem('path-not-found');
+    if (found === undefined) throw problem('path-not-found', { nearest: undefined });
     reply.header('vary', 'Accept');
     if (!prefersHtml(request.headers.accept)) return found;
     const items = found.codes.map(({ code, when }) =>

@@ -1,4 +1,7 @@
-/** An upload that is refused before it was read still gets its answer, from 1 KB to 50 MB, with clients of several kinds (decisions.md E10). */
+/**
+ * An upload that is refused before it was read still gets its answer, from 1 KB to 50 MB, with clients of
+ * several kinds (decisions.md E10).
+ */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -84,7 +87,10 @@ interface Job {
   body: Body;
 }
 
-/** Most are small, as most uploads are; every refusal comes with every size but the two largest, which are rare. */
+/**
+ * Most are small, as most uploads are; every refusal comes with every size but the two largest, which are
+ * rare.
+ */
 function jobs(): Job[] {
   return Array.from({ length: runs }, (_, run) => {
     const sizeIndex = run % 33 === 32 ? 4 : run % 10 === 9 ? 3 : run % 3;
@@ -131,7 +137,10 @@ function isMissing(program: string): string | false {
   return spawnSync(program, ['--version']).error === undefined ? false : `${program} is not installed here`;
 }
 
-/** Standard output of a program that is given text; its exit code does not matter, since each run tells how it ended. */
+/**
+ * Standard output of a program that is given text; its exit code does not matter, since each run tells how it
+ * ended.
+ */
 async function output(program: string, args: string[], input: string): Promise<string> {
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   const text = child.stdout.setEncoding('utf8').toArray();

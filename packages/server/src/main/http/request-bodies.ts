@@ -16,7 +16,10 @@ const mediaForms: Record<MediaType, RegExp> = {
   'multipart/form-data': /^multipart\/form-data\b/i,
 };
 
-/** Throws `unsupported-media-type` or `unsupported-content-encoding` when the body of a request is not what its operation reads. */
+/**
+ * Throws `unsupported-media-type` or `unsupported-content-encoding` when the body of a request is not what
+ * its operation reads.
+ */
 export function requireReadableBody(request: FastifyRequest): void {
   const { operation } = request.routeOptions.config;
   const sent = request.headers['content-type'];

@@ -1,4 +1,7 @@
-/** Every operation, each refusal that comes before the body was read: the client gets the problem, and its connection goes on. */
+/**
+ * Every operation, each refusal that comes before the body was read: the client gets the problem, and its
+ * connection goes on.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -42,7 +45,10 @@ const agentAuthorization = `Bearer ${await server.deps.tokens.issue(
   'agent',
 )}`;
 
-/** More than the buffers of a connection hold together with the limit, so that a server that does not read is noticed. */
+/**
+ * More than the buffers of a connection hold together with the limit, so that a server that does not read is
+ * noticed.
+ */
 const large = Buffer.alloc(7 * mebibyte, ' ');
 
 interface Sent {

@@ -1,7 +1,8 @@
 /**
- * A request may be answered before its body was read: an upload that is refused, for instance. Many clients send all of it before they read. If
- * the connection were closed meanwhile, they would see a reset in place of the answer. So the server goes on reading and discards what
- * comes, within bounds (decisions.md E10, docs/adr/0032).
+ * A request may be answered before its body was read: an upload that is refused, for instance. Many clients
+ * send all of it before they read. If the connection were closed meanwhile, they would see a reset in place
+ * of the answer. So the server goes on reading and discards what comes, within bounds (decisions.md E10,
+ * docs/adr/0032).
  *
  * Terminology
  *   drain  reading and discarding the rest of a request that has been answered
@@ -73,7 +74,8 @@ export function createUnreadBodies(stopping: AbortSignal, bounds: DrainBounds = 
     const { destroySoon } = socket;
     let left = bounds.bytes;
     let isEnding = stopping.aborted;
-    // Node calls this after an answer with `Connection: close`. As long as the client sends, only this side of the connection is ended.
+    // Node calls this after an answer with `Connection: close`. As long as the client sends, only this side
+    // of the connection is ended.
     socket.destroySoon = () => {
       isEnding = true;
       socket.end();
@@ -117,7 +119,10 @@ export function createUnreadBodies(stopping: AbortSignal, bounds: DrainBounds = 
   };
 }
 
-/** Node reads a connection as fast as its bytes come. When drains have used up their turn they wait, so that other requests are served. */
+/**
+ * Node reads a connection as fast as its bytes come. When drains have used up their turn they wait, so that
+ * other requests are served.
+ */
 function createTurns(): (request: IncomingMessage) => void {
   const waiting: IncomingMessage[] = [];
   let turnEnds = 0;
@@ -157,8 +162,9 @@ function responseThat(
     }
 
     /**
-     * Node calls this at the head of a request with `Expect: 100-continue`. The client is asked for its body when something begins to read it,
-     * so that a request that is refused before is answered without (RFC 9110 §10.1.1).
+     * Node calls this at the head of a request with `Expect: 100-continue`. The client is asked for its body
+     * when something begins to read it, so that a request that is refused before is answered without (RFC
+     * 9110 §10.1.1).
      */
     override writeContinue(done?: () => void): void {
       this.req.whenRead = () => {

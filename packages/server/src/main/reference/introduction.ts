@@ -19,8 +19,8 @@ export function introduction(publicUrl: string): Chapter[] {
 }
 
 function start(publicUrl: string): Markup {
-  return html`<p>All operations are below <code>${publicUrl}/dpc/v1</code> and take a bearer token. A credential gets one, good for 30
-minutes; after that ask for another.</p>
+  return html`<p>All operations are below <code>${publicUrl}/dpc/v1</code> and take a bearer token. Get one with a credential; it is
+valid for 30 minutes.</p>
 <figure><figcaption>A token, for the examples below</figcaption><pre tabindex="0"><code>API=${publicUrl}/dpc
 TOKEN=$(curl -s ${publicUrl}/oauth/dpc/token \\
   -d grant_type=client_credentials \\
@@ -31,19 +31,20 @@ TOKEN=$(curl -s ${publicUrl}/oauth/dpc/token \\
 }
 
 const conventions = html`<dl>
-<dt>Pages</dt><dd><code>page</code> counts from 0, <code>size</code> is 25 unless given, and more than 100 is read as 100. The answer is
-<code>{page, results, size, total}</code>. Where an answer has <code>more</code>, send its value as <code>paginationToken</code>; it is
-absent at the end.</dd>
+<dt>Pages</dt><dd><code>page</code> counts from 0; <code>size</code> is 25 by default and 100 at most. The response is
+<code>{page, results, size, total}</code>. If a response has <code>more</code>, send its value as <code>paginationToken</code>; it is
+absent on the last page.</dd>
 <dt>Times</dt><dd>ISO 8601 in UTC with milliseconds, as <code>2026-11-21T09:30:00.000Z</code>.</dd>
-<dt>Members</dt><dd>One without a value is absent. Unknown members of a request are ignored.</dd>
-<dt>Once only</dt><dd>A POST with an <code>Idempotency-Key</code> is carried out once; the same request gets the same answer for 24 hours, with
+<dt>Members</dt><dd>A member without a value is absent. Unknown members of a request are ignored; the header <code>Headgate-Warning</code>
+names those that look like a typo.</dd>
+<dt>Once only</dt><dd>A POST with an <code>Idempotency-Key</code> is carried out once; repeating it within 24 hours returns the same response with
 the header <code>idempotency-replayed: true</code>.</dd>
-<dt>Changes of others</dt><dd>A single resource has an <code>ETag</code>. Send it back as <code>If-Match</code>, and nobody else’s change is
-lost: 412 says that there was one. Without it the last write wins.</dd>
-<dt>Rate limit</dt><dd><code>RateLimit</code> and <code>RateLimit-Policy</code> say what is left; beyond it 429 with
-<code>Retry-After</code>.</dd>
-<dt>Request id</dt><dd>Every answer has <code>x-request-id</code>; a problem names it as <code>traceId</code>, and the log of the server
-has it.</dd>
+<dt>Changes of others</dt><dd>A single resource has an <code>ETag</code>. Send it back as <code>If-Match</code>: if somebody else has
+changed the resource meanwhile, the answer is 412. Without it the last write wins.</dd>
+<dt>Rate limit</dt><dd><code>RateLimit</code> and <code>RateLimit-Policy</code> say how many requests are left; beyond the limit the answer is
+429 with <code>Retry-After</code>.</dd>
+<dt>Request id</dt><dd>Every response has the header <code>x-request-id</code>. A problem repeats it as <code>traceId</code>, and the
+server logs it as <code>requestId</code>.</dd>
 </dl>`;
 
 function permissionTable(): Markup {
@@ -52,24 +53,25 @@ function permissionTable(): Markup {
     ([name, grant]: [string, Grant]) =>
       html`<tr><td><code>${name}</code><br>${grant.may}</td>${cell(grant.account)}${cell(grant.project)}${cell(grant.environment)}</tr>`,
   );
-  return html`<p>An operation names one permission. Any one of the roles in its row is enough. A role in an environment counts in that
-environment only. A caller without any role in a project is answered 404, as if it did not exist.</p>
+  return html`<p>Each operation needs one permission. Any role in its row is enough. A role in an environment counts in that
+environment only. A caller without a role in a project gets 404, as if the project did not exist.</p>
 <div class="wide" tabindex="0"><table><thead><tr><th scope="col">Permission</th><th scope="col">Role in the account</th><th scope="col">or in the project</th><th scope="col">or in the environment</th></tr></thead><tbody>${rows}</tbody></table></div>`;
 }
 
 function problemChapter(): Markup {
-  return html`<p>Whatever is refused is answered as <code>application/problem+json</code> (RFC 9457). <code>code</code> is the narrow reason,
-<code>detail</code> says it in words, <code>violations</code> has a sentence for each fault of a request. 400 breaks the schema, 422 breaks a
-rule; 409 is there already or has moved on. Each operation lists what it adds to these:</p>
+  return html`<p>Every error response is <code>application/problem+json</code> (RFC 9457). <code>code</code> is the exact reason and
+<code>detail</code> explains it; <code>violations</code> has one sentence for each of the first 100 faults of a request. 400: the request is
+invalid. 422: it breaks a rule. 409: the resource already exists, or its state has changed. Each operation can also answer problems of its
+own; all can answer these:</p>
 ${problemTable(commonProblems)}
 <figure><figcaption>A problem <span class="status">400 Bad Request</span></figcaption><pre tabindex="0"><code>{
   "type": "…/problems/bad-request",
   "title": "Bad Request",
   "status": 400,
-  "detail": "The request breaks its schema; \`violations\` lists every fault.",
+  "detail": "The request is invalid; see \`violations\`.",
   "instance": "/dpc/v1/projects/…/variables",
   "code": "invalid-request",
   "traceId": "01a1fda7-f79c-7000-808e-e064f4716f92",
-  "violations": ["body.name: must be string"]
+  "violations": ["body.name: must be a string, not a number"]
 }</code></pre></figure>`;
 }

@@ -1,6 +1,6 @@
 /**
- * The reference for people, at `/docs`, to which `/` leads: a page made once from the contract, with a style sheet and a script of its own. It needs no token and
- * nothing from another address.
+ * The reference for people, at `/docs`, to which `/` leads: a page made once from the contract, with a style
+ * sheet and a script of its own. It needs no token and nothing from another address.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';

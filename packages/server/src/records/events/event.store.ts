@@ -26,7 +26,10 @@ const filters = `${byTime}
 
 const columns =
   'event_id, name, occurred_at, actor_id, actor_kind, request_id, project_id, subject_type, subject_id, subject_name, state_before, state_after';
-/** A Counted. From the newest on, so that the earliest counted one tells where the range may begin and still be full. */
+/**
+ * A Counted. From the newest on, so that the earliest counted one tells where the range may begin and still
+ * be full.
+ */
 const counted = (where: string) => `
   select json_build_object('counted', count(*), 'since', min(occurred_at)) as total
   from (select occurred_at from event where ${where} order by occurred_at desc, event_id desc limit ${countedEventLimit}) counted`;
@@ -37,13 +40,18 @@ const rowsByTime = `
 const rowsByFilter = `
   select ${columns} from event where ${filters} order by occurred_at desc, event_id desc limit $16 offset $17`;
 
-/** Parameters: from, to, limit, offset. The total is counted in the key alone: without a filter no row is looked into. */
+/**
+ * Parameters: from, to, limit, offset. The total is counted in the key alone: without a filter no row is
+ * looked into.
+ */
 export const eventPageByTime = {
   counted: guardedPage<EventRow, Counted>({ rows: rowsByTime, total: counted(byTime) }),
   full: guardedPage<EventRow, Counted>({ rows: rowsByTime, total: full }),
 };
 
-/** Parameters: from, to, names, project, actor, subject's id, subject's type (each or null), limit, offset. */
+/**
+ * Parameters: from, to, names, project, actor, subject's id, subject's type (each or null), limit, offset.
+ */
 export const eventPage = {
   counted: guardedPage<EventRow, Counted>({ rows: rowsByFilter, total: counted(filters), alone: true }),
   full: guardedPage<EventRow, Counted>({ rows: rowsByFilter, total: full, alone: true }),

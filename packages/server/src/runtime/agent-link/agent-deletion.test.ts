@@ -1,4 +1,6 @@
-/** An agent that is deleted by force: whoever has its credential can do nothing any more, from that moment on. */
+/**
+ * An agent that is deleted by force: whoever has its credential can do nothing any more, from that moment on.
+ */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';

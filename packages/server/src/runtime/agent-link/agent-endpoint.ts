@@ -1,4 +1,7 @@
-/** Routes of the agent protocol: an agent's token, its request checked, its account; what an agent may is all that concerns its own work. */
+/**
+ * Routes of the agent protocol: an agent's token, its request checked, its account; what an agent may is all
+ * that concerns its own work.
+ */
 import type { AnswerOf, BodyOf, Operation, ParamsOf } from '@headgate/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { admission, ownerOf } from '../../kernel/admission.ts';
@@ -56,7 +59,10 @@ export function createAgentEndpoints(
   };
 }
 
-/** Of a request that waits for long only what its answer needs is kept: the rest is some kilobytes, ten thousand times. */
+/**
+ * Of a request that waits for long only what its answer needs is kept: the rest is some kilobytes, ten
+ * thousand times.
+ */
 export function forgetHeaders({ raw }: FastifyRequest): void {
   const accepted = raw.headers['accept-encoding'];
   raw.rawHeaders = [];

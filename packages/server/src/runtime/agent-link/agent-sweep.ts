@@ -1,4 +1,7 @@
-/** Agents whose time has come: those that nobody hears of, those that ended all they held, and those whose pause is over. */
+/**
+ * Agents whose time has come: those that nobody hears of, those that ended all they held, and those whose
+ * pause is over.
+ */
 import { type Database, statement } from '../../kernel/database.ts';
 import { insertIntoEvent } from '../../kernel/events.ts';
 import type { NewId } from '../../kernel/identifiers.ts';

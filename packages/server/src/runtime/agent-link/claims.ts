@@ -1,6 +1,7 @@
 /**
- * The long-poll: an instance asks for work, and is answered when there is some, a command for it, or its time is over. Most of ten thousand
- * claims find nothing: one of an instance that is known to have nothing waiting goes to wait at once, without a look (docs/adr/0026).
+ * The long-poll: an instance asks for work, and is answered when there is some, a command for it, or its time
+ * is over. Most of ten thousand claims find nothing: one of an instance that is known to have nothing waiting
+ * goes to wait at once, without a look (docs/adr/0026).
  */
 import type { ServerResponse } from 'node:http';
 import type { ClaimResponse, Command, WorkItem } from '@headgate/contract';
@@ -16,11 +17,14 @@ import { createQuietInstances } from './quiet-instances.ts';
 import { waitingWork } from './roll-call.store.ts';
 
 /**
- * How long a claim waits at most, whatever it asks for: by its next one the server knows that the instance is still there (connectedSeconds),
- * also when its host was lost with the connection standing. A wake-up that was lost is made good by the next claim, too.
+ * How long a claim waits at most, whatever it asks for: by its next one the server knows that the instance is
+ * still there (connectedSeconds), also when its host was lost with the connection standing. A wake-up that
+ * was lost is made good by the next claim, too.
  */
 export const claimWaitSeconds = 10;
-/** From what was read for one claim to the next one, which is judged by it until it is read again for that. */
+/**
+ * From what was read for one claim to the next one, which is judged by it until it is read again for that.
+ */
 export const betweenClaimsMilliseconds = claimWaitSeconds * 1_000 + 4_000;
 /** A command that was told is told again after this. */
 const repeatedAfterMilliseconds = 5_000;
@@ -94,7 +98,10 @@ export function createClaims(services: ClaimServices, presence: Presence, known:
     return answer;
   }
 
-  /** A claim that must look: its sign of life is written now, and whether its token still counts is known since a moment only. */
+  /**
+   * A claim that must look: its sign of life is written now, and whether its token still counts is known
+   * since a moment only.
+   */
   async function arrive({ agent, instanceId, requestId }: OpenClaim): Promise<void> {
     const { accountId, agentId: actorId, generation } = agent;
     await Promise.all([
@@ -108,7 +115,10 @@ export function createClaims(services: ClaimServices, presence: Presence, known:
     await known.identify({ accountId, actorId, generation }, betweenClaimsMilliseconds);
   }
 
-  /** Who was woken for work and was given none: it may be for another instance, which knows its kind or has its key. */
+  /**
+   * Who was woken for work and was given none: it may be for another instance, which knows its kind or has
+   * its key.
+   */
   async function passOn({ accountId, agentId }: CallingAgent, occasion: Occasion): Promise<void> {
     const waiting = await services.database.read(waitingWork, [accountId, agentId]);
     if (waiting.length > 0) wakes.pass(agentId, occasion);

@@ -1,6 +1,7 @@
 /**
- * Guard: every operation of the agent's surface, called with the ids of another agent's work, changes nothing of it, and answers what it would
- * answer for ids that never existed. It walks the contract, so that a new operation is tested by itself.
+ * Guard: every operation of the agent's surface, called with the ids of another agent's work, changes nothing
+ * of it, and answers what it would answer for ids that never existed. It walks the contract, so that a new
+ * operation is tested by itself.
  */
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
@@ -20,7 +21,10 @@ const sha256 = /\b[0-9a-f]{64}\b/g;
 /** Of a certificate, which no two requests share. */
 const issued = /-----BEGIN[^"]*|"(?:kid|notBefore|notAfter)":"[^"]*"/g;
 
-/** Every row of the database that does not name the attacker; but for the authority of all certificates, which the first request makes. */
+/**
+ * Every row of the database that does not name the attacker; but for the authority of all certificates, which
+ * the first request makes.
+ */
 async function rowsWithout({ agentId }: RegisteredAgent): Promise<string[]> {
   const tables = await server.database.query<{ name: string }>(
     `select quote_ident(tablename) as name from pg_tables 

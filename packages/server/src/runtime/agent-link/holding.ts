@@ -1,4 +1,7 @@
-/** What an agent says of the work that it holds: heartbeats and reports, each batch in one transaction, fenced by epochs. */
+/**
+ * What an agent says of the work that it holds: heartbeats and reports, each batch in one transaction, fenced
+ * by epochs.
+ */
 import type { HeartbeatRequest, HeartbeatResponse, Report, ReportsResponse, Step } from '@headgate/contract';
 import { isDatabaseError, type Read, type Transaction } from '../../kernel/database.ts';
 import type { Services } from '../../kernel/endpoint.ts';
@@ -73,8 +76,9 @@ export async function renewLeases(
 }
 
 /**
- * Reports are judged by what was read before, and applied in one trip that finds it still so. Where it is not – a cancellation came between
- * the two, or another work announced the same run – they are judged again, by what is locked.
+ * Reports are judged by what was read before, and applied in one trip that finds it still so. Where it is not
+ * – a cancellation came between the two, or another work announced the same run – they are judged again, by
+ * what is locked.
  */
 export async function applyReports(
   services: HoldingServices,

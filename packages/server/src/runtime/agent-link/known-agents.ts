@@ -17,8 +17,8 @@ export interface CallingAgent {
 export type AgentFacts = Pick<CallingAgent, 'name' | 'generation'>;
 
 /**
- * How long an agent is known without asking again. One that is deleted, and a token of a secret before, are refused as soon as the server hears of
- * it; should that message be lost, within this time.
+ * How long an agent is known without asking again. One that is deleted, and a token of a secret before, are
+ * refused as soon as the server hears of it; should that message be lost, within this time.
  */
 export const knownMilliseconds = 2_000;
 
@@ -64,7 +64,10 @@ export function createKnownAgents({ read }: Pick<Database, 'read'>, wakes: Wakes
   }
 
   return {
-    /** Throws `token-invalid` for a deleted agent, and for a token of a secret before, as it is known since so long at most. */
+    /**
+     * Throws `token-invalid` for a deleted agent, and for a token of a secret before, as it is known since so
+     * long at most.
+     */
     async identify(owner: TokenOwner, milliseconds = knownMilliseconds): Promise<CallingAgent> {
       const generation = owner.generation ?? 0;
       const remembered = known.get(owner.actorId);

@@ -1,6 +1,7 @@
 /**
- * Instances that have looked for work and were given all that they may have, and of whose agents nothing was heard since: their next claim
- * need not look. What is not heard of (a wake-up that was lost, work that became claimable in silence) the roll call finds, docs/adr/0026.
+ * Instances that have looked for work and were given all that they may have, and of whose agents nothing was
+ * heard since: their next claim need not look. What is not heard of (a wake-up that was lost, work that
+ * became claimable in silence) the roll call finds, docs/adr/0026.
  */
 import type { Wakes } from '../../kernel/wakes.ts';
 import type { InstanceKey } from './instance.store.ts';
@@ -24,7 +25,9 @@ export function createQuietInstances(wakes: Wakes) {
       quiet.get(agentId)?.some((one) => one.instanceId === instanceId && one.generation === generation) ??
       false,
 
-    /** Before it looks; `confirm` it if it finds no more: that counts unless something is heard in between. */
+    /**
+     * Before it looks; `confirm` it if it finds no more: that counts unless something is heard in between.
+     */
     looking({ agent: { agentId, generation }, instanceId }: InstanceKey) {
       const ofAgent = quiet.get(agentId) ?? [];
       quiet.set(agentId, ofAgent);

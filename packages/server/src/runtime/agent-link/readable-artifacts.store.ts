@@ -1,6 +1,7 @@
 /**
- * Which artifacts an agent reads: those of its account; one with restricted access only those of the places that its allowlist names, and those
- * that its held work names, which may be shared pipelines or belong to a place that was taken off the list since.
+ * Which artifacts an agent reads: those of its account; one with restricted access only those of the places
+ * that its allowlist names, and those that its held work names, which may be shared pipelines or belong to a
+ * place that was taken off the list since.
  */
 import { type Read, type Statement, statement } from '../../kernel/database.ts';
 import type { CallingAgent } from './known-agents.ts';
@@ -34,8 +35,8 @@ const ofManifest = mayRead(`
   exists (select from (${manifestsOfAllowedPlaces}) allowed where allowed.digest = $3)
   or exists (select from (${manifestsOfHeldWork}) named where named.digest = $3)`);
 
-// From the blob to the manifests that list it: both steps have an index. `offset 0` keeps the planner from reading all chunks in the hope of an
-// early match.
+// From the blob to the manifests that list it: both steps have an index. `offset 0` keeps the planner from
+// reading all chunks in the hope of an early match.
 const ofBlob = mayRead(`
   exists (
     select from (

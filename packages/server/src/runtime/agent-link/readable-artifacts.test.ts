@@ -27,7 +27,10 @@ async function restricted() {
 
 type Restricted = Awaited<ReturnType<typeof restricted>>;
 
-/** A version with a file of its own, in dev unless another environment is named; answers the digests of its manifest and of that file. */
+/**
+ * A version with a file of its own, in dev unless another environment is named; answers the digests of its
+ * manifest and of that file.
+ */
 async function published(
   { admin }: Restricted,
   project: TestProject,

@@ -1,6 +1,6 @@
 /**
- * Applying a batch of reports: which are news, which were heard before, which come from an agent that lost the work or report a run of another
- * work. Pure over rows of work.
+ * Applying a batch of reports: which are news, which were heard before, which come from an agent that lost
+ * the work or report a run of another work. Pure over rows of work.
  */
 import type { Report, ReportRefusal, ReportsResponse, Step } from '@headgate/contract';
 import type { HeldRow } from '../../kernel/held-work.ts';

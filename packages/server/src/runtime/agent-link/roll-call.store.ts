@@ -1,4 +1,7 @@
-/** What a roll call asks the tables: many instances at once are heard of, and told whether something waits for them. */
+/**
+ * What a roll call asks the tables: many instances at once are heard of, and told whether something waits for
+ * them.
+ */
 import type { AgentStatus } from '@headgate/contract';
 import { statement } from '../../kernel/database.ts';
 
@@ -14,8 +17,9 @@ export interface CalledRow {
 }
 
 /**
- * Parameters: accounts, agents, instances, and when each was heard of. No row for an instance that is not known, or that someone else changes
- * at this moment, and one only for an instance that is named twice. Locked in one order, so that two servers never wait for each other.
+ * Parameters: accounts, agents, instances, and when each was heard of. No row for an instance that is not
+ * known, or that someone else changes at this moment, and one only for an instance that is named twice.
+ * Locked in one order, so that two servers never wait for each other.
  */
 export const callRoll = statement<CalledRow>(
   `

@@ -1,6 +1,7 @@
 /**
- * The roll call: of instances that wait, and of which nothing is expected, the signs of life are written many at once, twice a second, and
- * with the same statement it is asked whether anything waits for them, and whether their tokens still count (docs/adr/0026).
+ * The roll call: of instances that wait, and of which nothing is expected, the signs of life are written many
+ * at once, twice a second, and with the same statement it is asked whether anything waits for them, and
+ * whether their tokens still count (docs/adr/0026).
  */
 import type { AgentStatus } from '@headgate/contract';
 import type { Services } from '../../kernel/endpoint.ts';
@@ -23,7 +24,10 @@ interface Present<One> {
   seenAt: number;
 }
 
-/** `tell` is called once for each, within a second: with `undefined` for an instance of which nothing could be read. */
+/**
+ * `tell` is called once for each, within a second: with `undefined` for an instance of which nothing could be
+ * read.
+ */
 export function createRollCall<One extends InstanceKey>(
   { database, clock, log }: Pick<Services, 'database' | 'clock' | 'log'>,
   tell: (one: One, called: Called | undefined) => void,

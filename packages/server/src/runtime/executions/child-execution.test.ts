@@ -1,4 +1,7 @@
-/** The id of a child pipeline is that of an execution, too (decisions.md §5 Pipelines); what an execution tells of itself. */
+/**
+ * The id of a child pipeline is that of an execution, too (decisions.md §5 Pipelines); what an execution
+ * tells of itself.
+ */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';

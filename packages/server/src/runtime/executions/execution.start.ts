@@ -37,9 +37,8 @@ interface StartRow {
 }
 
 /**
- * All that a start is judged by. Parameters: environment, version or null for the newest enabled one, names of given variables, agent or null,
- * paths that the pipeline may have.
- * No row without the environment.
+ * All that a start is judged by. Parameters: environment, version or null for the newest enabled one, names
+ * of given variables, agent or null, paths that the pipeline may have. No row without the environment.
  */
 export const whatStartNeeds = guardedRead<StartRow>(`
   select e.default_agent_id, (select name from credential where account_id = $1 and credential_id = $2) as user_name, v.version_name, v.enabled, v.manifest_digest, m.pipelines,
@@ -69,8 +68,9 @@ export interface Start {
 }
 
 /**
- * Throws `environment-not-found`, `artifact-not-found`, `artifact-disabled`, `unknown-agent`, `pipeline-not-found`, `pipeline-unreadable`, `unknown-pipeline-variable`,
- * `pipeline-variable-type` and `environment-without-agent`.
+ * Throws `environment-not-found`, `artifact-not-found`, `artifact-disabled`, `unknown-agent`,
+ * `pipeline-not-found`, `pipeline-unreadable`, `unknown-pipeline-variable`, `pipeline-variable-type` and
+ * `environment-without-agent`.
  */
 export function requireStart(found: StartRow | undefined, body: StartRequest): Start {
   const { environmentName } = body;
@@ -90,8 +90,8 @@ export function requireStart(found: StartRow | undefined, body: StartRequest): S
 }
 
 /**
- * A pipeline's name is read with or without its extension; without it an orchestration comes first, also one that cannot be read.
- * Throws `pipeline-not-found` and `pipeline-unreadable`.
+ * A pipeline's name is read with or without its extension; without it an orchestration comes first, also one
+ * that cannot be read. Throws `pipeline-not-found` and `pipeline-unreadable`.
  */
 function findPipeline(
   pipelines: readonly PipelineDescription[],
@@ -113,7 +113,10 @@ function findPipeline(
 type Given = Readonly<Record<string, unknown>> | undefined;
 type KnownVariables = ReadonlyMap<string, VariableType>;
 
-/** Values may be given to the public variables of the pipeline and to the project's. Throws `unknown-pipeline-variable` and `pipeline-variable-type`. */
+/**
+ * Values may be given to the public variables of the pipeline and to the project's. Throws
+ * `unknown-pipeline-variable` and `pipeline-variable-type`.
+ */
 function requireVariables(
   scalars: Given,
   grids: Given,

@@ -45,7 +45,10 @@ type DetailRow = ExecutionRow & { shared_artifacts: SharedArtifact[] | null };
 const columns = `execution_id, project_id, environment_name, pipeline_name, pipeline_type, version_name, status, trigger,
   execution_tag, user_name, message, started_at, finished_at`;
 
-/** A child pipeline as an execution, by its id: how its step stands, which is not known better than its execution. */
+/**
+ * A child pipeline as an execution, by its id: how its step stands, which is not known better than its
+ * execution.
+ */
 const childOfId = `
   from execution_step s
   join pipeline_execution e on e.account_id = s.account_id and e.execution_id = s.execution_id
@@ -53,7 +56,8 @@ const childOfId = `
 const childStatus = `
   case when s.status = 'RUNNING' and e.finished_at is null then e.status else s.status::execution_status end`;
 
-// The execution that a run belongs to, in the project $3. By it no step shows under a run that another execution owns.
+// The execution that a run belongs to, in the project $3. By it no step shows under a run that another
+// execution owns.
 const executionOfRun = `(
   select e.execution_id from pipeline_execution e
   where e.account_id = $1 and e.project_id = $3 and e.execution_id = coalesce(
@@ -82,9 +86,10 @@ export const executionStatus = guardedRead<{ status: ExecutionStatus }>(
 );
 
 /**
- * Parameters: project, environment, part of the pipeline's name in lower case, statuses, started after, started before (each or null),
- * id of the last item of the answer before or null, limit, schedule or null. The rows are read in their order until there are enough: what
- * share of them a filter leaves cannot be estimated.
+ * Parameters: project, environment, part of the pipeline's name in lower case, statuses, started after,
+ * started before (each or null), id of the last item of the answer before or null, limit, schedule or null.
+ * The rows are read in their order until there are enough: what share of them a filter leaves cannot be
+ * estimated.
  */
 export const executionsOfAccount = guardedRead<ExecutionRow>(
   `
@@ -110,7 +115,10 @@ export const executionsOfAccount = guardedRead<ExecutionRow>(
 
 const ofRun = `s.account_id = $1 and s.pipeline_run_id = $9 and s.execution_id = ${executionOfRun}`;
 
-/** Parameters: id of an execution or of a child pipeline's run, limit, offset. The total is null when there is none such in the project. */
+/**
+ * Parameters: id of an execution or of a child pipeline's run, limit, offset. The total is null when there is
+ * none such in the project.
+ */
 export const stepsOfRun = guardedPage<StepRow, number | null>({
   environment,
   rows: `
@@ -213,7 +221,10 @@ const selectOne = statement<Pick<ExecutionRow, 'status' | 'environment_name' | '
   select status, environment_name, pipeline_name from pipeline_execution
   where account_id = $1 and project_id = $2 and execution_id = $3`);
 
-/** Throws `execution-not-found`. Whoever changes an execution has locked its work before: then what this reads stays so. */
+/**
+ * Throws `execution-not-found`. Whoever changes an execution has locked its work before: then what this reads
+ * stays so.
+ */
 export async function requireExecution(tx: Transaction, scope: Scope, projectId: string, id: string) {
   const [row] = await tx.query(selectOne, [scope.accountId, projectId, asUuid(id)]);
   if (row === undefined) throw problem('execution-not-found', { id });
@@ -241,8 +252,8 @@ export interface ExecutionMove {
 }
 
 /**
- * Moves executions to a status from those that the table allows; the others stay. Their work is locked by the caller, so that nobody
- * else moves them meanwhile.
+ * Moves executions to a status from those that the table allows; the others stay. Their work is locked by the
+ * caller, so that nobody else moves them meanwhile.
  */
 export function moveExecutions(tx: Transaction, accountId: string, moved: ExecutionMove, now: Date): void {
   tx.send(moveAll, parametersOf(accountId, moved, now));

@@ -1,4 +1,7 @@
-/** Pipeline executions as work: what the agent is told, and what its start, silence and end mean for the execution. */
+/**
+ * Pipeline executions as work: what the agent is told, and what its start, silence and end mean for the
+ * execution.
+ */
 import { type EventName, ignoredPipelineLimit } from '@headgate/contract';
 import { statement } from '../../kernel/database.ts';
 import { recordEvents } from '../../kernel/events.ts';
@@ -6,7 +9,10 @@ import type { Metrics } from '../../kernel/metrics.ts';
 import type { WorkMoment, WorkOwner, WorkSubject } from '../../kernel/work.ts';
 import { closeOpenSteps, moveExecutionsWithEvents } from './execution.store.ts';
 
-/** The variables of each place where something was claimed. The value that counts is the environment's override, else the project's. */
+/**
+ * The variables of each place where something was claimed. The value that counts is the environment's
+ * override, else the project's.
+ */
 const variablesOfPlaces = `
   variables_of_place as (
     select place.project_id, place.environment_name, coalesce((

@@ -1,4 +1,6 @@
-/** Asking the agents whether the secrets that a project names are there. The request waits for their answers. */
+/**
+ * Asking the agents whether the secrets that a project names are there. The request waits for their answers.
+ */
 import { checkSecretReferences } from '@headgate/contract';
 import { endWithin, type Looked } from '../../kernel/awaited-end.ts';
 import type { Endpoints, LongCall, Services } from '../../kernel/endpoint.ts';

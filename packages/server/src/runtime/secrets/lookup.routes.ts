@@ -1,4 +1,7 @@
-/** Where a secret is kept that a run names: for the instance that holds the run, and of the run's own project only. */
+/**
+ * Where a secret is kept that a run names: for the instance that holds the run, and of the run's own project
+ * only.
+ */
 import { agentSecretReference, type SecretProvider, type SecretReference } from '@headgate/contract';
 import type { FastifyInstance } from 'fastify';
 import { statement } from '../../kernel/database.ts';

@@ -1,6 +1,6 @@
 /**
- * The form of a compact JWE (RFC 7516 §7.1), as far as it can be checked without the key: five parts in base64url, whose lengths follow
- * from the algorithms. The agent checks the rest when it opens the value.
+ * The form of a compact JWE (RFC 7516 §7.1), as far as it can be checked without the key: five parts in
+ * base64url, whose lengths follow from the algorithms. The agent checks the rest when it opens the value.
  */
 import { createPublicKey, X509Certificate } from 'node:crypto';
 import { sealedLimit } from '@headgate/contract';
@@ -49,7 +49,10 @@ export function readSealedForm(jwe: string): SealedForm | { fault: string } {
   return { header, encryptedKeyBytes: key.length };
 }
 
-/** Why the encrypted key, or the key that was made for this value, does not fit the certificate; undefined when it does. */
+/**
+ * Why the encrypted key, or the key that was made for this value, does not fit the certificate; undefined
+ * when it does.
+ */
 export function keyFault({ header, encryptedKeyBytes }: SealedForm, certificate: string): string | undefined {
   const { publicKey } = new X509Certificate(certificate);
   const expected = encryptedKeyLength(header.alg, publicKey.asymmetricKeyDetails?.modulusLength ?? 0);

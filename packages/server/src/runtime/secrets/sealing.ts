@@ -1,4 +1,7 @@
-/** Sealing a value for an agent's certificate, and what is asked of a value that its caller sealed. Formats: contract/secret.ts. */
+/**
+ * Sealing a value for an agent's certificate, and what is asked of a value that its caller sealed. Formats:
+ * contract/secret.ts.
+ */
 import { createHash, X509Certificate } from 'node:crypto';
 import {
   headerFault,

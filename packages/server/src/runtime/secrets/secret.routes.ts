@@ -1,4 +1,7 @@
-/** E15: a value on its way from the caller into a vault of an agent. The formats, and who holds what in plain, are in contract/secret.ts. */
+/**
+ * E15: a value on its way from the caller into a vault of an agent. The formats, and who holds what in plain,
+ * are in contract/secret.ts.
+ */
 import {
   type BodyOf,
   getAgentCertificate,

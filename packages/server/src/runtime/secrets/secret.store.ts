@@ -18,7 +18,10 @@ interface AgentKeyRow {
   not_after: Date;
 }
 
-/** An agent with the certificates of the instances that are there and that its secret has not been refreshed since, the newest first. Parameter: the agent. */
+/**
+ * An agent with the certificates of the instances that are there and that its secret has not been refreshed
+ * since, the newest first. Parameter: the agent.
+ */
 export const agentKeys = guardedRead<AgentKeyRow>(`
   select a.name, c.key_id, c.key_type, c.authority_id, c.certificate, c.not_after
   from agent a

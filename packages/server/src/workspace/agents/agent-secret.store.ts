@@ -1,4 +1,7 @@
-/** The secrets in the table `agent`: a keyed hash to compare with, and the secret sealed, for who starts the agent. */
+/**
+ * The secrets in the table `agent`: a keyed hash to compare with, and the sealed secret, which administrators
+ * can read.
+ */
 import { clientSecretPurpose } from '../../access/credentials/index.ts';
 import { type Read, statement, type Transaction } from '../../kernel/database.ts';
 import { asUuid } from '../../kernel/identifiers.ts';
@@ -8,7 +11,7 @@ import type { Sealer, Secret } from '../../kernel/sealed.ts';
 
 export const secretPurpose = (agentId: string) => `secret of the agent ${agentId}`;
 
-/** A secret as the table keeps it: to compare with, and to show to whoever starts the agent. */
+/** A secret as the table stores it: the hash to compare with, and the sealed secret to read back. */
 export function keptForms(sealer: Sealer, agentId: string, secret: Secret): [Buffer, Buffer] {
   return [sealer.digest(secret.reveal(), clientSecretPurpose), sealer.seal(secret, secretPurpose(agentId))];
 }
@@ -40,7 +43,7 @@ const replaceSecret = statement(`
   update agent set secret_digest = $3, secret_sealed = $4, secret_generation = secret_generation + 1
   where account_id = $1 and agent_id = $2`);
 
-/** From then on its secret of before, and the tokens of that, count no more. */
+/** Invalidates the previous secret, and the tokens that it gave. */
 export function refreshSecret(
   tx: Transaction,
   sealer: Sealer,
@@ -57,13 +60,16 @@ const selectCertificates = statement<{ key_id: string; instance_id: string }>(`
   where a.account_id = $1 and a.agent_id = $2 and c.not_after > $3
   order by c.key_id
   limit 100`);
-// Nobody may claim it any more: the next sweep ends it, and tells who waits.
+// No agent can claim it any more: the next sweep ends it, and wakes the request that waits for it.
 const endSealedWork = statement(`
   update work set claimable_until = $3::timestamptz, due_at = least(due_at, $3::timestamptz)
   where account_id = $1 and agent_id = $2 and (state = 'queued' or state in ('held', 'silent'))
     and key_id is not null and claimable_until > $3`);
 
-/** Before the secret is replaced: the certificates that end with it, for the events. What is sealed to them is worth nothing from now on. */
+/**
+ * Before the secret is replaced: the certificates that end with it, for the events. What is sealed to them is
+ * worth nothing from now on.
+ */
 export async function revokeCertificates(
   tx: Transaction,
   scope: Pick<Scope, 'accountId'>,
@@ -95,7 +101,10 @@ export interface KeptSecretRow {
 const selectSecret = statement<KeptSecretRow>(`
   select agent_id, client_id, secret_sealed, secret_generation from agent where account_id = $1 and agent_id = $2`);
 
-/** An agent's secret with its generation, for who runs the agent; undefined when it was deleted, or its secret is not kept. */
+/**
+ * An agent's secret with its generation, for who runs the agent; undefined when it was deleted, or its secret
+ * is not kept.
+ */
 export async function currentSecret(
   read: Read,
   sealer: Sealer,

@@ -13,7 +13,10 @@ export const heardOf = (at: string, condition = 'true') => `exists (
 
 const lockOne = statement('select from agent where account_id = $1 and agent_id = $2 for update');
 
-/** Before what is known of its instances changes: two that change it at once follow one another, and the later one sees both. */
+/**
+ * Before what is known of its instances changes: two that change it at once follow one another, and the later
+ * one sees both.
+ */
 export function lockAgentStatus(tx: Transaction, accountId: string, agentId: string): void {
   tx.send(lockOne, [accountId, agentId]);
 }
@@ -54,8 +57,9 @@ export interface StatusMoment {
 }
 
 /**
- * Moves an agent to the status that its instances tell; the caller has locked it. `whenNone`: the status when none is heard of, else
- * it stays as it is. The rows are there after the commit: none for an agent that is deleted.
+ * Moves an agent to the status that its instances tell; the caller has locked it. `whenNone`: the status when
+ * none is heard of, else it stays as it is. The rows are there after the commit: none for an agent that is
+ * deleted.
  */
 export function settleStatus(
   { tx, source, now, newId }: StatusMoment,

@@ -43,7 +43,10 @@ const filters = `account_id = $1 and ($9::text is null or agent_type = $9) and (
   and ($11::text is null or name = $11) and agent_id >= coalesce($12::uuid, '00000000-0000-0000-0000-000000000000')
   and agent_id <= coalesce($12::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')`;
 
-/** Parameters: type, status, name, id (each or null), limit, offset. The total is null when the id is nobody's. */
+/**
+ * Parameters: type, status, name, id (each or null), limit, offset. The total is null when the id is
+ * nobody's.
+ */
 export const agentPage = guardedPage<SummaryRow, number | null>({
   rows: `
     select ${summaryColumns('$8')}

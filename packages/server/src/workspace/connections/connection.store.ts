@@ -173,7 +173,10 @@ const deleteOverrides = statement<{ connection_name: string; overrides: object }
   where account_id = $1 and project_id = $2 and environment_name = $3 and connection_name = any ($4)
   returning connection_name, overrides`);
 
-/** Removes the overrides of all names. Throws `connection-override-not-found` when one is missing: then none is removed. */
+/**
+ * Removes the overrides of all names. Throws `connection-override-not-found` when one is missing: then none
+ * is removed.
+ */
 export async function removeOverrides(
   tx: Transaction,
   scope: Scope,

@@ -107,13 +107,15 @@ test('only the allowed triples exist', async () => {
   assert.equal((await triple('COMPONENT_BASIC', 'salesforce', 'OAUTH_CLIENT_CRED')).status, 201);
   assert.equal((await triple('COMPONENT_BASIC', 'netsuite', 'COMPOSITE_TOKEN')).status, 201);
   assert.equal((await triple('CLOUD_PLATFORM_CREDENTIALS', 'aws', 'CLOUD_PROVIDER_SECRET')).status, 201);
-  for (const [type, provider, auth] of [
-    ['COMPONENT_BASIC', 'NONE', 'OAUTH_CLIENT_CRED'],
-    ['COMPONENT_BASIC', 'salesforce', 'COMPOSITE_TOKEN'],
-    ['COMPONENT_BASIC', 'Salesforce', 'OAUTH_CLIENT_CRED'],
-    ['CLOUD_PLATFORM_CREDENTIALS', 'NONE', 'CLOUD_PROVIDER_SECRET'],
+  for (const [type, provider, auth, allowed] of [
+    ['COMPONENT_BASIC', 'NONE', 'OAUTH_CLIENT_CRED', /: it can have GENERIC_SECRET\.$/],
+    ['COMPONENT_BASIC', 'salesforce', 'COMPOSITE_TOKEN', /: it can have OAUTH_CLIENT_CRED, OAUTH_/],
+    ['COMPONENT_BASIC', 'netsuite', 'GENERIC_SECRET', / or COMPOSITE_TOKEN\.$/],
+    ['COMPONENT_BASIC', 'Salesforce', 'OAUTH_CLIENT_CRED', /NONE, or the name of a connector in lower case/],
+    ['CLOUD_PLATFORM_CREDENTIALS', 'NONE', 'CLOUD_PROVIDER_SECRET', /aws, azure or gcp, in lower case\.$/],
   ] as const) {
-    requireProblem(await triple(type, provider, auth), 422, 'connection-triple');
+    const { detail } = requireProblem(await triple(type, provider, auth), 422, 'connection-triple');
+    assert.match(detail, allowed);
   }
 });
 

@@ -1,4 +1,6 @@
-/** Which connections may be (decisions.md E1): the allowed triples and the shape of their properties, pure. */
+/**
+ * Which connections may be (decisions.md E1): the allowed triples and the shape of their properties, pure.
+ */
 import type {
   AuthType,
   ConnectionDetails,
@@ -19,7 +21,14 @@ const alsoOf: Readonly<Record<string, AuthType>> = {
   'x-ads': 'OAUTH_1_0_X_ADS',
 };
 const clouds = ['aws', 'azure', 'gcp'];
+const anyOf = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 const connectorName = /^[a-z0-9][a-z0-9._-]*$/;
+
+/** Which providers a connection can have, for a provider that can have no authType at all. */
+const providersOf: Readonly<Record<PlatformConnectionType, string>> = {
+  CLOUD_PLATFORM_CREDENTIALS: `its authProvider is ${anyOf.format(clouds)}, in lower case`,
+  COMPONENT_BASIC: 'its authProvider is NONE, or the name of a connector in lower case, such as salesforce',
+};
 
 function allowedAuthTypes({ platformConnectionType, authProvider }: Triple): readonly AuthType[] {
   if (platformConnectionType === 'CLOUD_PLATFORM_CREDENTIALS') {
@@ -33,10 +42,19 @@ function allowedAuthTypes({ platformConnectionType, authProvider }: Triple): rea
 
 /** Throws `connection-triple`. */
 export function requireTriple(triple: Triple): void {
-  if (!allowedAuthTypes(triple).includes(triple.authType)) throw problem('connection-triple', triple);
+  const authTypes = allowedAuthTypes(triple);
+  if (authTypes.includes(triple.authType)) return;
+  const allowed =
+    authTypes.length > 0
+      ? `it can have ${anyOf.format(authTypes)}`
+      : providersOf[triple.platformConnectionType];
+  throw problem('connection-triple', { ...triple, allowed });
 }
 
-/** Properties must have the shape of their triple. Throws `connection-properties`; `field` is where the properties are. */
+/**
+ * Properties must have the shape of their triple. Throws `connection-properties`; `field` is where the
+ * properties are.
+ */
 export function requireProperties(
   { platformConnectionType }: Pick<Triple, 'platformConnectionType'>,
   properties: ConnectionProperties | undefined,

@@ -4,8 +4,9 @@ import { statement, type Transaction } from '../../kernel/database.ts';
 import type { Scope } from '../../kernel/permissions.ts';
 
 /**
- * SQL: wherever properties hold a secret's name: of a connection, of its overrides, and of an environment's settings. An override without a
- * location has that of its connection. A warehouse connection and an environment hold several properties, each with a secret of its own.
+ * SQL: wherever properties hold a secret's name: of a connection, of its overrides, and of an environment's
+ * settings. An override without a location has that of its connection. A warehouse connection and an
+ * environment hold several properties, each with a secret of its own.
  */
 export const secretPlaces = (account: string, project: string) => `
   select 'the connection ' || to_json(name) as used_by, null::text as environment_name, details -> 'connectionProperties' as properties,
@@ -30,8 +31,8 @@ export const secretPlaces = (account: string, project: string) => `
   where o.account_id = ${account} and o.project_id = ${project}`;
 
 /**
- * Named is a reference by its own name, or by the secret of the vault that it stands for; a key tells secrets of one name apart where both have
- * one.
+ * Named is a reference by its own name, or by the secret of the vault that it stands for; a key tells secrets
+ * of one name apart where both have one.
  */
 const naming = statement<{ used_by: string }>(`
   with place as (${secretPlaces('$1', '$2')})

@@ -3,8 +3,8 @@ import { type ConnectionPropertyMap, type PropertyOverride, secretProperties } f
 import { problem } from '../../kernel/problems.ts';
 
 /**
- * Returns what is stored. Throws `connection-properties` for a property that has both a value and a secret, and for a secret that is
- * written out; `field` is where the properties are.
+ * Returns what is stored. Throws `connection-properties` for a property that has both a value and a secret,
+ * and for a secret that is written out; `field` is where the properties are.
  */
 export function propertiesIn(given: ConnectionPropertyMap, field: string): ConnectionPropertyMap {
   const known = Object.entries(given).map(([name, property]) => [

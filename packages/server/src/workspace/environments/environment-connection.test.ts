@@ -1,4 +1,7 @@
-/** An environment says with its making which warehouse connections it uses, and what of connections differs in it. */
+/**
+ * An environment says with its making which warehouse connections it uses, and what of connections differs in
+ * it.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AccountEventItem, Environment, Page } from '@headgate/contract';

@@ -119,7 +119,10 @@ const selectWhere = statement<{ name: string; permitted: boolean }>(`
   from environment e, lateral rights($1::uuid, $2::uuid, $3::uuid, e.name, $4::text[], $5::text[], $6::text[], $7::timestamptz) r
   where e.account_id = $1 and e.project_id = $3`);
 
-/** The environments of a project, and those in which the caller has a permission: for operations that name several, or none. */
+/**
+ * The environments of a project, and those in which the caller has a permission: for operations that name
+ * several, or none.
+ */
 export async function environmentsWhere(
   tx: Transaction,
   scope: Scope,
@@ -167,7 +170,10 @@ export function presentEnvironment(row: EnvironmentRow): Environment {
   return environment;
 }
 
-/** Of the representation, for the default agent's name may change without the environment, and of its making, for a name may be used again. */
+/**
+ * Of the representation, for the default agent's name may change without the environment, and of its making,
+ * for a name may be used again.
+ */
 export function environmentTag(row: EnvironmentRow): string {
   const state = JSON.stringify([presentEnvironment(row), row.version, row.created_at]);
   return `"${createHash('sha256').update(state).digest('base64url').slice(0, 16)}"`;

@@ -1,0 +1,15 @@
+/** The problems of a multipart form that cannot be taken. */
+import { problem } from '../../kernel/problems.ts';
+
+/** @param reason a clause without its full stop */
+export function unreadable(reason: string) {
+  return problem('invalid-upload', { reason: `${reason}.` });
+}
+
+/**
+ * @param limit a clause without its full stop
+ * @param setting the operator's setting of the limit
+ */
+export function tooLarge(limit: string, setting: string) {
+  return problem('body-too-large', { limit: `${limit} (${setting})` });
+}
