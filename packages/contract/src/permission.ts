@@ -41,13 +41,13 @@ export const permissions = {
     environment: [],
   },
   'project:manage': {
-    may: 'change or delete a project, its environments and repositories; delete variables',
+    may: 'change or delete a project and its environments; delete variables',
     account: ['SUPER_ADMIN'],
     project: ['OWNER'],
     environment: [],
   },
   'project:configure': {
-    may: 'create and change variables, connections, secret references, streaming pipelines, schedules',
+    may: 'create and change variables, connections and secret references',
     account: ['SUPER_ADMIN'],
     project: ['OWNER', 'CONTRIBUTOR'],
     environment: [],
@@ -59,7 +59,7 @@ export const permissions = {
     environment: ['OWNER', 'CONTRIBUTOR'],
   },
   'environment:run': {
-    may: 'start and stop executions and tests in an environment',
+    may: 'start and stop executions in an environment',
     account: ['SUPER_ADMIN'],
     project: ['OWNER', 'CONTRIBUTOR'],
     environment: ['OWNER', 'CONTRIBUTOR', 'OPERATOR'],
@@ -89,13 +89,13 @@ export const permissions = {
     environment: ['OWNER'],
   },
   'agents:list': {
-    may: 'list agents, read connector profiles and shared pipelines',
+    may: 'list agents; read shared pipelines',
     account: ['SUPER_ADMIN', 'ADMIN', 'MEMBER', 'DIRECTORY'],
     project: [],
     environment: [],
   },
   'agents:manage': {
-    may: 'manage agents, write secrets, shared pipelines, connector profiles',
+    may: 'manage agents and shared pipelines; write secrets',
     account: ['SUPER_ADMIN', 'ADMIN'],
     project: [],
     environment: [],

@@ -12,7 +12,7 @@ export { type ProblemStatus, statusTitles } from './problem-kind.ts';
 export const problems = {
   'invalid-request': kind(400, () => 'The request is invalid; see `violations`.'),
   'malformed-request': kind(400, () => 'The bytes are no HTTP request that can be read.'),
-  'invalid-json': kind<{ reason: string }>(400, ({ reason }) => `The body is not valid JSON: ${reason}`),
+  'invalid-json': kind<{ reason: string }>(400, ({ reason }) => `The body cannot be read as JSON: ${reason}`),
   'invalid-content-encoding': kind<{ encoding: string }>(
     400,
     ({ encoding }) => `The body is not ${encoding}, as \`Content-Encoding\` says, or it is cut off.`,
