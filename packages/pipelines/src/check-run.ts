@@ -8,6 +8,7 @@ import { type Answers, type CallPlace, callsOf, createAnswers, type SharedCall }
 import { createSuggestions } from './nearest.ts';
 import type { PipelineOutline } from './outline.ts';
 import { pipelineNameOf, pipelinePath, pipelineTypeOf } from './pipeline.ts';
+import type { PlacedExpression } from './pipeline-expressions.ts';
 import type { SharedPipelineUse } from './shared-pipeline-use.ts';
 import { type CallEdge, callCycles } from './validate-calls.ts';
 
@@ -22,6 +23,8 @@ export interface CheckedArtifact {
   readonly unreadable: ReadonlyMap<string, string>;
   /** Undefined when there is no such file; `fault` when it cannot be read. */
   outline(path: string): Promise<PipelineOutline | { fault: string } | undefined>;
+  /** The expressions of a pipeline that a run may come to. */
+  expressions(path: string): Promise<readonly PlacedExpression[]>;
 }
 
 export interface RunNames {

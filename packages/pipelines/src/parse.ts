@@ -71,8 +71,10 @@ export function parsePipeline(path: string, text: string): ParseResult {
 
 function readPipeline(path: string, value: Plain): Pipeline {
   const root = asMap(value, []);
+  checkMembers(root, [], rootMembers);
   const type = readType(path, root);
   const body = asMap(root.pipeline, ['pipeline']);
+  checkMembers(body, ['pipeline'], bodyMembers);
   const entries = Object.entries(asMap(body.components ?? {}, ['pipeline', 'components']));
   if (entries.length > componentLimit) {
     throw new FormError(
@@ -83,7 +85,7 @@ function readPipeline(path: string, value: Plain): Pipeline {
   const frame = {
     path,
     name: pipelineNameOf(path),
-    version: asText(root.version ?? '1.0', ['version']),
+    version: readVersion(root),
     variables: readVariables(body.variables),
     description: readDescription(root.design),
   };
@@ -100,6 +102,9 @@ function readPipeline(path: string, value: Plain): Pipeline {
       };
 }
 
+/** Unknown members of one map that are looked up. */
+const unknownMemberLimit = 20;
+
 /** What is beside the components does not decide whether they can run: a note of another form is passed over. */
 function readDescription(design: Plain | undefined): string {
   const notes = isMap(design) && isMap(design.notes) ? Object.values(design.notes) : [];
@@ -108,6 +113,28 @@ function readDescription(design: Plain | undefined): string {
   // YAML can write what no database keeps as text.
   const text = given.join('\n\n').replaceAll('\0', '').toWellFormed();
   return text.length <= descriptionLimit ? text : `${text.slice(0, descriptionLimit - 1).toWellFormed()}…`;
+}
+
+const rootMembers = ['type', 'version', 'pipeline', 'design'];
+const bodyMembers = ['components', 'variables'];
+
+/** A misspelled member would hide all that is in it. Others are passed over. */
+function checkMembers(map: PlainMap, path: readonly string[], known: readonly string[]): void {
+  for (const member of Object.keys(map).slice(0, unknownMemberLimit)) {
+    if (known.includes(member)) continue;
+    const meant = nearestName(member, known);
+    if (meant === undefined) continue;
+    const message = `${nameOfPlace(path)} has no member "${member}": did you mean "${meant}"?`;
+    throw new FormError([...path, member], message);
+  }
+}
+
+const readableVersion = '1.0';
+
+function readVersion({ version = readableVersion }: PlainMap): string {
+  const given = asText(version, ['version']);
+  if (given === readableVersion) return given;
+  throw new FormError(['version'], `"version" is "${shorten(given)}": only "${readableVersion}" can be read`);
 }
 
 function readType(path: string, root: PlainMap): PipelineType {
@@ -146,14 +173,22 @@ const members = [
   'postProcessing',
   'sources',
 ];
-const knownMembers = new Set(members);
-/** Unknown members of one component that are looked up. */
-const unknownMemberLimit = 20;
+
+const postProcessingMembers = ['updateScalarVariables', 'updateGridVariables', 'updateOutputMessage'];
 
 function misspelledMembers(component: PlainMap): MisspelledMember[] {
-  const unknown = Object.keys(component).filter((member) => !knownMembers.has(member));
+  const { postProcessing } = component;
+  const inside = isMap(postProcessing) ? misspelledIn(postProcessing, postProcessingMembers) : [];
+  return [
+    ...misspelledIn(component, members),
+    ...inside.map((each) => ({ ...each, inside: 'postProcessing' as const })),
+  ];
+}
+
+function misspelledIn(map: PlainMap, known: readonly string[]): MisspelledMember[] {
+  const unknown = Object.keys(map).filter((member) => !known.includes(member));
   return unknown.slice(0, unknownMemberLimit).flatMap((member) => {
-    const meant = nearestName(member, members);
+    const meant = nearestName(member, known);
     return meant === undefined ? [] : [{ member, meant }];
   });
 }
@@ -185,7 +220,7 @@ function readOrchestrationComponent(name: string, raw: Plain): OrchestrationComp
       true: read('true'),
       false: read('false'),
     },
-    skipped: isYes(component.skipped),
+    skipped: isYes(component.skipped, [...path, 'skipped']),
     ...(target === undefined ? {} : { iterationTarget: target }),
     updateScalarVariables: readUpdates(component.postProcessing, [...path, 'postProcessing']),
   };
@@ -291,6 +326,9 @@ function asNames(value: Plain | undefined, path: readonly string[]): string[] {
   return asList(value, path).map((name) => asText(name, path));
 }
 
-function isYes(value: Plain | undefined): boolean {
-  return value === true || (typeof value === 'string' && ['yes', 'true'].includes(value.toLowerCase()));
+function isYes(value: Plain | undefined, path: readonly string[]): boolean {
+  const word = value === undefined || value === null ? '' : asText(value, path).trim().toLowerCase();
+  if (word === 'yes' || word === 'true') return true;
+  if (word === '' || word === 'no' || word === 'false') return false;
+  throw new FormError(path, `${nameOfPlace(path)} is "${shorten(word)}"; it can be true or false`);
 }

@@ -1,8 +1,6 @@
 /** The artifacts that a run takes its pipelines from. */
 import {
   describeSyntaxError,
-  type Pipeline,
-  type PipelineOutline,
   readPipelineFile,
   type SharedPipelineUse,
   sharedUseLimit,
@@ -30,7 +28,7 @@ export function sharedArtifacts(ports: RunPorts): (use: SharedPipelineUse) => Ru
   };
 }
 
-type ReadPipeline = { pipeline: Pipeline; outline: PipelineOutline } | { fault: string };
+type ReadPipeline = Exclude<ReturnType<typeof readPipelineFile>, { error: unknown }> | { fault: string };
 
 /** `prefix` goes before the paths of its pipelines, so that messages tell them from those of other artifacts. */
 function reading(
@@ -61,6 +59,10 @@ function reading(
       async outline(path) {
         const found = await read(path);
         return found === undefined || 'fault' in found ? found : found.outline;
+      },
+      async expressions(path) {
+        const found = await read(path);
+        return found === undefined || 'fault' in found ? [] : found.expressions;
       },
     },
   };
