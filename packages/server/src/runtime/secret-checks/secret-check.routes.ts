@@ -26,7 +26,8 @@ const toldReasons = 5;
 export function secretCheckRoutes({ long }: Endpoints, services: SecretCheckServices): void {
   long(checkSecretReferences, async (call) => {
     // Who sends it means to create a reference of this name.
-    if (call.body.secretName !== undefined) throw problem('secret-reference-name-reserved', { name: 'check' });
+    if (call.body.secretName !== undefined)
+      throw problem('secret-reference-name-reserved', { name: 'check' });
     const environments = await call.rows(checkedEnvironments, [call.body.environmentName ?? null]);
     const begun =
       (await call.awaited.earlier()) ?? (await begin(call, services, await planOf(call, environments)));
