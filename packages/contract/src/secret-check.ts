@@ -97,7 +97,8 @@ export const checkSecretReferences = operation({
     secretName: Type.Optional(
       Type.String({
         maxLength: 1_024,
-        description: 'Refused: a request with it means to create a reference named `check`, and none can have this name',
+        description:
+          'Refused: a request with it means to create a reference named `check`, and none can have this name',
       }),
     ),
   }),
