@@ -1,9 +1,8 @@
 /** A pipeline file's text to a typed pipeline, or the place where it cannot be read. Unknown members are ignored, unknown types are kept. */
 import { componentLimit, componentNameLimit, descriptionLimit, variableLimit } from './bounds.ts';
-import { nearestName } from './nearest.ts';
+import { misspelledIn, misspelledMembers } from './misspelled-members.ts';
 import {
   type GridColumn,
-  type MisspelledMember,
   type OrchestrationComponent,
   type Pipeline,
   type PipelineType,
@@ -102,9 +101,6 @@ function readPipeline(path: string, value: Plain): Pipeline {
       };
 }
 
-/** Unknown members of one map that are looked up. */
-const unknownMemberLimit = 20;
-
 /** What is beside the components does not decide whether they can run: a note of another form is passed over. */
 function readDescription(design: Plain | undefined): string {
   const notes = isMap(design) && isMap(design.notes) ? Object.values(design.notes) : [];
@@ -120,13 +116,11 @@ const bodyMembers = ['components', 'variables'];
 
 /** A misspelled member would hide all that is in it. Others are passed over. */
 function checkMembers(map: PlainMap, path: readonly string[], known: readonly string[]): void {
-  for (const member of Object.keys(map).slice(0, unknownMemberLimit)) {
-    if (known.includes(member)) continue;
-    const meant = nearestName(member, known);
-    if (meant === undefined) continue;
-    const message = `${nameOfPlace(path)} has no member "${member}": did you mean "${meant}"?`;
-    throw new FormError([...path, member], message);
-  }
+  for (const { member, meant } of misspelledIn(map, known))
+    throw new FormError(
+      [...path, member],
+      `${nameOfPlace(path)} has no member "${member}": did you mean "${meant}"?`,
+    );
 }
 
 const readableVersion = '1.0';
@@ -162,35 +156,6 @@ function readFrame(name: string, raw: Plain) {
   const misspelled = misspelledMembers(component);
   const frame = { name, type, parameters, ...(misspelled.length === 0 ? {} : { misspelled }) };
   return { path, component, frame };
-}
-
-const members = [
-  'type',
-  'parameters',
-  'transitions',
-  'skipped',
-  'iterationTarget',
-  'postProcessing',
-  'sources',
-];
-
-const postProcessingMembers = ['updateScalarVariables', 'updateGridVariables', 'updateOutputMessage'];
-
-function misspelledMembers(component: PlainMap): MisspelledMember[] {
-  const { postProcessing } = component;
-  const inside = isMap(postProcessing) ? misspelledIn(postProcessing, postProcessingMembers) : [];
-  return [
-    ...misspelledIn(component, members),
-    ...inside.map((each) => ({ ...each, inside: 'postProcessing' as const })),
-  ];
-}
-
-function misspelledIn(map: PlainMap, known: readonly string[]): MisspelledMember[] {
-  const unknown = Object.keys(map).filter((member) => !known.includes(member));
-  return unknown.slice(0, unknownMemberLimit).flatMap((member) => {
-    const meant = nearestName(member, known);
-    return meant === undefined ? [] : [{ member, meant }];
-  });
 }
 
 function checkLength(text: string, path: readonly string[], what: string): void {
