@@ -25,6 +25,8 @@ export function startChild(
     execArgv: readonly string[];
     environment?: Readonly<Record<string, string>>;
     home?: string;
+    /** Where its relative paths begin; `home` unless given. */
+    workingFolder?: string;
   },
 ): Child {
   const home = options.home ?? tmpdir();
@@ -34,7 +36,7 @@ export function startChild(
     env: { HOME: home, TMPDIR: home, TZ: 'UTC', LANG: 'C.UTF-8', ...options.environment },
     execPath,
     execArgv: [...launching, ...options.execArgv],
-    cwd: home,
+    cwd: options.workingFolder ?? home,
     detached: true,
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],

@@ -21,6 +21,13 @@ test('a value is replaced in each form in which it is usually written', () => {
     encodeURIComponent(value),
     encodeURI(value),
     new URLSearchParams({ value }).toString(),
+    // As url_encode of DuckDB, quote_plus of Python, and programs with digits in lower case.
+    encodeURIComponent(value).replaceAll("'", '%27'),
+    encodeURIComponent(value).replaceAll("'", '%27').replaceAll('%20', '+'),
+    encodeURIComponent(value)
+      .replaceAll("'", '%27')
+      .replaceAll(/%../g, (each) => each.toLowerCase()),
+    encodeURIComponent(value).replaceAll(/%../g, (each) => each.toLowerCase()),
     `'${value.replaceAll("'", "''")}'`,
     `"${value.replaceAll('"', '""')}"`,
     bytes.toString('hex'),

@@ -120,13 +120,27 @@ function formsOf(part: string): string[] {
   return [
     part,
     ...quotedForms(part),
-    encodeURIComponent(part.toWellFormed()),
-    encodeURI(part.toWellFormed()),
-    new URLSearchParams({ x: part }).toString().slice(2),
+    ...urlForms(part.toWellFormed()),
     hex,
     hex.toUpperCase(),
     ...base64,
     ...base64.map((text) => text.replaceAll('+', '-').replaceAll('/', '_')),
+  ];
+}
+
+/** As URLs hold it: programs differ in what they escape, in how they write a space, and in the case of the digits. */
+function urlForms(part: string): string[] {
+  const component = encodeURIComponent(part);
+  // RFC 3986 reserves these, and encodeURIComponent leaves them.
+  const strict = component.replaceAll(
+    /[!'()*]/g,
+    (character) => `%${Buffer.from(character).toString('hex').toUpperCase()}`,
+  );
+  const forms = [component, strict, encodeURI(part), new URLSearchParams({ x: part }).toString().slice(2)];
+  const spaced = [...forms, ...forms.map((form) => form.replaceAll('%20', '+'))];
+  return [
+    ...spaced,
+    ...spaced.map((form) => form.replaceAll(/%[\dA-F]{2}/g, (escaped) => escaped.toLowerCase())),
   ];
 }
 

@@ -53,6 +53,9 @@
  *   - A step names a run of its own work: the work's id, or the id of a child run that a step of the same
  *     work announced, before or in the same report. Each child run is announced by one step, under an id that
  *     no other run has. Else the report is refused: `run-of-another-work`.
+ *   - A work has at most 50,000 steps, and their messages are bounded together: `too-many-steps`. A step ends
+ *     no earlier than it starts, and both are near the server's clock: `implausible-time`. With either refusal
+ *     the server ends the work: FAILED.
  *   - An agent reads artifacts of its account; one with restricted access those of its allowlist's places,
  *     and those that its held work names.
  *   - Commands are repeated until the work ends: obeying twice is harmless.
@@ -343,7 +346,14 @@ export const ReportsRequest = Type.Object({
 });
 export type ReportsRequest = Static<typeof ReportsRequest>;
 
-export const reportRefusals = ['stale-epoch', 'work-not-found', 'run-of-another-work'] as const;
+/** The last two end the work: it is FAILED. */
+export const reportRefusals = [
+  'stale-epoch',
+  'work-not-found',
+  'run-of-another-work',
+  'too-many-steps',
+  'implausible-time',
+] as const;
 export type ReportRefusal = (typeof reportRefusals)[number];
 
 export const ReportsResponse = Type.Object({

@@ -17,6 +17,7 @@ import {
 import { createSuggestions, type Suggestions } from './nearest.ts';
 import type { PipelineOutline } from './outline.ts';
 import { pipelineNameOf, pipelinePath, pipelineTypeOf } from './pipeline.ts';
+import type { PlacedExpression } from './pipeline-expressions.ts';
 import type { SharedPipelineUse } from './shared-pipeline-use.ts';
 import { type CallEdge, callCycles } from './validate-calls.ts';
 
@@ -31,6 +32,8 @@ export interface CheckedArtifact {
   readonly unreadable: ReadonlyMap<string, Unreadable>;
   /** Undefined when there is no such file. */
   outline(path: string): Promise<PipelineOutline | Unreadable | undefined>;
+  /** The expressions of a pipeline that a run may come to. */
+  expressions(path: string): Promise<readonly PlacedExpression[]>;
 }
 
 export interface RunNames {

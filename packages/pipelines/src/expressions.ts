@@ -18,6 +18,8 @@ import {
   expressionResultLimit,
   expressionSourceLimit,
 } from './bounds.ts';
+import { defineGlobals, type ExpressionScope, explainMember, memberError } from './expression-globals.ts';
+import { cannotBeRead, codeOf, compileAll, tooDeep } from './expression-syntax.ts';
 import type { SecretSource } from './secret-calls.ts';
 import {
   defineSecret,
@@ -28,7 +30,7 @@ import {
   secretsOf,
 } from './secret-function.ts';
 import { shorten } from './template.ts';
-import { isGrid, missingVariable, type Variable } from './variables.ts';
+import { isGrid, missingVariable } from './variables.ts';
 
 /** What an expression yields; an object or a list is its JSON text. */
 export type ExpressionValue = string | number | boolean | null;
@@ -36,11 +38,7 @@ export type ExpressionValue = string | number | boolean | null;
 /** An expression that cannot be read, fails, or breaks a bound; the message says what to do. */
 export class ExpressionError extends Error {}
 
-export interface ExpressionScope {
-  readonly variables: readonly Variable[];
-  /** `${sysvar.…}`: maps of texts and numbers. */
-  readonly sysvar: Readonly<Record<string, unknown>>;
-}
+export type { ExpressionScope } from './expression-globals.ts';
 
 export interface ExpressionBounds {
   readonly milliseconds: number;
@@ -50,6 +48,8 @@ export interface ExpressionBounds {
 export interface ExpressionEngine {
   /** @throws ExpressionError */
   evaluate(expression: string, scope: ExpressionScope): Promise<ExpressionValue>;
+  /** What is wrong with the syntax of each; nothing is evaluated. */
+  check(expressions: readonly string[]): Promise<(string | undefined)[]>;
 }
 
 /** Deep enough for real expressions, and well inside the WebAssembly stack. */
@@ -62,6 +62,17 @@ export function createExpressionEngine(
 ): ExpressionEngine {
   let loading: Promise<QuickJSWASMModule> | undefined;
   return {
+    async check(expressions) {
+      const found: (string | undefined)[] = [];
+      while (found.length < expressions.length) {
+        loading ??= newQuickJSWASMModule();
+        const limits = { bytes: bounds.bytes, stackBytes };
+        const { faults, broken } = compileAll(await loading, limits, expressions.slice(found.length));
+        found.push(...faults);
+        if (broken) loading = undefined;
+      }
+      return found;
+    },
     async evaluate(expression, scope) {
       if (expression.length > expressionSourceLimit) {
         throw new ExpressionError(
@@ -132,7 +143,7 @@ function run(
   } catch (error) {
     // The WebAssembly stack ended before QuickJS's own bound: the instance may be inconsistent and is not used again.
     if (error instanceof ExpressionError) return { broken: true, error: about(error.message) };
-    return { broken: true, error: about('the expression nests or recurses too deeply: simplify it') };
+    return { broken: true, error: about(tooDeep) };
   }
 }
 
@@ -150,8 +161,11 @@ function evaluateIn(
   const stringify = context.getProp(json, 'stringify');
   try {
     if (/\bsecret\b/.test(expression)) defineSecret(context, secrets);
-    defineGlobals(context, globalsOf(expression, scope));
-    const result = context.evalCode(`(${expression}\n)`, 'expression', { strict: true });
+    if (!defineGlobals(context, expression, scope))
+      throw new ExpressionError(
+        'the variables do not fit into the memory of an expression: use smaller ones',
+      );
+    const result = context.evalCode(codeOf(expression), 'expression', { strict: true });
     if (result.error !== undefined) return { error: readError(context, result.error, secrets) };
     const { value } = result;
     try {
@@ -163,41 +177,6 @@ function evaluateIn(
     stringify.dispose();
     json.dispose();
   }
-}
-
-/** A grid becomes a global only of an expression that names it: it may hold thousands of rows. */
-function globalsOf(expression: string, scope: ExpressionScope): Record<string, unknown> {
-  const globals = new Map<string, unknown>();
-  for (const { name, value } of scope.variables) {
-    if (!isGrid(value)) globals.set(name, value);
-    else if (expression.includes(name)) {
-      const columns = value.columns.map((column, index) => [
-        column.name,
-        value.rows.map((row) => row[index] ?? null),
-      ]);
-      globals.set(name, Object.fromEntries(columns));
-    }
-  }
-  globals.set('sysvar', scope.sysvar);
-  return Object.fromEntries(globals);
-}
-
-function defineGlobals(context: QuickJSContext, globals: Record<string, unknown>): void {
-  const text = context.newString(JSON.stringify(globals));
-  context.setProp(context.global, '__globals', text);
-  text.dispose();
-  const result = context.evalCode(`{
-    const globals = JSON.parse(__globals);
-    delete globalThis.__globals;
-    for (const name of Object.keys(globals)) {
-      Object.defineProperty(globalThis, name, { value: globals[name], configurable: true, writable: true, enumerable: true });
-    }
-  }`);
-  if (result.error !== undefined) {
-    result.error.dispose();
-    throw new ExpressionError('the variables do not fit into the memory of an expression: use smaller ones');
-  }
-  result.value.dispose();
 }
 
 function toValue(
@@ -262,7 +241,7 @@ function explain(
   if (error.message === 'out of memory') {
     return `the expression needs more than ${bounds.bytes} bytes of memory (do the work in SQL)`;
   }
-  if (error.message === 'stack overflow') return 'the expression nests or recurses too deeply: simplify it';
+  if (error.message === 'stack overflow') return tooDeep;
   const unknown = /^'?([\w$]+)'? is not defined$/.exec(error.message)?.[1];
   if (error.name === 'ReferenceError' && unknown !== undefined) {
     const known = scope.variables.map((variable) => variable.name).slice(0, 20);
@@ -270,7 +249,7 @@ function explain(
     return `${missingVariable(unknown)}, or quote it if it is a text (${names}). Expression`;
   }
   if (error.name === secretError) return error.message;
-  if (error.name === 'SyntaxError')
-    return `the expression cannot be read (${error.message}); a text needs quotes`;
+  if (error.name === memberError) return explainMember(error.message, scope);
+  if (error.name === 'SyntaxError') return cannotBeRead(error.message);
   return `the expression fails (${error.name}: ${error.message})`;
 }

@@ -131,9 +131,20 @@ describe('the walk', () => {
         B: ['or'],
       });
     assert.deepEqual(walk(ending('end-failure')).outcome, { status: 'FAILED', component: 'End' });
-    const { ran, outcome } = walk(ending('end-success'), { A: 'FAILED' });
+    const { ran, outcome } = walk(ending('end-success'));
     assert.deepEqual(outcome, { status: 'SUCCESS', component: 'End' });
     assert.ok(!ran.includes('B'));
+  });
+
+  it('fails when a branch fails that nothing takes up, whatever end another one has reached', () => {
+    const ending = (first: string, second: string) =>
+      orchestration({ Start: ['start', { success: ['End', 'Other'] }], End: [first], Other: [second] });
+    const outcome = (first: string, second: string) =>
+      walk(ending(first, second), second === 'sql-script' ? { Other: 'FAILED' } : {}).outcome;
+    assert.deepEqual(outcome('end-success', 'sql-script'), { status: 'FAILED', component: 'Other' });
+    assert.deepEqual(outcome('end-success', 'end-failure'), { status: 'FAILED', component: 'Other' });
+    assert.deepEqual(outcome('end-failure', 'end-success'), { status: 'FAILED', component: 'End' });
+    assert.deepEqual(outcome('end-failure', 'sql-script'), { status: 'FAILED', component: 'End' });
   });
 
   it('ends for any graph and any ends, and runs each component at most once', () => {

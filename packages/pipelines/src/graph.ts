@@ -7,7 +7,8 @@
  *   first edge taken.
  * - **walk**: starts at `start`; each component runs at most once; it ends when nothing runs and nothing is
  *   ready, or early, at an `end-…` component, a failure that no transition takes up, or a transition back to
- *   a component that has run. What runs by then ends; nothing new starts.
+ *   a component that has run. What runs by then ends; nothing new starts. If what still runs then fails, and no
+ *   transition takes the failure up, the outcome is FAILED, whatever end was reached.
  */
 import { circlesOf } from './circles.ts';
 import { type ComponentEnd, takenKinds } from './component-end.ts';
@@ -57,6 +58,12 @@ export function createWalk(orchestration: Orchestration): Walk {
   let ready: OrchestrationComponent[] = [];
   let decided: WalkOutcome | undefined;
 
+  /** The first outcome counts, but a failure counts more than any success: it may come while another branch has reached its end. */
+  function decide(outcome: WalkOutcome): void {
+    if (decided === undefined || (decided.status === 'SUCCESS' && outcome.status === 'FAILED'))
+      decided = outcome;
+  }
+
   function start(component: OrchestrationComponent): void {
     started.add(component.name);
     ready.push(component);
@@ -92,12 +99,12 @@ export function createWalk(orchestration: Orchestration): Walk {
         throw new Error(`the component "${name}" is not running`);
       const targets = takenKinds[end].flatMap((kind) => component.transitions[kind]);
       if (end !== 'SKIPPED' && (component.type === 'end-success' || component.type === 'end-failure')) {
-        decided ??= { status: component.type === 'end-success' ? 'SUCCESS' : 'FAILED', component: name };
+        decide({ status: component.type === 'end-success' ? 'SUCCESS' : 'FAILED', component: name });
       } else if (end === 'FAILED' && targets.length === 0) {
-        decided ??= { status: 'FAILED', component: name };
+        decide({ status: 'FAILED', component: name });
       }
       const backTo = targets.find((target) => leadsBack(name, target));
-      if (backTo !== undefined) decided ??= { status: 'FAILED', component: name, backTo };
+      if (backTo !== undefined) decide({ status: 'FAILED', component: name, backTo });
       for (const target of targets) take(name, target);
     },
     outcome() {

@@ -1,5 +1,5 @@
 export * from './bounds.ts';
-export { type CheckedArtifact, candidates, checkRun, describeFinding } from './check-run.ts';
+export { type CheckedArtifact, candidates, checkRun, describeFinding, type RunCheck } from './check-run.ts';
 export type { ComponentEnd } from './component-end.ts';
 export type { Action, AssertionCheck, CallArguments } from './components/component.ts';
 export {
@@ -45,6 +45,7 @@ export {
   type TransformationComponent,
   type VariableDeclaration,
 } from './pipeline.ts';
+export type { PlacedExpression } from './pipeline-expressions.ts';
 export { type Evaluation, evaluateValue, type Resolved, resolveParameters } from './resolve.ts';
 export { type SecretSource, secretNames, secretOfDefault } from './secret-calls.ts';
 export { type SharedPipelineUse, sharedPipelineUses } from './shared-pipeline-use.ts';

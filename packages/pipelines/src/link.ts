@@ -194,6 +194,10 @@ function missingPipeline(called: string, known: ProjectNames, suggest: Suggestio
   if (unreadable !== undefined)
     return `the pipeline ${called} cannot be read: ${unreadable.reason}: correct that file`;
   const type = pipelineTypeOf(called) ?? 'orchestration';
+  const other = type === 'orchestration' ? 'transformation' : 'orchestration';
+  const otherPath = pipelinePath(called, other);
+  if (known.files.has(otherPath) || known.unreadable?.has(otherPath) === true)
+    return `${otherPath} is ${other === 'orchestration' ? 'an orchestration' : 'a transformation'}: use run-${other}`;
   const names = () => [...known.files].filter((path) => pipelineTypeOf(path) === type).map(pipelineNameOf);
   const withExtension = (name: string) => pipelinePath(name, type);
   const remedy = suggest(pipelineNameOf(called), names, 'add it, or correct the name', withExtension);

@@ -9,6 +9,7 @@ import { findDefinition } from './components/registry.ts';
 import type { Asked, CallArgument, Finding, Question } from './finding.ts';
 import { type LineOf, type PipelineSyntaxError, parsePipeline } from './parse.ts';
 import type { Pipeline, PipelineType, VariableDeclaration } from './pipeline.ts';
+import { expressionsOf, type PlacedExpression } from './pipeline-expressions.ts';
 import { reachOf } from './reach.ts';
 import { type SharedPipelineUse, sharedPipelineUses } from './shared-pipeline-use.ts';
 import { checkPipeline } from './validate.ts';
@@ -51,9 +52,16 @@ export function outlineFile(path: string, text: string, most = noteLimit): Outli
 export function readPipelineFile(
   path: string,
   text: string,
-): { pipeline: Pipeline; outline: PipelineOutline } | { error: PipelineSyntaxError } {
+):
+  | { pipeline: Pipeline; outline: PipelineOutline; expressions: PlacedExpression[] }
+  | { error: PipelineSyntaxError } {
   const { pipeline, lineOf, error } = parsePipeline(path, text);
-  return error === undefined ? { pipeline, outline: outlinePipeline(pipeline, lineOf) } : { error };
+  if (error !== undefined) return { error };
+  return {
+    pipeline,
+    outline: outlinePipeline(pipeline, lineOf),
+    expressions: expressionsOf(pipeline, lineOf),
+  };
 }
 
 /** Checks a pipeline that was read. */

@@ -117,7 +117,11 @@ export function cellText(row: readonly Resolved[], index: number): string {
   return String(cell);
 }
 
-/** Yes and No of a cell; empty is no. */
-export function cellYes(row: readonly Resolved[], index: number): boolean {
-  return ['yes', 'true'].includes(cellText(row, index).trim().toLowerCase());
+/** Yes and No, True and False of a cell; empty is no. @param what how a message names the cell @throws ParameterError */
+export function cellYes(row: readonly Resolved[], index: number, what: string): boolean {
+  const text = cellText(row, index).trim();
+  const word = text.toLowerCase();
+  if (word === 'yes' || word === 'true') return true;
+  if (word === '' || word === 'no' || word === 'false') return false;
+  throw new ParameterError(`${what} is "${text}"; it can be Yes or No`);
 }

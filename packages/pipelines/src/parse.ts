@@ -3,10 +3,9 @@
  * ignored, unknown types are kept.
  */
 import { componentLimit, componentNameLimit, descriptionLimit, variableLimit } from './bounds.ts';
-import { nearestName } from './nearest.ts';
+import { misspelledIn, misspelledMembers } from './misspelled-members.ts';
 import {
   type GridColumn,
-  type MisspelledMember,
   type OrchestrationComponent,
   type Pipeline,
   type PipelineType,
@@ -74,8 +73,10 @@ export function parsePipeline(path: string, text: string): ParseResult {
 
 function readPipeline(path: string, value: Plain): Pipeline {
   const root = asMap(value, []);
+  checkMembers(root, [], rootMembers);
   const type = readType(path, root);
   const body = asMap(root.pipeline, ['pipeline']);
+  checkMembers(body, ['pipeline'], bodyMembers);
   const entries = Object.entries(asMap(body.components ?? {}, ['pipeline', 'components']));
   if (entries.length > componentLimit) {
     throw new FormError(
@@ -86,7 +87,7 @@ function readPipeline(path: string, value: Plain): Pipeline {
   const frame = {
     path,
     name: pipelineNameOf(path),
-    version: asText(root.version ?? '1.0', ['version']),
+    version: readVersion(root),
     variables: readVariables(body.variables),
     description: readDescription(root.design),
   };
@@ -113,6 +114,26 @@ function readDescription(design: Plain | undefined): string {
   // YAML can write what no database keeps as text.
   const text = given.join('\n\n').replaceAll('\0', '').toWellFormed();
   return text.length <= descriptionLimit ? text : `${text.slice(0, descriptionLimit - 1).toWellFormed()}…`;
+}
+
+const rootMembers = ['type', 'version', 'pipeline', 'design'];
+const bodyMembers = ['components', 'variables'];
+
+/** A misspelled member would hide all that is in it. Others are passed over. */
+function checkMembers(map: PlainMap, path: readonly string[], known: readonly string[]): void {
+  for (const { member, meant } of misspelledIn(map, known))
+    throw new FormError(
+      [...path, member],
+      `${nameOfPlace(path)} has no member "${member}": did you mean "${meant}"?`,
+    );
+}
+
+const readableVersion = '1.0';
+
+function readVersion({ version = readableVersion }: PlainMap): string {
+  const given = asText(version, ['version']);
+  if (given === readableVersion) return given;
+  throw new FormError(['version'], `"version" is "${shorten(given)}": only "${readableVersion}" can be read`);
 }
 
 function readType(path: string, root: PlainMap): PipelineType {
@@ -142,27 +163,6 @@ function readFrame(name: string, raw: Plain) {
   return { path, component, frame };
 }
 
-const members = [
-  'type',
-  'parameters',
-  'transitions',
-  'skipped',
-  'iterationTarget',
-  'postProcessing',
-  'sources',
-];
-const knownMembers = new Set(members);
-/** Unknown members of one component that are looked up. */
-const unknownMemberLimit = 20;
-
-function misspelledMembers(component: PlainMap): MisspelledMember[] {
-  const unknown = Object.keys(component).filter((member) => !knownMembers.has(member));
-  return unknown.slice(0, unknownMemberLimit).flatMap((member) => {
-    const meant = nearestName(member, members);
-    return meant === undefined ? [] : [{ member, meant }];
-  });
-}
-
 function checkLength(text: string, path: readonly string[], what: string): void {
   if (text.length >= 1 && text.length <= componentNameLimit) return;
   throw new FormError(path, `${what} must have 1 to ${componentNameLimit} characters`);
@@ -190,7 +190,7 @@ function readOrchestrationComponent(name: string, raw: Plain): OrchestrationComp
       true: read('true'),
       false: read('false'),
     },
-    skipped: isYes(component.skipped),
+    skipped: isYes(component.skipped, [...path, 'skipped']),
     ...(target === undefined ? {} : { iterationTarget: target }),
     updateScalarVariables: readUpdates(component.postProcessing, [...path, 'postProcessing']),
   };
@@ -296,6 +296,9 @@ function asNames(value: Plain | undefined, path: readonly string[]): string[] {
   return asList(value, path).map((name) => asText(name, path));
 }
 
-function isYes(value: Plain | undefined): boolean {
-  return value === true || (typeof value === 'string' && ['yes', 'true'].includes(value.toLowerCase()));
+function isYes(value: Plain | undefined, path: readonly string[]): boolean {
+  const word = value === undefined || value === null ? '' : asText(value, path).trim().toLowerCase();
+  if (word === 'yes' || word === 'true') return true;
+  if (word === '' || word === 'no' || word === 'false') return false;
+  throw new FormError(path, `${nameOfPlace(path)} is "${shorten(word)}"; it can be true or false`);
 }

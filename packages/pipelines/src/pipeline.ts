@@ -48,6 +48,8 @@ interface ComponentFrame {
 export interface MisspelledMember {
   readonly member: string;
   readonly meant: string;
+  /** The member of the component that holds it; absent for one of the component itself. */
+  readonly inside?: 'postProcessing';
 }
 
 export interface OrchestrationComponent extends ComponentFrame {

@@ -4,10 +4,11 @@
  */
 import type { ComponentDefinition } from './components/component.ts';
 import { componentTypes, findDefinition, unknownTypeMessage } from './components/registry.ts';
-import type { Draft, Notes, Report } from './finding.ts';
+import type { Draft, Notes } from './finding.ts';
 import { createSuggestions, type Suggestions } from './nearest.ts';
 import type { Pipeline, PlainMap } from './pipeline.ts';
 import { checkOrchestration } from './validate-orchestration.ts';
+import { checkEffect, checkParameterNames } from './validate-parameters.ts';
 import { checkPlan } from './validate-plan.ts';
 import { checkTransformation } from './validate-transformation.ts';
 import { checkDefaults, checkExpressions } from './validate-variables.ts';
@@ -18,6 +19,7 @@ export function checkPipeline(pipeline: Pipeline, notes: Notes): void {
   if (pipeline.components.size === 0) return;
   const suggest = createSuggestions();
   const faulty = checkComponents(pipeline, notes, suggest);
+  checkEffect(pipeline, notes.report);
   if (pipeline.type === 'orchestration') checkOrchestration(pipeline, notes, suggest);
   else checkTransformation(pipeline, notes, faulty, suggest);
 }
@@ -31,17 +33,18 @@ function checkComponents(pipeline: Pipeline, notes: Notes, suggest: Suggestions)
   };
   for (const component of pipeline.components.values()) {
     const { name, type, parameters } = component;
-    for (const { member, meant } of component.misspelled ?? []) {
-      const message = `a component has no "${member}": did you mean "${meant}"?`;
+    for (const { member, meant, inside } of component.misspelled ?? []) {
+      const message = `${inside ?? 'a component'} has no "${member}": did you mean "${meant}"?`;
       const code = 'misspelled-member';
-      report({ component: name, at: [member], code, message, level: 'error', passing: true });
+      const at = [...(inside === undefined ? [] : [inside]), member];
+      report({ component: name, at, code, message, level: 'error', passing: true });
     }
     const definition = findDefinition(type);
     if (definition?.kind !== pipeline.type) {
       report(typeFault(name, type, pipeline, suggest));
       continue;
     }
-    checkParameters(name, definition, parameters, report);
+    checkParameterNames(component, definition, report);
     checkExpressions(name, parameters, pipeline, { ...notes, report });
     checkFiles(name, definition, parameters, notes);
     if (definition.kind !== 'orchestration') continue;
@@ -67,20 +70,6 @@ function typeFault(
     level: 'error',
     message: unknownTypeMessage(type, path, where, remedy),
   };
-}
-
-function checkParameters(
-  component: string,
-  definition: ComponentDefinition,
-  parameters: PlainMap,
-  report: Report,
-): void {
-  for (const parameter of definition.required) {
-    const value = Object.hasOwn(parameters, parameter) ? parameters[parameter] : undefined;
-    if (value !== undefined && value !== null && value !== '') continue;
-    const message = `the parameter "${parameter}" is missing: fill it in`;
-    report({ component, at: ['parameters', parameter], code: 'missing-parameter', message, level: 'error' });
-  }
 }
 
 /** Names that are known before the run; an expression is not. */

@@ -38,8 +38,7 @@ const performers: Performers = {
     return { ...success, branch, message: String(branch) };
   },
   async execute({ statements }, { run }) {
-    let rowCount = 0;
-    for (const statement of statements) ({ rowCount } = await run.context.warehouse.execute(statement));
+    const { rowCount } = await run.context.warehouse.executeScript(statements);
     return { ...success, rowCount };
   },
   'query-scalars': queryScalars,

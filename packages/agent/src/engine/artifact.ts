@@ -1,8 +1,6 @@
 /** The artifacts that a run takes its pipelines from. */
 import {
   describeSyntaxError,
-  type Pipeline,
-  type PipelineOutline,
   readPipelineFile,
   type SharedPipelineUse,
   sharedUseLimit,
@@ -31,7 +29,7 @@ export function sharedArtifacts(ports: RunPorts): (use: SharedPipelineUse) => Ru
   };
 }
 
-type ReadPipeline = { pipeline: Pipeline; outline: PipelineOutline } | Unreadable;
+type ReadPipeline = Exclude<ReturnType<typeof readPipelineFile>, { error: unknown }> | Unreadable;
 
 /**
  * `prefix` goes before the paths of its pipelines, so that messages tell them from those of other artifacts.
@@ -64,6 +62,10 @@ function reading(
       async outline(path) {
         const found = await read(path);
         return found === undefined || 'reason' in found ? found : found.outline;
+      },
+      async expressions(path) {
+        const found = await read(path);
+        return found === undefined || 'reason' in found ? [] : found.expressions;
       },
     },
   };

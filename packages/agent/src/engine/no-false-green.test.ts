@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { findingCodes } from '@headgate/pipelines';
 import { createFixture, type Fixture } from './engine-fixture.ts';
-import { orchestration, print, start, text, transformation } from './pipeline-fixture.ts';
+import { grid, orchestration, print, start, text, transformation, update } from './pipeline-fixture.ts';
 import { wrongOrders } from './wrong-orders.ts';
 import type { WrongPipeline } from './wrong-pipeline-fixture.ts';
 import { wrongReferences } from './wrong-references.ts';
@@ -47,9 +47,100 @@ describe('a run fails before its first step for', () => {
       'missing-file',
       'pipeline-file-name',
       'more-findings',
+      'no-effect',
     ];
     const exercised = wrongPipelines.map(({ code }) => code);
     assert.deepEqual([...new Set([...exercised, ...onlyWarnings])].sort(), [...findingCodes].sort());
+  });
+});
+
+describe('a run fails, and nothing is lost without a word, when', () => {
+  const script = (sqlScript: string, more: object = {}) => ({
+    type: 'sql-script',
+    parameters: { sqlScript },
+    ...more,
+  });
+
+  it('a script leaves its transaction open', async () => {
+    await fixture.publish({
+      'main.orch.yaml': orchestration({
+        Start: start('Open'),
+        Open: script('begin; create table lost as select 1', { transitions: { success: ['Next'] } }),
+        Next: script('create table next as select 1'),
+      }),
+    });
+    const { status, message = '' } = await fixture.run('main');
+    assert.equal(status, 'FAILED');
+    assert.match(
+      message,
+      /"Open" failed: the script leaves a transaction open; end it with COMMIT or ROLLBACK/,
+    );
+    assert.deepEqual(await fixture.rows('select table_name from information_schema.tables'), []);
+  });
+
+  it('a failure inside a transaction is taken up: what comes after it stays', async () => {
+    await fixture.publish({
+      'main.orch.yaml': orchestration({
+        Start: start('Break'),
+        Break: script('begin; create table lost as select 1; select * from gone', {
+          transitions: { failure: ['Next'] },
+        }),
+        Next: script('create table kept as select 1'),
+      }),
+    });
+    assert.equal((await fixture.run('main')).status, 'SUCCESS');
+    assert.deepEqual(await fixture.rows('select table_name from information_schema.tables'), [['kept']]);
+  });
+
+  it('a transaction is ended that was never begun', async () => {
+    for (const word of ['commit', 'rollback']) {
+      await fixture.publish({
+        'main.orch.yaml': orchestration({ Start: start('End'), End: script(`select 1; ${word}`) }),
+      });
+      const { status, message = '' } = await fixture.run('main');
+      assert.equal(status, 'FAILED');
+      assert.match(message, /no transaction is active/);
+    }
+  });
+
+  it('another branch has reached end-success', async () => {
+    await fixture.publish({
+      'main.orch.yaml': orchestration({
+        Start: start('End', 'Bad'),
+        End: { type: 'end-success', parameters: {} },
+        Bad: script('select * from gone'),
+      }),
+    });
+    const { status, message = '' } = await fixture.run('main');
+    assert.equal(status, 'FAILED');
+    assert.match(message, /"Bad" failed: .*gone/);
+  });
+
+  const grids = { g: grid({ name: 'TEXT' }, [['a']]), x: text('') };
+  for (const [expression, says] of [
+    ['sysvar.enviroment', /sysvar has no member "enviroment": did you mean "environment"\?/],
+    ['sysvar.environment.nam', /sysvar\.environment has no member "nam": did you mean "name"\?/],
+    ['sysvar.environment["zzz"]', /sysvar\.environment has no member "zzz": it has name/],
+    ['g.nam', /the grid variable "g" has no column "nam": did you mean "name"\?/],
+    ['g.zz', /the grid variable "g" has no column "zz": it has name/],
+  ] as const) {
+    it(`an expression reads ${expression}`, async () => {
+      await fixture.publish({
+        'main.orch.yaml': orchestration({ Start: start('Set'), Set: update('x', expression) }, grids),
+      });
+      const { status, message = '' } = await fixture.run('main');
+      assert.equal(status, 'FAILED');
+      assert.match(message, says);
+    });
+  }
+
+  it('not for members that are there', async () => {
+    const sound =
+      'sysvar.environment.name + g.name.length + g.name[7] + JSON.stringify([sysvar, g]) + ("zz" in g) + `${g}`';
+    await fixture.publish({
+      'main.orch.yaml': orchestration({ Start: start('Set'), Set: update('x', sound) }, grids),
+    });
+    assert.deepEqual(await fixture.run('main'), { status: 'SUCCESS' });
   });
 });
 

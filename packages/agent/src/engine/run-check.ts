@@ -1,6 +1,14 @@
 /** The check of a run's pipelines before their first step (docs/adr/0035). */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { checkRun, describeFinding, type Finding, type SharedPipelineUse } from '@headgate/pipelines';
+import {
+  checkRun,
+  describeFinding,
+  type ExpressionEngine,
+  type Finding,
+  type PlacedExpression,
+  type RunCheck,
+  type SharedPipelineUse,
+} from '@headgate/pipelines';
 import type { RunRequest } from './ports.ts';
 import type { RunArtifact, RunContext } from './run-context.ts';
 
@@ -9,6 +17,7 @@ const namedFindings = 10;
 
 export function createRunCheck(
   request: RunRequest,
+  expressions: ExpressionEngine,
   sharedArtifact: (use: SharedPipelineUse) => RunArtifact,
 ): RunContext['check'] {
   const sound = new Set<string>();
@@ -29,11 +38,29 @@ export function createRunCheck(
 
     async function check(): Promise<string | undefined> {
       const { errors, errorsTotal, checked } = await checkRun(artifact.checked, path, names);
-      if (errorsTotal > 0) return refusal(errors, errorsTotal);
+      const wrong = await wrongExpressions(checked, expressions);
+      const total = errorsTotal + wrong.length;
+      if (total > 0) return refusal([...errors, ...wrong], total);
       for (const each of checked) sound.add(`${each.artifact.title}\n${each.path}`);
       return undefined;
     }
   };
+}
+
+/** The expressions that QuickJS cannot read; each text is compiled once. */
+async function wrongExpressions(checked: RunCheck['checked'], engine: ExpressionEngine): Promise<Finding[]> {
+  const placed: (PlacedExpression & { path: string })[] = [];
+  for (const { artifact, path } of checked)
+    for (const each of await artifact.expressions(path))
+      placed.push({ ...each, path: `${artifact.prefix}${path}` });
+  const sources = [...new Set(placed.map(({ source }) => source))];
+  if (sources.length === 0) return [];
+  const faults = await engine.check(sources);
+  const faultOf = new Map(sources.map((source, index) => [source, faults[index]]));
+  return placed.flatMap(({ source, ...place }): Finding[] => {
+    const message = faultOf.get(source);
+    return message === undefined ? [] : [{ ...place, code: 'invalid-expression', message, level: 'error' }];
+  });
 }
 
 function refusal(errors: readonly Finding[], total: number): string {

@@ -78,15 +78,16 @@ function createContext(request: RunRequest, { source, ports, mask }: RunSecrets)
   let last: Promise<unknown> = Promise.resolve();
   let ended: RunOutcome | undefined;
   const sharedArtifact = sharedArtifacts(ports);
+  const expressions = createExpressionEngine(
+    { milliseconds: bounds.expressionMilliseconds, bytes: bounds.expressionBytes },
+    source,
+  );
   const context: RunContext = {
     request,
     ports,
     dialect: duckdb,
     warehouse: createSession(ports.warehouse),
-    expressions: createExpressionEngine(
-      { milliseconds: bounds.expressionMilliseconds, bytes: bounds.expressionBytes },
-      source,
-    ),
+    expressions,
     readSecret: (name) => source.read(name),
     mask,
     countStep: () => {
@@ -96,7 +97,7 @@ function createContext(request: RunRequest, { source, ports, mask }: RunSecrets)
       ended ??= outcome;
     },
     haltedBy: () => ended,
-    check: createRunCheck(request, sharedArtifact),
+    check: createRunCheck(request, expressions, sharedArtifact),
     halted() {
       if (ended !== undefined) return ended;
       if (ports.cancelled())

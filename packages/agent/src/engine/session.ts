@@ -5,6 +5,12 @@ import type { StatementList } from '@headgate/pipelines';
 import type { Warehouse } from './ports.ts';
 
 export interface Session extends Warehouse {
+  /**
+   * Runs a user's statements in order. `rowCount` is that of the last one.
+   *
+   * @throws Error also when they leave a transaction open; it is rolled back
+   */
+  executeScript(statements: readonly string[]): Promise<{ rowCount: number }>;
   /** Runs a list of statements: all of them take effect, or none. `rowCount` is that of the counted one. */
   executeAll(list: StatementList): Promise<{ rowCount: number }>;
 }
@@ -19,6 +25,14 @@ export function createSession(warehouse: Warehouse): Session {
   return {
     execute: (sql) => inTurn(() => warehouse.execute(sql)),
     query: (sql, maxRows) => inTurn(() => warehouse.query(sql, maxRows)),
+    async executeScript(statements) {
+      // No other branch's statement may come into the script's transaction.
+      if (statements.some((statement) => mayBegin.test(statement)))
+        return inTurn(() => script(warehouse, statements));
+      let rowCount = 0;
+      for (const statement of statements) ({ rowCount } = await inTurn(() => warehouse.execute(statement)));
+      return { rowCount };
+    },
     executeAll: ({ statements, counted }) =>
       inTurn(() =>
         statements.length === 1
@@ -26,6 +40,35 @@ export function createSession(warehouse: Warehouse): Session {
           : transaction(warehouse, statements, counted),
       ),
   };
+}
+
+/** A transaction begins by one of these words only; they may also be anything else. */
+const mayBegin = /\b(?:begin|start)\b/i;
+const noTransaction = /no transaction is active/i;
+const leftOpen = 'the script leaves a transaction open; end it with COMMIT or ROLLBACK';
+
+async function script(warehouse: Warehouse, statements: readonly string[]) {
+  let result: { rowCount: number };
+  try {
+    result = await runAll(warehouse, statements, statements.length - 1);
+  } catch (error) {
+    // An aborted transaction would take the statements of the next component.
+    await warehouse.execute('ROLLBACK').catch(() => undefined);
+    throw error;
+  }
+  if (await rolledBack(warehouse)) throw new Error(leftOpen);
+  return result;
+}
+
+/** Whether there was a transaction; what it did is gone. */
+async function rolledBack(warehouse: Warehouse): Promise<boolean> {
+  try {
+    await warehouse.execute('ROLLBACK');
+    return true;
+  } catch (error) {
+    if (error instanceof Error && noTransaction.test(error.message)) return false;
+    throw error;
+  }
 }
 
 async function transaction(warehouse: Warehouse, statements: readonly string[], counted: number) {

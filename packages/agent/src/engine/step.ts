@@ -33,7 +33,11 @@ export function startStep(run: PipelineRun, component: { name: string; type: str
   return {
     current: () => step,
     change,
-    finish: (status, changes = {}) => change({ ...changes, status, finishedAt: ports.now().toISOString() }),
+    finish(status, changes = {}) {
+      // The machine's clock may be set back meanwhile.
+      const now = ports.now().toISOString();
+      change({ ...changes, status, finishedAt: now < step.startedAt ? step.startedAt : now });
+    },
   };
 }
 

@@ -15,7 +15,41 @@ import {
   type WrongPipeline,
 } from './wrong-pipeline-fixture.ts';
 
+const saying = (from: string, to: string) => ({
+  'main.orch.yaml': lines({ Start: start('Effect'), Effect: script() }).replace(from, to),
+});
+
 export const wrongOrders: WrongPipeline[] = [
+  {
+    what: 'misspelled "components"',
+    code: 'syntax-error',
+    files: saying('components:', 'component:'),
+    says: /main\.orch\.yaml, line 4: the pipeline cannot be read: .*"pipeline" has no member "component": did you mean "components"\?/,
+  },
+  {
+    what: 'misspelled "variables"',
+    code: 'syntax-error',
+    files: saying('variables:', 'variable:'),
+    says: /"pipeline" has no member "variable": did you mean "variables"\?/,
+  },
+  {
+    what: 'a misspelled member at the top',
+    code: 'syntax-error',
+    files: saying('version:', 'verion:'),
+    says: /main\.orch\.yaml, line 2: .*the file has no member "verion": did you mean "version"\?/,
+  },
+  {
+    what: 'another version of the format',
+    code: 'syntax-error',
+    files: saying('"1.0"', '"2.0"'),
+    says: /main\.orch\.yaml, line 2: .*"version" is "2\.0": only "1\.0" can be read/,
+  },
+  {
+    what: 'a component that is skipped "Yess"',
+    code: 'syntax-error',
+    files: around({ ...script('select 1'), skipped: 'Yess' }),
+    says: /line 7: .*skipped" is "yess"; it can be true or false/,
+  },
   {
     what: 'a transition that leads nowhere',
     code: 'dangling-transition',

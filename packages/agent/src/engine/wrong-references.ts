@@ -3,7 +3,120 @@
 import { grid, number, orchestration, start, text } from './pipeline-fixture.ts';
 import { around, flow, one, output, script, type WrongPipeline } from './wrong-pipeline-fixture.ts';
 
+const without = ({ 'main.orch.yaml': _, ...others }: Record<string, string>) => others;
+
+/** With a check that would have no effect. */
+const asserted = (parameters: object) =>
+  around({ type: 'assert-table', parameters: { tableName: 'effect', ...parameters } });
+const unread = (expression: string) =>
+  around(
+    { type: 'update-scalar', parameters: { scalarsToUpdate: [['x', expression]] } },
+    {},
+    { x: text('') },
+  );
+
 export const wrongReferences: WrongPipeline[] = [
+  {
+    what: 'a misspelled parameter of a check',
+    code: 'misspelled-parameter',
+    files: asserted({ rowCountComparison: 'Equal To' }),
+    says: /line 7, component "Bad": "rowCountComparison" is not a parameter of assert-table; did you mean "rowCountComparisonType"\?/,
+  },
+  {
+    what: 'a misspelled parameter that is required',
+    code: 'missing-parameter',
+    files: around({ type: 'sql-script', parameters: { sqlScrip: 'select 1' } }),
+    says: /line 7, component "Bad": the parameter "sqlScript" is missing: "sqlScrip" is not a parameter of sql-script; did you mean "sqlScript"\?/,
+  },
+  {
+    what: 'a misspelled member of its post-processing',
+    code: 'misspelled-member',
+    files: around(
+      { ...script('select 1'), postProcessing: { updateScalarVariable: [['x', '1']] } },
+      {},
+      { x: text('') },
+    ),
+    says: /line 7, component "Bad": postProcessing has no "updateScalarVariable": did you mean "updateScalarVariables"\?/,
+  },
+  {
+    what: 'a number of rows without a comparator',
+    code: 'invalid-parameter',
+    files: asserted({ rowCountValue: '5' }),
+    says: /line 7, component "Bad": "rowCountValue" is 5, but "rowCountComparisonType" does not say how/,
+  },
+  {
+    what: 'a number of rows with a comparator that is [Custom]',
+    code: 'invalid-parameter',
+    files: asserted({ rowCountValue: '5', rowCountComparisonType: '[Custom]' }),
+    says: /line 7, component "Bad": "rowCountValue" is 5, but/,
+  },
+  {
+    what: 'a check of a table that must not exist',
+    code: 'invalid-parameter',
+    files: asserted({ exists: 'No', rowCountValue: '5', rowCountComparisonType: 'Equal To' }),
+    says: /line 7, component "Bad": "exists" is No, but "rowCountValue" checks a table that exists/,
+  },
+  ...['Yess', 'Ye', 'NOT NULL'].map((word) => ({
+    what: `a column that is not null "${word}"`,
+    code: 'invalid-parameter' as const,
+    files: around({
+      type: 'create-table',
+      parameters: { newTableName: 't', columns: [['a', 'VARCHAR', '', '', '', word]] },
+    }),
+    says: new RegExp(
+      `line 7, component "Bad": "not null" of the column "a" is "${word}"; it can be Yes or No`,
+    ),
+  })),
+  {
+    what: 'a column that is unique "UNIQUE"',
+    code: 'invalid-parameter',
+    files: around({
+      type: 'create-table',
+      parameters: { newTableName: 't', columns: [['a', 'VARCHAR', '', '', '', '', 'UNIQUE']] },
+    }),
+    says: /line 7, component "Bad": "unique" of the column "a" is "UNIQUE"; it can be Yes or No/,
+  },
+  {
+    what: 'an expression that cannot be read',
+    code: 'invalid-expression',
+    files: unread('1 +'),
+    says: /line 7, component "Bad": the expression cannot be read \(.*\); a text needs quotes: 1 \+/,
+  },
+  {
+    what: 'an expression inside of a text that cannot be read',
+    code: 'invalid-expression',
+    files: around(script("select '${1 +}'")),
+    says: /line 7, component "Bad": the expression cannot be read/,
+  },
+  {
+    what: 'a condition that cannot be read',
+    code: 'invalid-expression',
+    files: around(
+      { type: 'if', parameters: { mode: 'Advanced', condition1: '${x} >' } },
+      {},
+      { x: text('') },
+    ),
+    says: /line 7, component "Bad": the expression cannot be read/,
+  },
+  {
+    what: 'a post-processing that cannot be read',
+    code: 'invalid-expression',
+    files: around(
+      { ...script('select 1'), postProcessing: { updateScalarVariables: [['x', '(']] } },
+      {},
+      { x: text('') },
+    ),
+    says: /line 7, component "Bad": the expression cannot be read/,
+  },
+  {
+    what: 'a transformation that is called as an orchestration',
+    code: 'missing-pipeline',
+    files: {
+      ...around({ type: 'run-orchestration', parameters: { orchestrationJob: 'flow.tran.yaml' } }),
+      ...without(flow({ One: one, Out: output('One') })),
+    },
+    says: /line 7, component "Bad": flow\.tran\.yaml is a transformation: use run-transformation/,
+  },
   {
     what: 'a parameter that is missing',
     code: 'missing-parameter',

@@ -36,6 +36,7 @@ export class DatabaseProcess {
   readonly #told = new Set<number>();
   #lastId = 0;
   #death: Error | undefined;
+  #killedFor: string | undefined;
 
   constructor(settings: DatabaseSettings, bounds: ProcessBounds) {
     this.#bounds = bounds;
@@ -45,6 +46,7 @@ export class DatabaseProcess {
       // DuckDB's statements block a thread of libuv each.
       environment: { UV_THREADPOOL_SIZE: String(Math.min(1024, bounds.concurrency + 4)) },
       home: settings.temporaryFolder,
+      workingFolder: settings.filesFolder,
     });
     const { process: child } = this.#child;
     this.#memory = bounds.confinement.memory.watch(child.pid, bounds.processMegabytes);
@@ -93,7 +95,9 @@ export class DatabaseProcess {
     clearTimeout(bound);
   }
 
-  kill(): void {
+  /** @param why what those are told whose statements end with it */
+  kill(why?: string): void {
+    this.#killedFor ??= why;
     this.#child.kill();
   }
 
@@ -135,11 +139,8 @@ export class DatabaseProcess {
   #die(how: string): void {
     if (this.#death) return;
     const said = this.#child.stderrTail().trim().split('\n').at(-1);
-    this.#death = new Error(
-      this.#memory.exceeded
-        ? memoryDeath(this.#bounds.processMegabytes)
-        : `the warehouse’s process ${how}${said ? ` (${said})` : ''}; run it again`,
-    );
+    const why = this.#killedFor ?? `the warehouse’s process ${how}${said ? ` (${said})` : ''}; run it again`;
+    this.#death = new Error(this.#memory.exceeded ? memoryDeath(this.#bounds.processMegabytes) : why);
     for (const waiting of this.#waiting.values()) {
       this.#told.add(waiting.connection);
       waiting.reject(this.#death);

@@ -4,7 +4,10 @@ export interface DatabaseSettings {
   databaseFile: string;
   /** The only folders, besides the temporary one, that SQL may read; writing is up to the file system. */
   allowedFolders: string[];
+  /** Belongs to DuckDB, which lets SQL into it. */
   temporaryFolder: string;
+  /** One of the allowed folders; relative paths begin there. */
+  filesFolder: string;
   memoryMegabytes: number;
   threads: number;
   temporaryMegabytes: number;

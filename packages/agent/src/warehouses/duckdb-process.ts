@@ -24,13 +24,14 @@ interface Session {
 const sessions = new Map<number, Session>();
 let instance: DuckDBInstance | undefined;
 let memoryMegabytes = 0;
+let temporaryFolder = '';
 
 function send(message: DatabaseMessage): void {
   if (process.connected) process.send?.(message);
 }
 
 async function start(settings: DatabaseSettings): Promise<void> {
-  memoryMegabytes = settings.memoryMegabytes;
+  ({ memoryMegabytes, temporaryFolder } = settings);
   const deadline = performance.now() + openTimeoutMilliseconds;
   for (;;) {
     try {
@@ -52,7 +53,7 @@ async function answer(request: Exclude<DatabaseRequest, { type: 'start' | 'end' 
   const mine: Promise<unknown> = session.turn.then((): Promise<unknown> => {
     if (session.closed) throw new Error('this connection to the warehouse is closed');
     return request.type === 'execute'
-      ? execute(session.connection, request.sql)
+      ? execute(session.connection, request.sql, temporaryFolder)
       : query(session.connection, request.sql, request.maxRows);
   });
   session.turn = mine.catch(() => undefined);

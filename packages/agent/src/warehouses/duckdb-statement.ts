@@ -17,9 +17,14 @@ import { checkStatementKind, takeExplained } from './duckdb-statement-kinds.ts';
 const resultLimit = 64 * 1024 * 1024;
 
 /** Runs what `sql` holds in order and counts the rows of its last statement: changed, made or returned. */
-export async function execute(connection: DuckDBConnection, sql: string): Promise<{ rowCount: number }> {
+export async function execute(
+  connection: DuckDBConnection,
+  sql: string,
+  temporaryFolder: string,
+): Promise<{ rowCount: number }> {
   let rowCount = 0;
   await eachStatement(connection, sql, async (statement) => {
+    checkTarget(statement.statementType, sql, temporaryFolder);
     rowCount = await runAndCount(statement);
   });
   return { rowCount };
@@ -40,6 +45,17 @@ export async function query(
     answer = await readRows(statement, maxRows);
   });
   return answer;
+}
+
+/** DuckDB lets SQL write where it spills to; a file there is lost. @throws Error that names the remedy */
+function checkTarget(type: StatementType, sql: string, temporaryFolder: string): void {
+  if (type !== StatementType.COPY && type !== StatementType.EXPORT) return;
+  // A relative path names the same folder by its last parts.
+  const tail = temporaryFolder.split('/').slice(-3).join('/');
+  if (!sql.replaceAll(/\/(?:\.?\/)+/g, '/').includes(tail)) return;
+  throw new Error(
+    'the temporary folder of the warehouse holds no files of pipelines: give a path in the files folder, such as a relative one',
+  );
 }
 
 async function eachStatement(

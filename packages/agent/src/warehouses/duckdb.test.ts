@@ -10,12 +10,13 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { openConfinement } from '../confinement/confinement.ts';
 import { agentFolders, removeTree } from '../folders.ts';
 import { createLog } from '../log.ts';
 import { createDuckdbDriver } from './duckdb.ts';
+import { DatabaseProcess } from './duckdb-database.ts';
 import type { WarehouseConnection, WarehouseDriver } from './warehouse.ts';
 
 const place = { projectId: '11111111-1111-4111-8111-111111111111', environmentName: 'dev' };
@@ -95,6 +96,25 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
       columns: ['total'],
       rows: [[3]],
     });
+  });
+
+  it('takes a relative path for one in the files folder, and writes nothing into its temporary folder', async () => {
+    await warehouse.execute(`copy (select 7 as a) to 'program'`);
+    assert.equal(existsSync(join(folders.files(place), 'program')), true);
+    assert.deepEqual((await warehouse.query(`select a from read_csv('program')`, 1)).rows, [[7]]);
+    const temporary = folders.warehouseTemporary(place);
+    const up = relative(folders.files(place), temporary);
+    for (const target of [
+      `${temporary}/out`,
+      `${temporary.replace('/temporary/', '/.//temporary//')}/out`,
+      `${up}/out`,
+    ])
+      await assert.rejects(
+        warehouse.execute(`copy (select 1) to '${target}'`),
+        /give a path in the files folder/,
+        target,
+      );
+    assert.deepEqual(readdirSync(temporary), []);
   });
 
   it('gives values as JavaScript’s', async () => {
@@ -225,6 +245,26 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
     process.kill(pid as number, 'SIGKILL');
     await assert.rejects(endless, /was killed by SIGKILL/);
     assert.equal((await warehouse.query('select count(*) from towns', 1)).rows[0]?.[0], 1);
+  });
+
+  it('says that another run’s cancelled statement was the reason when that did not stop', () => {
+    const other = { ...place, environmentName: 'other' };
+    const settings = {
+      databaseFile: folders.database(other),
+      temporaryFolder: root,
+      filesFolder: root,
+      allowedFolders: [root],
+      memoryMegabytes: 256,
+      threads: 1,
+      temporaryMegabytes: 64,
+    };
+    const database = new DatabaseProcess(settings, { confinement, processMegabytes: 1_024, concurrency: 4 });
+    const asked = database.ask({ type: 'open', connection: 1 });
+    database.kill('another run’s cancelled statement did not stop; start the run again');
+    return assert.rejects(
+      asked,
+      /^Error: another run’s cancelled statement did not stop; start the run again$/,
+    );
   });
 
   it('starts anew when a statement has broken the database for everybody', async () => {

@@ -115,7 +115,9 @@ class EnvironmentDatabase {
   async #closeOn(database: DatabaseProcess, connection: number): Promise<void> {
     const bound = setTimeout(() => {
       this.#settings.log.warn('a statement did not stop; the warehouse is killed', { ...this.#place });
-      database.kill();
+      database.kill(
+        'the warehouse’s process was ended because another run’s cancelled statement did not stop; start the run again',
+      );
     }, closeTimeoutMilliseconds);
     await database.ask({ type: 'close', connection }).catch(() => undefined);
     clearTimeout(bound);
@@ -145,6 +147,7 @@ class EnvironmentDatabase {
       {
         databaseFile,
         temporaryFolder,
+        filesFolder,
         allowedFolders: [artifactFolder, filesFolder],
         memoryMegabytes: bounds.memoryMegabytes,
         threads: bounds.threads,

@@ -20,6 +20,7 @@ export const aggregate: TransformationDefinition = {
   kind: 'transformation',
   output: false,
   required: ['aggregations'],
+  optional: ['groupings', 'groupingType'],
   sources: [1, 1],
   plan(context) {
     const { parameters, dialect } = context;

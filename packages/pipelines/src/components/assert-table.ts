@@ -8,16 +8,33 @@ import { type AssertionCheck, type OrchestrationDefinition, sameName, tableRefer
 export const assertTable: OrchestrationDefinition = {
   kind: 'orchestration',
   warehouse: true,
+  checks: true,
   required: ['tableName'],
+  optional: ['exists', 'tableMetadata', 'rowCountComparisonType', 'rowCountValue', 'database', 'schema'],
   plan({ parameters, dialect }) {
     const reference = tableReference(parameters, 'tableName');
     const exists = parameters.yes('exists', true);
+    if (!exists) requireNoOtherCheck(parameters);
     const checks = [existence(reference, exists, dialect)];
     if (exists)
       checks.push(...metadata(reference, parameters, dialect), ...rowCount(reference, parameters, dialect));
     return { action: 'assert', checks };
   },
 };
+
+/** A table that must not exist has neither columns nor rows to check. */
+function requireNoOtherCheck(parameters: Parameters): void {
+  const others = ['tableMetadata', 'rowCountValue'].filter((name) => isGiven(parameters.value(name)));
+  if (others.length === 0) return;
+  throw new ParameterError(
+    `"exists" is No, but "${others.join('" and "')}" check${others.length === 1 ? 's' : ''} a table that exists: set "exists" to Yes, or clear ${others.length === 1 ? 'it' : 'them'}`,
+  );
+}
+
+function isGiven(value: Resolved | undefined): boolean {
+  if (Array.isArray(value)) return value.length > 0;
+  return value !== undefined && value !== null && value !== '';
+}
 
 function existence(reference: TableReference, exists: boolean, dialect: Dialect): AssertionCheck {
   return {
@@ -70,7 +87,13 @@ function columnProblem(
 
 function rowCount(reference: TableReference, parameters: Parameters, dialect: Dialect): AssertionCheck[] {
   const comparison = parameters.optionalText('rowCountComparisonType');
-  if (comparison === undefined) return [];
+  if (comparison === undefined) {
+    const value = parameters.optionalText('rowCountValue');
+    if (value === undefined) return [];
+    throw new ParameterError(
+      `"rowCountValue" is ${value}, but "rowCountComparisonType" does not say how to compare it: give a comparator, such as Equal To`,
+    );
+  }
   readComparator(comparison);
   const expected = parameters.integer('rowCountValue');
   if (expected < 0) throw new ParameterError('"rowCountValue" must not be negative');

@@ -12,6 +12,7 @@ export const calculator: TransformationDefinition = {
   kind: 'transformation',
   output: false,
   required: ['calculations'],
+  optional: ['includeInputColumns'],
   sources: [1, 1],
   plan(context) {
     const { parameters, dialect } = context;

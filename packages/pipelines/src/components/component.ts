@@ -64,6 +64,10 @@ export interface OrchestrationDefinition {
   readonly kind: 'orchestration';
   /** Parameters that must be there whatever the others say. */
   readonly required: readonly string[];
+  /** The others that it reads. */
+  readonly optional: readonly string[];
+  /** It only checks something: a parameter that is passed over leaves a check without effect. */
+  readonly checks?: true;
   /** Parameters that hold expressions and are left as written. */
   readonly raw?: readonly string[];
   /** Parameters that name a file of the artifact. */
@@ -111,6 +115,7 @@ export interface Output {
 interface TransformationFrame {
   readonly kind: 'transformation';
   readonly required: readonly string[];
+  readonly optional: readonly string[];
   /** How many sources it takes, at least and at most. */
   readonly sources: readonly [least: number, most: number];
 }

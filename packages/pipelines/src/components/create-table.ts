@@ -17,6 +17,7 @@ export const createTable: OrchestrationDefinition = {
   kind: 'orchestration',
   warehouse: true,
   required: ['newTableName', 'columns'],
+  optional: ['createReplace', 'tableType', 'primaryKeys', 'database', 'schema'],
   plan({ parameters, dialect }) {
     const creation = parameters.choice('createReplace', creations, creations.Create);
     const tableType = parameters.choice(
@@ -55,12 +56,13 @@ function columnLine(column: readonly Resolved[], dialect: Dialect): string {
     precision: cellText(column, 3),
   });
   const preset = cellText(column, 4);
+  const ofColumn = `of the column "${cellText(column, 0)}"`;
   return [
     dialect.name(cellText(column, 0)),
     type,
     ...(preset === '' ? [] : [`DEFAULT ${defaultSql(preset, type, dialect)}`]),
-    ...(cellYes(column, 5) ? ['NOT NULL'] : []),
-    ...(cellYes(column, 6) ? ['UNIQUE'] : []),
+    ...(cellYes(column, 5, `"not null" ${ofColumn}`) ? ['NOT NULL'] : []),
+    ...(cellYes(column, 6, `"unique" ${ofColumn}`) ? ['UNIQUE'] : []),
   ].join(' ');
 }
 

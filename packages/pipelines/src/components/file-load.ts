@@ -7,6 +7,7 @@ export const fileLoad: OrchestrationDefinition = {
   kind: 'orchestration',
   warehouse: true,
   required: ['source', 'fileType', 'targetTable'],
+  optional: ['createReplace', 'columns', 'delimiter', 'header', 'database', 'schema'],
   files: ['source'],
   plan({ parameters, dialect }) {
     const format = readFileFormat(parameters);

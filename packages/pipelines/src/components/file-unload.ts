@@ -8,6 +8,7 @@ export const fileUnload: OrchestrationDefinition = {
   kind: 'orchestration',
   warehouse: true,
   required: ['target', 'fileType'],
+  optional: ['query', 'table', 'delimiter', 'header', 'database', 'schema'],
   plan({ parameters, dialect }) {
     const format = readFileFormat(parameters);
     const query = parameters.optionalText('query');

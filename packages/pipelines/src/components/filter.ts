@@ -6,6 +6,7 @@ export const filter: TransformationDefinition = {
   kind: 'transformation',
   output: false,
   required: ['filterConditions'],
+  optional: ['combineCondition'],
   sources: [1, 1],
   plan(context) {
     const { parameters, dialect } = context;

@@ -8,6 +8,7 @@ export const fixedFlow: TransformationDefinition = {
   kind: 'transformation',
   output: false,
   required: ['columns'],
+  optional: ['values'],
   sources: [0, 0],
   plan({ parameters, dialect }) {
     const columns = parameters.rows('columns', 2).map((column) => ({

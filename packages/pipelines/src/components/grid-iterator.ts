@@ -8,6 +8,7 @@ export const gridIterator: OrchestrationDefinition = {
   kind: 'orchestration',
   iterates: true,
   required: ['gridVariable', 'gridIteratorVariableMapping'],
+  optional: ['concurrency', 'breakOnFailure'],
   plan({ parameters, component, scope }) {
     if (component.iterationTarget === undefined) {
       throw new ParameterError(

@@ -8,6 +8,7 @@ import type { OrchestrationDefinition } from './component.ts';
 export const ifComponent: OrchestrationDefinition = {
   kind: 'orchestration',
   required: ['mode'],
+  optional: ['condition', 'condition1', 'combineConditions'],
   raw: ['condition1'],
   plan({ parameters, scope }) {
     const advanced = parameters.choice('mode', modes);

@@ -18,6 +18,7 @@ export const join: TransformationDefinition = {
   kind: 'transformation',
   output: false,
   required: ['mainTable', 'mainTableAlias', 'joins', 'joinExpressions', 'columnMappings'],
+  optional: [],
   sources: [1, Number.POSITIVE_INFINITY],
   plan({ parameters, dialect, sources }) {
     const mainAlias = parameters.text('mainTableAlias');

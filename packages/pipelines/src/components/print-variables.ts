@@ -8,6 +8,7 @@ const printedRows = 20;
 export const printVariables: OrchestrationDefinition = {
   kind: 'orchestration',
   required: ['variablesToPrint'],
+  optional: ['prefixText', 'includeVariableName'],
   plan({ parameters, scope }) {
     const prefix = parameters.optionalText('prefixText') ?? '';
     const withName = parameters.yes('includeVariableName', true);

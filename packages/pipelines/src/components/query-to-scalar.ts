@@ -9,6 +9,18 @@ export const queryToScalar: OrchestrationDefinition = {
   kind: 'orchestration',
   warehouse: true,
   required: ['mode', 'scalarVariableMapping'],
+  optional: [
+    'query',
+    'tableColumns',
+    'combineCondition',
+    'sort',
+    'orderBy',
+    'limit',
+    'filterConditions',
+    'table',
+    'database',
+    'schema',
+  ],
   plan({ parameters, dialect }) {
     const advanced = parameters.choice('mode', { Basic: false, Advanced: true });
     const query = advanced ? singleQuery(parameters.text('query')) : basicQuery(parameters, dialect);

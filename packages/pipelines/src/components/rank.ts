@@ -20,6 +20,7 @@ export const rank: TransformationDefinition = {
   kind: 'transformation',
   output: false,
   required: ['functions', 'orderingWithinPartitions'],
+  optional: ['partitionData', 'includeInputColumns'],
   sources: [1, 1],
   plan(context) {
     const { parameters, dialect } = context;

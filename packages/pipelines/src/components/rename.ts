@@ -6,6 +6,7 @@ export const rename: TransformationDefinition = {
   kind: 'transformation',
   output: false,
   required: ['columnMapping'],
+  optional: ['includeInputColumns'],
   sources: [1, 1],
   plan(context) {
     const { parameters, dialect } = context;

@@ -11,6 +11,7 @@ export const rewriteTable: TransformationDefinition = {
   kind: 'transformation',
   output: true,
   required: ['targetTable'],
+  optional: ['orderBy', 'database', 'schema'],
   sources: [1, 1],
   plan(context) {
     const { parameters, dialect } = context;

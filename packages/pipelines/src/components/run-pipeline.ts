@@ -8,6 +8,7 @@ function runPipelineComponent(pipelineType: PipelineType, nameParameter: string)
   return {
     kind: 'orchestration',
     required: [nameParameter],
+    optional: ['setScalarVariables', 'setGridVariables'],
     plan: ({ parameters }) => ({
       action: 'run-pipeline',
       pipelineType,

@@ -6,6 +6,7 @@ import { callArguments } from './run-pipeline.ts';
 export const runSharedPipeline: OrchestrationDefinition = {
   kind: 'orchestration',
   required: ['sharedPipelineIdPrefix', 'sharedPipeline'],
+  optional: ['versionName', 'setScalarVariables', 'setGridVariables'],
   raw: ['sharedPipelineIdPrefix', 'versionName'],
   plan: ({ parameters, component }) => ({
     action: 'run-shared-pipeline',

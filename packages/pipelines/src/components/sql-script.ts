@@ -7,6 +7,7 @@ export const sqlScript: OrchestrationDefinition = {
   kind: 'orchestration',
   warehouse: true,
   required: ['sqlScript'],
+  optional: [],
   plan({ parameters }) {
     const statements = splitStatements(parameters.text('sqlScript'));
     if (statements.length === 0) throw new ParameterError('"sqlScript" holds no statement: fill it in');

@@ -7,6 +7,7 @@ export const sqlComponent: TransformationDefinition = {
   kind: 'transformation',
   output: false,
   required: ['query'],
+  optional: [],
   sources: [0, Number.POSITIVE_INFINITY],
   plan({ parameters, sources }) {
     const query = singleQuery(parameters.text('query')).replaceAll(

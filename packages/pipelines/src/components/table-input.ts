@@ -5,6 +5,7 @@ export const tableInput: TransformationDefinition = {
   kind: 'transformation',
   output: false,
   required: ['targetTable'],
+  optional: ['columnNames', 'database', 'schema'],
   sources: [0, 0],
   plan({ parameters, dialect }) {
     const columns = parameters.names('columnNames');

@@ -18,6 +18,7 @@ export const tableOutput: TransformationDefinition = {
   kind: 'transformation',
   output: true,
   required: ['targetTable'],
+  optional: ['columnMapping', 'outputMode', 'orderBy', 'database', 'schema'],
   sources: [1, 1],
   plan(context) {
     const { parameters, dialect } = context;

@@ -8,6 +8,7 @@ export const unite: TransformationDefinition = {
   kind: 'transformation',
   output: false,
   required: [],
+  optional: ['method', 'addSourceComponentColumn', 'removeDuplicates'],
   sources: [1, Number.POSITIVE_INFINITY],
   plan({ parameters, dialect, sources }) {
     const all = parameters.choice('method', { 'All Columns': true, 'Common Columns': false }, true);

@@ -5,6 +5,7 @@ import type { OrchestrationDefinition } from './component.ts';
 export const updateScalar: OrchestrationDefinition = {
   kind: 'orchestration',
   required: ['scalarsToUpdate'],
+  optional: [],
   raw: ['scalarsToUpdate'],
   plan: ({ parameters }) => ({
     action: 'update-scalars',

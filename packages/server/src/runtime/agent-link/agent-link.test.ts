@@ -435,18 +435,11 @@ test('numbers beyond what can be kept are refused, not failed on', async () => {
     name: 's',
     componentType: 'sql',
     status: 'RUNNING',
-    startedAt: '2026-01-01T00:00:00.000Z',
+    startedAt: server.clock.now().toISOString(),
   };
   const bad = [
     { workId: id, epoch: work.epoch, sequence: 3_000_000_000, type: 'started' },
     { workId: id, epoch: work.epoch, sequence: 1, type: 'progress', steps: [{ ...step, rowCount: 1e300 }] },
-    {
-      workId: id,
-      epoch: work.epoch,
-      sequence: 1,
-      type: 'progress',
-      steps: [{ ...step, startedAt: '0000-01-01T00:00:00Z' }],
-    },
     { workId: id, epoch: work.epoch, sequence: 1, type: 'progress', steps: [{ ...step, name: 'a\0b' }] },
   ];
   for (const report of bad) {

@@ -24,9 +24,9 @@ import {
   type WorkOwners,
   type WorkTimes,
 } from '../../kernel/work.ts';
-import { announcesOnce, readRunOwners, writeSteps } from '../executions/index.ts';
+import { announcesOnce, readRunOwners, readStepTotals, writeSteps } from '../executions/index.ts';
 import type { CallingAgent } from './known-agents.ts';
-import { type Judged, judgeReports, runsNamedIn } from './reports.ts';
+import { type Judged, judgeReports, runsNamedIn, stepsNamedIn } from './reports.ts';
 
 interface HoldingServices extends Services {
   owners: WorkOwners;
@@ -90,9 +90,15 @@ export async function applyReports(
   const { accountId, agentId } = agent;
   const ids = [...new Set(reports.map((report) => report.workId))];
   const runIds = runsNamedIn(reports);
+  const { workIds, stepIds } = stepsNamedIn(reports);
+  const { runLimitSeconds } = services.times;
   const judge = async (read: Read, held: Promise<HeldRow[]>) => {
-    const [rows, owners] = await Promise.all([held, readRunOwners(read, accountId, runIds)]);
-    return judgeReports(reports, rows, owners);
+    const [rows, owners, totals] = await Promise.all([
+      held,
+      readRunOwners(read, accountId, runIds),
+      readStepTotals(read, accountId, workIds, stepIds),
+    ]);
+    return judgeReports(reports, rows, owners, { now: services.clock.now(), runLimitSeconds, totals });
   };
   const judged = await judge(database.read, readHeld(database.read, accountId, agentId, ids));
   if (judged.news.length === 0) return judged.results;

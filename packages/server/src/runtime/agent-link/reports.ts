@@ -5,6 +5,7 @@
 import type { Report, ReportRefusal, ReportsResponse, Step } from '@headgate/contract';
 import type { HeldRow } from '../../kernel/held-work.ts';
 import type { RunOwners } from '../executions/index.ts';
+import { type StepBounds, stepFault } from './step-bounds.ts';
 
 type Result = ReportsResponse['results'][number];
 
@@ -31,17 +32,28 @@ export function runsNamedIn(reports: readonly Report[]): string[] {
   return [...new Set(named)];
 }
 
+/** The works that have steps in the reports, and the steps. */
+export function stepsNamedIn(reports: readonly Report[]): { workIds: string[]; stepIds: string[] } {
+  const progress = reports.filter((report) => report.type === 'progress');
+  return {
+    workIds: [...new Set(progress.map(({ workId }) => workId))],
+    stepIds: [...new Set(progress.flatMap(({ steps }) => steps.map(({ stepId }) => stepId)))],
+  };
+}
+
 /** `owners` holds the owners of `runsNamedIn(reports)`, as far as there are any. */
 export function judgeReports(
   reports: readonly Report[],
   held: readonly HeldRow[],
   owners: RunOwners,
+  bounds: StepBounds,
 ): Judged {
   const rows = new Map(held.map((row) => [row.work_id, { ...row }]));
   let runs = owners;
   const results: Result[] = [];
   const news: Report[] = [];
   const sequences = new Map<string, number>();
+  const heardSteps = new Map<string, Map<string, Step>>();
   for (const report of reports) {
     const { workId } = report;
     const row = rows.get(workId);
@@ -61,6 +73,15 @@ export function judgeReports(
         refused('run-of-another-work', after);
         continue;
       }
+      const fault = report.type === 'progress' ? boundsBroken(report, heardSteps, bounds) : undefined;
+      if (fault !== undefined) {
+        refused(fault.code, fault.detail);
+        const outcome = { status: 'FAILED', message: fault.detail } as const;
+        news.push({ workId, epoch: report.epoch, sequence: report.sequence, type: 'completed', outcome });
+        Object.assign(row, { report_sequence: report.sequence, state: 'ended' });
+        sequences.set(workId, report.sequence);
+        continue;
+      }
       runs = after;
       results.push({ workId, accepted: true });
       news.push(report);
@@ -71,6 +92,18 @@ export function judgeReports(
     }
   }
   return { results, news, sequences, heard: held.filter((row) => sequences.has(row.work_id)) };
+}
+
+/** Notes the steps of a report with those that came before it. */
+function boundsBroken(
+  { workId, steps }: Extract<Report, { type: 'progress' }>,
+  heardSteps: Map<string, Map<string, Step>>,
+  bounds: StepBounds,
+) {
+  const heard = heardSteps.get(workId) ?? new Map<string, Step>();
+  heardSteps.set(workId, heard);
+  for (const step of steps) heard.set(step.stepId, step);
+  return stepFault(workId, steps, heard, bounds);
 }
 
 /** The owners of runs once these steps of a work are written; or, in words, why they may not be. */

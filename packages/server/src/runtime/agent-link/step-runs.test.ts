@@ -33,7 +33,7 @@ const stepOf = (pipelineRunId: string, given: Partial<Step> = {}): Step => ({
   name: 'a step',
   componentType: 'sql-script',
   status: 'RUNNING',
-  startedAt: '2026-01-01T00:00:00.000Z',
+  startedAt: server.clock.now().toISOString(),
   ...given,
 });
 const calling = (by: string, childId: string) =>
@@ -151,4 +151,61 @@ test('work that is no execution has no steps', async () => {
   await server.database.query("update work set kind = 'secret-check' where work_id = $1", [at.id]);
   const result = await report(at, stepOf(at.id));
   assert.ok(!result.accepted && result.code === 'run-of-another-work', JSON.stringify(result));
+});
+
+async function requireEnded(at: Held, message: RegExp): Promise<void> {
+  const { body } = await at.account.admin.get<{ status: string; message?: string }>(at.path);
+  assert.equal(body.status, 'FAILED');
+  assert.match(body.message ?? '', message);
+}
+
+test('a work with more than 50,000 steps, or with too large messages, ends in FAILED', async () => {
+  const at = await held();
+  assert.ok((await report(at, stepOf(at.id))).accepted);
+  await server.database.query(
+    `insert into execution_step (account_id, execution_id, step_id, pipeline_run_id, name, component_type, status, started_at)
+    select account_id, execution_id, gen_random_uuid(), execution_id, 's', 'sql', 'SUCCESS', now()
+    from pipeline_execution, generate_series(1, 49998) where execution_id = $1`,
+    [at.id],
+  );
+  const last = stepOf(at.id);
+  assert.ok((await report(at, last)).accepted, 'the 50,000th');
+  assert.ok((await report(at, { ...last, status: 'SUCCESS' })).accepted, 'it, again');
+  const result = await report(at, stepOf(at.id));
+  assert.ok(!result.accepted && result.code === 'too-many-steps', JSON.stringify(result));
+  await requireEnded(at, /more than 50000 steps: split the pipeline/);
+
+  const large = await held();
+  assert.ok((await report(large, stepOf(large.id))).accepted);
+  await server.database.query(
+    "update execution_step set message = repeat('x', 268435456) where execution_id = $1",
+    [large.id],
+  );
+  const refused = await report(large, stepOf(large.id, { message: 'x' }));
+  assert.ok(!refused.accepted && refused.code === 'too-many-steps', JSON.stringify(refused));
+  await requireEnded(large, /messages of the work's steps have more than/);
+});
+
+test('steps of implausible times end their work in FAILED', async () => {
+  const now = server.clock.now().getTime();
+  const day = 86_400_000;
+  const time = (milliseconds: number) => new Date(now + milliseconds).toISOString();
+  const past = -server.deps.times.runLimitSeconds * 1_000 - day - 60_000;
+  const implausible: Partial<Step>[] = [
+    { startedAt: time(0), finishedAt: time(-1), status: 'SUCCESS' },
+    { startedAt: time(day + 60_000) },
+    { startedAt: time(past) },
+    { startedAt: '0000-01-01T00:00:00Z' },
+    { startedAt: time(0), finishedAt: time(day + 60_000), status: 'SUCCESS' },
+  ];
+  for (const given of implausible) {
+    const at = await held();
+    assert.ok(
+      (await report(at, stepOf(at.id, { startedAt: time(-3_600_000), finishedAt: time(0) }))).accepted,
+    );
+    const result = await report(at, stepOf(at.id, given));
+    assert.ok(!result.accepted && result.code === 'implausible-time', JSON.stringify([given, result]));
+    assert.equal((await stepsOf(at, at.id)).body.total, 1);
+    await requireEnded(at, /set the clock|before its startedAt/);
+  }
 });

@@ -310,7 +310,8 @@ test('an execution is found in its own project only', async () => {
   assert.equal(await one.status(id), 'RUNNING');
 });
 
-const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
+const base = server.clock.now().getTime();
+const at = (second: number) => new Date(base + second * 1_000).toISOString();
 const stepOf = (pipelineRunId: string, name: string, second: number, given: Partial<Step> = {}): Step => ({
   stepId: randomUUID(),
   pipelineRunId,

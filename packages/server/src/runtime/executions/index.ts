@@ -3,3 +3,4 @@ export { executionRoutes } from './execution.routes.ts';
 export { writeSteps } from './execution.store.ts';
 export { executionWork } from './execution.work.ts';
 export { announcesOnce, type RunOwners, readRunOwners } from './run-owner.store.ts';
+export { readStepTotals, type StepTotals } from './step-total.store.ts';
