@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { chmodSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { chmodSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
@@ -118,19 +118,18 @@ describe('two servers on one database', { timeout: 290_000 }, () => {
   });
 
   /** Another instance of the local agent, at the server that has none: it claims what the first one claims. */
-  function secondAgent(): ChildProcess {
-    const [agent] = other.processes('agent');
-    assert.ok(agent);
-    const given = readFileSync(`/proc/${agent.pid}/environ`, 'utf8').split('\0');
-    const environment = Object.fromEntries(
-      given.filter((each) => each.startsWith('HEADGATE_AGENT_CLIENT')).map((each) => each.split(/=(.*)/s)),
-    );
+  async function secondAgent(): Promise<ChildProcess> {
+    const { results } = (await atOne.call('GET', '/v1/agents')).body as { results: { agentId: string }[] };
+    const path = `/v1/agents/${results[0]?.agentId}/credentials`;
+    const { clientId, clientSecret } = (await atOne.call('GET', path)).body as Record<string, string>;
+    assert.ok(clientId !== undefined && clientSecret !== undefined);
     const [cwd, entry] = [join(one.folder, 'second-agent'), 'packages/agent/src/main.ts'];
     return spawn(process.execPath, [join(checkout, entry)], {
       cwd: one.folder,
       env: {
         ...one.environment(),
-        ...environment,
+        HEADGATE_AGENT_CLIENT_ID: clientId,
+        HEADGATE_AGENT_CLIENT_SECRET: clientSecret,
         HEADGATE_AGENT_DIR: cwd,
         HEADGATE_SERVER_URL: one.url,
         HEADGATE_AGENT_ALLOW_ROOT: 'yes',
@@ -140,7 +139,7 @@ describe('two servers on one database', { timeout: 290_000 }, () => {
   }
 
   it('give each execution to one agent, though agents of both ask at once', async () => {
-    const second = secondAgent();
+    const second = await secondAgent();
     try {
       await until('two instances that wait', 60, async () => {
         const waiting = await Promise.all([one, other].map((each) => claimsWaiting(each.url)));

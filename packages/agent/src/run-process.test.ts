@@ -80,10 +80,10 @@ test('a run whose process outgrows its limit fails with the setting to raise; th
   const components = { Start: start('Fill v0'), ...Object.fromEntries(steps) };
   const variables = Object.fromEntries(names.map((name) => [name, text('')]));
   const pipeline = orchestration(components, variables);
-  const limits = { memoryMegabytes: 2_048, processMegabytes: 300 };
+  const limits = { memoryMegabytes: 2_048, processMegabytes: 200 };
   const outcome = await run(t, pipeline, limits);
   assert.equal(outcome.status, 'FAILED');
-  assert.match(outcome.message ?? '', /took more than 300 MB.*HEADGATE_AGENT_RUN_PROCESS_MEMORY_MB/);
+  assert.match(outcome.message ?? '', /took more than 200 MB.*HEADGATE_AGENT_RUN_PROCESS_MEMORY_MB/);
   const next = await run(t, orchestration({ Start: start() }, {}), limits);
   assert.equal(next.status, 'SUCCESS', next.message);
 });
