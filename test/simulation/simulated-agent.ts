@@ -77,7 +77,7 @@ function handlerOf({ time, random }: Way, { history, held }: Runs, instance: Ins
       for (let step = 0; step < steps; step += 1) {
         const stepId = `${workId} ${epoch} ${step}`;
         const told = { stepId, pipelineRunId: workId, name: 'step', componentType: 'sql-script' };
-        context.step({ ...told, status: 'RUNNING', startedAt: '' });
+        context.step({ ...told, status: 'RUNNING', startedAt: new Date(clock.now()).toISOString() });
         await clock.sleep((random() * longest) / steps, context.kill);
         context.kill.throwIfAborted();
         if (context.cancel.aborted) return end('CANCELLED');
