@@ -146,10 +146,11 @@ describe('Ctrl-C on a terminal', {
 }, () => {
   it('says at once that it is stopping', async () => {
     const headgate = await Installation.create(withoutAgent);
-    const command = `${process.execPath} packages/server/src/main/server.ts`;
+    // Without `exec` a shell may stay between, which Ctrl-C ends, too, with a code of its own.
+    const command = `exec ${process.execPath} packages/server/src/main/server.ts`;
     const terminal: ChildProcess = spawn(script, ['-qec', command, '/dev/null'], {
       cwd: checkout,
-      env: headgate.environment(),
+      env: { ...headgate.environment(), SHELL: '/bin/sh' },
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     try {

@@ -66,6 +66,8 @@ describe('two servers on one database', { timeout: 290_000 }, () => {
     );
     assert.ok((rows[0]?.migrations ?? 0) > 0);
     assert.deepEqual([rows[0]?.accounts, rows[0]?.keys], [1, 1]);
+    // The log is written in the background: both have written this far when both say that they are ready.
+    await until('both logs', 10, () => [one, other].every(({ output }) => output.includes('"msg":"ready"')));
     const announced = [one, other].filter(({ output }) => output.includes('the database was migrated'));
     assert.equal(announced.length, 1, 'one migrates, the other waits');
     project = await Project.create(atOne);
