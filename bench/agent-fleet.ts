@@ -3,9 +3,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newClientId } from '../packages/server/src/access/credentials/index.ts';
 import { systemClock } from '../packages/server/src/kernel/clock.ts';
-import { openDatabase } from '../packages/server/src/kernel/database.ts';
+import { openDatabase } from '../packages/server/src/kernel/database/database.ts';
 import { uuidsByTime } from '../packages/server/src/kernel/identifiers.ts';
-import { createSealer, generateSecret, loadMasterKey } from '../packages/server/src/kernel/sealed.ts';
+import {
+  createSealer,
+  generateSecret,
+  loadMasterKey,
+} from '../packages/server/src/kernel/security/sealed.ts';
 import { ensureFirstAccount } from '../packages/server/src/main/provisioning.ts';
 import { insertAgent, type NewAgent } from '../packages/server/src/workspace/agents/agent.store.ts';
 import type { FleetAgent } from './fleet-process.ts';

@@ -6,7 +6,9 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { cleanEnvironment, type MeasuredServer, tokenFor } from './server-process.ts';
 
-const command = fileURLToPath(new URL('../packages/server/src/main/new-account.ts', import.meta.url));
+const command = fileURLToPath(
+  new URL('../packages/server/src/main/commands/new-account.ts', import.meta.url),
+);
 
 export interface AccountOfBench {
   accountId: string;

@@ -8,8 +8,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
 import { loadConfig } from '../packages/server/src/main/config.ts';
-import { placesOf } from '../packages/server/src/main/installation.ts';
-import { isRoot } from '../packages/server/src/main/process-users.ts';
+import { placesOf } from '../packages/server/src/main/host/installation.ts';
+import { isRoot } from '../packages/server/src/main/host/process-users.ts';
 
 const bootstrap = fileURLToPath(new URL('../scripts/bootstrap.mjs', import.meta.url));
 const readyWithinMilliseconds = 60_000;

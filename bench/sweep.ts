@@ -2,11 +2,11 @@
  * What the sweep of every second costs one server while 100,000 executions wait for an agent that is away.
  */
 import pg from 'pg';
-import { endForbiddenWork } from '../packages/server/src/kernel/forbidden-work.ts';
+import { migrate } from '../packages/server/src/kernel/database/migrate.ts';
+import { analyzeGrownTables } from '../packages/server/src/kernel/database/statistics.ts';
 import { createLog } from '../packages/server/src/kernel/log.ts';
-import { migrate } from '../packages/server/src/kernel/migrate.ts';
-import { analyzeGrownTables } from '../packages/server/src/kernel/statistics.ts';
-import { sweepWork } from '../packages/server/src/kernel/work-sweep.ts';
+import { endForbiddenWork } from '../packages/server/src/kernel/work/forbidden-work.ts';
+import { sweepWork } from '../packages/server/src/kernel/work/work-sweep.ts';
 import { loadConfig } from '../packages/server/src/main/config.ts';
 import { createDependencies, type Dependencies } from '../packages/server/src/main/deps.ts';
 import { sweepAgents } from '../packages/server/src/runtime/agent-link/index.ts';

@@ -13,11 +13,11 @@ const checkout = dirname(dirname(fileURLToPath(import.meta.url)));
 
 const entries = /** @type {Record<string, string>} */ ({
   start: 'packages/server/src/main/server.ts',
-  credential: 'packages/server/src/main/new-credential.ts',
-  account: 'packages/server/src/main/new-account.ts',
-  'rotate-signing-key': 'packages/server/src/main/rotate-signing-key.ts',
-  backup: 'packages/server/src/main/make-backup.ts',
-  restore: 'packages/server/src/main/restore-backup.ts',
+  credential: 'packages/server/src/main/commands/new-credential.ts',
+  account: 'packages/server/src/main/commands/new-account.ts',
+  'rotate-signing-key': 'packages/server/src/main/commands/rotate-signing-key.ts',
+  backup: 'packages/server/src/main/commands/make-backup.ts',
+  restore: 'packages/server/src/main/commands/restore-backup.ts',
   test: 'scripts/test.ts',
   check: 'scripts/check.ts',
   generate: 'scripts/generate.ts',

@@ -16,7 +16,7 @@ test('what the table allows is allowed', () => {
       import { projectOf } from '../projects/index.ts';
       import type { Variable } from '@headgate/contract';
       import { rules } from './variables.ts';`,
-    'packages/agent/src/session.ts': `export * from '@headgate/pipelines';`,
+    'packages/agent/src/session/session.ts': `export * from '@headgate/pipelines';`,
     [`${server}/main/config.ts`]: 'export const port = process.env.HEADGATE_PORT;',
     'scripts/some.ts': `import { x } from '../packages/server/src/kernel/x.ts'; process.env.HOME;`,
   };
@@ -51,6 +51,18 @@ const refused: [what: string, path: string, text: string, expected: RegExp][] = 
     /may not import/,
   ],
   ['a script', 'packages/agent/src/a.ts', `import '../../../scripts/test.ts';`, /outside of the packages/],
+  [
+    'a later folder of the kernel',
+    `${server}/kernel/http/a.ts`,
+    `import '../database/database.ts';`,
+    /in the kernel, http stands below database/,
+  ],
+  [
+    'a folder of the kernel from a file beside it',
+    `${server}/kernel/clock.ts`,
+    `import './http/problems.ts';`,
+    /a file of no folder stands below http/,
+  ],
   [
     'a higher wing',
     `${server}/kernel/a.ts`,

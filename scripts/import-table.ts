@@ -21,6 +21,8 @@ const PACKAGES: Record<string, string[]> = {
 
 /** The server's wings: each imports only from itself and those before it. */
 const WINGS = ['kernel', 'access', 'workspace', 'delivery', 'records', 'runtime', 'main'];
+/** The kernel's folders: each imports only from itself, those before it, and the files beside them. */
+const KERNEL = ['http', 'database', 'security', 'endpoint', 'work', 'retention'];
 /** Wings whose folders are slices. */
 const WINGS_OF_SLICES = WINGS.slice(1, -1);
 
@@ -82,6 +84,10 @@ function refusalInServer(from: string, to: string): string | undefined {
     return 'everything in the server lies in one of its wings';
   }
   if (WINGS.indexOf(imported) > WINGS.indexOf(importer)) return `${importer} stands below ${imported}`;
+  const [lower, upper] = [kernelRank(from), kernelRank(to)];
+  if (lower !== undefined && upper !== undefined && upper > lower) {
+    return `in the kernel, ${KERNEL[lower] ?? 'a file of no folder'} stands below ${KERNEL[upper]}`;
+  }
   const slice = sliceOf(to);
   if (slice !== undefined && slice !== sliceOf(from) && to !== `${slice}/index.ts`) {
     return `from outside, a slice is imported by its index.ts`;
@@ -100,6 +106,17 @@ function packageOf(path: string): string | undefined {
 function wingOf(path: string): string | undefined {
   const wing = /^packages\/server\/src\/([^/]+)\//.exec(path)?.[1];
   return wing !== undefined && WINGS.includes(wing) ? wing : undefined;
+}
+
+/** The place of a kernel file's folder in the order of imports; -1 for a file of no folder. */
+function kernelRank(path: string): number | undefined {
+  const rest = /^packages\/server\/src\/kernel\/(.+)$/.exec(path)?.[1];
+  if (rest === undefined) return undefined;
+  const [folder, file] = rest.split('/');
+  const rank = KERNEL.indexOf(folder ?? '');
+  if (file !== undefined && rank < 0)
+    throw new Error(`${path}: ${folder} is no folder of the kernel's import order`);
+  return rank;
 }
 
 /** The folder of the slice that a file is in. */

@@ -3,9 +3,9 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startEmbeddedPostgres } from '../packages/server/src/main/embedded-postgres.ts';
-import { decidePlaces } from '../packages/server/src/main/places.ts';
-import { isRoot } from '../packages/server/src/main/process-users.ts';
+import { decidePlaces } from '../packages/server/src/main/host/places.ts';
+import { isRoot } from '../packages/server/src/main/host/process-users.ts';
+import { startEmbeddedPostgres } from '../packages/server/src/main/postgres/embedded-postgres.ts';
 
 const checkout = dirname(dirname(fileURLToPath(import.meta.url)));
 

@@ -136,7 +136,7 @@ describe('a backup', { timeout: 290_000 }, () => {
     const child = old.launch('npm', 'run', 'backup', '--', killed);
     await until('a backup under way', 30, () => partials().length === 1);
     for (const { pid, command } of old.processes()) {
-      if (command.includes('main/make-backup.ts')) await old.kill(pid);
+      if (command.includes('main/commands/make-backup.ts')) await old.kill(pid);
     }
     assert.notEqual(await ended(child), 0);
     assert.ok(!existsSync(killed));

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import type { EmbeddedPostgres } from '../../packages/server/src/main/embedded-postgres.ts';
+import type { EmbeddedPostgres } from '../../packages/server/src/main/postgres/embedded-postgres.ts';
 import type { ApiClient } from './harness/client.ts';
 import { startDatabase } from './harness/database.ts';
 import { Installation } from './harness/installation.ts';

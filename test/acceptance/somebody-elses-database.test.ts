@@ -1,7 +1,7 @@
 /** DATABASE_URL in place of the embedded PostgreSQL. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { EmbeddedPostgres } from '../../packages/server/src/main/embedded-postgres.ts';
+import type { EmbeddedPostgres } from '../../packages/server/src/main/postgres/embedded-postgres.ts';
 import { startDatabase } from './harness/database.ts';
 import { Installation } from './harness/installation.ts';
 import { Project, sqlScript } from './harness/project.ts';

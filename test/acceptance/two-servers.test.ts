@@ -6,7 +6,7 @@ import { chmodSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
-import type { EmbeddedPostgres } from '../../packages/server/src/main/embedded-postgres.ts';
+import type { EmbeddedPostgres } from '../../packages/server/src/main/postgres/embedded-postgres.ts';
 import type { ApiClient } from './harness/client.ts';
 import { startDatabase } from './harness/database.ts';
 import { checkout, Installation, isRoot } from './harness/installation.ts';

@@ -1,8 +1,8 @@
 /** What the document promises of an answer; each breach is a sentence. */
 
-import { structureFault } from '../../packages/server/src/kernel/json-body.ts';
-import type { JsonSchema } from '../../packages/server/src/kernel/json-schema.ts';
-import { tidyMembers } from '../../packages/server/src/kernel/members.ts';
+import { structureFault } from '../../packages/server/src/kernel/http/json-body.ts';
+import type { JsonSchema } from '../../packages/server/src/kernel/http/json-schema.ts';
+import { tidyMembers } from '../../packages/server/src/kernel/http/members.ts';
 import { answerShape, requestShape } from '../../packages/server/src/testing/shape.ts';
 import { type Described, operationAt, problemSchema, type Response } from './document.ts';
 import type { Draft } from './draft.ts';

@@ -4,16 +4,16 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Report } from '../../packages/contract/src/index.ts';
-import { claim, claimStatement } from '../../packages/server/src/kernel/claim.ts';
-import { type Database, statement } from '../../packages/server/src/kernel/database.ts';
+import { type Database, statement } from '../../packages/server/src/kernel/database/database.ts';
+import { claim, claimStatement } from '../../packages/server/src/kernel/work/claim.ts';
 import {
   commandsFor,
   commandTo,
   endAll,
   enqueueWork,
   type WorkOwners,
-} from '../../packages/server/src/kernel/work.ts';
-import { sweepWork } from '../../packages/server/src/kernel/work-sweep.ts';
+} from '../../packages/server/src/kernel/work/work.ts';
+import { sweepWork } from '../../packages/server/src/kernel/work/work-sweep.ts';
 import { applyReports, renewLeases } from '../../packages/server/src/runtime/agent-link/holding.ts';
 import { startTestServer } from '../../packages/server/src/testing/server.ts';
 import { times } from './simulated-server.ts';

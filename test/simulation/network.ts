@@ -1,5 +1,5 @@
 /** The way between an agent and the servers: what is sent may be lost, late, twice there or cut off, each way. */
-import type { ControlPlane } from '../../packages/agent/src/control-plane.ts';
+import type { ControlPlane } from '../../packages/agent/src/session/control-plane.ts';
 import type { SimulatedServer } from './simulated-server.ts';
 import type { Life, VirtualTime } from './virtual-time.ts';
 

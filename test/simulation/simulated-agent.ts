@@ -1,7 +1,7 @@
 /** An instance of the agent: the agent's own session, with runs that do nothing but take time. */
 import type { Handler } from '../../packages/agent/src/handlers/handler.ts';
 import { createLog } from '../../packages/agent/src/log.ts';
-import { Session } from '../../packages/agent/src/session.ts';
+import { Session } from '../../packages/agent/src/session/session.ts';
 import type { History } from './history.ts';
 import { simulatedControlPlane, type Way } from './network.ts';
 import type { Life } from './virtual-time.ts';

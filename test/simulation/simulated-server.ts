@@ -8,7 +8,7 @@ import type {
   ReportsResponse,
   WorkCommand,
 } from '../../packages/contract/src/index.ts';
-import { claim, claimStatement } from '../../packages/server/src/kernel/claim.ts';
+import { claim, claimStatement } from '../../packages/server/src/kernel/work/claim.ts';
 import {
   commandsFor,
   commandTo,
@@ -16,8 +16,8 @@ import {
   enqueueWork,
   type WorkOwner,
   type WorkTimes,
-} from '../../packages/server/src/kernel/work.ts';
-import { sweepWork } from '../../packages/server/src/kernel/work-sweep.ts';
+} from '../../packages/server/src/kernel/work/work.ts';
+import { sweepWork } from '../../packages/server/src/kernel/work/work-sweep.ts';
 import { applyReports, renewLeases } from '../../packages/server/src/runtime/agent-link/holding.ts';
 import type { History } from './history.ts';
 import type { VirtualTime } from './virtual-time.ts';

@@ -1,6 +1,6 @@
 /**
  * The table `work` in memory, statement by statement: what each statement of the lease protocol
- * (packages/server/src/kernel/work.ts and those that it names) does to it. The rules around them are the
+ * (packages/server/src/kernel/work/work.ts and those that it names) does to it. The rules around them are the
  * server's own. agreement.test.ts holds this to PostgreSQL; a statement that is not known here is an error.
  */
 import pg from 'pg';
@@ -10,7 +10,7 @@ import type {
   Read,
   Statement,
   Transaction,
-} from '../../packages/server/src/kernel/database.ts';
+} from '../../packages/server/src/kernel/database/database.ts';
 
 export interface ModelRow {
   work_id: string;

@@ -19,7 +19,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { removeTree } from './folders.ts';
+import { removeTree } from './host/folders.ts';
 import { FakeServer, testCredential } from './testing/fake-server.ts';
 
 const entry = fileURLToPath(new URL('./main.ts', import.meta.url));

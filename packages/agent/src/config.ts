@@ -5,9 +5,9 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { agentSettingNames, Secret, unknownSettings } from '@headgate/contract';
-import type { KeyType } from './certificate-request.ts';
-import { readCredential } from './credential-settings.ts';
+import type { KeyType } from './certificates/certificate-request.ts';
 import { type LogLevel, logLevels, reasonOf } from './log.ts';
+import { readCredential } from './session/credential-settings.ts';
 import { parseVaults, type VaultSettings } from './vaults/settings.ts';
 
 export interface WarehouseBounds {

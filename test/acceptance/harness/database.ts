@@ -2,11 +2,11 @@
 import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
+import { decidePlaces } from '../../../packages/server/src/main/host/places.ts';
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
-} from '../../../packages/server/src/main/embedded-postgres.ts';
-import { decidePlaces } from '../../../packages/server/src/main/places.ts';
+} from '../../../packages/server/src/main/postgres/embedded-postgres.ts';
 import { checkout, type Installation, isRoot } from './installation.ts';
 
 /** In the folders of an installation that is never started. */

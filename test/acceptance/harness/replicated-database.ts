@@ -4,10 +4,13 @@ import { chmodSync, cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { decidePlaces, type PostgresPlaces } from '../../../packages/server/src/main/places.ts';
-import { initialise } from '../../../packages/server/src/main/postgres-data-directory.ts';
-import { type Supervised, supervise } from '../../../packages/server/src/main/postgres-supervisor.ts';
-import { ownFolder } from '../../../packages/server/src/main/process-users.ts';
+import { decidePlaces, type PostgresPlaces } from '../../../packages/server/src/main/host/places.ts';
+import { ownFolder } from '../../../packages/server/src/main/host/process-users.ts';
+import { initialise } from '../../../packages/server/src/main/postgres/postgres-data-directory.ts';
+import {
+  type Supervised,
+  supervise,
+} from '../../../packages/server/src/main/postgres/postgres-supervisor.ts';
 import { checkout, type Installation, isRoot } from './installation.ts';
 import { signal } from './processes.ts';
 import { until } from './waiting.ts';

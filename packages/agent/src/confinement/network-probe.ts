@@ -5,7 +5,7 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { endingOf, startChild } from '../child-process.ts';
+import { endingOf, startChild } from './child-process.ts';
 import { type ProbePorts, reach } from './reach.ts';
 
 const probeTimeoutMilliseconds = 10_000;

@@ -8,9 +8,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SharedPipelineUse } from '@headgate/pipelines';
 import { reasonOf } from '../log.ts';
-import type { FromRun, PlacedArtifact, PlacedShared, RunStart, ToRun } from '../run-messages.ts';
 import type { ArtifactFiles, RunOutcome, RunPorts, SharedVersion, Warehouse } from './ports.ts';
 import { runBounds, runPipeline } from './run.ts';
+import type { FromRun, PlacedArtifact, PlacedShared, RunStart, ToRun } from './run-messages.ts';
 
 interface Waiting {
   resolve(value: unknown): void;

@@ -1,7 +1,7 @@
 /** The secrets of one run: each is read once, when an expression comes to it, and masked from then on in all that leaves the run. */
 import { Secret, type Step } from '@headgate/contract';
 import type { SecretSource } from '@headgate/pipelines';
-import { Masking } from '../masking.ts';
+import { Masking } from '../secrets/masking.ts';
 import type { RunPorts, Warehouse } from './ports.ts';
 
 /** Secrets that one run may read. */

@@ -3,9 +3,9 @@
  * its start has chosen.
  */
 import type { IgnoredPipeline, PipelineExecutionWork, SharedArtifact } from '@headgate/contract';
-import type { ArtifactCache, HeldArtifact } from '../artifact-cache.ts';
+import type { ArtifactCache, HeldArtifact } from '../artifacts/artifact-cache.ts';
+import type { PlacedArtifact, PlacedShared } from '../engine/run-messages.ts';
 import { reasonOf } from '../log.ts';
-import type { PlacedArtifact, PlacedShared } from '../run-messages.ts';
 
 export interface AcquiredArtifacts {
   artifact: PlacedArtifact;

@@ -1,6 +1,6 @@
 /** A kind of work is one file with one `Handler`, listed in `registry.ts`. */
 import type { Step, WorkKind, WorkOf } from '@headgate/contract';
-import type { Outcome } from '../outbox.ts';
+import type { Outcome } from '../session/outbox.ts';
 
 export interface WorkContext {
   /**

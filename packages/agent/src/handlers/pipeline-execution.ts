@@ -2,15 +2,15 @@
  * Runs one pipeline: its artifacts from the cache, a connection to its warehouse, and a process of its own.
  */
 import type { WorkOf } from '@headgate/contract';
-import type { ArtifactCache } from '../artifact-cache.ts';
+import type { ArtifactCache } from '../artifacts/artifact-cache.ts';
 import type { AgentConfig } from '../config.ts';
 import type { Confinement } from '../confinement/confinement.ts';
-import { type Folders, privateFolder } from '../folders.ts';
+import { type RunOptions, runInProcess } from '../engine/run-process.ts';
+import { type Folders, privateFolder } from '../host/folders.ts';
 import type { Log } from '../log.ts';
-import { Masking } from '../masking.ts';
-import type { Outcome } from '../outbox.ts';
-import { type RunOptions, runInProcess } from '../run-process.ts';
-import type { SecretReferences } from '../secret-references.ts';
+import { Masking } from '../secrets/masking.ts';
+import type { SecretReferences } from '../secrets/secret-references.ts';
+import type { Outcome } from '../session/outbox.ts';
 import { unusableWarehouse } from '../warehouses/registry.ts';
 import type { WarehouseDriver, WarehouseKind } from '../warehouses/warehouse.ts';
 import { acquireArtifacts } from './acquired-artifacts.ts';

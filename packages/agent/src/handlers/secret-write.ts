@@ -16,9 +16,9 @@ import {
   type WorkOf,
 } from '@headgate/contract';
 import { CompactSign, compactDecrypt, decodeProtectedHeader } from 'jose';
-import type { AgentKey, Certificates } from '../certificates.ts';
-import type { Outcome } from '../outbox.ts';
-import type { TakenValues } from '../taken-values.ts';
+import type { AgentKey, Certificates } from '../certificates/certificates.ts';
+import type { TakenValues } from '../secrets/taken-values.ts';
+import type { Outcome } from '../session/outbox.ts';
 import { namedVault } from '../vaults/named-vault.ts';
 import type { Vaults } from '../vaults/registry.ts';
 import type { WrittenSecret } from '../vaults/vault.ts';

@@ -25,7 +25,7 @@ import {
 } from '@headgate/contract';
 import type { TSchema } from 'typebox';
 import { Check } from 'typebox/value';
-import type { Outcome } from '../outbox.ts';
+import type { Outcome } from '../session/outbox.ts';
 
 export const testCredential = { clientId: 'test-agent', clientSecret: 'a secret of the test agent' };
 

@@ -2,8 +2,8 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { Secret } from '@headgate/contract';
-import { privateFolder } from '../folders.ts';
-import { readOrMakePrivateFile, readPrivateFile, writePrivateFile } from '../private-file.ts';
+import { privateFolder } from '../host/folders.ts';
+import { readOrMakePrivateFile, readPrivateFile, writePrivateFile } from '../host/private-file.ts';
 import { addressText, valueUnder, withKey } from './keyed-secret.ts';
 import { type Vault, VaultError } from './vault.ts';
 

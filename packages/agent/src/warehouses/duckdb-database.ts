@@ -1,5 +1,5 @@
 /** The agent's side of one DuckDB process: starts it, speaks with it, notices its death. */
-import { type Child, endingOf, startChild } from '../child-process.ts';
+import { type Child, endingOf, startChild } from '../confinement/child-process.ts';
 import type { Confinement } from '../confinement/confinement.ts';
 import type { WatchedProcess } from '../confinement/memory-watch.ts';
 import type { DatabaseMessage, DatabaseRequest, DatabaseSettings } from './duckdb-messages.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type Confinement, openConfinement } from '../confinement/confinement.ts';
-import { agentFolders, removeTree } from '../folders.ts';
+import { agentFolders, removeTree } from '../host/folders.ts';
 import { createLog } from '../log.ts';
 import { createDuckdbDriver } from './duckdb.ts';
 import type { WarehouseConnection, WarehouseDriver } from './warehouse.ts';

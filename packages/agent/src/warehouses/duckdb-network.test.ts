@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { StatementType } from '@duckdb/node-api';
 import { MemoryWatch } from '../confinement/memory-watch.ts';
-import { agentFolders, removeTree } from '../folders.ts';
+import { agentFolders, removeTree } from '../host/folders.ts';
 import { createLog } from '../log.ts';
 import { createDuckdbDriver } from './duckdb.ts';
 import { allowedKinds, checkStatementKind } from './duckdb-statement-kinds.ts';

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { openConfinement } from '../confinement/confinement.ts';
-import { agentFolders, removeTree } from '../folders.ts';
+import { agentFolders, removeTree } from '../host/folders.ts';
 import { createLog } from '../log.ts';
 import { createDuckdbDriver } from './duckdb.ts';
 import { DatabaseProcess } from './duckdb-database.ts';

@@ -4,7 +4,7 @@
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { type EnvironmentPlace, privateFolder } from '../folders.ts';
+import { type EnvironmentPlace, privateFolder } from '../host/folders.ts';
 import { reasonOf } from '../log.ts';
 import { DatabaseProcess } from './duckdb-database.ts';
 import type { WarehouseConnection, WarehouseDriver, WarehouseSettings } from './warehouse.ts';

@@ -6,7 +6,7 @@
 import type { WarehouseBounds } from '../config.ts';
 import type { Confinement } from '../confinement/confinement.ts';
 import type { Warehouse } from '../engine/ports.ts';
-import type { EnvironmentPlace, Folders } from '../folders.ts';
+import type { EnvironmentPlace, Folders } from '../host/folders.ts';
 import type { Log } from '../log.ts';
 
 /** Of a warehouse that this agent can use. */

@@ -10,9 +10,9 @@ import { credentialRoutes } from '../access/credentials/index.ts';
 import { tokenRoutes } from '../access/tokens/index.ts';
 import { artifactRoutes, createPipelineReader } from '../delivery/artifacts/index.ts';
 import { sharedPipelineRoutes } from '../delivery/shared-pipelines/index.ts';
-import { createBodyReader } from '../kernel/body-reader.ts';
-import { createEndpoints } from '../kernel/endpoint.ts';
-import { problem, withHeaders } from '../kernel/problems.ts';
+import { createEndpoints } from '../kernel/endpoint/endpoint.ts';
+import { createBodyReader } from '../kernel/http/body-reader.ts';
+import { problem, withHeaders } from '../kernel/http/problems.ts';
 import { eventRoutes } from '../records/events/index.ts';
 import { agentLinkRoutes } from '../runtime/agent-link/index.ts';
 import { executionRoutes } from '../runtime/executions/index.ts';
@@ -33,9 +33,9 @@ import { protectAnswers } from './http/page-headers.ts';
 import { answerProblem, inWords, unreadableRequest } from './http/problem-answers.ts';
 import { problemPages } from './http/problem-pages.ts';
 import { readBodies, requireReadableBody } from './http/request-bodies.ts';
+import { statusRoutes } from './http/status.routes.ts';
 import { createUnreadBodies, type UnreadBodies } from './http/unread-bodies.ts';
 import { referenceRoutes } from './reference/reference.routes.ts';
-import { statusRoutes } from './status.routes.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

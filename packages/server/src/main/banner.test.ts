@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { Secret } from '../kernel/sealed.ts';
+import { Secret } from '../kernel/security/sealed.ts';
 import { type BannerAbout, banner } from './banner.ts';
 import { loadConfig } from './config.ts';
 import { writeCredentialFile } from './provisioning.ts';

@@ -6,13 +6,13 @@ import { join, resolve } from 'node:path';
 import { agentSettingNames, unknownSettings } from '@headgate/contract';
 import type { UploadLimits } from '../delivery/artifacts/index.ts';
 import type { ObjectStoreSettings } from '../delivery/blobs/index.ts';
-import { parseEgressAllow } from '../kernel/egress.ts';
 import { type LogLevel, logLevels } from '../kernel/log.ts';
-import { parseMasterKey, Secret } from '../kernel/sealed.ts';
-import type { WorkTimes } from '../kernel/work.ts';
-import { exposureFault, parseTrustedProxies } from './exposure.ts';
+import { parseEgressAllow } from '../kernel/security/egress.ts';
+import { parseMasterKey, Secret } from '../kernel/security/sealed.ts';
+import type { WorkTimes } from '../kernel/work/work.ts';
 import { readCertificate, type TlsFiles } from './http/certificate.ts';
 import { parseOrigins } from './http/cors.ts';
+import { exposureFault, parseTrustedProxies } from './http/exposure.ts';
 import { type Environment, type Reader, reader } from './setting-reader.ts';
 
 export interface Config {

@@ -3,20 +3,23 @@ import { join } from 'node:path';
 import type pg from 'pg';
 import manifest from '../../package.json' with { type: 'json' };
 import { type Blobs, createBlobs, type ObjectStore } from '../delivery/blobs/index.ts';
-import { type CertificateAuthority, createCertificateAuthority } from '../kernel/certificate-authority.ts';
 import { type Clock, systemClock } from '../kernel/clock.ts';
-import { type Database, openDatabase } from '../kernel/database.ts';
-import type { Services } from '../kernel/endpoint.ts';
+import { type Database, openDatabase } from '../kernel/database/database.ts';
+import { openWakes, type Wakes } from '../kernel/database/wakes.ts';
+import type { Services } from '../kernel/endpoint/endpoint.ts';
 import { createFailureLog, type FailureLog } from '../kernel/failure-log.ts';
 import { uuidsByTime } from '../kernel/identifiers.ts';
 import type { Log } from '../kernel/log.ts';
 import { createMetrics, type UncaughtCounts } from '../kernel/metrics.ts';
-import { createRateLimit, noRateLimit } from '../kernel/rate-limit.ts';
-import { createSealer, loadMasterKey } from '../kernel/sealed.ts';
-import { openSigningKeys, type SigningKeys } from '../kernel/signing-keys.ts';
-import { createTokens } from '../kernel/tokens.ts';
-import { openWakes, type Wakes } from '../kernel/wakes.ts';
-import type { WorkOwners, WorkTimes } from '../kernel/work.ts';
+import {
+  type CertificateAuthority,
+  createCertificateAuthority,
+} from '../kernel/security/certificate-authority.ts';
+import { createRateLimit, noRateLimit } from '../kernel/security/rate-limit.ts';
+import { createSealer, loadMasterKey } from '../kernel/security/sealed.ts';
+import { openSigningKeys, type SigningKeys } from '../kernel/security/signing-keys.ts';
+import { createTokens } from '../kernel/security/tokens.ts';
+import type { WorkOwners, WorkTimes } from '../kernel/work/work.ts';
 import { executionWork } from '../runtime/executions/index.ts';
 import { secretCheckWork } from '../runtime/secret-checks/index.ts';
 import { secretWork } from '../runtime/secrets/index.ts';

@@ -1,6 +1,6 @@
 /** What keeps the published files, tried before anything relies on it. */
 import { type ObjectStore, openObjectStore } from '../delivery/blobs/index.ts';
-import { Problem } from '../kernel/problems.ts';
+import { Problem } from '../kernel/http/problems.ts';
 import type { Config } from './config.ts';
 
 /** @throws with the setting to look at, when files cannot be written, read and removed there */

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pg from 'pg';
-import { allStatements, type Statement } from '../kernel/database.ts';
-import { analyzeGrownTables } from '../kernel/statistics.ts';
+import { allStatements, type Statement } from '../kernel/database/database.ts';
+import { analyzeGrownTables } from '../kernel/database/statistics.ts';
 import { fillTables, smallTables } from '../testing/large-tables.ts';
 import { startTestServer } from '../testing/server.ts';
 import { planning } from './deps.ts';

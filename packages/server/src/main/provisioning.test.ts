@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newClientId } from '../access/credentials/index.ts';
-import { generateSecret } from '../kernel/sealed.ts';
+import { generateSecret } from '../kernel/security/sealed.ts';
 import { startTestServer } from '../testing/server.ts';
 import { ensureFirstAccount, ensureGivenCredential, ensureLocalAgent } from './provisioning.ts';
 

@@ -13,10 +13,10 @@ import {
   setSecret,
 } from '../access/credentials/index.ts';
 import type { Clock } from '../kernel/clock.ts';
-import type { Database, Transaction } from '../kernel/database.ts';
-import { type AccountEvent, recordEvents } from '../kernel/events.ts';
+import type { Database, Transaction } from '../kernel/database/database.ts';
+import { type AccountEvent, recordEvents } from '../kernel/database/events.ts';
 import type { NewId } from '../kernel/identifiers.ts';
-import { generateSecret, type Sealer, Secret } from '../kernel/sealed.ts';
+import { generateSecret, type Sealer, Secret } from '../kernel/security/sealed.ts';
 import { type RegisteredAgent, registerLocalAgent } from '../workspace/agents/index.ts';
 
 const firstAccountName = 'default';

@@ -1,26 +1,28 @@
 /** The entry of the server: starts everything in order, and ends it in order. */
 import type { Server as HttpsServer } from 'node:https';
 import { systemClock } from '../kernel/clock.ts';
+import { migrate } from '../kernel/database/migrate.ts';
 import { createFailureLog, type FailureLog } from '../kernel/failure-log.ts';
 import type { UncaughtCounts } from '../kernel/metrics.ts';
-import { migrate } from '../kernel/migrate.ts';
 import { createApp } from './app.ts';
 import { banner } from './banner.ts';
 import { letCollectorYield } from './collector-priority.ts';
 import { type Config, loadConfig } from './config.ts';
 import { createDependencies, type Dependencies } from './deps.ts';
-import { type Ending, endOnSignals } from './ending.ts';
 import { publishExample } from './example.ts';
 import { limitHeapGrowth } from './heap-growth.ts';
+import { type Ending, endOnSignals } from './host/ending.ts';
+import { explainDatabase, placesOf, startDatabase } from './host/installation.ts';
+import { takeInstanceLock } from './host/instance-lock.ts';
+import { type LogOutput, openLogOutput } from './host/log-output.ts';
+import type { Places } from './host/places.ts';
+import { checkFiles, checkPort, explainListen, StartError } from './host/startup-checks.ts';
+import { catchUncaught, withOrigin } from './host/uncaught.ts';
 import { followCertificate, readCertificate } from './http/certificate.ts';
 import { listenOnLoopback } from './http/loopback-listener.ts';
 import { createUnreadBodies } from './http/unread-bodies.ts';
-import { explainDatabase, placesOf, startDatabase } from './installation.ts';
-import { takeInstanceLock } from './instance-lock.ts';
-import { type LocalAgent, startLocalAgent } from './local-agent.ts';
-import { followSecret } from './local-agent-secret.ts';
-import { type LogOutput, openLogOutput } from './log-output.ts';
-import type { Places } from './places.ts';
+import { type LocalAgent, startLocalAgent } from './local-agent/local-agent.ts';
+import { followSecret } from './local-agent/local-agent-secret.ts';
 import {
   credentialFile,
   ensureFirstAccount,
@@ -28,9 +30,7 @@ import {
   ensureGivenCredential,
   ensureLocalAgent,
 } from './provisioning.ts';
-import { checkFiles, checkPort, explainListen, StartError } from './startup-checks.ts';
 import { startSweeper } from './sweeper.ts';
-import { catchUncaught, withOrigin } from './uncaught.ts';
 
 async function main(): Promise<void> {
   const config = loadConfig();

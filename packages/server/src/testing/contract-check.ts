@@ -14,7 +14,7 @@ import {
   problemTypeName,
   statusTitles,
 } from '@headgate/contract';
-import { routePath } from '../kernel/endpoint.ts';
+import { routePath } from '../kernel/endpoint/endpoint.ts';
 import { answerShape } from './shape.ts';
 
 export interface Received {

@@ -8,7 +8,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
-import { migrate } from '../kernel/migrate.ts';
+import { migrate } from '../kernel/database/migrate.ts';
 
 const migrations = join(import.meta.dirname, '../../migrations');
 const templateLock = 7_203_119;

@@ -1,6 +1,6 @@
 /** The table `account`: tenants, made by an operator's command (decisions.md §3). */
-import { statement, type Transaction } from '../../kernel/database.ts';
-import { problem } from '../../kernel/problems.ts';
+import { statement, type Transaction } from '../../kernel/database/database.ts';
+import { problem } from '../../kernel/http/problems.ts';
 
 const selectByName = statement<{ account_id: string }>('select account_id from account where name = $1');
 const lockTable = statement('lock table account in share row exclusive mode');

@@ -1,8 +1,8 @@
 import { createCredential, deleteCredential, listCredentials, rotateCredential } from '@headgate/contract';
-import type { Endpoints } from '../../kernel/endpoint.ts';
-import { pageBounds } from '../../kernel/paging.ts';
-import { problem } from '../../kernel/problems.ts';
-import { generateSecret, type Sealer } from '../../kernel/sealed.ts';
+import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
+import { pageBounds } from '../../kernel/http/paging.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import { generateSecret, type Sealer } from '../../kernel/security/sealed.ts';
 import {
   credentialPage,
   insertCredential,

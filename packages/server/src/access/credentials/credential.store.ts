@@ -1,12 +1,12 @@
 /** API credentials: generated secrets, kept as keyed digests (decisions.md §3). */
 import { randomBytes } from 'node:crypto';
 import type { AccountRole, Credential, ScopedRole } from '@headgate/contract';
-import { type Read, statement, type Transaction } from '../../kernel/database.ts';
-import { guardedPage } from '../../kernel/guarded-read.ts';
+import { type Read, statement, type Transaction } from '../../kernel/database/database.ts';
+import { problem } from '../../kernel/http/problems.ts';
 import { asUuid } from '../../kernel/identifiers.ts';
-import type { Scope } from '../../kernel/permissions.ts';
-import { problem } from '../../kernel/problems.ts';
-import type { Sealer, Secret } from '../../kernel/sealed.ts';
+import { guardedPage } from '../../kernel/security/guarded-read.ts';
+import type { Scope } from '../../kernel/security/permissions.ts';
+import type { Sealer, Secret } from '../../kernel/security/sealed.ts';
 import type { RoleGrant } from './role.ts';
 
 /** The purpose under which a client's secret is digested; an agent's is digested in the same way. */

@@ -7,8 +7,8 @@ import {
   type ProjectRole,
   projectRoles,
 } from '@headgate/contract';
-import { problem } from '../../kernel/problems.ts';
-import { wordOf } from '../../kernel/words.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import { wordOf } from '../../kernel/http/words.ts';
 
 export interface RoleGrant {
   projectId: string;

@@ -2,8 +2,9 @@
  * Events about refused attempts at a token. They are written after the answer: only a known client has an
  * account to write to, and the time to answer must not tell which clients are known (docs/adr/0031).
  */
-import type { Services } from '../../kernel/endpoint.ts';
-import { type AccountEvent, recordEvents } from '../../kernel/events.ts';
+
+import { type AccountEvent, recordEvents } from '../../kernel/database/events.ts';
+import type { Services } from '../../kernel/endpoint/endpoint.ts';
 import { createFailureLog } from '../../kernel/failure-log.ts';
 import type { Client } from '../credentials/index.ts';
 

@@ -4,13 +4,13 @@
  * ProblemDetail (decisions.md, exceptions).
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { decode } from '../../kernel/content-encoding.ts';
-import { isDiskFull } from '../../kernel/database.ts';
-import type { Services } from '../../kernel/endpoint.ts';
-import { problem } from '../../kernel/problems.ts';
-import { Secret } from '../../kernel/sealed.ts';
-import { jwksSeconds, tokenLifetimeSeconds } from '../../kernel/signing-keys.ts';
-import { tokenScope } from '../../kernel/tokens.ts';
+import { isDiskFull } from '../../kernel/database/database.ts';
+import type { Services } from '../../kernel/endpoint/endpoint.ts';
+import { decode } from '../../kernel/http/content-encoding.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import { Secret } from '../../kernel/security/sealed.ts';
+import { jwksSeconds, tokenLifetimeSeconds } from '../../kernel/security/signing-keys.ts';
+import { tokenScope } from '../../kernel/security/tokens.ts';
 import { type Client, clientById, hasSecret, noteTokenGiven } from '../credentials/index.ts';
 import { createRefusedAttempts, type RefusedAttempts } from './refused-attempts.ts';
 import { createThrottle, type Throttle } from './throttle.ts';

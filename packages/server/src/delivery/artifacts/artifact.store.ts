@@ -1,10 +1,10 @@
 /** The tables `artifact_version` and `artifact_counter`. */
 import { createHash } from 'node:crypto';
 import type { ArtifactDetails } from '@headgate/contract';
-import { statement, type Transaction } from '../../kernel/database.ts';
-import { guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
-import type { Scope } from '../../kernel/permissions.ts';
-import { problem } from '../../kernel/problems.ts';
+import { statement, type Transaction } from '../../kernel/database/database.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
+import type { Scope } from '../../kernel/security/permissions.ts';
 import type { ManifestUse } from '../blobs/index.ts';
 import { keptIgnored } from './ignored-pipelines.ts';
 import { chunksOfManifest, insertManifest } from './manifest.store.ts';

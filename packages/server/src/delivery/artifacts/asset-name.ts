@@ -1,5 +1,5 @@
 import { assetNameLimitBytes } from '@headgate/contract';
-import { problem } from '../../kernel/problems.ts';
+import { problem } from '../../kernel/http/problems.ts';
 
 /**
  * Why a part's name cannot be the path of a file (decisions.md E10), or undefined when it can.

@@ -1,5 +1,5 @@
 /** Two versions side by side. */
-import { guardedRead } from '../../kernel/guarded-read.ts';
+import { guardedRead } from '../../kernel/security/guarded-read.ts';
 import { chunksOfManifest } from './manifest.store.ts';
 
 export interface ComparisonRow {

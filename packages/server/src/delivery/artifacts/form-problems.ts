@@ -1,5 +1,5 @@
 /** The problems of a multipart form that cannot be taken. */
-import { problem } from '../../kernel/problems.ts';
+import { problem } from '../../kernel/http/problems.ts';
 
 /** @param reason a clause without its full stop */
 export function unreadable(reason: string) {

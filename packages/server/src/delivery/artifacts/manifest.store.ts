@@ -1,6 +1,6 @@
 /** The tables `manifest` and `manifest_chunk`, as versions see them. */
-import { type Read, statement, type Transaction } from '../../kernel/database.ts';
-import type { Scope } from '../../kernel/permissions.ts';
+import { type Read, statement, type Transaction } from '../../kernel/database/database.ts';
+import type { Scope } from '../../kernel/security/permissions.ts';
 import { requireListed, takeBlobs } from '../blobs/index.ts';
 import type { ManifestChunk, ManifestFile } from './manifest.ts';
 import type { Upload } from './upload.ts';

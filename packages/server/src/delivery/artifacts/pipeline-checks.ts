@@ -11,7 +11,7 @@ import {
   type Unreadable,
   variablesAskedFor,
 } from '@headgate/pipelines';
-import { problem } from '../../kernel/problems.ts';
+import { problem } from '../../kernel/http/problems.ts';
 import { type Described, describePipeline } from './pipeline-description.ts';
 import type { PipelineReader } from './pipeline-reader.ts';
 

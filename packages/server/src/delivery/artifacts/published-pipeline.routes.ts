@@ -1,9 +1,9 @@
 /** The pipelines that can be started in an environment. */
 import { listPublishedPipelines } from '@headgate/contract';
-import type { Endpoints } from '../../kernel/endpoint.ts';
-import { guardedPage } from '../../kernel/guarded-read.ts';
-import { pageBounds } from '../../kernel/paging.ts';
-import { problem } from '../../kernel/problems.ts';
+import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
+import { pageBounds } from '../../kernel/http/paging.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import { guardedPage } from '../../kernel/security/guarded-read.ts';
 import { chosenVersion, environmentExists } from './artifact.store.ts';
 import { type PipelineDescription, pathOf } from './pipeline-description.ts';
 

@@ -1,5 +1,5 @@
 /** Uploads that are refused whole: strict ones whose pipelines have errors, and those without a file (decisions.md E10). */
-import { problem, type Violation, withViolations } from '../../kernel/problems.ts';
+import { problem, type Violation, withViolations } from '../../kernel/http/problems.ts';
 import type { Checked } from './pipeline-checks.ts';
 import type { Upload } from './upload.ts';
 

@@ -1,9 +1,9 @@
 /** Promotion, enabling and disabling: what happens to versions after their upload. */
 import { enableArtifact, promoteArtifact } from '@headgate/contract';
-import type { Endpoints } from '../../kernel/endpoint.ts';
-import { forbidden } from '../../kernel/guard.ts';
-import { requireMatch } from '../../kernel/if-match.ts';
-import { problem } from '../../kernel/problems.ts';
+import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
+import { requireMatch } from '../../kernel/http/if-match.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import { forbidden } from '../../kernel/security/guard.ts';
 import { environmentsWhere } from '../../workspace/environments/index.ts';
 import { presentVersion, type VersionRow, versionTag } from './artifact.store.ts';
 import {

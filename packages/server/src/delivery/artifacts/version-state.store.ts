@@ -1,7 +1,7 @@
 /** What changes of a version once it is there: whether it is enabled, and in which environments it is. */
-import { type Read, statement, type Transaction } from '../../kernel/database.ts';
-import type { Scope } from '../../kernel/permissions.ts';
-import { problem } from '../../kernel/problems.ts';
+import { type Read, statement, type Transaction } from '../../kernel/database/database.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import type { Scope } from '../../kernel/security/permissions.ts';
 import {
   answerRaces,
   countNewVersion,

@@ -1,6 +1,6 @@
 /** The new blobs of one upload: what the account does not have yet is packed, placed and put while the rest still arrives. */
 import type { Clock } from '../../kernel/clock.ts';
-import type { Database } from '../../kernel/database.ts';
+import type { Database } from '../../kernel/database/database.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import type { Log } from '../../kernel/log.ts';
 import { newBlobs, readBase } from './blob.store.ts';

@@ -1,5 +1,5 @@
 /** The table `blob`, as a reader sees it, and an upload that looks for what is there. */
-import { type Read, statement } from '../../kernel/database.ts';
+import { type Read, statement } from '../../kernel/database/database.ts';
 
 export interface BlobPlace {
   size: number;

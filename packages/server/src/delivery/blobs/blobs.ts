@@ -1,6 +1,6 @@
 /** The bytes of files, named by their SHA-256, once an account: what other slices use. */
 import { Readable } from 'node:stream';
-import { problem } from '../../kernel/problems.ts';
+import { problem } from '../../kernel/http/problems.ts';
 import { placeOf } from './blob.store.ts';
 import { type BlobServices, type BlobWriter, openWriter } from './blob-writer.ts';
 

@@ -8,7 +8,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
-import type { Rest } from '../../kernel/retention.ts';
+import type { Rest } from '../../kernel/retention/retention.ts';
 import { blobCollector } from '../../main/sweeper.ts';
 import type { Account } from '../../testing/account.ts';
 import { movableClock } from '../../testing/clock.ts';

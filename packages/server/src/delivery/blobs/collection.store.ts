@@ -1,5 +1,5 @@
 /** What of manifests, blobs and objects nothing refers to any more, as the tables tell it. */
-import { type Read, type Statement, statement, type Transaction } from '../../kernel/database.ts';
+import { type Read, type Statement, statement, type Transaction } from '../../kernel/database/database.ts';
 import { holdBlobsAlone } from './taking.store.ts';
 
 /** A pass looks at so many rows in one transaction. */

@@ -11,10 +11,10 @@
  * In this order, which is that of the references: manifests with their chunks, blobs, rows of objects,
  * objects.
  */
-import type { Database, Parameter } from '../../kernel/database.ts';
+import type { Database, Parameter } from '../../kernel/database/database.ts';
 import { createFailureLog, type FailureLog } from '../../kernel/failure-log.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
-import { asTheOnlyOne, type Rest, restAfter } from '../../kernel/retention.ts';
+import { asTheOnlyOne, type Rest, restAfter } from '../../kernel/retention/retention.ts';
 import type { BlobServices } from './blob-writer.ts';
 import {
   batchRows,

@@ -11,7 +11,7 @@ import { buffer } from 'node:stream/consumers';
 import { after, test } from 'node:test';
 import { canonicalManifest } from '@headgate/contract';
 import { systemClock } from '../../kernel/clock.ts';
-import { openDatabase } from '../../kernel/database.ts';
+import { openDatabase } from '../../kernel/database/database.ts';
 import { uuidsByTime } from '../../kernel/identifiers.ts';
 import { silentLog } from '../../kernel/log.ts';
 import { createTestDatabase } from '../../testing/database.ts';

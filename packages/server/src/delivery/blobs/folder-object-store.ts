@@ -2,7 +2,7 @@
 import { constants, createReadStream } from 'node:fs';
 import { type FileHandle, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
-import { problem } from '../../kernel/problems.ts';
+import { problem } from '../../kernel/http/problems.ts';
 import type { ListedObject, ObjectStore } from './object-store.ts';
 
 /** A put that is not finished; there is one at a time of a key. */

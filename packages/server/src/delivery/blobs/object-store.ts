@@ -6,7 +6,7 @@
  *   key     letters, digits and hyphens, with at most one slash
  */
 import type { Readable } from 'node:stream';
-import type { Secret } from '../../kernel/sealed.ts';
+import type { Secret } from '../../kernel/security/sealed.ts';
 
 export interface ObjectStore {
   /** Its puts wait for no network, so a transaction may wait for them. */

@@ -10,7 +10,7 @@ import {
   S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
-import { problem } from '../../kernel/problems.ts';
+import { problem } from '../../kernel/http/problems.ts';
 import type { ListedObject, ObjectStore, ObjectStoreSettings, S3Patience } from './object-store.ts';
 
 type Settings = Extract<ObjectStoreSettings, { kind: 's3' }>;

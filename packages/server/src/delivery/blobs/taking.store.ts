@@ -7,8 +7,8 @@
  *   taken      the commit of a version makes the objects of its upload `live`, and all that is placed in them is there at once
  *   contested  a blob that two uploads bring at the same time. Who placed it second has it from the other one when that has not taken it by then
  */
-import { type Read, statement, type Transaction } from '../../kernel/database.ts';
-import { type Problem, problem } from '../../kernel/problems.ts';
+import { type Read, statement, type Transaction } from '../../kernel/database/database.ts';
+import { type Problem, problem } from '../../kernel/http/problems.ts';
 import { type Base, isTaken } from './blob.store.ts';
 import type { PlacedBlob } from './pack.ts';
 

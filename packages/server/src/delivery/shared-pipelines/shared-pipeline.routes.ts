@@ -6,10 +6,10 @@ import {
   type SharedPipelineGroup,
   updateSharedArtifact,
 } from '@headgate/contract';
-import { one } from '../../kernel/database.ts';
-import type { Endpoints } from '../../kernel/endpoint.ts';
-import { pageBounds } from '../../kernel/paging.ts';
-import { problem } from '../../kernel/problems.ts';
+import { one } from '../../kernel/database/database.ts';
+import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
+import { pageBounds } from '../../kernel/http/paging.ts';
+import { problem } from '../../kernel/http/problems.ts';
 import {
   createPipelineChecks,
   readUpload,

@@ -1,9 +1,9 @@
 /** The table `shared_pipeline_version`. The latest version of a group is the newest enabled one. */
 import { listedSharedPipelineLimit } from '@headgate/contract';
-import { statement, type Transaction } from '../../kernel/database.ts';
-import { guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
-import type { Scope } from '../../kernel/permissions.ts';
-import { problem } from '../../kernel/problems.ts';
+import { statement, type Transaction } from '../../kernel/database/database.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
+import type { Scope } from '../../kernel/security/permissions.ts';
 import { insertManifest, keptIgnored, type Upload } from '../artifacts/index.ts';
 import type { ManifestUse } from '../blobs/index.ts';
 import type { ListedPipeline, VersionRow } from './shared-pipeline.ts';

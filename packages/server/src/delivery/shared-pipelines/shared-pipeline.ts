@@ -1,6 +1,6 @@
 /** How shared pipelines are named and shown. */
 import type { IgnoredResource, SharedArtifactDetails, SharedPipeline } from '@headgate/contract';
-import { problem, withViolations } from '../../kernel/problems.ts';
+import { problem, withViolations } from '../../kernel/http/problems.ts';
 import { isPipelinePath, ofPart, type PipelineDescription, pathOf, type Upload } from '../artifacts/index.ts';
 
 export interface VersionRow {

@@ -4,8 +4,8 @@
  * run.
  */
 import { type IgnoredPipeline, type SharedArtifact, sharedArtifactLimit } from '@headgate/contract';
-import { type Read, statement } from '../../kernel/database.ts';
-import type { Scope } from '../../kernel/permissions.ts';
+import { type Read, statement } from '../../kernel/database/database.ts';
+import type { Scope } from '../../kernel/security/permissions.ts';
 import type { PipelineDescription } from '../artifacts/index.ts';
 
 /** Of one version; an execution may use a hundred. */

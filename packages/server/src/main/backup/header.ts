@@ -1,6 +1,6 @@
 /** The first member of a backup: what it is of, and what is needed to restore it. */
-import type { AppliedMigration } from '../../kernel/migrate.ts';
-import type { Sealer } from '../../kernel/sealed.ts';
+import type { AppliedMigration } from '../../kernel/database/migrate.ts';
+import type { Sealer } from '../../kernel/security/sealed.ts';
 import type { Member, SealSums } from './archive.ts';
 import type { CopiedTable, Snapshot } from './snapshot.ts';
 

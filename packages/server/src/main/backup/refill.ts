@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { finished } from 'node:stream/promises';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
-import { type AppliedMigration, applyMigrations, lockMigrations } from '../../kernel/migrate.ts';
+import { type AppliedMigration, applyMigrations, lockMigrations } from '../../kernel/database/migrate.ts';
 import { type CopiedTable, columnsOf, copiedTables } from './snapshot.ts';
 
 const selectServers = `

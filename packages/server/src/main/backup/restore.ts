@@ -1,7 +1,7 @@
 /** Puts a backup's database and blobs in place of what is there. The file is read twice: nothing is touched before all of it is found whole. */
 import type pg from 'pg';
 import { keyOfSingleBlob, type ObjectStore } from '../../delivery/blobs/index.ts';
-import type { Sealer } from '../../kernel/sealed.ts';
+import type { Sealer } from '../../kernel/security/sealed.ts';
 import { verifiedMembers, verifyArchive } from './archive.ts';
 import { type BackupHeader, headerName, readHeader, sealWith } from './header.ts';
 import {

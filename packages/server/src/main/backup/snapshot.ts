@@ -1,7 +1,7 @@
 /** The rows of all tables as of one moment, while others write. */
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import type { AppliedMigration } from '../../kernel/migrate.ts';
+import type { AppliedMigration } from '../../kernel/database/migrate.ts';
 
 /** A table with the columns that are copied, in an order in which every row comes after those that it refers to. */
 export interface CopiedTable {

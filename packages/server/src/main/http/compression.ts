@@ -5,8 +5,8 @@
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { preferredEncoding } from '../../kernel/accept.ts';
-import { encodedTag, encodings } from '../../kernel/if-match.ts';
+import { preferredEncoding } from '../../kernel/http/accept.ts';
+import { encodedTag, encodings } from '../../kernel/http/if-match.ts';
 
 /** Smaller ones travel in the first packets of a connection in any case; a page of 25 variables has half of it. */
 const worthwhileLength = 8_192;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { operations } from '@headgate/contract';
-import { routePath } from '../../kernel/endpoint.ts';
+import { routePath } from '../../kernel/endpoint/endpoint.ts';
 import { createClient, requireProblem } from '../../testing/client.ts';
 import { createPlace, examples } from '../../testing/examples.ts';
 import { startTestServer } from '../../testing/server.ts';

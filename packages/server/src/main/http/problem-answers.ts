@@ -1,8 +1,8 @@
 /** Every problem is answered here, whoever found it: a handler, the framework, or the parser of HTTP. */
 import { type ProblemDetail, problems, statusTitles } from '@headgate/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { asProblem } from '../../kernel/endpoint.ts';
-import { type Problem, problem, renderProblem, withHeaders } from '../../kernel/problems.ts';
+import { asProblem } from '../../kernel/endpoint/endpoint.ts';
+import { type Problem, problem, renderProblem, withHeaders } from '../../kernel/http/problems.ts';
 import type { Dependencies } from '../deps.ts';
 import { noSniffing } from './page-headers.ts';
 

@@ -8,8 +8,8 @@ import {
   statusTitles,
 } from '@headgate/contract';
 import type { FastifyInstance } from 'fastify';
-import { prefersHtml } from '../../kernel/accept.ts';
-import { problem } from '../../kernel/problems.ts';
+import { prefersHtml } from '../../kernel/http/accept.ts';
+import { problem } from '../../kernel/http/problems.ts';
 
 interface ProblemType {
   type: string;

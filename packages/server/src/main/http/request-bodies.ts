@@ -1,14 +1,14 @@
 /** What of a request's body is the same for all operations: its media type, its encoding, JSON. */
 import type { MediaType } from '@headgate/contract';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { ownerOf } from '../../kernel/admission.ts';
-import type { BodyReader } from '../../kernel/body-reader.ts';
-import { keepReadBody } from '../../kernel/body-reading.ts';
-import { decode, requireKnownEncoding } from '../../kernel/content-encoding.ts';
-import { readJson } from '../../kernel/json-body.ts';
-import { problem } from '../../kernel/problems.ts';
-import type { Sealer } from '../../kernel/sealed.ts';
-import { keepDigest } from '../../kernel/write.ts';
+import { keepDigest } from '../../kernel/endpoint/write.ts';
+import type { BodyReader } from '../../kernel/http/body-reader.ts';
+import { keepReadBody } from '../../kernel/http/body-reading.ts';
+import { decode, requireKnownEncoding } from '../../kernel/http/content-encoding.ts';
+import { readJson } from '../../kernel/http/json-body.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import { ownerOf } from '../../kernel/security/admission.ts';
+import type { Sealer } from '../../kernel/security/sealed.ts';
 import { bodyTooLarge } from './problem-answers.ts';
 
 const mediaForms: Record<MediaType, RegExp> = {

@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, describe, test } from 'node:test';
 import { type Operation, operations, type ProblemCode, problems } from '@headgate/contract';
-import { routePath } from '../../kernel/endpoint.ts';
+import { routePath } from '../../kernel/endpoint/endpoint.ts';
 import {
   BlockingConnection,
   chunked,

@@ -1,4 +1,4 @@
-import { oldRows, type RetentionRule } from '../../kernel/retention.ts';
+import { oldRows, type RetentionRule } from '../../kernel/retention/retention.ts';
 
 const oldEvents = oldRows({
   table: 'event',

@@ -1,9 +1,9 @@
 import { listEvents } from '@headgate/contract';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Endpoints } from '../../kernel/endpoint.ts';
+import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
+import { pageBounds } from '../../kernel/http/paging.ts';
+import { problem } from '../../kernel/http/problems.ts';
 import { asUuid } from '../../kernel/identifiers.ts';
-import { pageBounds } from '../../kernel/paging.ts';
-import { problem } from '../../kernel/problems.ts';
 import { eventPage, eventPageByTime, presentEvent } from './event.store.ts';
 import { createFullRanges } from './event.total.ts';
 

@@ -1,6 +1,6 @@
 /** The table `event`, as it is read. */
 import { type AccountEventItem, countedEventLimit, type EventName } from '@headgate/contract';
-import { guardedPage } from '../../kernel/guarded-read.ts';
+import { guardedPage } from '../../kernel/security/guarded-read.ts';
 import type { Counted } from './event.total.ts';
 
 interface EventRow {

@@ -4,11 +4,11 @@
  */
 import type { AnswerOf, BodyOf, Operation, ParamsOf } from '@headgate/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { admission, ownerOf } from '../../kernel/admission.ts';
-import { takeReadBody } from '../../kernel/body-reading.ts';
-import { routePath, type Services } from '../../kernel/endpoint.ts';
-import { requestCheck } from '../../kernel/validation.ts';
-import type { Wakes } from '../../kernel/wakes.ts';
+import type { Wakes } from '../../kernel/database/wakes.ts';
+import { routePath, type Services } from '../../kernel/endpoint/endpoint.ts';
+import { takeReadBody } from '../../kernel/http/body-reading.ts';
+import { requestCheck } from '../../kernel/http/validation.ts';
+import { admission, ownerOf } from '../../kernel/security/admission.ts';
 import { type CallingAgent, createKnownAgents, knownMilliseconds } from './known-agents.ts';
 
 export interface AgentCall<Op extends Operation> {

@@ -12,10 +12,10 @@ import {
 import type { FastifyInstance } from 'fastify';
 import { manifestFiles } from '../../delivery/artifacts/index.ts';
 import type { Blobs } from '../../delivery/blobs/index.ts';
-import type { Services } from '../../kernel/endpoint.ts';
-import { problem } from '../../kernel/problems.ts';
-import type { Wakes } from '../../kernel/wakes.ts';
-import type { WorkOwners, WorkTimes } from '../../kernel/work.ts';
+import type { Wakes } from '../../kernel/database/wakes.ts';
+import type { Services } from '../../kernel/endpoint/endpoint.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import type { WorkOwners, WorkTimes } from '../../kernel/work/work.ts';
 import { answersLater, createAgentEndpoints, forgetHeaders } from './agent-endpoint.ts';
 import { betweenClaimsMilliseconds, claimWaitSeconds, createClaims } from './claims.ts';
 import { applyReports, renewLeases } from './holding.ts';

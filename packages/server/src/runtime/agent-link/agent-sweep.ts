@@ -2,10 +2,10 @@
  * Agents whose time has come: those that nobody hears of, those that ended all they held, and those whose
  * pause is over.
  */
-import { type Database, statement } from '../../kernel/database.ts';
-import { insertIntoEvent } from '../../kernel/events.ts';
+import { type Database, statement } from '../../kernel/database/database.ts';
+import { insertIntoEvent } from '../../kernel/database/events.ts';
+import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
-import type { Wakes } from '../../kernel/wakes.ts';
 import { agentStates, connectedSeconds, heardOf } from '../../workspace/agents/index.ts';
 
 const batch = 500;

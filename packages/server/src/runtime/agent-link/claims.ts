@@ -5,10 +5,10 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { ClaimResponse, Command, WorkItem } from '@headgate/contract';
-import { claim, claimStatement } from '../../kernel/claim.ts';
-import type { Services } from '../../kernel/endpoint.ts';
-import type { Occasion, Wakes } from '../../kernel/wakes.ts';
-import { commandsFor, type WorkOwners, type WorkTimes } from '../../kernel/work.ts';
+import type { Occasion, Wakes } from '../../kernel/database/wakes.ts';
+import type { Services } from '../../kernel/endpoint/endpoint.ts';
+import { claim, claimStatement } from '../../kernel/work/claim.ts';
+import { commandsFor, type WorkOwners, type WorkTimes } from '../../kernel/work/work.ts';
 import { commandForInstance } from './instance.store.ts';
 import type { CallingAgent, KnownAgents } from './known-agents.ts';
 import { type Asking, OpenClaim } from './open-claim.ts';

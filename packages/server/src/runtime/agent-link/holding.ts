@@ -3,8 +3,10 @@
  * by epochs.
  */
 import type { HeartbeatRequest, HeartbeatResponse, Report, ReportsResponse, Step } from '@headgate/contract';
-import { isDatabaseError, type Read, type Transaction } from '../../kernel/database.ts';
-import type { Services } from '../../kernel/endpoint.ts';
+import { isDatabaseError, type Read, type Transaction } from '../../kernel/database/database.ts';
+import type { Wakes } from '../../kernel/database/wakes.ts';
+import type { Services } from '../../kernel/endpoint/endpoint.ts';
+import { problem } from '../../kernel/http/problems.ts';
 import {
   extend,
   type HeldRow,
@@ -13,9 +15,7 @@ import {
   lockHeld,
   noteReported,
   readHeld,
-} from '../../kernel/held-work.ts';
-import { problem } from '../../kernel/problems.ts';
-import type { Wakes } from '../../kernel/wakes.ts';
+} from '../../kernel/work/held-work.ts';
 import {
   requeueAll,
   type WorkEnd,
@@ -23,7 +23,7 @@ import {
   type WorkOwner,
   type WorkOwners,
   type WorkTimes,
-} from '../../kernel/work.ts';
+} from '../../kernel/work/work.ts';
 import { announcesOnce, readRunOwners, readStepTotals, writeSteps } from '../executions/index.ts';
 import type { CallingAgent } from './known-agents.ts';
 import { type Judged, judgeReports, runsNamedIn, stepsNamedIn } from './reports.ts';

@@ -1,7 +1,7 @@
 /** The table `agent_instance`: the running processes of an agent, and when each was heard of. */
 import type { AgentCommand, AgentStatus, HelloRequest } from '@headgate/contract';
-import { type Read, statement, type Transaction } from '../../kernel/database.ts';
-import { problem } from '../../kernel/problems.ts';
+import { type Read, statement, type Transaction } from '../../kernel/database/database.ts';
+import { problem } from '../../kernel/http/problems.ts';
 import type { CallingAgent } from './known-agents.ts';
 
 export interface InstanceKey {

@@ -1,8 +1,8 @@
 /** The agents that call: a token says which one, and its row whether that token still counts. */
-import { type Database, statement } from '../../kernel/database.ts';
-import { type Problem, problem } from '../../kernel/problems.ts';
-import type { TokenOwner } from '../../kernel/tokens.ts';
-import type { Wakes } from '../../kernel/wakes.ts';
+import { type Database, statement } from '../../kernel/database/database.ts';
+import type { Wakes } from '../../kernel/database/wakes.ts';
+import { type Problem, problem } from '../../kernel/http/problems.ts';
+import type { TokenOwner } from '../../kernel/security/tokens.ts';
 import { agentOfSecretKey } from '../../workspace/agents/index.ts';
 
 export interface CallingAgent {

@@ -8,7 +8,7 @@
  */
 import type { ClaimRequest, ClaimResponse } from '@headgate/contract';
 import type { FastifyReply } from 'fastify';
-import type { Occasion, Waiter, Wakes } from '../../kernel/wakes.ts';
+import type { Occasion, Waiter, Wakes } from '../../kernel/database/wakes.ts';
 import type { CallingAgent } from './known-agents.ts';
 
 export interface Asking {

@@ -1,8 +1,8 @@
 /** Which instances of an agent are there: each says hello, gives signs of life, and says goodbye; the agent's status follows. */
 import type { AgentStatus, GoodbyeStage, HelloRequest } from '@headgate/contract';
-import type { Transaction } from '../../kernel/database.ts';
-import type { Services } from '../../kernel/endpoint.ts';
-import { recordEvents } from '../../kernel/events.ts';
+import type { Transaction } from '../../kernel/database/database.ts';
+import { recordEvents } from '../../kernel/database/events.ts';
+import type { Services } from '../../kernel/endpoint/endpoint.ts';
 import { lockAgentStatus, settleStatus } from '../../workspace/agents/index.ts';
 import {
   type InstanceKey,

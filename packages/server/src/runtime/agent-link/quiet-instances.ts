@@ -3,7 +3,7 @@
  * heard since: their next claim need not look. What is not heard of (a wake-up that was lost, work that
  * became claimable in silence) the roll call finds, docs/adr/0026.
  */
-import type { Wakes } from '../../kernel/wakes.ts';
+import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { InstanceKey } from './instance.store.ts';
 
 /** Instances of one agent come and go under new ids; those that are gone are not kept for ever. */

@@ -3,7 +3,7 @@
  * that its allowlist names, and those that its held work names, which may be shared pipelines or belong to a
  * place that was taken off the list since.
  */
-import { type Read, type Statement, statement } from '../../kernel/database.ts';
+import { type Read, type Statement, statement } from '../../kernel/database/database.ts';
 import type { CallingAgent } from './known-agents.ts';
 
 /** Digests of manifests. */

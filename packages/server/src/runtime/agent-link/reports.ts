@@ -3,7 +3,7 @@
  * the work or report a run of another work. Pure over rows of work.
  */
 import type { Report, ReportRefusal, ReportsResponse, Step } from '@headgate/contract';
-import type { HeldRow } from '../../kernel/held-work.ts';
+import type { HeldRow } from '../../kernel/work/held-work.ts';
 import type { RunOwners } from '../executions/index.ts';
 import { type StepBounds, stepFault } from './step-bounds.ts';
 

@@ -3,7 +3,7 @@
  * them.
  */
 import type { AgentStatus } from '@headgate/contract';
-import { statement } from '../../kernel/database.ts';
+import { statement } from '../../kernel/database/database.ts';
 
 export interface CalledRow {
   /** Of the instance in the parameters, from 1. */

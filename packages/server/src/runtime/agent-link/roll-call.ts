@@ -4,7 +4,7 @@
  * whether their tokens still count (docs/adr/0026).
  */
 import type { AgentStatus } from '@headgate/contract';
-import type { Services } from '../../kernel/endpoint.ts';
+import type { Services } from '../../kernel/endpoint/endpoint.ts';
 import { createFailureLog } from '../../kernel/failure-log.ts';
 import type { InstanceKey } from './instance.store.ts';
 import type { AgentFacts } from './known-agents.ts';

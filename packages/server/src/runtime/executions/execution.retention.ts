@@ -3,7 +3,7 @@
  * of an execution tells when it was started, so the keys serve; an execution goes after its steps, since a cascade would know no bound.
  */
 import type { ManifestUse } from '../../delivery/blobs/index.ts';
-import { firstIdAt, oldRows, type RetentionRule } from '../../kernel/retention.ts';
+import { firstIdAt, oldRows, type RetentionRule } from '../../kernel/retention/retention.ts';
 
 // As scalar queries, asked row by row in the order of the key: joined, all that is old could be gathered and sorted first.
 const oldSteps = oldRows({

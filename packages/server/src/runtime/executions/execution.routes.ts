@@ -8,15 +8,15 @@ import {
 } from '@headgate/contract';
 import { pathOf } from '../../delivery/artifacts/index.ts';
 import { chooseVersions } from '../../delivery/shared-pipelines/index.ts';
-import { type Database, one } from '../../kernel/database.ts';
-import type { Endpoints } from '../../kernel/endpoint.ts';
-import type { AccountEvent } from '../../kernel/events.ts';
+import { type Database, one } from '../../kernel/database/database.ts';
+import type { AccountEvent } from '../../kernel/database/events.ts';
+import type { Wakes } from '../../kernel/database/wakes.ts';
+import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
+import { entityTag } from '../../kernel/http/if-match.ts';
+import { pageBounds, pagingToken, readPagingToken } from '../../kernel/http/paging.ts';
+import { invalidRequest, problem } from '../../kernel/http/problems.ts';
 import { asUuid, isUuid, timeOfId } from '../../kernel/identifiers.ts';
-import { entityTag } from '../../kernel/if-match.ts';
-import { pageBounds, pagingToken, readPagingToken } from '../../kernel/paging.ts';
-import { invalidRequest, problem } from '../../kernel/problems.ts';
-import type { Wakes } from '../../kernel/wakes.ts';
-import { commandTo, endAll, enqueueWork, type WorkTimes } from '../../kernel/work.ts';
+import { commandTo, endAll, enqueueWork, type WorkTimes } from '../../kernel/work/work.ts';
 import { requireIn } from '../../workspace/environments/index.ts';
 import { requireStart, startParameters, whatStartNeeds } from './execution.start.ts';
 import {

@@ -13,10 +13,10 @@ import {
   type PipelineDescription,
   pathOf,
 } from '../../delivery/artifacts/index.ts';
-import type { Parameter } from '../../kernel/database.ts';
-import { guardedRead } from '../../kernel/guarded-read.ts';
+import type { Parameter } from '../../kernel/database/database.ts';
+import { problem } from '../../kernel/http/problems.ts';
 import { asUuid } from '../../kernel/identifiers.ts';
-import { problem } from '../../kernel/problems.ts';
+import { guardedRead } from '../../kernel/security/guarded-read.ts';
 
 type StartRequest = BodyOf<typeof startPipelineExecution>;
 

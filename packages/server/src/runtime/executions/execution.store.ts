@@ -14,14 +14,14 @@ import {
   type Parameter,
   statement,
   type Transaction,
-} from '../../kernel/database.ts';
+} from '../../kernel/database/database.ts';
 
-import { insertIntoEvent } from '../../kernel/events.ts';
-import { callerSeesAll, guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
+import { insertIntoEvent } from '../../kernel/database/events.ts';
+import { problem } from '../../kernel/http/problems.ts';
 import { asUuid } from '../../kernel/identifiers.ts';
-import type { Scope } from '../../kernel/permissions.ts';
-import { problem } from '../../kernel/problems.ts';
-import type { WorkMoment } from '../../kernel/work.ts';
+import { callerSeesAll, guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
+import type { Scope } from '../../kernel/security/permissions.ts';
+import type { WorkMoment } from '../../kernel/work/work.ts';
 import { executionStates } from './execution.ts';
 
 export interface ExecutionRow {

@@ -1,6 +1,6 @@
 /** The states of a pipeline execution (interface.md, States). */
 import type { ExecutionStatus } from '@headgate/contract';
-import { machine } from '../../kernel/machine.ts';
+import { machine } from '../../kernel/work/machine.ts';
 
 export const executionStates = machine<ExecutionStatus>({
   RUNNING: ['SUCCESS', 'FAILED', 'CANCELLING', 'CANCELLED', 'FORBIDDEN', 'SKIPPED', 'UNKNOWN'],

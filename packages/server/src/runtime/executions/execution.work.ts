@@ -3,10 +3,10 @@
  * execution.
  */
 import { type EventName, ignoredPipelineLimit } from '@headgate/contract';
-import { statement } from '../../kernel/database.ts';
-import { recordEvents } from '../../kernel/events.ts';
+import { statement } from '../../kernel/database/database.ts';
+import { recordEvents } from '../../kernel/database/events.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
-import type { WorkMoment, WorkOwner, WorkSubject } from '../../kernel/work.ts';
+import type { WorkMoment, WorkOwner, WorkSubject } from '../../kernel/work/work.ts';
 import { closeOpenSteps, moveExecutionsWithEvents } from './execution.store.ts';
 
 /**

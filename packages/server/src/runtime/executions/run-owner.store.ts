@@ -2,7 +2,7 @@
  * Which execution a run belongs to: the run of the pipeline that was started has the execution's own id, that
  * of a child pipeline the id that one step of the execution announces.
  */
-import { type Read, statement } from '../../kernel/database.ts';
+import { type Read, statement } from '../../kernel/database/database.ts';
 
 export interface RunOwner {
   executionId: string;

@@ -1,5 +1,5 @@
 /** How many steps an execution has, and how large they are: what its agent reports is bounded. */
-import { type Read, statement } from '../../kernel/database.ts';
+import { type Read, statement } from '../../kernel/database/database.ts';
 
 export interface StepTotal {
   steps: number;

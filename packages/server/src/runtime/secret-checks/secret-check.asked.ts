@@ -1,6 +1,6 @@
 /** What a check is made from: the secrets that the project names, its environments, and the agents that would read them. */
 import type { SecretProvider, SecretReference } from '@headgate/contract';
-import { guardedRead } from '../../kernel/guarded-read.ts';
+import { guardedRead } from '../../kernel/security/guarded-read.ts';
 import { connectedSeconds } from '../../workspace/agents/index.ts';
 import { secretPlaces } from '../../workspace/connections/index.ts';
 

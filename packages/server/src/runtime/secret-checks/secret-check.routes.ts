@@ -2,12 +2,12 @@
  * Asking the agents whether the secrets that a project names are there. The request waits for their answers.
  */
 import { checkSecretReferences } from '@headgate/contract';
-import { endWithin, type Looked } from '../../kernel/awaited-end.ts';
-import type { Endpoints, LongCall, Services } from '../../kernel/endpoint.ts';
+import type { Wakes } from '../../kernel/database/wakes.ts';
+import type { Endpoints, LongCall, Services } from '../../kernel/endpoint/endpoint.ts';
+import { problem } from '../../kernel/http/problems.ts';
 import { asUuid } from '../../kernel/identifiers.ts';
-import { problem } from '../../kernel/problems.ts';
-import type { Wakes } from '../../kernel/wakes.ts';
-import { enqueueWork } from '../../kernel/work.ts';
+import { endWithin, type Looked } from '../../kernel/work/awaited-end.ts';
+import { enqueueWork } from '../../kernel/work/work.ts';
 import { askedAgents, checkedEnvironments, type EnvironmentRow, namedSecrets } from './secret-check.asked.ts';
 import { type CheckRow, insertCheck, readCheck, subjectName } from './secret-check.store.ts';
 import { answerOf, askingsOf, type Planned, planCheck } from './secret-check.ts';

@@ -1,8 +1,8 @@
 /** The tables `secret_check` and `secret_check_part`. */
 import type { CheckedSecrets } from '@headgate/contract';
-import { type Read, statement, type Transaction } from '../../kernel/database.ts';
-import { insertIntoEvent } from '../../kernel/events.ts';
-import type { WorkMoment } from '../../kernel/work.ts';
+import { type Read, statement, type Transaction } from '../../kernel/database/database.ts';
+import { insertIntoEvent } from '../../kernel/database/events.ts';
+import type { WorkMoment } from '../../kernel/work/work.ts';
 import type { Part, PartEnd, Planned } from './secret-check.ts';
 
 /** How events name what is checked. */

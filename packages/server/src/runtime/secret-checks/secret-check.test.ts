@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AccountEventItem, Page, SecretCheck, SecretCoordinates } from '@headgate/contract';
-import { statement } from '../../kernel/database.ts';
+import { statement } from '../../kernel/database/database.ts';
 import { instanceOf } from '../../testing/agent.ts';
 import { type CheckingAgent, checkingAgent } from '../../testing/checking-agent.ts';
 import { requireProblem } from '../../testing/client.ts';

@@ -1,7 +1,8 @@
 /** Checks of secrets as work: what the agent is asked, and what its answer means. */
+
+import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
-import type { Wakes } from '../../kernel/wakes.ts';
-import type { WorkEnd, WorkOwner } from '../../kernel/work.ts';
+import type { WorkEnd, WorkOwner } from '../../kernel/work/work.ts';
 import { endCheckParts } from './secret-check.store.ts';
 import type { PartEnd } from './secret-check.ts';
 

@@ -1,7 +1,7 @@
 /** The agents' certificates, for the instances themselves. */
 import { agentCertificate } from '@headgate/contract';
 import type { FastifyInstance } from 'fastify';
-import { recordEvents } from '../../kernel/events.ts';
+import { recordEvents } from '../../kernel/database/events.ts';
 import { createAgentEndpoints } from '../agent-link/index.ts';
 import type { SecretServices } from './secret.routes.ts';
 import { keepCertificate } from './secret.store.ts';

@@ -4,10 +4,10 @@
  */
 import { agentSecretReference, type SecretProvider, type SecretReference } from '@headgate/contract';
 import type { FastifyInstance } from 'fastify';
-import { statement } from '../../kernel/database.ts';
-import type { Services } from '../../kernel/endpoint.ts';
-import { problem } from '../../kernel/problems.ts';
-import type { Wakes } from '../../kernel/wakes.ts';
+import { statement } from '../../kernel/database/database.ts';
+import type { Wakes } from '../../kernel/database/wakes.ts';
+import type { Services } from '../../kernel/endpoint/endpoint.ts';
+import { problem } from '../../kernel/http/problems.ts';
 import { coordinatesOf } from '../../workspace/secret-references/index.ts';
 import { createAgentEndpoints } from '../agent-link/index.ts';
 

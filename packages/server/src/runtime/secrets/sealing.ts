@@ -13,9 +13,9 @@ import {
   sealingAlgorithmsOf,
 } from '@headgate/contract';
 import { CompactEncrypt, compactVerify } from 'jose';
-import type { KeyType } from '../../kernel/certificate-authority.ts';
-import { problem } from '../../kernel/problems.ts';
-import type { Secret } from '../../kernel/sealed.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import type { KeyType } from '../../kernel/security/certificate-authority.ts';
+import type { Secret } from '../../kernel/security/sealed.ts';
 import { keyFault, readSealedForm } from './sealed-form.ts';
 
 const receiptAlgorithm: Record<KeyType, string> = { EC: 'ES256', RSA: 'PS256' };

@@ -9,15 +9,15 @@ import {
   sealingAlgorithmsOf,
   writeSecretValue,
 } from '@headgate/contract';
-import { endWithin } from '../../kernel/awaited-end.ts';
-import type { CertificateAuthority } from '../../kernel/certificate-authority.ts';
-import type { Endpoints, LongCall, Services } from '../../kernel/endpoint.ts';
+import type { Wakes } from '../../kernel/database/wakes.ts';
+import type { Endpoints, LongCall, Services } from '../../kernel/endpoint/endpoint.ts';
+import type { Problem } from '../../kernel/http/problems.ts';
+import { problem } from '../../kernel/http/problems.ts';
 import { asUuid } from '../../kernel/identifiers.ts';
-import type { Problem } from '../../kernel/problems.ts';
-import { problem } from '../../kernel/problems.ts';
-import type { Secret } from '../../kernel/sealed.ts';
-import type { Wakes } from '../../kernel/wakes.ts';
-import { enqueueWork } from '../../kernel/work.ts';
+import type { CertificateAuthority } from '../../kernel/security/certificate-authority.ts';
+import type { Secret } from '../../kernel/security/sealed.ts';
+import { endWithin } from '../../kernel/work/awaited-end.ts';
+import { enqueueWork } from '../../kernel/work/work.ts';
 import { readSealed, sealedDigest, sealValue, verifiedReceipt } from './sealing.ts';
 import {
   type AgentKeys,

@@ -1,9 +1,9 @@
 /** The tables `agent_certificate` and `secret_write`. */
 import type { SecretPlace } from '@headgate/contract';
-import type { IssuedKey, KeyType } from '../../kernel/certificate-authority.ts';
-import { type Read, statement, type Transaction } from '../../kernel/database.ts';
-import { guardedRead } from '../../kernel/guarded-read.ts';
-import { problem } from '../../kernel/problems.ts';
+import { type Read, statement, type Transaction } from '../../kernel/database/database.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import type { IssuedKey, KeyType } from '../../kernel/security/certificate-authority.ts';
+import { guardedRead } from '../../kernel/security/guarded-read.ts';
 import { connectedSeconds } from '../../workspace/agents/index.ts';
 import { type CallingAgent, secretRefreshed } from '../agent-link/index.ts';
 import type { Sealed, SealingKey } from './sealing.ts';

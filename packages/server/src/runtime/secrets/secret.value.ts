@@ -7,8 +7,8 @@ import {
   type SecretPlace,
   type writeSecretValue,
 } from '@headgate/contract';
-import { problem } from '../../kernel/problems.ts';
-import { Secret } from '../../kernel/sealed.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import { Secret } from '../../kernel/security/sealed.ts';
 
 type Given = BodyOf<typeof writeSecretValue>['secret'];
 

@@ -1,8 +1,8 @@
 /** Secret writes as work: what the agent is told, and what their end means. */
-import { recordEvents } from '../../kernel/events.ts';
+import { recordEvents } from '../../kernel/database/events.ts';
+import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
-import type { Wakes } from '../../kernel/wakes.ts';
-import type { WorkOwner } from '../../kernel/work.ts';
+import type { WorkOwner } from '../../kernel/work/work.ts';
 import { endSecretWrites } from './secret.store.ts';
 
 /** A SecretWriteWork. */

@@ -1,9 +1,9 @@
 /** The table `agent_allowed_place`: where a restricted agent may be used. */
 import type { AgentAllowlist } from '@headgate/contract';
-import { statement, type Transaction } from '../../kernel/database.ts';
+import { statement, type Transaction } from '../../kernel/database/database.ts';
+import { problem } from '../../kernel/http/problems.ts';
 import { isUuid } from '../../kernel/identifiers.ts';
-import type { Scope } from '../../kernel/permissions.ts';
-import { problem } from '../../kernel/problems.ts';
+import type { Scope } from '../../kernel/security/permissions.ts';
 
 interface AllowedProjectRow {
   project_id: string;

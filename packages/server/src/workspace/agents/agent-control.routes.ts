@@ -10,11 +10,11 @@ import {
   refreshAgentSecret,
   replaceAgentAllowlist,
 } from '@headgate/contract';
-import type { Endpoints, Outcome, WriteCall } from '../../kernel/endpoint.ts';
-import { problem } from '../../kernel/problems.ts';
-import { generateSecret, type Sealer } from '../../kernel/sealed.ts';
-import type { Wakes } from '../../kernel/wakes.ts';
-import { requireWord } from '../../kernel/words.ts';
+import type { Wakes } from '../../kernel/database/wakes.ts';
+import type { Endpoints, Outcome, WriteCall } from '../../kernel/endpoint/endpoint.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import { requireWord } from '../../kernel/http/words.ts';
+import { generateSecret, type Sealer } from '../../kernel/security/sealed.ts';
 import { settleStatus } from './agent.status.ts';
 import { lockAgent } from './agent.store.ts';
 import { allowlistOf, writeAllowlist } from './agent-allowlist.store.ts';

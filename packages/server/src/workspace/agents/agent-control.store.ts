@@ -1,7 +1,7 @@
 /** What is asked of a running agent: a pause in the table `agent`, a restart in `agent_instance`. */
 import { instanceAbilities } from '@headgate/contract';
-import { statement, type Transaction } from '../../kernel/database.ts';
-import type { Scope } from '../../kernel/permissions.ts';
+import { statement, type Transaction } from '../../kernel/database/database.ts';
+import type { Scope } from '../../kernel/security/permissions.ts';
 import { connectedSeconds } from './agent.ts';
 
 const setPause = statement(

@@ -3,11 +3,11 @@
  * can read.
  */
 import { clientSecretPurpose } from '../../access/credentials/index.ts';
-import { type Read, statement, type Transaction } from '../../kernel/database.ts';
+import { type Read, statement, type Transaction } from '../../kernel/database/database.ts';
+import { problem } from '../../kernel/http/problems.ts';
 import { asUuid } from '../../kernel/identifiers.ts';
-import type { Scope } from '../../kernel/permissions.ts';
-import { problem } from '../../kernel/problems.ts';
-import type { Sealer, Secret } from '../../kernel/sealed.ts';
+import type { Scope } from '../../kernel/security/permissions.ts';
+import type { Sealer, Secret } from '../../kernel/security/sealed.ts';
 
 export const secretPurpose = (agentId: string) => `secret of the agent ${agentId}`;
 

@@ -12,18 +12,18 @@ import {
   updateAgent,
 } from '@headgate/contract';
 import { newClientId } from '../../access/credentials/index.ts';
-import { one } from '../../kernel/database.ts';
-import { endWorkOfAgent } from '../../kernel/deleted-work.ts';
-import type { Endpoints } from '../../kernel/endpoint.ts';
-import type { AccountEvent } from '../../kernel/events.ts';
+import { one } from '../../kernel/database/database.ts';
+import type { AccountEvent } from '../../kernel/database/events.ts';
+import type { Wakes } from '../../kernel/database/wakes.ts';
+import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
+import { requireMatch } from '../../kernel/http/if-match.ts';
+import { pageBounds } from '../../kernel/http/paging.ts';
+import { invalidRequest, problem } from '../../kernel/http/problems.ts';
+import { requireWord, wordOf } from '../../kernel/http/words.ts';
 import { asUuid } from '../../kernel/identifiers.ts';
-import { requireMatch } from '../../kernel/if-match.ts';
-import { pageBounds } from '../../kernel/paging.ts';
-import { invalidRequest, problem } from '../../kernel/problems.ts';
-import { generateSecret, type Sealer } from '../../kernel/sealed.ts';
-import type { Wakes } from '../../kernel/wakes.ts';
-import { requireWord, wordOf } from '../../kernel/words.ts';
-import type { WorkOwners } from '../../kernel/work.ts';
+import { generateSecret, type Sealer } from '../../kernel/security/sealed.ts';
+import { endWorkOfAgent } from '../../kernel/work/deleted-work.ts';
+import type { WorkOwners } from '../../kernel/work/work.ts';
 import {
   agentById,
   agentPage,

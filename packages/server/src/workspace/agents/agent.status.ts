@@ -1,7 +1,7 @@
 /** The status of an agent follows from what is known of its instances, and moves by the table of agent.ts. */
 import type { AgentStatus } from '@headgate/contract';
-import { statement, type Transaction } from '../../kernel/database.ts';
-import { type EventSource, insertIntoEvent } from '../../kernel/events.ts';
+import { statement, type Transaction } from '../../kernel/database/database.ts';
+import { type EventSource, insertIntoEvent } from '../../kernel/database/events.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import { agentStates, connectedSeconds } from './agent.ts';
 

@@ -1,13 +1,13 @@
 /** The table `agent`. */
 import { createHash } from 'node:crypto';
 import type { Agent, AgentStatus, AgentSummary } from '@headgate/contract';
-import { statement, type Transaction } from '../../kernel/database.ts';
-import { guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
+import { statement, type Transaction } from '../../kernel/database/database.ts';
+import { entityTag } from '../../kernel/http/if-match.ts';
+import { problem } from '../../kernel/http/problems.ts';
 import { asUuid, isUuid } from '../../kernel/identifiers.ts';
-import { entityTag } from '../../kernel/if-match.ts';
-import type { Scope } from '../../kernel/permissions.ts';
-import { problem } from '../../kernel/problems.ts';
-import type { Sealer, Secret } from '../../kernel/sealed.ts';
+import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
+import type { Scope } from '../../kernel/security/permissions.ts';
+import type { Sealer, Secret } from '../../kernel/security/sealed.ts';
 import { heardOf } from './agent.status.ts';
 import { keptForms } from './agent-secret.store.ts';
 

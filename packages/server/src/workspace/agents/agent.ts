@@ -11,7 +11,7 @@
  * A pause is kept beside the state: an agent that was silent or stopped comes back as pausing.
  */
 import type { AgentStatus } from '@headgate/contract';
-import { machine } from '../../kernel/machine.ts';
+import { machine } from '../../kernel/work/machine.ts';
 
 export const agentStates = machine<AgentStatus>({
   pending: ['running', 'pausing'],

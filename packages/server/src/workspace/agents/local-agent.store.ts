@@ -1,6 +1,6 @@
 /** The agent that runs beside its servers, in the table `agent`. */
-import { statement, type Transaction } from '../../kernel/database.ts';
-import type { Sealer, Secret } from '../../kernel/sealed.ts';
+import { statement, type Transaction } from '../../kernel/database/database.ts';
+import type { Sealer, Secret } from '../../kernel/security/sealed.ts';
 import { insertAgent, type NewAgent } from './agent.store.ts';
 import { type KeptSecretRow, refreshSecret, secretPurpose } from './agent-secret.store.ts';
 

@@ -1,4 +1,4 @@
-import type { AccountEvent } from '../../kernel/events.ts';
+import type { AccountEvent } from '../../kernel/database/events.ts';
 import type { ConnectionRow } from './connection.store.ts';
 
 export function connectionEvent(

@@ -12,11 +12,11 @@ import {
   updateConnection,
   writeConnectionOverride,
 } from '@headgate/contract';
-import type { Endpoints } from '../../kernel/endpoint.ts';
-import type { AccountEvent } from '../../kernel/events.ts';
-import { requireMatch } from '../../kernel/if-match.ts';
-import { pageBounds } from '../../kernel/paging.ts';
-import { problem } from '../../kernel/problems.ts';
+import type { AccountEvent } from '../../kernel/database/events.ts';
+import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
+import { requireMatch } from '../../kernel/http/if-match.ts';
+import { pageBounds } from '../../kernel/http/paging.ts';
+import { problem } from '../../kernel/http/problems.ts';
 import { requireEnvironment } from '../environments/index.ts';
 import {
   type ConnectionRow,

@@ -7,11 +7,11 @@ import type {
   IdentifiedConnection,
   PlatformConnectionType,
 } from '@headgate/contract';
-import { statement, type Transaction } from '../../kernel/database.ts';
-import { guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
-import { entityTag } from '../../kernel/if-match.ts';
-import type { Scope } from '../../kernel/permissions.ts';
-import { problem } from '../../kernel/problems.ts';
+import { statement, type Transaction } from '../../kernel/database/database.ts';
+import { entityTag } from '../../kernel/http/if-match.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
+import type { Scope } from '../../kernel/security/permissions.ts';
 
 /** The stored type of a data warehouse connection, which the lists of project connections leave out. */
 export const warehouseConnectionType = 'DWH';

@@ -7,7 +7,7 @@ import type {
   ConnectionProperties,
   PlatformConnectionType,
 } from '@headgate/contract';
-import { problem } from '../../kernel/problems.ts';
+import { problem } from '../../kernel/http/problems.ts';
 
 export interface Triple {
   platformConnectionType: PlatformConnectionType;

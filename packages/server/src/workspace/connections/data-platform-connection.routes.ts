@@ -9,12 +9,12 @@ import {
   listDataPlatformConnections,
   updateDataPlatformConnection,
 } from '@headgate/contract';
-import { one } from '../../kernel/database.ts';
-import type { Endpoints } from '../../kernel/endpoint.ts';
-import { requireMatch } from '../../kernel/if-match.ts';
-import { pageBounds } from '../../kernel/paging.ts';
-import { problem } from '../../kernel/problems.ts';
-import { requireWord } from '../../kernel/words.ts';
+import { one } from '../../kernel/database/database.ts';
+import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
+import { requireMatch } from '../../kernel/http/if-match.ts';
+import { pageBounds } from '../../kernel/http/paging.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import { requireWord } from '../../kernel/http/words.ts';
 import { propertiesIn } from '../environments/index.ts';
 import {
   type ConnectionRow,

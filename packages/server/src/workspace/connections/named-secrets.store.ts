@@ -1,7 +1,7 @@
 /** Which connections and overrides name a secret, and which secrets they name. */
 import type { SecretReference } from '@headgate/contract';
-import { statement, type Transaction } from '../../kernel/database.ts';
-import type { Scope } from '../../kernel/permissions.ts';
+import { statement, type Transaction } from '../../kernel/database/database.ts';
+import type { Scope } from '../../kernel/security/permissions.ts';
 
 /**
  * SQL: wherever properties hold a secret's name: of a connection, of its overrides, and of an environment's

@@ -1,6 +1,6 @@
 /** Properties of connections as a request gives them: a value, or where a secret is kept. Pure. */
 import { type ConnectionPropertyMap, type PropertyOverride, secretProperties } from '@headgate/contract';
-import { problem } from '../../kernel/problems.ts';
+import { problem } from '../../kernel/http/problems.ts';
 
 /**
  * Returns what is stored. Throws `connection-properties` for a property that has both a value and a secret,

@@ -1,8 +1,8 @@
 /** The tables `environment_default_connection` and `environment_connection_override`. */
 import type { EnvironmentConnectionOverride } from '@headgate/contract';
-import { statement, type Transaction } from '../../kernel/database.ts';
-import type { Scope } from '../../kernel/permissions.ts';
-import { problem } from '../../kernel/problems.ts';
+import { statement, type Transaction } from '../../kernel/database/database.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import type { Scope } from '../../kernel/security/permissions.ts';
 import type { DefaultConnection } from './environment-connection.ts';
 
 interface At {

@@ -4,8 +4,8 @@ import {
   dataPlatformWords,
   type EnvironmentConnectionOverride,
 } from '@headgate/contract';
-import { problem } from '../../kernel/problems.ts';
-import { wordOf } from '../../kernel/words.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import { wordOf } from '../../kernel/http/words.ts';
 import { propertiesIn } from './connection-property.ts';
 
 export interface DefaultConnection {

@@ -6,14 +6,14 @@ import {
   listEnvironments,
   updateEnvironment,
 } from '@headgate/contract';
-import { one } from '../../kernel/database.ts';
-import type { Endpoints } from '../../kernel/endpoint.ts';
-import type { AccountEvent } from '../../kernel/events.ts';
-import { requireMatch } from '../../kernel/if-match.ts';
-import { pageBounds } from '../../kernel/paging.ts';
-import { problem } from '../../kernel/problems.ts';
-import type { Wakes } from '../../kernel/wakes.ts';
-import { cancelWorkIn, type WorkTimes } from '../../kernel/work.ts';
+import { one } from '../../kernel/database/database.ts';
+import type { AccountEvent } from '../../kernel/database/events.ts';
+import type { Wakes } from '../../kernel/database/wakes.ts';
+import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
+import { requireMatch } from '../../kernel/http/if-match.ts';
+import { pageBounds } from '../../kernel/http/paging.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import { cancelWorkIn, type WorkTimes } from '../../kernel/work/work.ts';
 import { findOnlyAgent, requireAgent } from '../agents/index.ts';
 import {
   deleteEnvironmentRow,

@@ -1,11 +1,11 @@
 /** The table `environment`. */
 import { createHash } from 'node:crypto';
 import type { Environment, Permission } from '@headgate/contract';
-import { statement, type Transaction } from '../../kernel/database.ts';
-import { forbidden } from '../../kernel/guard.ts';
-import { guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
-import { requiredRoles, type Scope } from '../../kernel/permissions.ts';
-import { problem } from '../../kernel/problems.ts';
+import { statement, type Transaction } from '../../kernel/database/database.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import { forbidden } from '../../kernel/security/guard.ts';
+import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
+import { requiredRoles, type Scope } from '../../kernel/security/permissions.ts';
 
 export interface EnvironmentRow {
   name: string;

@@ -1,11 +1,11 @@
 import { createProject, deleteProject, getProject, listProjects, updateProject } from '@headgate/contract';
-import { one } from '../../kernel/database.ts';
-import { endWorkOfProject } from '../../kernel/deleted-work.ts';
-import type { Endpoints } from '../../kernel/endpoint.ts';
-import { requireMatch } from '../../kernel/if-match.ts';
-import { pageBounds } from '../../kernel/paging.ts';
-import { problem } from '../../kernel/problems.ts';
-import type { WorkOwners } from '../../kernel/work.ts';
+import { one } from '../../kernel/database/database.ts';
+import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
+import { requireMatch } from '../../kernel/http/if-match.ts';
+import { pageBounds } from '../../kernel/http/paging.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import { endWorkOfProject } from '../../kernel/work/deleted-work.ts';
+import type { WorkOwners } from '../../kernel/work/work.ts';
 import {
   deleteProjectRow,
   insertProject,

@@ -1,10 +1,10 @@
 /** The table `project`. */
 import type { Project } from '@headgate/contract';
-import { statement, type Transaction } from '../../kernel/database.ts';
-import { callerSeesAll, guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
-import { entityTag } from '../../kernel/if-match.ts';
-import type { Scope } from '../../kernel/permissions.ts';
-import { problem } from '../../kernel/problems.ts';
+import { statement, type Transaction } from '../../kernel/database/database.ts';
+import { entityTag } from '../../kernel/http/if-match.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import { callerSeesAll, guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
+import type { Scope } from '../../kernel/security/permissions.ts';
 
 export interface ProjectRow {
   project_id: string;

@@ -5,12 +5,12 @@ import {
   secretAgentTypes,
   secretProviders,
 } from '@headgate/contract';
-import type { Endpoints } from '../../kernel/endpoint.ts';
-import type { AccountEvent } from '../../kernel/events.ts';
+import type { AccountEvent } from '../../kernel/database/events.ts';
+import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
+import { pageBounds } from '../../kernel/http/paging.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import { requireWord } from '../../kernel/http/words.ts';
 import { asUuid } from '../../kernel/identifiers.ts';
-import { pageBounds } from '../../kernel/paging.ts';
-import { problem } from '../../kernel/problems.ts';
-import { requireWord } from '../../kernel/words.ts';
 import { connectionsNaming } from '../connections/index.ts';
 import {
   deleteSecretReferenceRow,

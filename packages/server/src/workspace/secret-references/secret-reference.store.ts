@@ -1,9 +1,9 @@
 /** The table `secret_reference`. */
 import type { SecretReference } from '@headgate/contract';
-import { statement, type Transaction } from '../../kernel/database.ts';
-import { guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
-import type { Scope } from '../../kernel/permissions.ts';
-import { problem } from '../../kernel/problems.ts';
+import { statement, type Transaction } from '../../kernel/database/database.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
+import type { Scope } from '../../kernel/security/permissions.ts';
 import { providerOf } from './secret-reference.ts';
 
 /** The columns that are shown, in the words of the interface; those that are null are left out. */

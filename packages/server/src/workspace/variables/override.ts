@@ -6,7 +6,7 @@ import {
   type OverrideToWrite,
   type VariableType,
 } from '@headgate/contract';
-import { type Problem, problem, withViolations } from '../../kernel/problems.ts';
+import { type Problem, problem, withViolations } from '../../kernel/http/problems.ts';
 import type { EnvironmentsWhere } from '../environments/index.ts';
 import { isFit, knownValue, misfit } from './variable.ts';
 

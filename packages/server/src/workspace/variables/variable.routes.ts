@@ -9,12 +9,12 @@ import {
   type Variable,
   writeOverrides,
 } from '@headgate/contract';
-import { one } from '../../kernel/database.ts';
-import type { Endpoints } from '../../kernel/endpoint.ts';
-import type { AccountEvent } from '../../kernel/events.ts';
-import { requireMatch } from '../../kernel/if-match.ts';
-import { pageBounds } from '../../kernel/paging.ts';
-import { problem } from '../../kernel/problems.ts';
+import { one } from '../../kernel/database/database.ts';
+import type { AccountEvent } from '../../kernel/database/events.ts';
+import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
+import { requireMatch } from '../../kernel/http/if-match.ts';
+import { pageBounds } from '../../kernel/http/paging.ts';
+import { problem } from '../../kernel/http/problems.ts';
 import { environmentsWhere, requireEnvironment } from '../environments/index.ts';
 import { judgeOverrides, overridesIn, refusedOverrides } from './override.ts';
 import {

@@ -6,12 +6,12 @@ import type {
   VariableType,
   VariableValue,
 } from '@headgate/contract';
-import { countedTotal, countInserted, countRemoved } from '../../kernel/counter.ts';
-import { insertStatement, statement, type Transaction } from '../../kernel/database.ts';
-import { guardedPage, guardedRead } from '../../kernel/guarded-read.ts';
-import { entityTag } from '../../kernel/if-match.ts';
-import type { Scope } from '../../kernel/permissions.ts';
-import { problem } from '../../kernel/problems.ts';
+import { countedTotal, countInserted, countRemoved } from '../../kernel/database/counter.ts';
+import { insertStatement, statement, type Transaction } from '../../kernel/database/database.ts';
+import { entityTag } from '../../kernel/http/if-match.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
+import type { Scope } from '../../kernel/security/permissions.ts';
 
 export interface VariableRow {
   variable_id: string;

@@ -1,0 +1,252 @@
+/**
+ * Published versions on the agent's disk, each checked once and then sealed, so that SQL can read but not change them.
+ *
+ * A version is trusted only when its manifest lies in the `verified` folder, where SQL cannot write: while a version is moved in place its
+ * project's folder must be open for a moment, and what a statement might put there then must not be taken for a version.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type ArtifactManifest, canonicalManifest } from '@headgate/contract';
+import { type Folders, privateFolder, removeTree } from '../host/folders.ts';
+import { type Log, reasonOf } from '../log.ts';
+import type { ControlPlane } from '../session/control-plane.ts';
+import { checkPath, fetchFiles, patient } from './artifact-files.ts';
+
+/** Files of all versions that are kept: small ones cost a file system more than their bytes. */
+const fileLimit = 200_000;
+
+export interface HeldArtifact {
+  /** Absolute path of the folder of its files. */
+  folder: string;
+  /** The paths of its files inside that folder. */
+  paths: readonly string[];
+  /** Gives it back; until then it is not evicted. */
+  release(): void;
+}
+
+interface Size {
+  bytes: number;
+  files: number;
+}
+
+interface Entry {
+  projectId: string;
+  digest: string;
+  manifest: ArtifactManifest;
+  size: Size;
+  lastUsed: number;
+  users: number;
+}
+
+export interface ArtifactCacheOptions {
+  folders: Folders;
+  limitBytes: number;
+  source: Pick<ControlPlane, 'artifact' | 'blob'>;
+  log: Log;
+}
+
+export class ArtifactCache {
+  readonly #options: ArtifactCacheOptions;
+  readonly #entries = new Map<string, Entry>();
+  readonly #fetching = new Map<string, { entry: Promise<Entry>; signal: AbortSignal }>();
+  /** Of versions on their way: room is made for them before they are there. */
+  readonly #expected = new Set<Size>();
+  /** Changes to a project's folder happen in turn, for each opens and seals it. */
+  #turn: Promise<unknown> = Promise.resolve();
+  #evicting: Promise<void> = Promise.resolve();
+
+  private constructor(options: ArtifactCacheOptions) {
+    this.#options = options;
+  }
+
+  /** Takes over what an earlier process left and removes what it had not finished. */
+  static async open(options: ArtifactCacheOptions): Promise<ArtifactCache> {
+    const cache = new ArtifactCache(options);
+    const { folders } = options;
+    await removeTree(folders.incoming);
+    for (const folder of [folders.artifacts, folders.verified, folders.incoming]) await privateFolder(folder);
+    for (const projectId of await readdir(folders.verified)) {
+      for (const name of await readdir(folders.projectVerified(projectId))) {
+        await cache.#takeOver(projectId, name.replace(/\.json$/, ''));
+      }
+    }
+    await cache.#evict();
+    return cache;
+  }
+
+  /**
+   * The version with this digest, fetched and checked if it is not there.
+   *
+   * @throws Error in the user's words: a file with another hash than its manifest says, a path that cannot be written, a version too large.
+   */
+  async acquire(projectId: string, digest: string, signal: AbortSignal): Promise<HeldArtifact> {
+    const key = `${projectId}/${digest}`;
+    let entry = this.#entries.get(key);
+    if (!entry) {
+      let fetching = this.#fetching.get(key);
+      if (!fetching) {
+        const fetched = this.#fetch(projectId, digest, signal).finally(() => this.#fetching.delete(key));
+        // After all who wait for it have gone on.
+        fetched.then(
+          (done) => setImmediate(() => this.#letGo(done)),
+          () => undefined,
+        );
+        fetching = { entry: fetched, signal };
+        this.#fetching.set(key, fetching);
+      }
+      try {
+        entry = await fetching.entry;
+      } catch (error) {
+        signal.throwIfAborted();
+        // The run that had begun this fetch was ended, and its fetch with it.
+        if (fetching.signal.aborted) return this.acquire(projectId, digest, signal);
+        throw error;
+      }
+    }
+    return this.#hold(entry);
+  }
+
+  #hold(entry: Entry): HeldArtifact {
+    entry.users += 1;
+    entry.lastUsed = Date.now();
+    const used = new Date(entry.lastUsed);
+    void utimes(this.#marker(entry), used, used).catch(() => undefined);
+    let held = true;
+    return {
+      folder: join(this.#place(entry), 'files'),
+      paths: entry.manifest.files.map((file) => file.path),
+      release: () => {
+        if (held) this.#letGo(entry);
+        held = false;
+      },
+    };
+  }
+
+  async #fetch(projectId: string, digest: string, signal: AbortSignal): Promise<Entry> {
+    const { source, folders, limitBytes, log } = this.#options;
+    if (!/^[0-9a-f]{64}$/.test(digest))
+      throw new Error(`the artifact’s digest ${JSON.stringify(digest)} is not a SHA-256`);
+    const manifest = await patient(() => source.artifact(digest, signal), signal);
+    const found = createHash('sha256').update(canonicalManifest(manifest.files)).digest('hex');
+    if (found !== digest) {
+      throw new Error(`the server answered another artifact (${found}) than the one asked for (${digest})`);
+    }
+    const size = sizeOf(manifest);
+    if (size.bytes > limitBytes) {
+      throw new Error(
+        `the artifact’s files have ${size.bytes} bytes and the agent’s cache ${limitBytes}: raise HEADGATE_AGENT_ARTIFACT_CACHE_MB`,
+      );
+    }
+    for (const file of manifest.files) checkPath(file.path);
+    const incoming = join(folders.incoming, randomUUID());
+    this.#expected.add(size);
+    try {
+      await this.#evict();
+      await fetchFiles(source, join(incoming, 'files'), manifest.files, signal);
+      // In use by its fetch: nobody evicts it before those who wait for it hold it.
+      const entry: Entry = { projectId, digest, manifest, size, lastUsed: Date.now(), users: 1 };
+      await this.#install(entry, incoming);
+      log.info('artifact fetched', { projectId, digest, ...size });
+      return entry;
+    } finally {
+      this.#expected.delete(size);
+      await removeTree(incoming);
+    }
+  }
+
+  /** Only the outer folder is ever open for writing where SQL could see it; the files inside are sealed before. */
+  async #install(entry: Entry, incoming: string): Promise<void> {
+    const { folders } = this.#options;
+    const project = folders.projectArtifacts(entry.projectId);
+    const place = this.#place(entry);
+    await this.#opened(project, async () => {
+      await removeTree(place);
+      await rename(incoming, place);
+      await chmod(place, 0o555);
+    });
+    await privateFolder(folders.projectVerified(entry.projectId));
+    const marker = this.#marker(entry);
+    await writeFile(`${marker}.new`, JSON.stringify(entry.manifest), { mode: 0o600 });
+    await rename(`${marker}.new`, marker);
+    this.#entries.set(`${entry.projectId}/${entry.digest}`, entry);
+  }
+
+  async #takeOver(projectId: string, digest: string): Promise<void> {
+    const entry = { projectId, digest };
+    const marker = this.#marker(entry);
+    try {
+      const manifest = JSON.parse(await readFile(marker, 'utf8')) as ArtifactManifest;
+      if (manifest.digest !== digest) throw new Error('the manifest is of another version');
+      await stat(join(this.#place(entry), 'files'));
+      const lastUsed = (await stat(marker)).mtimeMs;
+      const size = sizeOf(manifest);
+      this.#entries.set(`${projectId}/${digest}`, { ...entry, manifest, size, lastUsed, users: 0 });
+    } catch (error) {
+      this.#options.log.warn('an artifact is not used again', { projectId, digest, reason: reasonOf(error) });
+      await rm(marker, { force: true });
+    }
+  }
+
+  /** One user less. What was kept above the limit because it was in use goes now. */
+  #letGo(entry: Entry): void {
+    entry.users -= 1;
+    if (entry.users > 0) return;
+    this.#evict().catch((error) => {
+      this.#options.log.warn('the artifact cache could not be emptied', { reason: reasonOf(error) });
+    });
+  }
+
+  /** Removes what was longest unused until what is kept and expected is within the limits. What is in use stays, even above them. */
+  #evict(): Promise<void> {
+    const mine = this.#evicting.then(async () => {
+      for (let entry = this.#toEvict(); entry !== undefined; entry = this.#toEvict()) {
+        this.#entries.delete(`${entry.projectId}/${entry.digest}`);
+        await this.#remove(entry);
+      }
+    });
+    this.#evicting = mine.catch(() => undefined);
+    return mine;
+  }
+
+  #toEvict(): Entry | undefined {
+    const entries = [...this.#entries.values()];
+    const sizes = [...entries.map((entry) => entry.size), ...this.#expected];
+    const total = (of: keyof Size) => sizes.reduce((sum, size) => sum + size[of], 0);
+    if (total('bytes') <= this.#options.limitBytes && total('files') <= fileLimit) return undefined;
+    const unused = entries.filter((entry) => entry.users === 0);
+    return unused.toSorted((one, other) => one.lastUsed - other.lastUsed)[0];
+  }
+
+  async #remove(entry: Entry): Promise<void> {
+    const project = this.#options.folders.projectArtifacts(entry.projectId);
+    await rm(this.#marker(entry), { force: true });
+    await this.#opened(project, () => removeTree(this.#place(entry)));
+  }
+
+  async #opened(project: string, change: () => Promise<void>): Promise<void> {
+    const mine = this.#turn.then(async () => {
+      await mkdir(project, { recursive: true });
+      await chmod(project, 0o755);
+      try {
+        await change();
+      } finally {
+        await chmod(project, 0o555);
+      }
+    });
+    this.#turn = mine.catch(() => undefined);
+    await mine;
+  }
+
+  #place(entry: { projectId: string; digest: string }): string {
+    return join(this.#options.folders.projectArtifacts(entry.projectId), entry.digest);
+  }
+
+  #marker(entry: { projectId: string; digest: string }): string {
+    return join(this.#options.folders.projectVerified(entry.projectId), `${entry.digest}.json`);
+  }
+}
+
+function sizeOf({ files }: ArtifactManifest): Size {
+  return { bytes: files.reduce((sum, file) => sum + file.size, 0), files: files.length };
+}

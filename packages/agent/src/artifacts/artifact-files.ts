@@ -1,0 +1,116 @@
+/** The files of one version: fetched from the server, each checked against the manifest, and sealed. */
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { chmod, mkdir, readdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { Readable, Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ArtifactManifest } from '@headgate/contract';
+import { retrying } from '../backoff.ts';
+import { type ControlPlane, mayPass } from '../session/control-plane.ts';
+
+const parallelFetches = 4;
+const attemptsPerFile = 6;
+const segmentLimitBytes = 255;
+
+type ManifestFile = ArtifactManifest['files'][number];
+type Source = Pick<ControlPlane, 'blob'>;
+
+/** Fetches all files into a folder and seals it. @throws Error in the user's words */
+export async function fetchFiles(
+  source: Source,
+  folder: string,
+  files: readonly ManifestFile[],
+  signal: AbortSignal,
+): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const waiting = files.values();
+  const failed = new AbortController();
+  const either = AbortSignal.any([signal, failed.signal]);
+  const worker = async () => {
+    try {
+      for (const file of waiting) {
+        const target = join(folder, file.path);
+        await mkdir(dirname(target), { recursive: true });
+        await patient(() => fetchFile(source, target, file, either), either);
+      }
+    } catch (error) {
+      failed.abort(error);
+      throw error;
+    }
+  };
+  const workers = Array.from({ length: parallelFetches }, worker);
+  await Promise.allSettled(workers);
+  await Promise.all(workers);
+  await seal(folder);
+}
+
+async function fetchFile(
+  source: Source,
+  target: string,
+  file: ManifestFile,
+  signal: AbortSignal,
+): Promise<void> {
+  const hash = createHash('sha256');
+  let size = 0;
+  const check = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      size += chunk.length;
+      hash.update(chunk);
+      done(size > file.size ? new DamagedFile(file, `more than ${file.size} bytes`) : null, chunk);
+    },
+  });
+  const bytes = Readable.from(await source.blob(file.sha256, signal));
+  try {
+    // `wx`: two paths that the file system takes for one must not overwrite each other.
+    await pipeline(bytes, check, createWriteStream(target, { flags: 'wx', mode: 0o444 }), { signal });
+    if (size !== file.size)
+      throw new Error(`${file.path}: the transfer ended after ${size} of ${file.size} bytes`);
+    const found = hash.digest('hex');
+    if (found !== file.sha256) throw new DamagedFile(file, `SHA-256 ${found}`);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') {
+      throw new DamagedFile(file, 'a name that another file of the artifact has on this file system');
+    }
+    await rm(target, { force: true });
+    throw error;
+  }
+}
+
+/** What arrived is not what the manifest says; asking again does not help. */
+class DamagedFile extends Error {
+  constructor(file: ManifestFile, found: string) {
+    super(
+      `the artifact’s file ${JSON.stringify(file.path)} is not what was published: it has ${found}, ` +
+        `and its manifest says ${file.size} bytes with SHA-256 ${file.sha256}; publish the version again`,
+    );
+  }
+}
+
+export function patient<T>(attempt: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  const again = (error: unknown) => !(error instanceof DamagedFile) && mayPass(error);
+  return retrying(attempt, { limit: attemptsPerFile, signal, again });
+}
+
+/** The server checks paths at upload; here a bad one would leave the folder, so it is checked again. */
+export function checkPath(path: string): void {
+  const segments = path.split('/');
+  const bad = segments.some((segment) => segment === '' || segment === '.' || segment === '..');
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+  if (bad || /[\\\u0000-\u001f\u007f]/.test(path)) {
+    throw new Error(`the artifact’s path ${JSON.stringify(path)} does not stay inside the artifact`);
+  }
+  const long = segments.find((segment) => Buffer.byteLength(segment) > segmentLimitBytes);
+  if (long) {
+    throw new Error(
+      `the artifact’s path ${JSON.stringify(path)} has a name of over ${segmentLimitBytes} bytes`,
+    );
+  }
+}
+
+async function seal(folder: string): Promise<void> {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    if (entry.isDirectory()) await seal(join(folder, entry.name));
+  }
+  await chmod(folder, 0o555);
+}

@@ -1,0 +1,205 @@
+/**
+ * The keys of this instance with their certificates, on its disk.
+ *
+ * Terminology
+ *   kid       names a certificate: the SHA-256 of its DER, base64url
+ *   current   the newest certificate: what is sealed from now on is sealed to it
+ *   next key  a key whose certificate is still to come; kept, so that a lost answer leads to no third key
+ *
+ * A certificate is renewed when two thirds of its time are over; its key stays as long as a value that was sealed for it may still arrive.
+ */
+import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CertificateRequest, IssuedCertificate } from '@headgate/contract';
+import { createBackoff } from '../backoff.ts';
+import { privateFolder } from '../host/folders.ts';
+import { readPrivateFile, writePrivateFile } from '../host/private-file.ts';
+import { type Log, reasonOf } from '../log.ts';
+import { type KeyType, keyTypeOf, makePrivateKey, requestCertificate } from './certificate-request.ts';
+
+const lookEveryMilliseconds = 60_000;
+const renewAfter = 2 / 3;
+/** How long after the end of its certificate a key stays: no value is longer on its way. */
+const keptMilliseconds = 86_400_000;
+
+export interface AgentKey {
+  kid: string;
+  /** The agent that the certificate is bound to. */
+  agentId: string;
+  privateKey: KeyObject;
+  keyType: KeyType;
+  notBefore: Date;
+  notAfter: Date;
+  /** Of the secret under which its certificate was issued. */
+  secretDigest: string | undefined;
+}
+
+interface KeptKey {
+  clientId: string;
+  /** Absent in those of older agents. */
+  secretDigest?: string;
+  privateKey: string;
+  certificate: string;
+}
+
+export interface CertificateOptions {
+  folder: string;
+  instanceId: string;
+  /**
+   * A certificate that another agent got in this folder is of no use, and one that was issued under another secret is revoked. Read at each
+   * use: another secret may take its place.
+   */
+  credential: { readonly clientId: string; readonly clientSecret: string };
+  keyType: KeyType;
+  request(body: CertificateRequest, signal: AbortSignal): Promise<IssuedCertificate>;
+  log: Log;
+  now?: () => Date;
+}
+
+export class Certificates {
+  readonly #options: CertificateOptions;
+  readonly #now: () => Date;
+  readonly #keys = new Map<string, AgentKey>();
+  #wake = new AbortController();
+
+  private constructor(options: CertificateOptions) {
+    this.#options = options;
+    this.#now = options.now ?? (() => new Date());
+  }
+
+  static async open(options: CertificateOptions): Promise<Certificates> {
+    const certificates = new Certificates(options);
+    await privateFolder(options.folder);
+    await certificates.#load();
+    return certificates;
+  }
+
+  keyOf(kid: string): AgentKey | undefined {
+    return this.#keys.get(kid);
+  }
+
+  get current(): AgentKey | undefined {
+    const now = this.#now();
+    const secret = this.#secretDigest();
+    const good = [...this.#keys.values()].filter((key) => key.notAfter > now && key.secretDigest === secret);
+    return good.sort((one, other) => other.notBefore.getTime() - one.notBefore.getTime())[0];
+  }
+
+  /** Renews in time, until `signal` ends it. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const backoff = createBackoff();
+    while (!signal.aborted) {
+      let wait = lookEveryMilliseconds;
+      const woken = AbortSignal.any([signal, this.#wake.signal]);
+      try {
+        await this.renew(signal);
+        backoff.reset();
+      } catch (error) {
+        if (signal.aborted) return;
+        wait = Math.round(backoff.next());
+        this.#options.log.warn('no certificate yet; asked for again', {
+          reason: reasonOf(error),
+          waitMilliseconds: wait,
+        });
+      }
+      await sleep(wait, undefined, { signal: woken }).catch(() => undefined);
+    }
+  }
+
+  /** The secret was refreshed: its certificate counts no more. */
+  renewSoon(): void {
+    this.#wake.abort();
+    this.#wake = new AbortController();
+  }
+
+  /** Gets a certificate when there is none or it is time for another, and removes what is over. */
+  async renew(signal: AbortSignal): Promise<void> {
+    await this.#removeOld();
+    const { folder, keyType, instanceId, request, log } = this.#options;
+    const { current } = this;
+    if (current !== undefined && current.keyType === keyType && !this.#isDue(current)) return;
+    const nextKey = join(folder, 'next.pem');
+    const secretDigest = this.#secretDigest();
+    let privateKey = (await readPrivateFile(nextKey))?.toString('utf8');
+    if (privateKey === undefined || keyTypeOf(createPrivateKey(privateKey)) !== keyType) {
+      privateKey = await makePrivateKey(keyType);
+      await writePrivateFile(nextKey, privateKey);
+    }
+    const issued = await request(
+      { instanceId, request: await requestCertificate(privateKey, instanceId) },
+      signal,
+    );
+    await this.#keep(issued, { privateKey, secretDigest });
+    await rm(nextKey, { force: true });
+    log.info('certificate issued', { kid: issued.kid, notAfter: issued.notAfter });
+  }
+
+  /** Of a random secret that is long; kept in a file that holds private keys. */
+  #secretDigest(): string {
+    const { clientId, clientSecret } = this.#options.credential;
+    return createHash('sha256').update(`${clientId}\n${clientSecret}`).digest('base64url');
+  }
+
+  #isDue({ notBefore, notAfter }: AgentKey): boolean {
+    const life = notAfter.getTime() - notBefore.getTime();
+    return this.#now().getTime() > notBefore.getTime() + life * renewAfter;
+  }
+
+  async #keep(
+    issued: IssuedCertificate,
+    { privateKey, secretDigest }: { privateKey: string; secretDigest: string },
+  ): Promise<void> {
+    const certificate = new X509Certificate(issued.certificate);
+    if (kidOf(certificate) !== issued.kid || !certificate.checkPrivateKey(createPrivateKey(privateKey)))
+      throw new Error('the server answered with a certificate of another key');
+    const { credential, folder } = this.#options;
+    const { clientId } = credential;
+    const kept: KeptKey = { clientId, secretDigest, privateKey, certificate: issued.certificate };
+    await writePrivateFile(join(folder, `${issued.kid}.json`), JSON.stringify(kept));
+    this.#keys.set(issued.kid, opened(kept));
+  }
+
+  async #load(): Promise<void> {
+    const { folder, credential, log } = this.#options;
+    for (const name of await readdir(folder)) {
+      if (!name.endsWith('.json')) continue;
+      try {
+        const kept = JSON.parse(String(await readPrivateFile(join(folder, name)))) as KeptKey;
+        const key = opened(kept);
+        if (kept.clientId === credential.clientId) this.#keys.set(key.kid, key);
+      } catch {
+        // Its text holds a key, and a parser's message would quote it.
+        log.warn('a key of this folder cannot be read and is left alone', { file: name });
+      }
+    }
+  }
+
+  async #removeOld(): Promise<void> {
+    const before = this.#now().getTime() - keptMilliseconds;
+    for (const { kid, notAfter } of this.#keys.values()) {
+      if (notAfter.getTime() > before) continue;
+      this.#keys.delete(kid);
+      await rm(join(this.#options.folder, `${kid}.json`), { force: true });
+    }
+  }
+}
+
+function opened({ privateKey, certificate: pem, secretDigest }: KeptKey): AgentKey {
+  const certificate = new X509Certificate(pem);
+  const key = createPrivateKey(privateKey);
+  return {
+    kid: kidOf(certificate),
+    agentId: /^CN=(.+)$/m.exec(certificate.subject)?.[1] ?? '',
+    privateKey: key,
+    keyType: keyTypeOf(key),
+    notBefore: new Date(certificate.validFrom),
+    notAfter: new Date(certificate.validTo),
+    secretDigest,
+  };
+}
+
+function kidOf(certificate: X509Certificate): string {
+  return createHash('sha256').update(certificate.raw).digest('base64url');
+}

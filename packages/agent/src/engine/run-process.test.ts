@@ -1,0 +1,89 @@
+/** The process of one run, as the agent watches it. */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, type TestContext, test } from 'node:test';
+import { openConfinement } from '../confinement/confinement.ts';
+import { createLog } from '../log.ts';
+import { orchestration, start, text, update } from './pipeline-fixture.ts';
+import { type RunOptions, runInProcess } from './run-process.ts';
+
+/**
+ * A search of steps without number, all in one built-in function: QuickJS asks for its bound only between
+ * functions.
+ */
+const oneLongBuiltIn = "${'x'.repeat(6e6).indexOf('x'.repeat(3e6) + 'y')}";
+
+const confinement = await openConfinement(createLog({ level: 'error', write: (line) => console.log(line) }));
+after(() => confinement.close());
+
+/** Runs one orchestration, in which no SQL is asked for. */
+async function run(t: TestContext, pipeline: string, options: Partial<RunOptions> = {}) {
+  const folder = await mkdtemp(join(tmpdir(), 'headgate-run-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const files = join(folder, 'files');
+  await mkdir(files);
+  await writeFile(join(folder, 'main.orch.yaml'), pipeline);
+  const nobody = () => assert.fail('no SQL is asked for');
+  const never = new AbortController().signal;
+  return runInProcess({
+    request: {
+      pipelineExecutionId: '00000000-0000-7000-8000-000000000001',
+      projectId: '00000000-0000-7000-8000-000000000002',
+      environmentName: 'dev',
+      pipelineName: 'main',
+      versionName: '1',
+      warehouse: 'DUCKDB',
+      variables: [],
+      scalarVariables: {},
+      gridVariables: {},
+    },
+    artifact: { folder, paths: ['main.orch.yaml'], ignored: [] },
+    shared: [],
+    filesFolder: files,
+    workFolder: folder,
+    memoryMegabytes: 256,
+    processMegabytes: 512,
+    confinement,
+    warehouse: { execute: nobody, query: nobody },
+    readSecret: nobody,
+    conceal: (said) => said,
+    cancel: never,
+    kill: never,
+    onStep: () => undefined,
+    onLine: () => undefined,
+    ...options,
+  });
+}
+
+test('a run that is caught in one built-in function is killed, and told so', {
+  timeout: 60_000,
+}, async (t) => {
+  const components = { Start: start('Search'), Search: update('x', oneLongBuiltIn) };
+  const outcome = await run(t, orchestration(components, { x: text('') }), { silenceMilliseconds: 4_000 });
+  assert.equal(outcome.status, 'FAILED');
+  assert.match(outcome.message ?? '', /busy for more than 4 s in one built-in function/);
+});
+
+test('a run whose process outgrows its limit fails with the setting to raise; the next run succeeds', {
+  timeout: 60_000,
+}, async (t) => {
+  const count = 80;
+  const names = Array.from({ length: count }, (_, index) => `v${index}`);
+  const large = "${'x'.repeat(4e6)}";
+  const steps = names.map((name, index) => [
+    `Fill ${name}`,
+    { ...update(name, large), transitions: { success: index + 1 < count ? [`Fill v${index + 1}`] : [] } },
+  ]);
+  const components = { Start: start('Fill v0'), ...Object.fromEntries(steps) };
+  const variables = Object.fromEntries(names.map((name) => [name, text('')]));
+  const pipeline = orchestration(components, variables);
+  const limits = { memoryMegabytes: 2_048, processMegabytes: 200 };
+  const outcome = await run(t, pipeline, limits);
+  assert.equal(outcome.status, 'FAILED');
+  assert.match(outcome.message ?? '', /took more than 200 MB.*HEADGATE_AGENT_RUN_PROCESS_MEMORY_MB/);
+  const next = await run(t, orchestration({ Start: start() }, {}), limits);
+  assert.equal(next.status, 'SUCCESS', next.message);
+});

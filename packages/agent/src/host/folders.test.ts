@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { agentFolders, safeName } from './folders.ts';
+
+describe('names on disk', () => {
+  it('are the environment’s own where that is safe', () => {
+    assert.equal(safeName('prod-eu_1'), 'prod-eu_1');
+  });
+
+  it('never meet, leave their folder or grow too long', () => {
+    const names = [
+      'dev',
+      'Dev',
+      'DEV',
+      'dev ',
+      '..',
+      '.',
+      '../dev',
+      'dev/x',
+      'Übung',
+      'a'.repeat(255),
+      `${'a'.repeat(255)}b`,
+      '~',
+      '-x',
+    ];
+    const safe = names.map(safeName);
+    assert.equal(new Set(safe).size, names.length);
+    for (const name of safe) assert.match(name, /^[a-z0-9][a-z0-9_.-]{0,80}$/);
+  });
+
+  it('refuse an id of a project that is none', () => {
+    assert.throws(() => agentFolders('/x').projectArtifacts('../y'), /cannot name a folder/);
+  });
+});
+
+// In a process of its own: a loop in this one could not be given up.
+it('a folder that cannot be made ends the agent with the name of the setting', () => {
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [fileURLToPath(new URL('../main.ts', import.meta.url))],
+    {
+      encoding: 'utf8',
+      timeout: 20_000,
+      env: {
+        HEADGATE_SERVER_URL: 'http://127.0.0.1:1',
+        HEADGATE_AGENT_CLIENT_ID: 'any',
+        HEADGATE_AGENT_CLIENT_SECRET: 'any',
+        HEADGATE_AGENT_ALLOW_ROOT: 'yes',
+        HEADGATE_AGENT_DIR: '/proc/nope',
+      },
+    },
+  );
+  assert.equal(status, 1, stdout + stderr);
+  assert.match(stdout, /HEADGATE_AGENT_DIR: \/proc\/nope cannot be used/);
+});

@@ -1,0 +1,78 @@
+/** Where the values of a run's secrets come from, and what is said when there is none. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Secret, type SecretCoordinates, type SecretLookup } from '@headgate/contract';
+import { ControlPlaneError } from '../session/control-plane.ts';
+import { type Vault, VaultError } from '../vaults/vault.ts';
+import { createSecretReferences } from './secret-references.ts';
+
+const work = { workId: 'work', epoch: 3 };
+const running = new AbortController().signal;
+const at: SecretCoordinates = { secretName: 'orders', secretKey: 'password', vaultName: 'main' };
+const unused = () => assert.fail('it only reads');
+
+function referencesWith(lookUp: () => Promise<SecretCoordinates>, read: Vault['read']) {
+  const asked: SecretLookup[] = [];
+  const vault: Vault = { read, write: unused, exists: unused, delete: unused };
+  const references = createSecretReferences({
+    controlPlane: {
+      secretReference: (body) => {
+        asked.push(body);
+        return lookUp();
+      },
+    },
+    instanceId: 'instance',
+    vaults: { find: ({ vaultName }) => (vaultName === 'gone' ? undefined : vault) },
+    backoff: () => ({ next: () => 0, reset: () => undefined }),
+  });
+  return { asked, read: (name: string) => references.read(work, name, running) };
+}
+const found = async () => at;
+const value = async () => new Secret('of the vault');
+
+test('the server tells where it is, for the work that is held, and the vault what it is', async () => {
+  const { asked, read } = referencesWith(found, async (address) => new Secret(JSON.stringify(address)));
+  assert.deepEqual(JSON.parse((await read('lake')).reveal()), { name: 'orders', key: 'password' });
+  assert.deepEqual(asked, [{ instanceId: 'instance', ...work, name: 'lake' }]);
+});
+
+test('a server that is away for a moment is asked again', async () => {
+  const answers = [new TypeError('fetch failed'), new ControlPlaneError(503, undefined, 'not yet')];
+  const { asked, read } = referencesWith(async () => {
+    const fault = answers.pop();
+    if (fault !== undefined) throw fault;
+    return at;
+  }, value);
+  assert.equal((await read('lake')).reveal(), 'of the vault');
+  assert.equal(asked.length, 3);
+});
+
+test('what the server refuses, and a server of before, are told at once', async () => {
+  const faults = [
+    [new ControlPlaneError(404, 'secret-reference-not-found', 'there is none'), /: there is none$/],
+    [
+      new ControlPlaneError(404, 'path-not-found', 'no such path'),
+      /does not know secrets in runs yet: upgrade/,
+    ],
+    [new ControlPlaneError(409, 'work-not-held', 'not held'), /: not held$/],
+  ] as const;
+  for (const [fault, message] of faults) {
+    const { asked, read } = referencesWith(() => Promise.reject(fault), value);
+    await assert.rejects(read('lake'), { message });
+    await assert.rejects(read('lake'), { message: /^the secret reference "lake" cannot be looked up: / });
+    assert.equal(asked.length, 2);
+  }
+});
+
+test('what the vault refuses is told with its name, that of the secret, and the reference', async () => {
+  const denied = referencesWith(found, () => Promise.reject(new VaultError('denied', 'main')));
+  await assert.rejects(denied.read('lake'), {
+    message:
+      /^the secret reference "lake" \(secret "orders", key "password"\) cannot be read: the vault "main" refuses the agent/,
+  });
+  const gone = referencesWith(async () => ({ secretName: 'orders', vaultName: 'gone' }), value);
+  await assert.rejects(gone.read('lake'), {
+    message:
+      'the secret reference "lake" (secret "orders") cannot be read: this agent has no vault named "gone".',
+  });
+});

@@ -1,0 +1,107 @@
+/**
+ * The settings of the agent's credential. A secret in the environment is visible to more of a machine than
+ * one in a file.
+ */
+import { readFileSync, statSync } from 'node:fs';
+import { reasonOf } from '../log.ts';
+
+/** As the environment gives them. */
+export interface CredentialSettings {
+  clientId: string | undefined;
+  clientSecret: string | undefined;
+  clientSecretFile: string | undefined;
+  credentialFile: string | undefined;
+}
+
+export interface Credential {
+  clientId: string;
+  /** Undefined: the program that starts the agent gives it on standard input. */
+  clientSecret: string | undefined;
+  agentId?: string;
+}
+
+/**
+ * Adds to `problems` what is missing or bad. `fromParent`: a secret that no setting gives comes on standard
+ * input.
+ */
+export function readCredential(
+  given: CredentialSettings,
+  problems: string[],
+  fromParent: boolean,
+): Credential {
+  const none: Credential = { clientId: '', clientSecret: '' };
+  const file = given.credentialFile || undefined;
+  const secretFile = given.clientSecretFile || undefined;
+  const secret = given.clientSecret || undefined;
+  const clientId = given.clientId ?? '';
+  if (file !== undefined && (clientId || secretFile !== undefined || secret !== undefined)) {
+    problems.push(
+      'HEADGATE_AGENT_CREDENTIAL_FILE and HEADGATE_AGENT_CLIENT_ID or _SECRET are both set: give one of them',
+    );
+    return none;
+  }
+  if (file !== undefined) return readCredentialFile(file, problems) ?? none;
+  if (!clientId) {
+    problems.push(
+      'HEADGATE_AGENT_CLIENT_ID is missing (or give HEADGATE_AGENT_CREDENTIAL_FILE): the client id of the agent’s credential',
+    );
+  }
+  if (secretFile !== undefined && secret !== undefined) {
+    problems.push(
+      'HEADGATE_AGENT_CLIENT_SECRET_FILE and HEADGATE_AGENT_CLIENT_SECRET are both set: give one of them',
+    );
+    return none;
+  }
+  if (secretFile !== undefined) return { clientId, clientSecret: readSecretFile(secretFile, problems) };
+  if (secret === undefined && !fromParent) {
+    problems.push(
+      'HEADGATE_AGENT_CLIENT_SECRET is missing (or give HEADGATE_AGENT_CLIENT_SECRET_FILE or HEADGATE_AGENT_CREDENTIAL_FILE)',
+    );
+  }
+  return { clientId, clientSecret: secret };
+}
+
+function readSecretFile(file: string, problems: string[]): string {
+  const name = `HEADGATE_AGENT_CLIENT_SECRET_FILE (${file})`;
+  const secret = readOwnFile(file, name, problems)?.trim();
+  if (secret === '') problems.push(`${name} is empty: it must hold the client secret`);
+  return secret ?? '';
+}
+
+function readCredentialFile(file: string, problems: string[]): Credential | undefined {
+  const name = `HEADGATE_AGENT_CREDENTIAL_FILE (${file})`;
+  const text = readOwnFile(file, name, problems);
+  if (text === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isCredential(value)) {
+      const { clientId, clientSecret, agentId } = value;
+      return { clientId, clientSecret, ...(agentId === undefined ? {} : { agentId }) };
+    }
+    problems.push(
+      `${name} must be {"clientId": "…", "clientSecret": "…", "agentId": "…"}; agentId is optional`,
+    );
+  } catch {
+    // The parser's message quotes the text, which holds the secret.
+    problems.push(`${name} is not JSON`);
+  }
+  return undefined;
+}
+
+/** The text of a file that only its owner can read. */
+function readOwnFile(file: string, name: string, problems: string[]): string | undefined {
+  try {
+    if ((statSync(file).mode & 0o077) === 0) return readFileSync(file, 'utf8');
+    problems.push(`${name} can be read by other users: set its mode to 0600`);
+  } catch (error) {
+    problems.push(`${name} cannot be read: ${reasonOf(error)}`);
+  }
+  return undefined;
+}
+
+function isCredential(value: unknown): value is Credential & { clientSecret: string } {
+  if (typeof value !== 'object' || value === null) return false;
+  const { clientId, clientSecret, agentId } = value as Record<string, unknown>;
+  const isText = (text: unknown) => typeof text === 'string' && text !== '';
+  return isText(clientId) && isText(clientSecret) && (agentId === undefined || isText(agentId));
+}

@@ -1,0 +1,281 @@
+/**
+ * Reports on their way to the server: numbered per (work, epoch), sent in batches, sent again until answered. A step that changes before it
+ * was sent is sent once, as it is last; so what waits while the server is away is bounded by the steps of the runs.
+ */
+import {
+  type Report,
+  type ReportsRequest,
+  type ReportsResponse,
+  reportLimit,
+  type Step,
+} from '@headgate/contract';
+import { createBackoff } from '../backoff.ts';
+import { type Log, reasonOf } from '../log.ts';
+import type { Time } from '../time.ts';
+import { ControlPlaneError, mayPass } from './control-plane.ts';
+
+/** Progress is gathered this long before it is sent. */
+const gatherMilliseconds = 100;
+const stepsPerReport = 500;
+const batchLimitCharacters = 1_000_000;
+const messageLimit = 10_000;
+const nameLimit = 255;
+const reasonLimit = 1_000;
+
+export interface WorkKey {
+  workId: string;
+  epoch: number;
+}
+
+export type Outcome = Extract<Report, { type: 'completed' }>['outcome'];
+type Ending = { type: 'completed'; outcome: Outcome } | { type: 'released'; reason: string };
+
+/**
+ * `lost`: another holder, or it ended; its reports were dropped. `unreadable`: the server refuses what a report holds; its progress
+ * was dropped, and `end` still can be reported.
+ */
+export type Refusal = { kind: 'lost' | 'unreadable'; detail: string };
+
+export interface OutboxOptions {
+  send(reports: ReportsRequest['reports'], signal: AbortSignal): Promise<ReportsResponse>;
+  onRefused(key: WorkKey, refusal: Refusal): void;
+  /** The server knows this report. */
+  onTaken(report: Report): void;
+  /** The last report of this work was taken, or dropped. */
+  onSettled(key: WorkKey): void;
+  log: Log;
+  time: Time;
+}
+
+interface Channel extends WorkKey {
+  /** Number of the last report made. */
+  sequence: number;
+  /** Numbered and not yet accepted, oldest first. */
+  reports: Report[];
+  steps: Map<string, Step>;
+  ending: Ending | undefined;
+  mask: (text: string) => string;
+}
+
+export class Outbox {
+  readonly #options: OutboxOptions;
+  readonly #channels = new Map<string, Channel>();
+  #wake: () => void = () => undefined;
+  /** Reports a call; 1 while the server refuses a batch, to find the one that it cannot read. */
+  #limit = reportLimit;
+
+  constructor(options: OutboxOptions) {
+    this.#options = options;
+  }
+
+  get empty(): boolean {
+    return this.#channels.size === 0;
+  }
+
+  open(key: WorkKey): void {
+    const { workId, epoch } = key;
+    const empty = { sequence: 0, reports: [], steps: new Map(), ending: undefined };
+    this.#channels.set(nameOf(key), { workId, epoch, ...empty, mask: (text) => text });
+  }
+
+  started(key: WorkKey): void {
+    const channel = this.#channels.get(nameOf(key));
+    if (channel) this.#add(channel, { type: 'started' });
+    this.#wake();
+  }
+
+  step(key: WorkKey, step: Step): void {
+    const channel = this.#channels.get(nameOf(key));
+    channel?.steps.set(step.stepId, fitting(step, channel.mask));
+    this.#wake();
+  }
+
+  /** All texts that are reported of this work pass through `mask`. */
+  conceal(key: WorkKey, mask: (text: string) => string): void {
+    const channel = this.#channels.get(nameOf(key));
+    if (channel) channel.mask = mask;
+  }
+
+  /** The last report of this work. */
+  end(key: WorkKey, ending: Ending): void {
+    const channel = this.#channels.get(nameOf(key));
+    if (channel) channel.ending = ending;
+    this.#wake();
+  }
+
+  /** Forgets all reports of this work. */
+  drop(key: WorkKey): void {
+    if (this.#channels.delete(nameOf(key))) this.#options.onSettled(key);
+  }
+
+  /** Sends until `signal` ends it. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const backoff = createBackoff({ random: this.#options.time.random });
+    while (!signal.aborted) {
+      const batch = this.#nextBatch();
+      if (batch.length === 0) {
+        await this.#woken(signal);
+        continue;
+      }
+      try {
+        const { results } = await this.#options.send(batch, signal);
+        this.#settle(batch, results);
+        this.#limit = reportLimit;
+        backoff.reset();
+      } catch (error) {
+        if (signal.aborted) return;
+        if (isUnreadable(error)) this.#isolate(batch, reasonOf(error));
+        else await this.#pause(error, backoff.next(), signal);
+      }
+    }
+  }
+
+  async #pause(error: unknown, milliseconds: number, signal: AbortSignal): Promise<void> {
+    this.#options.log.warn('reports were not taken; they are sent again', {
+      reason: reasonOf(error),
+      passing: mayPass(error),
+      waitMilliseconds: Math.round(milliseconds),
+    });
+    await this.#options.time.sleep(milliseconds, signal);
+  }
+
+  /** Waits for something to send, and when that is progress only, for a little more of it. */
+  async #woken(signal: AbortSignal): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const done = () => {
+        signal.removeEventListener('abort', done);
+        this.#wake = () => undefined;
+        resolve();
+      };
+      this.#wake = done;
+      signal.addEventListener('abort', done);
+      if (this.#due()) done();
+    });
+    const urgent = [...this.#channels.values()].some(
+      (channel) => channel.ending || channel.reports.length > 0,
+    );
+    if (!urgent) await this.#options.time.sleep(gatherMilliseconds, signal);
+  }
+
+  #due(): boolean {
+    const channels = [...this.#channels.values()];
+    return channels.some((channel) => channel.reports.length > 0 || channel.steps.size > 0 || channel.ending);
+  }
+
+  #add(channel: Channel, report: { type: 'started' } | { type: 'progress'; steps: Step[] } | Ending): void {
+    const { workId, epoch } = channel;
+    channel.sequence += 1;
+    channel.reports.push({ workId, epoch, sequence: channel.sequence, ...report });
+  }
+
+  #nextBatch(): Report[] {
+    const batch: Report[] = [];
+    let size = 0;
+    for (const channel of this.#channels.values()) {
+      this.#number(channel);
+      for (const report of channel.reports) {
+        size += JSON.stringify(report).length;
+        if (batch.length >= this.#limit || (batch.length > 0 && size > batchLimitCharacters)) return batch;
+        batch.push(report);
+      }
+    }
+    return batch;
+  }
+
+  /** Makes reports of what has gathered. What is numbered does not change again, for it may have been taken. */
+  #number(channel: Channel): void {
+    let steps: Step[] = [];
+    let size = 0;
+    for (const step of channel.steps.values()) {
+      size += JSON.stringify(step).length;
+      if (steps.length === stepsPerReport || (steps.length > 0 && size > batchLimitCharacters / 2)) {
+        this.#add(channel, { type: 'progress', steps });
+        steps = [];
+        size = 0;
+      }
+      steps.push(step);
+    }
+    channel.steps.clear();
+    if (steps.length > 0) this.#add(channel, { type: 'progress', steps });
+    const ended = channel.reports.at(-1)?.type;
+    if (channel.ending && ended !== 'completed' && ended !== 'released') {
+      this.#add(channel, fittingEnding(channel.ending, channel.mask));
+    }
+  }
+
+  #settle(batch: readonly Report[], results: ReportsResponse['results']): void {
+    for (const [index, report] of batch.entries()) {
+      const channel = this.#channels.get(nameOf(report));
+      const result = results[index];
+      if (!channel || !result) continue;
+      if (!result.accepted) {
+        this.#options.onRefused(report, { kind: 'lost', detail: result.detail });
+        this.drop(report);
+        continue;
+      }
+      this.#options.onTaken(report);
+      channel.reports = channel.reports.filter((waiting) => waiting.sequence > report.sequence);
+      if (report.type === 'completed' || report.type === 'released') this.drop(report);
+    }
+  }
+
+  /** One report that cannot be read must not hold up those of other runs for ever. */
+  #isolate(batch: readonly Report[], detail: string): void {
+    const [report] = batch;
+    if (batch.length > 1 || !report) {
+      this.#limit = 1;
+      return;
+    }
+    this.#options.log.error('the server refuses a report', {
+      workId: report.workId,
+      type: report.type,
+      detail,
+    });
+    const channel = this.#channels.get(nameOf(report));
+    if (!channel || report.type === 'completed' || report.type === 'released') {
+      this.#options.onRefused(report, { kind: 'lost', detail });
+      this.drop(report);
+      return;
+    }
+    channel.reports = [];
+    channel.steps.clear();
+    channel.sequence = report.sequence - 1;
+    this.#options.onRefused(report, { kind: 'unreadable', detail });
+  }
+}
+
+/** A key of maps: one claim of one work. */
+export function nameOf(key: WorkKey): string {
+  return `${key.workId}/${key.epoch}`;
+}
+
+function isUnreadable(error: unknown): boolean {
+  return error instanceof ControlPlaneError && [400, 413, 422].includes(error.status);
+}
+
+function fitting(step: Step, mask: (text: string) => string): Step {
+  const { name, message, childPipeline } = step;
+  return {
+    ...step,
+    name: textOf(mask(name), nameLimit),
+    ...(message === undefined ? {} : { message: textOf(mask(message), messageLimit) }),
+    ...(childPipeline === undefined
+      ? {}
+      : { childPipeline: { ...childPipeline, name: mask(childPipeline.name) } }),
+  };
+}
+
+function fittingEnding(ending: Ending, mask: (text: string) => string): Ending {
+  if (ending.type === 'released') return { ...ending, reason: textOf(mask(ending.reason), reasonLimit) };
+  const { message, ...rest } = ending.outcome;
+  return {
+    type: 'completed',
+    outcome: message === undefined ? rest : { ...rest, message: textOf(mask(message), messageLimit) },
+  };
+}
+
+/** Valid Unicode without NUL, as the interface takes it. */
+function textOf(text: string, limit: number): string {
+  const clean = text.toWellFormed().replaceAll('\0', '\uFFFD');
+  return clean.length <= limit ? clean : `${clean.slice(0, limit - 1).toWellFormed()}…`;
+}

@@ -1,0 +1,376 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import type { Step } from '@headgate/contract';
+import type { Handler, WorkContext } from '../handlers/handler.ts';
+import { createLog } from '../log.ts';
+import { FakeServer, testCredential } from '../testing/fake-server.ts';
+import { createControlPlane } from './control-plane.ts';
+import { Session } from './session.ts';
+
+const artifactDigest = 'a'.repeat(64);
+const quiet = createLog({ level: 'error', write: () => undefined });
+
+function step(name: string, message?: string): Step {
+  return {
+    stepId: randomUUID(),
+    pipelineRunId: randomUUID(),
+    name,
+    componentType: 'sql-script',
+    status: 'RUNNING',
+    startedAt: new Date().toISOString(),
+    ...(message === undefined ? {} : { message }),
+  };
+}
+
+/** Settles when the work is killed. */
+function killed(context: WorkContext): Promise<void> {
+  return new Promise((resolve) => context.kill.addEventListener('abort', () => resolve()));
+}
+
+describe('a session of the agent', { timeout: 60_000 }, () => {
+  let server: FakeServer;
+  let session: Session;
+  let running: Promise<'stopped' | 'restart'>;
+
+  function connect(handler: Handler, options: { concurrency?: number; shutdownSeconds?: number } = {}): void {
+    session = new Session({
+      controlPlane: createControlPlane({ serverUrl: server.url, ...testCredential }),
+      handlers: { 'pipeline-execution': handler },
+      instanceId: randomUUID(),
+      agentVersion: '0',
+      concurrency: options.concurrency ?? 2,
+      shutdownSeconds: options.shutdownSeconds ?? 2,
+      log: quiet,
+    });
+    running = session.run();
+  }
+
+  beforeEach(async () => {
+    server = await new FakeServer().start();
+  });
+  afterEach(async () => {
+    await session.stop('the test is over');
+    await running;
+    await server.stop();
+    assert.deepEqual(server.violations, []);
+  });
+
+  it('masks all texts of a work in its reports, once its handler says how', async () => {
+    connect(async (_work, context) => {
+      context.step(step('before'));
+      await context.started();
+      context.conceal((text) => text.replaceAll('canary', '***'));
+      const childPipeline = { id: randomUUID(), name: 'a canary' };
+      context.step({ ...step('the canary', 'canary'.repeat(2)), childPipeline });
+      throw new Error('failed of a canary');
+    });
+    const id = server.enqueue({ artifactDigest });
+    assert.deepEqual(await server.outcome(id), { status: 'FAILED', message: 'failed of a ***' });
+    assert.deepEqual(
+      [...server.work(id).steps.values()].map(({ name, message, childPipeline }) => [
+        ...[name, message, childPipeline?.name],
+      ]),
+      [
+        ['before', undefined, undefined],
+        ['the ***', '******', 'a ***'],
+      ],
+    );
+  });
+
+  it('claims work, reports its progress in order and its end', async () => {
+    connect(async (_work, context) => {
+      context.started();
+      context.step(step('first', 'x'.repeat(20_000)));
+      context.step(step('second', 'with \0 and \ud800'));
+      return { status: 'SUCCESS' };
+    });
+    const workId = server.enqueue({ artifactDigest });
+    assert.deepEqual(await server.outcome(workId), { status: 'SUCCESS' });
+    const { reports, steps } = server.work(workId);
+    assert.deepEqual(reports, ['started', 'progress', 'completed']);
+    assert.deepEqual(
+      [...steps.values()].map(({ message }) => message?.length),
+      [10_000, 'with \0 and \ud800'.length],
+    );
+  });
+
+  for (const path of ['/agent/v1/heartbeats', '/oauth/dpc/token']) {
+    it(`keeps the lease when a server takes one request to ${path} and never answers it`, async () => {
+      Object.assign(server, { heartbeatSeconds: 1, leaseSeconds: 3 });
+      const over = Promise.withResolvers<void>();
+      connect(async (_work, context) => {
+        await context.started();
+        await over.promise;
+        return { status: 'SUCCESS' };
+      });
+      const id = server.enqueue({ artifactDigest });
+      await server.until(() => server.heartbeats.length > 0, 'a heartbeat');
+      server.hang.set(path, 1);
+      if (path.includes('token')) server.forgetTokens();
+      await server.until(() => server.hang.get(path) === 0, 'a request that hangs');
+      const before = server.heartbeats.length;
+      await server.until(() => server.heartbeats.length > before, 'a heartbeat after it');
+      const gap = (server.heartbeats[before] ?? 0) - (server.heartbeats[before - 1] ?? 0);
+      assert.ok(gap < 3_000, `no heartbeat for ${Math.round(gap)} ms`);
+      over.resolve();
+      assert.deepEqual(await server.outcome(id), { status: 'SUCCESS' });
+    });
+  }
+
+  it('claims no more than it has room for, and fills a place as soon as it is free', async () => {
+    server.claimWaitSeconds = 25;
+    const ends: (() => void)[] = [];
+    connect(
+      (_work, context) =>
+        new Promise((resolve) => {
+          context.started();
+          ends.push(() => resolve({ status: 'SUCCESS' }));
+        }),
+      { concurrency: 2 },
+    );
+    const works = [1, 2, 3].map(() => server.enqueue({ artifactDigest }));
+    const held = () => works.filter((workId) => server.work(workId).state === 'held');
+    await server.until(
+      () => works.filter((id) => server.work(id).reports.includes('started')).length === 2,
+      'two runs',
+    );
+    assert.equal(held().length, 2);
+    ends[0]?.();
+    await server.until(
+      () => works.every((id) => server.work(id).reports.includes('started')),
+      'the third run',
+    );
+    for (const end of ends) end();
+    await Promise.all(works.map((workId) => server.outcome(workId)));
+  });
+
+  it('ends work as FAILED with the message of what its handler throws', async () => {
+    connect(async () => {
+      throw new Error('the artifact is gone');
+    });
+    const workId = server.enqueue({ artifactDigest });
+    assert.deepEqual(await server.outcome(workId), { status: 'FAILED', message: 'the artifact is gone' });
+  });
+
+  it('passes a graceful cancel on and reports what the handler makes of it', async () => {
+    connect(async (_work, context) => {
+      context.started();
+      await new Promise((resolve) => context.cancel.addEventListener('abort', resolve));
+      return { status: 'CANCELLED', message: 'after the running step' };
+    });
+    const workId = server.enqueue({ artifactDigest });
+    await server.until(() => server.work(workId).reports.includes('started'), 'the start');
+    server.command(workId, 'cancel');
+    assert.deepEqual(await server.outcome(workId), {
+      status: 'CANCELLED',
+      message: 'after the running step',
+    });
+  });
+
+  it('kills at a forced cancel and reports CANCELLED, whatever the handler says', async () => {
+    connect(async (_work, context) => {
+      context.started();
+      await killed(context);
+      return { status: 'SUCCESS' };
+    });
+    const workId = server.enqueue({ artifactDigest });
+    await server.until(() => server.work(workId).reports.includes('started'), 'the start');
+    server.command(workId, 'force-cancel');
+    assert.equal((await server.outcome(workId)).status, 'CANCELLED');
+  });
+
+  it('kills work that someone else holds by now, and reports nothing more of it', async () => {
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    connect(async (_work, context) => {
+      context.started();
+      await killed(context);
+      end();
+      return { status: 'SUCCESS' };
+    });
+    const workId = server.enqueue({ artifactDigest });
+    await server.until(() => server.work(workId).reports.includes('started'), 'the start');
+    server.takeAway(workId);
+    await ended;
+    const next = server.enqueue({ artifactDigest });
+    await server.until(() => server.work(next).state === 'held', 'the next claim');
+    assert.deepEqual(server.work(workId).reports, ['started']);
+    server.command(next, 'force-cancel');
+    await server.outcome(next);
+  });
+
+  it('applies a report once whose answer was lost', async () => {
+    server.loseAnswers.set('/agent/v1/reports', 3);
+    connect(async (_work, context) => {
+      context.started();
+      context.step(step('only'));
+      return { status: 'SUCCESS' };
+    });
+    const workId = server.enqueue({ artifactDigest });
+    await server.outcome(workId);
+    await session.stop('all is said');
+    assert.deepEqual(server.work(workId).reports, ['started', 'progress', 'completed']);
+    assert.equal(server.loseAnswers.get('/agent/v1/reports'), 0);
+  });
+
+  it('lets work have effects only when the server knows that it starts', async () => {
+    let isTold = false;
+    connect(async (work, context) => {
+      server.loseAnswers.set('/agent/v1/reports', 2);
+      await context.started();
+      isTold = server.work(work.workId).reports.includes('started');
+      return { status: 'SUCCESS' };
+    });
+    await server.outcome(server.enqueue({ artifactDigest }));
+    assert.equal(server.loseAnswers.get('/agent/v1/reports'), 0, 'an answer is what it waits for');
+    assert.ok(isTold);
+  });
+
+  it('does not let work begin that was killed before the server knew of its start', async () => {
+    const { promise: ended, resolve: end } = Promise.withResolvers<unknown>();
+    connect(async (_work, context) => {
+      server.loseAnswers.set('/agent/v1/reports', 1_000);
+      await context.started().then(() => end('begun'), end);
+      return { status: 'SUCCESS' };
+    });
+    const workId = server.enqueue({ artifactDigest });
+    await server.until(() => server.work(workId).reports.includes('started'), 'the start');
+    server.takeAway(workId);
+    assert.match(String(await ended), /the run was ended/);
+    server.loseAnswers.clear();
+  });
+
+  it('lets work go on while the server is away, and reports its end when it is back', async () => {
+    let finish = () => {};
+    connect(
+      (_work, context) =>
+        new Promise((resolve) => {
+          context.started();
+          finish = () => resolve({ status: 'SUCCESS' });
+        }),
+    );
+    const workId = server.enqueue({ artifactDigest });
+    await server.until(() => server.work(workId).reports.includes('started'), 'the start');
+    await server.stop();
+    finish();
+    server.forgetTokens();
+    await server.start();
+    assert.deepEqual(await server.outcome(workId), { status: 'SUCCESS' });
+    await server.until(() => server.hellos > 1, 'another hello');
+  });
+
+  it('renews its token before it ends, and when it is refused', async () => {
+    server.tokenSeconds = 1;
+    connect(async () => ({ status: 'SUCCESS' }));
+    await server.outcome(server.enqueue({ artifactDigest }));
+    server.tokenSeconds = 1_800;
+    server.forgetTokens();
+    await server.outcome(server.enqueue({ artifactDigest }));
+  });
+
+  it('gives back what has not started when it stops, and fails what has', async () => {
+    const { promise: bothHeld, resolve: held } = Promise.withResolvers<void>();
+    let count = 0;
+    connect(async (work, context) => {
+      if (work.payload.environmentName === 'started') context.started();
+      count += 1;
+      if (count === 2) held();
+      await killed(context);
+      return { status: 'SUCCESS' };
+    });
+    const fresh = server.work(server.enqueue({ artifactDigest, environmentName: 'fresh' }));
+    const underWay = server.work(server.enqueue({ artifactDigest, environmentName: 'started' }));
+    await bothHeld;
+    await session.stop('the test says so');
+    await running;
+    assert.deepEqual(fresh.reports, ['released']);
+    assert.equal(underWay.outcome?.status, 'FAILED');
+    assert.match(underWay.outcome?.message ?? '', /the agent was stopped while the run was under way/);
+  });
+
+  it('says that it stops, and that it is gone when nothing is held any more', async () => {
+    let finish = () => {};
+    connect((_work, context) => {
+      context.started();
+      return new Promise((resolve) => {
+        finish = () => resolve({ status: 'SUCCESS' });
+      });
+    });
+    const workId = server.enqueue({ artifactDigest });
+    await server.until(() => server.work(workId).reports.includes('started'), 'the start');
+    const stopped = session.stop('the test says so');
+    await server.until(() => server.goodbyes.length === 1, 'the first goodbye');
+    assert.deepEqual(server.goodbyes, ['stopping']);
+    finish();
+    await stopped;
+    assert.deepEqual(server.goodbyes, ['stopping', 'stopped']);
+    assert.deepEqual([server.work(workId).outcome?.status, await running], ['SUCCESS', 'stopped']);
+  });
+
+  it('restarts when it is told to, after what it holds has ended, and takes nothing more', async () => {
+    let finish = () => {};
+    // Longer than a stop would wait.
+    connect(
+      (_work, context) => {
+        context.started();
+        return new Promise((resolve) => {
+          finish = () => resolve({ status: 'SUCCESS' });
+        });
+      },
+      { shutdownSeconds: 0.1 },
+    );
+    const workId = server.enqueue({ artifactDigest });
+    await server.until(() => server.work(workId).reports.includes('started'), 'the start');
+    server.commandAgent('restart');
+    await server.until(() => server.goodbyes.length === 1, 'the first goodbye');
+    const next = server.enqueue({ artifactDigest });
+    finish();
+    assert.deepEqual(await server.outcome(workId), { status: 'SUCCESS' });
+    assert.equal(await running, 'restart');
+    assert.deepEqual(server.goodbyes, ['stopping', 'stopped']);
+    assert.equal(server.work(next).state, 'queued');
+  });
+
+  it('stops within its bound also while it waits to restart', async () => {
+    connect(async (_work, context) => {
+      context.started();
+      await killed(context);
+      return { status: 'SUCCESS' };
+    });
+    const workId = server.enqueue({ artifactDigest });
+    await server.until(() => server.work(workId).reports.includes('started'), 'the start');
+    server.commandAgent('restart');
+    await server.until(() => server.goodbyes.length === 1, 'the first goodbye');
+    await session.stop('the test says so');
+    assert.equal(await running, 'stopped');
+    assert.equal(server.work(workId).outcome?.status, 'FAILED');
+  });
+
+  it('ends in order at a server that knows no goodbye, and at none', async () => {
+    server.knowsGoodbye = false;
+    connect(async () => ({ status: 'SUCCESS' }));
+    await server.outcome(server.enqueue({ artifactDigest }));
+    await session.stop('the test says so');
+    assert.equal(await running, 'stopped');
+    connect(async () => ({ status: 'SUCCESS' }));
+    await server.outcome(server.enqueue({ artifactDigest }));
+    await server.stop();
+    await session.stop('the test says so');
+    assert.equal(await running, 'stopped');
+  });
+
+  it('fails one run whose progress the server cannot read, and reports the others', async () => {
+    connect(async (work, context) => {
+      context.started();
+      if (work.payload.environmentName === 'odd') {
+        context.step({ ...step('odd'), stepId: 'no uuid' });
+        await killed(context);
+      }
+      return { status: 'SUCCESS' };
+    });
+    const odd = server.enqueue({ artifactDigest, environmentName: 'odd' });
+    assert.match((await server.outcome(odd)).message ?? '', /the server refused the run’s progress/);
+    assert.deepEqual(await server.outcome(server.enqueue({ artifactDigest })), { status: 'SUCCESS' });
+    server.violations.length = 0;
+  });
+});

@@ -1,0 +1,123 @@
+/**
+ * The connection that listens for wake-ups comes back whatever happens to it, and nobody who waits is
+ * forgotten.
+ */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createTestDatabase } from '../../testing/database.ts';
+import { openDatabaseProxy, socketOf } from '../../testing/database-proxy.ts';
+import { createLog } from '../log.ts';
+import { type Database, openDatabase } from './database.ts';
+import { createWait, openWakes, type Wakes } from './wakes.ts';
+
+const soon = 5_000;
+const log = createLog('error', { write: () => undefined });
+const database = await createTestDatabase();
+const address = database.connection.connectionString ?? '';
+const closing: (() => Promise<unknown>)[] = [];
+after(async () => {
+  for (const close of closing.reverse()) await close();
+  await database.drop();
+});
+
+async function openBehindProxy() {
+  const proxy = await openDatabaseProxy(socketOf(address));
+  closing.push(() => proxy.close());
+  const opened = openDatabase({
+    connection: proxy.connectionTo(address),
+    connections: 2,
+    patienceMilliseconds: 300,
+    keepAliveMilliseconds: 100,
+    onConnectionError: () => undefined,
+  });
+  closing.push(() => opened.close());
+  return { proxy, opened };
+}
+
+async function openWakesOf(opened: Database): Promise<Wakes> {
+  const wakes = await openWakes(opened, log);
+  closing.push(() => wakes.close());
+  return wakes;
+}
+
+/** Whether a waiter of one is woken by another server. */
+async function isWoken(wakes: Wakes, other: Wakes, key: string): Promise<boolean> {
+  const until = performance.now() + soon;
+  while (performance.now() < until) {
+    let woken = false;
+    const wait = createWait(wakes, key);
+    wakes.wait(key, {
+      number: 0,
+      wake: () => {
+        woken = true;
+        wait.wake();
+      },
+    });
+    other.wake(key, 'all');
+    await wait.atMost(200, new AbortController().signal);
+    wait.end();
+    if (woken) return true;
+  }
+  return false;
+}
+
+const backends = (name: string) =>
+  database.query<{ pid: number }>(
+    'select pid from pg_stat_activity where application_name = $1 and datname = current_database()',
+    [name],
+  );
+
+test('a server whose first attempt to listen fails starts, and listens later', async () => {
+  const { proxy, opened } = await openBehindProxy();
+  proxy.refuse(true);
+  const wakes = await openWakesOf(opened);
+  proxy.refuse(false);
+  const { opened: other } = await openBehindProxy();
+  assert.ok(await isWoken(wakes, await openWakesOf(other), 'late'));
+});
+
+for (const [how, befall] of [
+  ['is cut', (proxy) => proxy.cut()],
+  ['falls silent without a word', (proxy) => proxy.silence()],
+  [
+    'is cut, and cannot be opened again for a while',
+    async (proxy) => {
+      proxy.refuse(true);
+      proxy.cut();
+      const before = proxy.accepted();
+      while (proxy.accepted() < before + 2) await delay(20);
+      proxy.refuse(false);
+    },
+  ],
+] as const satisfies [string, (proxy: Awaited<ReturnType<typeof openDatabaseProxy>>) => unknown][]) {
+  test(`when the connection ${how}, wake-ups return, and who waited meanwhile looks again`, async () => {
+    const { proxy, opened } = await openBehindProxy();
+    const { opened: other } = await openBehindProxy();
+    const [wakes, others] = [await openWakesOf(opened), await openWakesOf(other)];
+    assert.ok(await isWoken(wakes, others, 'before'));
+    let forgotten = 0;
+    wakes.listen((key) => {
+      if (key === undefined) forgotten += 1;
+    });
+    const waiting = createWait(wakes, 'waits meanwhile');
+    await befall(proxy);
+    const began = performance.now();
+    await waiting.atMost(soon, new AbortController().signal);
+    assert.ok(performance.now() - began < soon - 100, 'who waited was not woken');
+    assert.equal(forgotten, 1, 'what is known of who need not look is forgotten');
+    assert.ok(await isWoken(wakes, others, 'after'));
+  });
+}
+
+test('a connection that listens is closed with its server', async () => {
+  const { opened } = await openBehindProxy();
+  const before = (await backends('headgate listener')).length;
+  const wakes = await openWakes(opened, log);
+  assert.equal((await backends('headgate listener')).length, before + 1);
+  await wakes.close();
+  for (let tries = 0; (await backends('headgate listener')).length > before; tries += 1) {
+    assert.ok(tries < 100, 'it is still open');
+    await delay(20);
+  }
+});

@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+
+const folder = join(import.meta.dirname, '../../../migrations');
+/** One lock for all servers that start on one database: the first migrates, the others wait and find nothing to do. */
+const migrationLock = 7_203_118;
+const oldestSupported = 150_000;
+
+/** As the database remembers it. */
+export interface AppliedMigration {
+  name: string;
+  checksum: string;
+}
+
+interface Migration extends AppliedMigration {
+  text: string;
+}
+
+/**
+ * Brings the database to the newest version: the numbered files of `migrations/`, each in a transaction of its own, forward only.
+ * Refuses a server older than PostgreSQL 15 and a file that changed after it was applied. Answers the names of what it applied.
+ */
+export async function migrate(connection: pg.ClientConfig): Promise<string[]> {
+  const client = new pg.Client(connection);
+  // A connection that breaks fails the statement under way; without a listener it would end the process.
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    await refuseOldServer(client);
+    await refuseTransactionPooler(client);
+    await client.query('select pg_advisory_lock($1)', [migrationLock]);
+    await client.query(createMigrationTable);
+    const known = await client.query<AppliedMigration>('select name, checksum from schema_migration');
+    const applied = new Map(known.rows.map((row) => [row.name, row.checksum]));
+    const done: string[] = [];
+    for (const migration of await readMigrations()) {
+      if (await applyOnce(client, migration, applied.get(migration.name))) done.push(migration.name);
+    }
+    return done;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Inside a transaction, for as long as it lasts: no server migrates. */
+export async function lockMigrations(client: pg.Client): Promise<void> {
+  await client.query('select pg_advisory_xact_lock($1)', [migrationLock]);
+}
+
+/**
+ * Makes of an empty database one of the version that `wanted` stands for, inside the caller's transaction.
+ * @throws when one of them is not among this program's
+ */
+export async function applyMigrations(client: pg.Client, wanted: readonly AppliedMigration[]): Promise<void> {
+  const known = new Map((await readMigrations()).map((migration) => [migration.name, migration]));
+  await client.query(createMigrationTable);
+  for (const { name, checksum } of wanted) {
+    const migration = known.get(name);
+    if (migration?.checksum !== checksum) {
+      throw new Error(
+        `The backup has the migration ${name}, which this Headgate does not have: use the Headgate that made it, or a newer one.`,
+      );
+    }
+    await apply(client, migration);
+  }
+}
+
+async function refuseOldServer(client: pg.Client): Promise<void> {
+  const version = await client.query<{ server_version_num: string }>('show server_version_num');
+  if (Number(version.rows[0]?.server_version_num) < oldestSupported) {
+    throw new Error('The database is older than PostgreSQL 15: give DATABASE_URL of a newer one.');
+  }
+}
+
+const createMigrationTable = `
+  create table if not exists schema_migration (
+    name text not null constraint schema_migration_key primary key, checksum text not null, applied_at timestamptz not null default now())`;
+
+async function readMigrations(): Promise<Migration[]> {
+  const names = (await readdir(folder)).filter((file) => /^\d{4}_.*\.sql$/.test(file)).sort();
+  return Promise.all(
+    names.map(async (name) => {
+      const text = await readFile(join(folder, name), 'utf8');
+      return { name, text, checksum: createHash('sha256').update(text).digest('hex') };
+    }),
+  );
+}
+
+async function applyOnce(
+  client: pg.Client,
+  migration: Migration,
+  before: string | undefined,
+): Promise<boolean> {
+  if (before === migration.checksum) return false;
+  if (before !== undefined)
+    throw new Error(`The migration ${migration.name} was changed after it was applied to this database.`);
+  await client.query('begin');
+  try {
+    await apply(client, migration);
+    await client.query('commit');
+    return true;
+  } catch (failure) {
+    await client.query('rollback');
+    throw failure;
+  }
+}
+
+async function apply(client: pg.Client, { name, text, checksum }: Migration): Promise<void> {
+  await client.query(text);
+  await client.query('insert into schema_migration (name, checksum) values ($1, $2)', [name, checksum]);
+}
+
+/** A transaction pooler gives each transaction another connection, which breaks prepared statements, LISTEN and session locks. */
+async function refuseTransactionPooler(client: pg.Client): Promise<void> {
+  const first = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+  const second = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+  await client.query("set application_name = 'headgate migration'");
+  const name = await client.query<{ application_name: string }>('show application_name');
+  const stable = first.rows[0]?.pid === second.rows[0]?.pid;
+  if (!stable || name.rows[0]?.application_name !== 'headgate migration') {
+    throw new Error(
+      'DATABASE_URL leads through a transaction pooler: name the database itself, or a session pool, for LISTEN and prepared statements.',
+    );
+  }
+}

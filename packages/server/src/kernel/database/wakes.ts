@@ -1,0 +1,206 @@
+/**
+ * Wakes waiting long-polls of agents: in this process after the commit, and on the other servers by one
+ * coalesced NOTIFY. A broken connection may lose notifications: once it is back, every waiter looks again.
+ *
+ * Terminology
+ *   occasion   something new for a key. One that is for one waiter goes to the one that has waited longest. A
+ *              waiter that cannot use it passes it on, only to those that were waiting when it came, so that
+ *              it goes round once
+ */
+import { randomUUID } from 'node:crypto';
+import type { Log } from '../log.ts';
+import { type Database, statement } from './database.ts';
+
+const channel = 'headgate_wake';
+const coalesceMilliseconds = 20;
+const payloadLimit = 180;
+const notifyAgainMilliseconds = 1_000;
+/** After missed notifications all waiters look again, in batches: there may be ten thousand. */
+const lookAgainAtOnce = 100;
+const lookAgainEveryMilliseconds = 50;
+
+const notify = statement(`select pg_notify('${channel}', $1)`);
+
+/** For one waiter; `undefined` in its place is for all. */
+export interface Occasion {
+  /** Who began to wait later has looked since. */
+  readonly number: number;
+  readonly isFromHere: boolean;
+}
+
+export interface Wakes {
+  /** Wakes the waiter at the next occasion for the key, once. */
+  wait(key: string, waiter: Waiter): void;
+  /** It waits no more, woken or not. */
+  end(key: string, waiter: Waiter): void;
+  /** Wakes one waiter for new work, or all for what concerns each. */
+  wake(key: string, whom: 'one' | 'all'): void;
+  /** Called by a woken waiter that leaves the occasion to others. */
+  pass(key: string, occasion: Occasion): void;
+  /**
+   * Calls `heard` with each key before waking its waiters; without a key when notifications may have been
+   * missed.
+   */
+  listen(heard: (key?: string) => void): void;
+  waiting(): number;
+  close(): Promise<void>;
+}
+
+export interface Waiter {
+  /** In the order in which they began to wait, and occasions came; set by `wait`. */
+  number: number;
+  wake(occasion?: Occasion): void;
+}
+
+export async function openWakes(database: Database, log: Log): Promise<Wakes> {
+  const server = randomUUID().slice(0, 8);
+  /** In the order in which they began; mostly there is one. */
+  const waiters = new Map<string, Waiter[]>();
+  const outgoing = new Map<string, 'one' | 'all'>();
+  const listeners: ((key?: string) => void)[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  let lookingAgain: NodeJS.Timeout | undefined;
+  let isClosed = false;
+  let count = 0;
+  let lastNumber = 0;
+
+  function take(key: string, waiter: Waiter): void {
+    const here = waiters.get(key);
+    const place = here?.indexOf(waiter) ?? -1;
+    if (here === undefined || place < 0) return;
+    here.splice(place, 1);
+    count -= 1;
+    if (here.length === 0) waiters.delete(key);
+  }
+
+  function wakeAll(key: string): void {
+    for (const waiter of [...(waiters.get(key) ?? [])]) {
+      take(key, waiter);
+      waiter.wake();
+    }
+  }
+
+  /** Wakes who waits longest, and longer than there is the occasion; answers whether there is such a one. */
+  function wakeOne(key: string, occasion: Occasion): boolean {
+    const [first] = waiters.get(key) ?? [];
+    if (first === undefined || first.number > occasion.number) return false;
+    take(key, first);
+    first.wake(occasion);
+    return true;
+  }
+
+  function wakeEverybody(): void {
+    for (const heard of listeners) heard();
+    clearTimeout(lookingAgain);
+    const keys = [...waiters.keys()];
+    const next = () => {
+      for (const key of keys.splice(0, lookAgainAtOnce)) wakeAll(key);
+      if (keys.length > 0) lookingAgain = setTimeout(next, lookAgainEveryMilliseconds);
+    };
+    next();
+  }
+
+  function tell(key: string, whom: 'one' | 'all', inMilliseconds = coalesceMilliseconds): void {
+    outgoing.set(key, whom === 'all' ? 'all' : (outgoing.get(key) ?? 'one'));
+    if (!isClosed) timer ??= setTimeout(flush, inMilliseconds);
+  }
+
+  function hear(key: string, whom: 'one' | 'all', isFromHere: boolean): void {
+    for (const heard of listeners) heard(key);
+    if (whom === 'all') {
+      wakeAll(key);
+      if (isFromHere) tell(key, 'all');
+      return;
+    }
+    lastNumber += 1;
+    // Someone here takes the work: the other servers need not hear of it.
+    if (!wakeOne(key, { number: lastNumber, isFromHere }) && isFromHere) tell(key, 'one');
+  }
+
+  function flush(): void {
+    timer = undefined;
+    const entries = [...outgoing];
+    outgoing.clear();
+    for (let from = 0; from < entries.length; from += payloadLimit) {
+      const some = entries.slice(from, from + payloadLimit);
+      const payload = some.map(([key, whom]) => `${whom === 'one' ? 1 : 0}${key}`);
+      database.read(notify, [`${server} ${payload.join(' ')}`]).catch((failure) => {
+        log.debug({ err: failure }, 'wake-ups for other servers were not sent; they are sent again');
+        for (const [key, whom] of some) tell(key, whom, notifyAgainMilliseconds);
+      });
+    }
+  }
+
+  const listener = await database.listen(channel, {
+    message(text) {
+      const [sender, ...keys] = text.split(' ');
+      if (sender === server) return;
+      for (const key of keys) hear(key.slice(1), key.startsWith('1') ? 'one' : 'all', false);
+    },
+    missed() {
+      log.info({ waiting: count }, 'listening for wake-ups again; everyone who waits looks again');
+      wakeEverybody();
+    },
+  });
+
+  return {
+    wait(key, waiter) {
+      lastNumber += 1;
+      waiter.number = lastNumber;
+      const here = waiters.get(key);
+      if (here === undefined) waiters.set(key, [waiter]);
+      else here.push(waiter);
+      count += 1;
+    },
+    end: take,
+    wake: (key, whom) => hear(key, whom, true),
+    pass(key, occasion) {
+      if (!wakeOne(key, occasion) && occasion.isFromHere) tell(key, 'one');
+    },
+    listen: (heard) => void listeners.push(heard),
+    waiting: () => count,
+    async close() {
+      isClosed = true;
+      clearTimeout(timer);
+      clearTimeout(lookingAgain);
+      await listener.close();
+    },
+  };
+}
+
+/** Waits from now on for the next occasion for a key; who waits ends it, woken or not. */
+export function createWait(wakes: Wakes, key: string): Wait {
+  return new Wait(wakes, key);
+}
+
+export class Wait implements Waiter {
+  readonly #wakes: Wakes;
+  readonly #key: string;
+  readonly #woken = Promise.withResolvers<void>();
+  number = 0;
+
+  constructor(wakes: Wakes, key: string) {
+    this.#wakes = wakes;
+    this.#key = key;
+    wakes.wait(key, this);
+  }
+
+  end(): void {
+    this.#wakes.end(this.#key, this);
+  }
+
+  wake(): void {
+    this.#woken.resolve();
+  }
+
+  /** Until there is an occasion to look again, and no longer than so. */
+  async atMost(milliseconds: number, stopping: AbortSignal): Promise<void> {
+    const over = () => this.wake();
+    const timer = setTimeout(over, milliseconds);
+    stopping.addEventListener('abort', over);
+    if (stopping.aborted) over();
+    await this.#woken.promise;
+    clearTimeout(timer);
+    stopping.removeEventListener('abort', over);
+  }
+}

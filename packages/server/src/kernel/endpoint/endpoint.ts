@@ -1,0 +1,160 @@
+/**
+ * From an operation and a handler to a route: the life of a request, in one place.
+ *
+ *   bearer and rate limit (admission.ts) → body → validation → rights, then
+ *   a read     one trip: rights and rows (guarded-read.ts)
+ *   a write    one transaction: its entry (rights, idempotency), the handler's statements, its events, the
+ *              stored answer, commit
+ *   a file     a read whose answer is a stored file, as it came
+ *   long       the handler opens its transactions itself, for what must not hold one: a streamed upload, a
+ *              wait
+ */
+import type { Operation } from '@headgate/contract';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { isDatabaseError, isDiskFull, isUnavailable } from '../database/database.ts';
+import { acceptsJson } from '../http/accept.ts';
+import { takeReadBody } from '../http/body-reading.ts';
+import { readerOfHeaders } from '../http/declared-headers.ts';
+import { type FileAnswer, sendFile } from '../http/file-answer.ts';
+import { asksStrictHandling, noteIgnored } from '../http/ignored-members.ts';
+import { invalidRequest, Problem, problem } from '../http/problems.ts';
+import { secretiveCheck } from '../http/secret-body.ts';
+import { admission, ownerOf } from '../security/admission.ts';
+import { permissionOf } from '../security/guard.ts';
+import { requiredRoles } from '../security/permissions.ts';
+import { placeReader } from '../security/place.ts';
+import type { Surface } from '../security/tokens.ts';
+import { awaitedWork } from './awaited-work.ts';
+import type {
+  Answer,
+  Answered,
+  Call,
+  LongCall,
+  Outcome,
+  ReadCall,
+  Services,
+  Serving,
+  WriteCall,
+} from './call.ts';
+import type { StoredAnswer } from './idempotency.ts';
+import { readCall } from './read-call.ts';
+import { answerOf, keyOfContent, keyOfRequest, publicPrefix, rendered, write } from './write.ts';
+
+export type * from './call.ts';
+
+export interface Endpoints {
+  read<Op extends Operation>(operation: Op, handler: (call: ReadCall<Op>) => Promise<Answer<Op>>): void;
+  write<Op extends Operation>(
+    operation: Op,
+    handler: (call: WriteCall<Op>) => Promise<Outcome<Op>> | Outcome<Op>,
+  ): void;
+  long<Op extends Operation>(operation: Op, handler: (call: LongCall<Op>) => Promise<Answered>): void;
+  file<Op extends Operation>(operation: Op, handler: (call: ReadCall<Op>) => Promise<FileAnswer>): void;
+}
+
+const jsonType = 'application/json; charset=utf-8';
+const surfacePrefix: Record<Surface, string> = { dpc: publicPrefix, agent: '' };
+
+/** `/v1/projects/{projectId}` of the surface `dpc` → `/dpc/v1/projects/:projectId`. */
+export function routePath(operation: Operation): string {
+  return surfacePrefix[operation.surface] + operation.path.replaceAll(/\{(\w+)\}/g, ':$1');
+}
+
+export function createEndpoints(app: FastifyInstance, services: Services): Endpoints {
+  function route<Op extends Operation>(
+    operation: Op,
+    serve: (serving: Serving<Op>, reply: FastifyReply) => Promise<FastifyReply>,
+  ): void {
+    const check = secretiveCheck(operation);
+    const headersOf = readerOfHeaders(operation);
+    const roles = requiredRoles(permissionOf(operation));
+    const placeOf = placeReader(operation);
+    app.route({
+      method: operation.method,
+      url: routePath(operation),
+      config: { operation },
+      onRequest: admission(operation, services),
+      handler: async (request, reply) => {
+        // A file has the one type that it has.
+        if (operation.success.mediaType === undefined && !acceptsJson(request.headers.accept))
+          throw problem('not-acceptable');
+        const parts = {
+          params: request.params,
+          query: request.query,
+          headers: headersOf(request.headers),
+          body: request.body,
+        };
+        const strict = asksStrictHandling(request.headers.prefer);
+        noteIgnored(reply, check(parts, takeReadBody(request), strict));
+        // The handler takes the secret out of the body; the request, which others hold, keeps none.
+        if (operation.bodyHoldsSecret !== undefined) request.body = undefined;
+        const call = {
+          ...parts,
+          scope: ownerOf(request),
+          now: services.clock.now(),
+          newId: services.newId,
+          requestId: request.id,
+        } as unknown as Call<Op>;
+        return serve({ operation, call, place: placeOf(parts), roles, request, services }, reply);
+      },
+    });
+  }
+
+  return {
+    read(operation, handler) {
+      route(operation, async (serving, reply) =>
+        send(reply, rendered(operation, await handler(readCall(serving)), {})),
+      );
+    },
+    write(operation, handler) {
+      route(operation, async (serving, reply) => {
+        const key = keyOfRequest(serving);
+        return send(
+          reply,
+          answerOf(await write(serving, key, (tx, rows) => handler({ ...serving.call, tx, rows }))),
+        );
+      });
+    },
+    long(operation, handler) {
+      route(operation, async (serving, reply) => send(reply, await handler(longCall(serving))));
+    },
+    file(operation, handler) {
+      route(operation, async (serving, reply) =>
+        sendFile(serving.request, reply, await handler(readCall(serving))),
+      );
+    },
+  };
+}
+
+function longCall<Op extends Operation>(serving: Serving<Op>): LongCall<Op> {
+  return {
+    ...readCall(serving),
+    request: serving.request,
+    write: async (content, work) => answerOf(await write(serving, keyOfContent(serving, content), work)),
+    awaited: awaitedWork(serving),
+  };
+}
+
+function send(reply: FastifyReply, { status, headers, body }: StoredAnswer) {
+  reply.code(status).headers(headers);
+  return body === null ? reply.send() : reply.header('content-type', jsonType).send(body);
+}
+
+/**
+ * A failure in words for the caller, where there are any: a database that is away or whose disk is full is
+ * 503, a value beyond its types 400.
+ */
+export function asProblem(failure: unknown): Problem | undefined {
+  if (failure instanceof Problem) return failure;
+  if (isDiskFull(failure)) return problem('storage-full');
+  // A deadlock, or a conflict of transactions: the same request succeeds when it is sent again.
+  const isConflict = isDatabaseError(failure) && ['40001', '40P01'].includes(failure.code);
+  if (isConflict || isUnavailable(failure)) return problem('database-unavailable');
+  // SQLSTATE class 22, data exception: a date in the year 0, say, which is well-formed and cannot be stored.
+  if (isDatabaseError(failure) && failure.code.startsWith('22')) {
+    return invalidRequest([
+      { field: 'request', pointer: '', detail: 'holds a value beyond what can be stored' },
+    ]);
+  }
+  return undefined;
+}

@@ -1,0 +1,209 @@
+/**
+ * Retries that do a thing once (decisions.md §2): the answer to a POST is kept under its Idempotency-Key in
+ * the transaction of its effect, and given again to the same request. Keys and requests are kept as keyed
+ * digests.
+ */
+import {
+  insertStatement,
+  isDatabaseError,
+  type Read,
+  statement,
+  type Transaction,
+} from '../database/database.ts';
+import { invalidRequest, problem } from '../http/problems.ts';
+import { type Sealer, Secret } from '../security/sealed.ts';
+
+export const keptHours = 24;
+const keyLimit = 255;
+
+export interface IdempotencyKey {
+  key: Buffer;
+  request: Buffer;
+}
+
+/** The work that a request waits for, and until when: nobody else waits meanwhile. */
+export interface PendingWork {
+  workId: string;
+  until: Date;
+}
+
+/** What an earlier request under the same key came to. */
+export type Earlier = { answer: StoredAnswer } | { pending: PendingWork };
+
+export interface StoredAnswer {
+  status: number;
+  headers: Record<string, string>;
+  body: string | null;
+}
+
+interface RecordRow {
+  request_digest: Buffer;
+  status: number | null;
+  headers: Record<string, string> | null;
+  body: string | null;
+  body_sealed: Buffer | null;
+  pending_work_id: string | null;
+  pending_until: Date | null;
+}
+
+const selectRecord = statement<RecordRow>(`
+  select request_digest, status, headers, body, body_sealed, pending_work_id, pending_until from idempotency_record
+  where account_id = $1 and key_digest = $2 and expires_at > $3`);
+
+const insertRecord = insertStatement('idempotency_record', {
+  account_id: 'uuid',
+  key_digest: 'bytea',
+  request_digest: 'bytea',
+  status: 'smallint',
+  headers: 'jsonb',
+  body: 'text',
+  body_sealed: 'bytea',
+  expires_at: 'timestamptz',
+});
+
+/** Of what a request asks for: kept to tell whether another one under its key is the same. */
+export function requestDigest(sealer: Sealer, content: Buffer | string): Buffer {
+  return sealer.digest(content, 'idempotent request');
+}
+
+/** The key of a request, scoped to its actor, method and path; undefined when it carries none. */
+export function idempotencyKey(
+  sealer: Sealer,
+  header: string | string[] | undefined,
+  about: { actorId: string; method: string; path: string; request: Buffer },
+): IdempotencyKey | undefined {
+  if (header === undefined) return undefined;
+  if (Array.isArray(header) || header.length === 0 || header.length > keyLimit) {
+    const detail = `must be one text of 1 to ${keyLimit} characters`;
+    throw invalidRequest([{ field: 'headers.Idempotency-Key', pointer: '/headers/Idempotency-Key', detail }]);
+  }
+  return {
+    key: sealer.digest(`${about.actorId} ${about.method} ${about.path} ${header}`, 'idempotency key'),
+    request: about.request,
+  };
+}
+
+const sealingPurpose = 'stored answer';
+
+/** Keeps the answer; one that shows a secret is given with a sealer, and kept sealed. */
+export function storeAnswer(
+  tx: Transaction,
+  accountId: string,
+  { key, request }: IdempotencyKey,
+  answer: StoredAnswer,
+  kept: { now: Date; sealer?: Sealer | undefined },
+): void {
+  const expiresAt = new Date(kept.now.getTime() + keptHours * 3_600_000);
+  const sealed =
+    answer.body === null ? undefined : kept.sealer?.seal(new Secret(answer.body), sealingPurpose);
+  const body = sealed === undefined ? answer.body : null;
+  const headers = JSON.stringify(answer.headers);
+  tx.send(insertRecord, [accountId, key, request, answer.status, headers, body, sealed ?? null, expiresAt]);
+}
+
+/**
+ * Whether a write failed because there is a record under its key: a live one of a request at the same time,
+ * or one that has expired.
+ */
+export function isKeyTaken(failure: unknown): boolean {
+  return isDatabaseError(failure) && failure.constraint === 'idempotency_record_key';
+}
+
+const insertPending = statement(`
+  insert into idempotency_record (account_id, key_digest, request_digest, pending_work_id, pending_until, expires_at)
+  values ($1, $2, $3, $4, $5, $6)`);
+
+/** Keeps that a request waits for work: the first of the two transactions of what is long (design law 2). */
+export function storePending(
+  tx: Transaction,
+  accountId: string,
+  { key, request }: IdempotencyKey,
+  { workId, until }: PendingWork,
+  now: Date,
+): void {
+  const expiresAt = new Date(now.getTime() + keptHours * 3_600_000);
+  tx.send(insertPending, [accountId, key, request, workId, until, expiresAt]);
+}
+
+const completeRecord = statement(`
+  update idempotency_record set status = $4, headers = $5, body = $6, pending_work_id = null, pending_until = null
+  where account_id = $1 and key_digest = $2 and pending_work_id = $3`);
+
+/** Keeps the answer to a request that waited: the last of the two. */
+export function storeOutcome(
+  tx: Transaction,
+  accountId: string,
+  { key }: IdempotencyKey,
+  workId: string,
+  { status, headers, body }: StoredAnswer,
+): void {
+  tx.send(completeRecord, [accountId, key, workId, status, JSON.stringify(headers), body]);
+}
+
+const deletePending = statement(
+  'delete from idempotency_record where account_id = $1 and key_digest = $2 and pending_work_id = $3',
+);
+
+/** A request that came to nothing is not kept: the next one under its key tries again. */
+export function removePending(
+  tx: Transaction,
+  accountId: string,
+  { key }: IdempotencyKey,
+  workId: string,
+): void {
+  tx.send(deletePending, [accountId, key, workId]);
+}
+
+/**
+ * What an earlier request under the key came to, if there was one. Throws `idempotency-key-reused` when the
+ * request was another.
+ */
+export async function earlier(
+  services: { read: Read; sealer: Sealer },
+  accountId: string,
+  { key, request }: IdempotencyKey,
+  now: Date,
+): Promise<Earlier | undefined> {
+  const [record] = await services.read(selectRecord, [accountId, key, now]);
+  if (record === undefined) return undefined;
+  if (!record.request_digest.equals(request)) throw problem('idempotency-key-reused');
+  const { status, headers, body_sealed: sealed, pending_work_id: workId, pending_until: until } = record;
+  if (workId !== null && until !== null) return { pending: { workId, until } };
+  if (status === null || headers === null)
+    throw new Error('An idempotency record has neither an answer nor work.');
+  const body = sealed === null ? record.body : services.sealer.unseal(sealed, sealingPurpose).reveal();
+  return { answer: { status, headers, body } };
+}
+
+const deleteExpiredOne = statement(
+  'delete from idempotency_record where account_id = $1 and key_digest = $2 and expires_at <= $3',
+);
+
+export async function removeExpiredAnswer(
+  read: Read,
+  accountId: string,
+  { key }: IdempotencyKey,
+  now: Date,
+): Promise<void> {
+  await read(deleteExpiredOne, [accountId, key, now]);
+}
+
+export const removalBatch = 1_000;
+// By the places of the rows: joined, they could be looked for in all of the table. What another server
+// removes, or a new request takes, is left.
+const deleteExpired = statement<{ removed: number }>(
+  `
+  with removed as (
+    delete from idempotency_record where ctid = any (array(
+      select ctid from idempotency_record where expires_at < $1 order by expires_at limit ${removalBatch} for update skip locked))
+    returning 1
+  )
+  select count(*)::integer as removed from removed`,
+  { alone: true },
+);
+
+/** Removes records whose time is over, a batch at a time; answers how many. */
+export async function removeExpiredAnswers(read: Read, now: Date): Promise<number> {
+  const [row] = await read(deleteExpired, [now]);
+  return row?.removed ?? 0;
+}

@@ -1,0 +1,105 @@
+/** With If-Match no update is lost; without it the last write wins. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Operation, operations } from '@headgate/contract';
+import type { Actor } from '../../testing/account.ts';
+import { type Answer, requireProblem } from '../../testing/client.ts';
+import { createPlace, type Place } from '../../testing/examples.ts';
+import { startTestServer } from '../../testing/server.ts';
+
+const server = await startTestServer({ settings: { HEADGATE_DATABASE_CONNECTIONS: '16' } });
+const clients = 8;
+const incrementsEach = 4;
+
+interface Counted {
+  path: (place: Place) => string;
+  /** The body that sets the number, and the number in an answer. */
+  set: (count: number) => object;
+  get: (body: Record<string, unknown>) => number;
+}
+
+const described = {
+  set: (count: number) => ({ description: `${count}` }),
+  get: (body: Record<string, unknown>) => Number(body.description),
+};
+
+/** By the operation that changes it: a resource in which a number is kept. */
+const counted: Record<string, Counted> = {
+  updateProject: { ...described, path: ({ project }) => project.path },
+  updateEnvironment: { ...described, path: ({ project }) => `${project.path}/environments/dev` },
+  updateAgent: { ...described, path: ({ agent }) => `/agents/${agent.agentId}` },
+  updateVariable: {
+    path: ({ project }) => `${project.path}/variables/count`,
+    set: (value) => ({ type: 'NUMBER', behaviour: 'SHARED', value }),
+    get: (body) => Number(body.value),
+  },
+};
+
+async function placeWithNumbers(): Promise<Place> {
+  const place = await createPlace(await server.account());
+  const { admin } = place.account;
+  await admin.post(`${place.project.path}/variables`, {
+    name: 'count',
+    type: 'NUMBER',
+    behaviour: 'SHARED',
+    value: 0,
+  });
+  for (const { path, set } of Object.values(counted)) requireTaken(await admin.patch(path(place), set(0)));
+  return place;
+}
+
+/** Of a version only a yes or no can change: tried in delivery/artifacts/version-state.test.ts. */
+const elsewhere = ['enableArtifact'];
+
+test('every PATCH that takes If-Match is tried here', () => {
+  const takes = ({ method, headers }: Operation) =>
+    method === 'PATCH' && headers !== undefined && 'If-Match' in headers.properties;
+  const tried = new Set([...Object.keys(counted), ...elsewhere]);
+  assert.deepEqual(tried, new Set(operations.filter(takes).map(({ id }) => id)));
+});
+
+function requireTaken(answer: Answer): void {
+  assert.ok(answer.status < 300, answer.text);
+}
+
+/** Reads, adds one, and writes if nobody else wrote meanwhile; else begins again. */
+async function increment(admin: Actor, path: string, { set, get }: Counted): Promise<void> {
+  for (;;) {
+    const { body, etag } = await admin.get<Record<string, unknown>>(path);
+    const answer = await admin.patch(path, set(get(body) + 1), { headers: { 'if-match': etag } });
+    if (answer.status < 300) return;
+    requireProblem(answer, 412, 'etag-mismatch');
+  }
+}
+
+for (const [id, resource] of Object.entries(counted)) {
+  test(`${id}: ${clients} clients that each add ${incrementsEach} with If-Match leave their sum`, async () => {
+    const place = await placeWithNumbers();
+    const { admin } = place.account;
+    const path = resource.path(place);
+    const adding = Array.from({ length: clients }, async () => {
+      for (let done = 0; done < incrementsEach; done += 1) await increment(admin, path, resource);
+    });
+    await Promise.all(adding);
+    const { body } = await admin.get<Record<string, unknown>>(path);
+    assert.equal(resource.get(body), clients * incrementsEach);
+  });
+
+  test(`${id}: without If-Match every write is taken, and the last one stays`, async () => {
+    const place = await placeWithNumbers();
+    const { admin } = place.account;
+    const path = resource.path(place);
+    const answers = await Promise.all(
+      Array.from({ length: clients }, (_, index) =>
+        admin.patch<Record<string, unknown>>(path, resource.set(index + 1)),
+      ),
+    );
+    for (const answer of answers) requireTaken(answer);
+    const read = await admin.get<Record<string, unknown>>(path);
+    const last = answers.find((answer) => answer.etag === read.etag);
+    assert.ok(last !== undefined, 'what is read is what one of them wrote');
+    assert.deepEqual(read.body, last.body);
+    await admin.patch(path, resource.set(100));
+    assert.equal(resource.get((await admin.get<Record<string, unknown>>(path)).body), 100);
+  });
+}

@@ -1,0 +1,231 @@
+/**
+ * A write: one transaction of its entry (rights, idempotency), the handler's statements, its events and the
+ * stored answer.
+ */
+import type { Operation } from '@headgate/contract';
+import type { FastifyRequest } from 'fastify';
+import {
+  changed,
+  isDatabaseError,
+  isUnavailable,
+  type Opening,
+  statement,
+  type Transaction,
+} from '../database/database.ts';
+import { recordEvents } from '../database/events.ts';
+import { problem } from '../http/problems.ts';
+import { guardParameters, refusal } from '../security/guard.ts';
+import type { Sealer } from '../security/sealed.ts';
+import type { Answer, Outcome, ReadCall, Serving, WriteCall } from './call.ts';
+import {
+  type Earlier,
+  earlier,
+  type IdempotencyKey,
+  idempotencyKey,
+  isKeyTaken,
+  type PendingWork,
+  removeExpiredAnswer,
+  requestDigest,
+  type StoredAnswer,
+  storeAnswer,
+  storePending,
+} from './idempotency.ts';
+import { readCall } from './read-call.ts';
+
+/** Before each path of the public interface. */
+export const publicPrefix = '/dpc';
+
+/** Parameters: account, a request's key, now. */
+const unlessAnswered = (account: string, key: string, now: string) => `
+    when not pg_try_advisory_xact_lock(hashtextextended(encode(${key}, 'hex'), 0)) then refuse('HG409')
+    when exists (select from idempotency_record where account_id = ${account} and key_digest = ${key} and expires_at > ${now}) then refuse('HG200')`;
+
+/**
+ * The first statement of a write: refuses it by an error, so that what is already queued behind it does
+ * nothing. The project may still be deleted before the commit: the foreign keys of what is written, or its
+ * row locks, order the two; and a request under the same key may commit in this very moment: then the key of
+ * its record is taken.
+ */
+const enterWrite = statement(`
+  select case
+    when standing = 'inactive' then refuse('HG401')
+    when standing = 'unknown' then refuse('HG404')
+    when standing <> 'permitted' then refuse('HG403')
+    when $9::bytea is null then null ${unlessAnswered('$1', '$9', '$8')}
+  end as refused
+  from rights($1, $2, $3, $4, $5, $6, $7, $8)`);
+
+/** The same for one whose rights were read just before, with what it is judged by. */
+const enterUnderKey = statement(
+  `select case ${unlessAnswered('$1::uuid', '$2::bytea', '$3::timestamptz')} end as refused`,
+);
+
+/** What a handler does in its transaction. */
+type WriteWork<Op extends Operation> = (
+  tx: Transaction,
+  rows: WriteCall<Op>['rows'],
+) => Promise<Outcome<Op>> | Outcome<Op>;
+
+/**
+ * One write under its key. What fails after the rights were found good may be a request whose answer is there
+ * already, or just now.
+ */
+export async function write<Op extends Operation>(
+  serving: Serving<Op>,
+  key: IdempotencyKey | undefined,
+  work: WriteWork<Op>,
+  pending?: PendingWork,
+): Promise<Earlier> {
+  const { read } = serving.services.database;
+  const { accountId } = serving.call.scope;
+  try {
+    return await attempt(serving, key, work, pending);
+  } catch (failure) {
+    if (key === undefined || isRefusal(failure) || isUnavailable(failure))
+      throw await inWordsOfTheCaller(failure, serving);
+    const now = serving.call.now;
+    const before = await earlier({ read, sealer: serving.services.sealer }, accountId, key, now);
+    if (before !== undefined) return replayed(before);
+    if (!isKeyTaken(failure)) throw await inWordsOfTheCaller(failure, serving);
+    // By a record whose time is over, and which nobody has removed yet.
+    await removeExpiredAnswer(read, accountId, key, now);
+    return attempt(serving, key, work, pending).catch(async (again) => {
+      throw await inWordsOfTheCaller(again, serving);
+    });
+  }
+}
+
+export function replayed(before: Earlier): Earlier {
+  if ('pending' in before) return before;
+  const { answer } = before;
+  return { answer: { ...answer, headers: { ...answer.headers, 'idempotency-replayed': 'true' } } };
+}
+
+/** Everything that it sends commits together, or nothing does. With pending work there is no answer yet. */
+function attempt<Op extends Operation>(
+  serving: Serving<Op>,
+  key: IdempotencyKey | undefined,
+  work: WriteWork<Op>,
+  pending: PendingWork | undefined,
+): Promise<Earlier> {
+  const { services, operation, call, request } = serving;
+  let permitted = false;
+  const rows: ReadCall<Op>['rows'] = async (query, parameters) => {
+    const found = await readCall(serving).rows(query, parameters);
+    permitted = true;
+    return found;
+  };
+  function entry(): ReturnType<Opening> {
+    if (!permitted) return [enterWrite, [...guardParameters(serving), key?.key ?? null]];
+    return key && [enterUnderKey, [call.scope.accountId, key.key, call.now]];
+  }
+  return services.database.transaction(async (tx) => {
+    const outcome = await work(tx, rows);
+    const source = { ...call.scope, actorKind: 'credential' as const, requestId: request.id };
+    recordEvents(tx, source, outcome.events, call.now, services.newId);
+    if (pending !== undefined) {
+      if (key !== undefined) storePending(tx, call.scope.accountId, key, pending, call.now);
+      return { pending };
+    }
+    const location =
+      outcome.location === undefined ? undefined : services.tokens.issuer + publicPrefix + outcome.location;
+    const answer = rendered(operation, outcome, location === undefined ? {} : { location });
+    if (key !== undefined) {
+      const sealer = operation.answerHoldsSecret ? services.sealer : undefined;
+      storeAnswer(tx, call.scope.accountId, key, answer, { now: call.now, sealer });
+    }
+    return { answer };
+  }, entry);
+}
+
+/** Whether the entry refused the write, for another reason than that its key has an answer. */
+function isRefusal(failure: unknown): boolean {
+  return isDatabaseError(failure) && /^HG4/.test(failure.code);
+}
+
+/** The refusals of the entry, and what the database says of a race, as problems. */
+async function inWordsOfTheCaller<Op extends Operation>(
+  failure: unknown,
+  serving: Serving<Op>,
+): Promise<unknown> {
+  if (!isDatabaseError(failure)) return failure;
+  const { read } = serving.services.database;
+  switch (failure.code) {
+    case 'HG401':
+      return refusal(read, 'inactive', serving);
+    case 'HG403':
+      return refusal(read, 'forbidden', serving);
+    case 'HG404':
+      return refusal(read, 'unknown', serving);
+    case 'HG409':
+      return problem('idempotency-key-in-use');
+    case 'HG200':
+      // Its answer expired between the two.
+      return problem('concurrent-change');
+    case '40001':
+    case '40P01':
+    case changed:
+      return problem('concurrent-change');
+    case '23503':
+      // The project was deleted between the check of the rights and the write.
+      return /_(of|in)_project$/.test(failure.constraint ?? '')
+        ? await refusal(read, 'unknown', serving)
+        : failure;
+    default:
+      return failure;
+  }
+}
+
+export function answerOf(written: Earlier): StoredAnswer {
+  if ('pending' in written) throw problem('idempotency-key-in-use');
+  return written.answer;
+}
+
+export function rendered<Op extends Operation>(
+  operation: Op,
+  answer: Answer<Op>,
+  headers: Record<string, string>,
+): StoredAnswer {
+  return {
+    status: operation.success.status,
+    headers: answer.etag === undefined ? headers : { ...headers, etag: answer.etag },
+    body: answer.body === undefined ? null : JSON.stringify(answer.body),
+  };
+}
+
+/**
+ * The digest of a JSON body, made when it arrived under an Idempotency-Key. The body itself is not kept: it
+ * may hold a secret.
+ */
+const digests = new WeakMap<FastifyRequest, Buffer>();
+
+export function keepDigest(request: FastifyRequest, sealer: Sealer, content: Buffer): void {
+  if (request.headers['idempotency-key'] !== undefined) digests.set(request, requestDigest(sealer, content));
+}
+
+/** The key of a request whose body is JSON, or that has none. */
+export function keyOfRequest<Op extends Operation>(serving: Serving<Op>): IdempotencyKey | undefined {
+  const { request, services } = serving;
+  return keyOf(serving, digests.get(request) ?? requestDigest(services.sealer, ''));
+}
+
+/** The key of a request with another body, for which `content` stands. */
+export function keyOfContent<Op extends Operation>(
+  serving: Serving<Op>,
+  content: string,
+): IdempotencyKey | undefined {
+  return keyOf(serving, requestDigest(serving.services.sealer, content));
+}
+
+function keyOf<Op extends Operation>(
+  { operation, call, request, services }: Serving<Op>,
+  digest: Buffer,
+): IdempotencyKey | undefined {
+  if (operation.method !== 'POST') return undefined;
+  return idempotencyKey(services.sealer, request.headers['idempotency-key'], {
+    actorId: call.scope.actorId,
+    method: operation.method,
+    path: request.url,
+    request: digest,
+  });
+}

@@ -1,0 +1,262 @@
+/**
+ * Input that cannot be read or breaks its schema, at every operation: each is told what is wrong with it, and
+ * nothing is changed by it.
+ */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import { type Operation, operations, type ProblemDetail } from '@headgate/contract';
+import { BlockingConnection, requireRawProblem } from '../../testing/blocking-connection.ts';
+import { watchChanges } from '../../testing/changes.ts';
+import { type Answer, requireProblem } from '../../testing/client.ts';
+import { createPlace, type Example, examples, type Place } from '../../testing/examples.ts';
+import { startTestServer } from '../../testing/server.ts';
+
+const server = await startTestServer();
+const changes = await watchChanges(server.database);
+const { hostname, port } = new URL(await server.listen());
+const shown = operations.filter((operation) => operation.surface === 'dpc');
+const place = await createPlace(await server.account());
+
+async function exampleOf(operation: Operation, at: Place = place): Promise<Example> {
+  const example = await examples[operation.id]?.(at);
+  return example ?? assert.fail(`testing/examples.ts has no request for ${operation.id}`);
+}
+
+/** Sends what must be refused by 4xx and change nothing. */
+async function refused({ method }: Pick<Operation, 'method'>, { path, ...asked }: Example): Promise<Answer> {
+  await changes.take();
+  const answer = await place.account.admin.send(method, path, asked);
+  const what = `${method} ${path} ${JSON.stringify(asked.body)?.slice(0, 300)}: ${answer.text.slice(0, 500)}`;
+  assert.ok(answer.status >= 400 && answer.status < 500, what);
+  assert.deepEqual(await changes.take(), [], what);
+  return answer;
+}
+
+async function refusedFor(operation: Operation, example: Example, field: string): Promise<void> {
+  const { violations = [] } = requireProblem(await refused(operation, example), 400, 'invalid-request');
+  const named = violations.some((violation) => violation.startsWith(field));
+  assert.ok(named, `${operation.id} names ${field}: ${violations.join('; ')}`);
+}
+
+interface ObjectSchema {
+  properties: Record<string, { maxLength?: number; default?: unknown }>;
+  required?: string[];
+}
+
+/** The operations whose body is an object, each member of it. */
+const bodies = shown.flatMap((operation) => {
+  const body = operation.body as ObjectSchema | undefined;
+  if (body === undefined || !('properties' in body)) return [];
+  return Object.entries(body.properties).map(([name, schema]) => ({
+    operation,
+    name,
+    required: body.required?.includes(name) === true,
+    maxLength: schema.maxLength,
+  }));
+});
+
+test('every member of every body: missing, of another type, too long', async () => {
+  assert.ok(bodies.length > 30);
+  for (const { operation, name, required, maxLength } of bodies) {
+    const example = await exampleOf(operation);
+    const body = example.body as Record<string, unknown>;
+    const { [name]: _, ...without } = body;
+    if (required) await refusedFor(operation, { ...example, body: without }, `body.${name}: is required`);
+    // No member of the interface may be a list of lists; null stands for an optional member of a POST that is
+    // left out.
+    for (const wrong of operation.method === 'POST' && !required ? [[[1]]] : [null, [[1]]]) {
+      await refusedFor(operation, { ...example, body: { ...body, [name]: wrong } }, `body.${name}`);
+    }
+    if (maxLength !== undefined) {
+      const long = { ...body, [name]: 'x'.repeat(maxLength + 1) };
+      await refusedFor(operation, { ...example, body: long }, `body.${name}`);
+    }
+  }
+});
+
+test('every parameter of every query: of another type, out of bounds, too long', async () => {
+  for (const operation of shown) {
+    const query = operation.query as ObjectSchema | undefined;
+    for (const [name, schema] of Object.entries(query?.properties ?? {})) {
+      const example = await exampleOf(operation);
+      const url = new URL(example.path, 'http://x');
+      const wrong = schema.maxLength === undefined ? ['-1', 'x', ''] : ['x'.repeat(schema.maxLength + 1)];
+      for (const value of wrong) {
+        url.searchParams.set(name, value);
+        await refusedFor(operation, { ...example, path: url.pathname + url.search }, `query.${name}`);
+      }
+      if (query?.required?.includes(name) && !('default' in schema)) {
+        url.searchParams.delete(name);
+        await refusedFor(
+          operation,
+          { ...example, path: url.pathname + url.search },
+          `query.${name}: is required`,
+        );
+      }
+    }
+  }
+});
+
+test('a piece of a path that does not decode, or decodes to NUL, at every operation', async () => {
+  for (const operation of shown.filter((each) => each.path.includes('{'))) {
+    for (const piece of ['%00', 'a%00b', '%ff', '%c0%80', '%ed%a0%80', '%', '%zz']) {
+      const path = operation.path
+        .replace(/^\/v1/, '')
+        .replace(/\{\w+\}/, piece)
+        .replaceAll(/\{\w+\}/g, 'city');
+      const { body, headers = {} } = await exampleOf(operation);
+      const { problem } = await refused(operation, { path, body, headers });
+      assert.ok(
+        ['invalid-path', 'invalid-request'].includes(problem.code),
+        `${operation.id} ${path}: ${problem.code}`,
+      );
+    }
+  }
+});
+
+test('a member that is there twice is refused, where the last would be taken in silence', async () => {
+  const path = `${place.project.path}/variables`;
+  const twice = [
+    '{"name":"a","name":"b","type":"TEXT","behaviour":"SHARED"}',
+    '{"name":"a","type":"TEXT","behaviour":"SHARED","\\u0074ype":"NUMBER"}',
+    '{"name":"a","type":"TEXT","behaviour":"SHARED","stray":{"x":1,"x":2}}',
+  ];
+  for (const body of twice) {
+    const { detail } = requireProblem(await refused({ method: 'POST' }, { path, body }), 400, 'invalid-json');
+    assert.match(detail, /the member "(name|type|x)" is there twice/);
+  }
+});
+
+test('content that is sent to an operation without a body is no reason to fail', async () => {
+  const path = `${place.project.path}/variables/city/environment-overrides/prod`;
+  const plain = { headers: { 'content-type': 'text/plain' }, body: 'x' };
+  requireProblem(await refused({ method: 'DELETE' }, { path, ...plain }), 415, 'unsupported-media-type');
+  requireProblem(await refused({ method: 'DELETE' }, { path, body: '{' }), 400, 'invalid-json');
+  requireProblem(await refused({ method: 'DELETE' }, { path, body: '{}' }), 404, 'override-not-found');
+});
+
+test('what is nowhere is 404 and what is no method of it 405, whatever is sent there', async () => {
+  const body = Buffer.from('{ not JSON');
+  for (const type of ['application/json', 'text/plain', 'nothing/']) {
+    const headers = { 'content-type': type };
+    requireProblem(
+      await refused({ method: 'POST' }, { path: '/nowhere', headers, body }),
+      404,
+      'path-not-found',
+    );
+    const wrong = { path: `${place.project.path}/variables`, headers, body };
+    requireProblem(await refused({ method: 'PUT' }, wrong), 405, 'method-not-allowed');
+  }
+});
+
+test('a body of 50 MB is refused without being taken in, and the server goes on', async () => {
+  const headers = {
+    authorization: `Bearer ${await place.account.admin.token()}`,
+    'content-type': 'application/json',
+  };
+  const connection = await BlockingConnection.open(`http://${hostname}:${port}`);
+  const path = `/dpc/v1${place.project.path}/variables`;
+  const answer = await connection.exchange('POST', path, headers, Buffer.alloc(50_000_000, ' '));
+  requireRawProblem(answer, 413, 'body-too-large');
+  connection.close();
+  assert.equal((await place.account.admin.get('/projects')).status, 200);
+});
+
+test('what is no request, and a request whose head is too large, are answered as problems too', async () => {
+  const answerTo = async (sent: string) => {
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => undefined);
+    let text = '';
+    socket.setEncoding('utf8').on('data', (chunk) => {
+      text += chunk;
+    });
+    socket.write(sent);
+    await once(socket, 'close');
+    const [head = '', body = ''] = text.split('\r\n\r\n');
+    return { head, body };
+  };
+  const large = `GET /dpc/v1/projects HTTP/1.1\r\nhost: x\r\nx-long: ${'x'.repeat(20_000)}\r\n\r\n`;
+  for (const [sent, status, code] of [
+    ['no request at all\r\n\r\n', 400, 'malformed-request'],
+    [large, 431, 'headers-too-large'],
+  ] as const) {
+    const { head, body } = await answerTo(sent);
+    const problem = JSON.parse(body) as ProblemDetail;
+    assert.match(head, new RegExp(`^HTTP/1.1 ${status} .*application/problem\\+json`, 's'));
+    assert.deepEqual([problem.status, problem.code], [status, code]);
+    assert.ok(head.includes(`x-request-id: ${problem.traceId}`));
+  }
+  assert.equal((await answerTo(large.replace('GET', 'HEAD'))).body, '');
+});
+
+/** What an example names, by what the other account calls it. */
+function foreignIdsFor(
+  example: Example,
+  other: Place,
+  theirs: { credentialId: string; executionId: string },
+): Example[] {
+  const own = place;
+  const swap = (text: string, from: string, to: string) => text.replaceAll(from, to);
+  const pairs: [RegExp | string, string][] = [
+    [own.project.projectId, other.project.projectId],
+    [own.agent.agentId, other.agent.agentId],
+    [/(?<=\/credentials\/)[\w-]{36}/, theirs.credentialId],
+    [/(?<=\/pipeline-executions\/)[\w-]{36}/, theirs.executionId],
+  ];
+  const isMultipart = Buffer.isBuffer(example.body);
+  return pairs.flatMap(([from, to]) => {
+    const replaced = (text: string) =>
+      typeof from === 'string' ? swap(text, from, to) : text.replace(from, to);
+    const path = replaced(example.path);
+    const body =
+      isMultipart || example.body === undefined
+        ? example.body
+        : JSON.parse(replaced(JSON.stringify(example.body)));
+    const changed = path !== example.path || JSON.stringify(body) !== JSON.stringify(example.body);
+    return changed ? [{ ...example, path, body }] : [];
+  });
+}
+
+test('ids of another account, wherever an operation takes an id', async () => {
+  const other = await createPlace(await server.account());
+  const { admin } = other.account;
+  const { credentialId } = (
+    await admin.post<{ credentialId: string }>('/credentials', { name: 'c', role: 'MEMBER' })
+  ).body;
+  const start = { pipelineName: 'main', environmentName: 'dev', agentId: other.agent.agentId };
+  const started = await admin.post<{ pipelineExecutionId: string }>(
+    `${other.project.path}/pipeline-executions`,
+    start,
+  );
+  const theirs = { credentialId, executionId: started.body.pipelineExecutionId };
+  let tried = 0;
+  for (const operation of shown) {
+    for (const example of foreignIdsFor(await exampleOf(operation), other, theirs)) {
+      const answer = await refused(operation, example);
+      assert.ok(
+        answer.status === 404 || ['unknown-agent', 'unknown-project'].includes(answer.problem.code),
+        `${operation.id}: ${answer.text}`,
+      );
+      tried += 1;
+    }
+  }
+  assert.ok(tried > 35, `${tried} places were tried`);
+  const inBodies: [string, object, string][] = [
+    [
+      '/credentials',
+      { name: 'c', role: 'MEMBER', roles: [{ projectId: other.project.projectId, role: 'OWNER' }] },
+      'unknown-project',
+    ],
+    ['/credentials', { name: 'c', role: 'OWNER', projectId: other.project.projectId }, 'unknown-project'],
+    [
+      `${place.project.path}/environments`,
+      { name: 'uat', defaultAgentId: other.agent.agentId },
+      'unknown-agent',
+    ],
+  ];
+  for (const [path, body, code] of inBodies) {
+    assert.equal((await refused({ method: 'POST' }, { path, body })).problem.code, code);
+  }
+});

@@ -1,0 +1,121 @@
+/**
+ * Bodies up to the limit, however they are made: judged in time that is linear in their size, while other
+ * requests go on.
+ */
+import assert from 'node:assert/strict';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { test } from 'node:test';
+import { createVariable, writeOverrides } from '@headgate/contract';
+import { requireProblem } from '../../testing/client.ts';
+import { startTestServer } from '../../testing/server.ts';
+import { createBodyReader } from './body-reader.ts';
+import { Problem } from './problems.ts';
+
+const limit = 8 * 1_048_576;
+const server = await startTestServer();
+const { admin, ...account } = await server.account();
+const { path } = await account.project();
+
+const filled = (unit: string, before: string, after: string) =>
+  before +
+  Array(Math.floor((limit - before.length - after.length) / (unit.length + 1)))
+    .fill(unit)
+    .join(',') +
+  after;
+const grid = '{"name":"g","type":"GRID","behaviour":"SHARED","value":{"columns":[],"rows":[';
+const text = '{"name":"g","type":"TEXT","behaviour":"SHARED",';
+const row = (cell: string) => `[${Array(200).fill(cell).join(',')}]`;
+
+const names = (before: string, length: number) =>
+  `${before}${Array.from({ length: 400_000 }, (_, index) => `{"${String(index).padStart(length, 'x')}":1}`).join(',')}]`;
+
+/**
+ * Each fills the limit: faults in every cell, in every row, in every name, deep in a union, and members that
+ * nobody knows.
+ */
+const hostile: [string, string][] = [
+  ['cells of a wrong type', filled(row('true'), grid, ']}}')],
+  ['rows of a wrong type', filled('7', grid, ']}}')],
+  ['empty arrays nobody asked for', filled('[]', `${text}"x":[`, ']}')],
+  ['empty objects for a value', filled('{}', `${text}"value":[`, ']}')],
+  ['objects without names in common', names('[', 5)],
+  ['objects with names in common', filled('{"abcde":1}', '[', ']')],
+  ['properties nobody knows', filled('{"q":1,"r":2}', `${text}"value":{"columns":[`, '],"rows":[]}}')],
+  ['one long text', `${text}"value":"${'x'.repeat(limit - 100)}"}`],
+  ['members without number', `{${Array.from({ length: 500_000 }, (_, index) => `"m${index}":1`).join(',')}}`],
+  ['escapes', `${text}"value":"${'\\u0041'.repeat(Math.floor((limit - 100) / 6))}"}`],
+  ['a list for an object', filled('1', '[', ']')],
+  ['no JSON', `${text}${'x'.repeat(limit - 100)}`],
+];
+
+test('every large body of faults is refused, and the loop of the server is never held up by one', async () => {
+  // The thread starts once.
+  await admin.post(`${path}/variables`, Buffer.from(hostile[0]?.[1] ?? ''));
+  const delay = monitorEventLoopDelay({ resolution: 5 });
+  for (const [name, body] of hostile) {
+    const content = Buffer.from(body);
+    delay.reset();
+    delay.enable();
+    const answer = await admin.post(`${path}/variables`, content);
+    delay.disable();
+    assert.equal(answer.status, 400, `${name}: ${answer.text.slice(0, 300)}`);
+    assert.ok((answer.problem.violations ?? []).length <= 100, name);
+    // Of the time of its judgement, some seconds of a busy machine, a turn of the loop has a small part.
+    assert.ok(delay.max / 1e6 < 400, `${name} held up the loop for ${delay.max / 1e6} ms`);
+  }
+});
+
+test('a large body that is valid is taken as a small one is: with defaults, without null and unknown members', async () => {
+  const rows = Array.from({ length: 9_000 }, (_, index) => [String(index), index, null]);
+  const columns = ['a', 'b', 'c'].map((name) => ({ name, type: name === 'b' ? 'NUMBER' : 'TEXT' }));
+  const sent = {
+    name: 'big',
+    type: 'GRID',
+    behaviour: 'SHARED',
+    description: null,
+    colour: 1,
+    value: { columns, rows },
+  };
+  const answer = await admin.post<{ value: unknown }>(`${path}/variables`, sent);
+  assert.equal(answer.status, 201, answer.text.slice(0, 300));
+  assert.deepEqual(answer.body.value, { columns, rows });
+  const key = { 'idempotency-key': 'large' };
+  const again = { ...sent, name: 'once' };
+  const [first, second] = [
+    await admin.post(`${path}/variables`, again, { headers: key }),
+    await admin.post(`${path}/variables`, again, { headers: key }),
+  ];
+  assert.deepEqual([first.status, second.status, second.text === first.text], [201, 201, true]);
+});
+
+test('faults of a large body are told together with those of the address', async () => {
+  const overrides = Array.from({ length: 400 }, () => ({ value: 'x'.repeat(1_000) }));
+  const answer = await admin.post('/projects/nonsense/variables/city/environment-overrides', overrides);
+  const { violations = [] } = requireProblem(answer, 400, 'invalid-request');
+  assert.match(violations[0] ?? '', /^params\.projectId: must be a UUID in lower case/);
+  assert.equal(violations[1], 'body[0].environmentName: is required');
+  assert.equal(violations.length, 100);
+});
+
+test('a stranger is refused before the body is read', async () => {
+  const body = hostile[0]?.[1] ?? '';
+  const answer = await server.transport({
+    method: 'POST',
+    url: `/dpc/v1${path}/variables`,
+    headers: { 'content-type': 'application/json', authorization: 'Bearer x.y.z' },
+    body: `${body}broken`,
+  });
+  assert.equal(answer.status, 401);
+});
+
+test('a body that would take more memory than the thread may have is refused, and the next one is read', async () => {
+  const reader = createBodyReader({ limitBytes: limit, megabytes: 16 });
+  const many = Buffer.from(`[${Array.from({ length: 900_000 }, (_, index) => `"${index}"`).join(',')}]`);
+  await assert.rejects(
+    async () => reader.read(writeOverrides, many, 'account'),
+    (failure) => failure instanceof Problem && /takes too much memory; send less/.test(failure.message),
+  );
+  const next = Buffer.from(JSON.stringify({ name: 'x'.repeat(70_000), type: 'TEXT', behaviour: 'SHARED' }));
+  const { faults } = await reader.read(createVariable, next, 'account');
+  assert.deepEqual(faults, [{ pointer: '/name', detail: 'must have at most 255 characters; it has 70,000' }]);
+});

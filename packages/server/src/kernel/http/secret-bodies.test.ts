@@ -1,0 +1,218 @@
+/**
+ * Bodies and answers that hold a secret: they are declared as such, repeated by no error, and kept by
+ * nothing.
+ */
+import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { request as httpRequest } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { getHeapSnapshot } from 'node:v8';
+import { gzipSync } from 'node:zlib';
+import { type Operation, operations } from '@headgate/contract';
+import type { Answer } from '../../testing/client.ts';
+import { createPlace, type Example, examples, inOrder } from '../../testing/examples.ts';
+import { sealingAgent } from '../../testing/sealing-agent.ts';
+import { formsOf } from '../../testing/secret-forms.ts';
+import { startTestServer } from '../../testing/server.ts';
+
+const server = await startTestServer();
+const withSecret = operations.filter(({ bodyHoldsSecret }) => bodyHoldsSecret !== undefined);
+
+interface Schema {
+  properties?: Record<string, Schema>;
+  items?: Schema;
+  anyOf?: Schema[];
+  allOf?: Schema[];
+  patternProperties?: Record<string, Schema>;
+  additionalProperties?: Schema | boolean;
+}
+
+/** The pointers of all members of a schema. */
+function pointersOf(schema: Schema | undefined, at = ''): string[] {
+  if (schema === undefined) return [];
+  const { properties = {}, patternProperties = {}, items, anyOf = [], allOf = [] } = schema;
+  return [
+    ...Object.entries(properties).flatMap(([name, member]) => [
+      `${at}/${name}`,
+      ...pointersOf(member, `${at}/${name}`),
+    ]),
+    ...Object.values(patternProperties).flatMap((member) => pointersOf(member, `${at}/*`)),
+    ...(items === undefined ? [] : pointersOf(items, `${at}/*`)),
+    ...[...anyOf, ...allOf].flatMap((each) => pointersOf(each, at)),
+  ];
+}
+
+/** By its name a member holds a secret itself, and not where one is kept. */
+const secretName = /(^|\/)(password|passphrase|secret|\w*Secret|token|\w*Token|privateKey|apiKey)$/;
+/** Names a page, and an object around the value. */
+const noSecrets = /\/(paginationToken)$/;
+
+test('a body or an answer with a member that is named like a secret declares that it holds one', () => {
+  for (const { id, surface, body, success, bodyHoldsSecret = [], answerHoldsSecret } of operations) {
+    const named = (schema: unknown) =>
+      pointersOf(schema as Schema).filter((each) => secretName.test(each) && !noSecrets.test(each));
+    const undeclared = named(body).filter(
+      (each) => !bodyHoldsSecret.some((held) => held === each || held.startsWith(`${each}/`)),
+    );
+    assert.deepEqual(undeclared, [], `the body of ${id}`);
+    if (surface === 'dpc' && answerHoldsSecret !== true)
+      assert.deepEqual(named(success.body), [], `the answer of ${id}`);
+    for (const held of bodyHoldsSecret) assert.ok(pointersOf(body as Schema).includes(held), `${id} ${held}`);
+  }
+  assert.ok(withSecret.length > 0);
+});
+
+test('no cache keeps an answer that holds a secret, nor one that is given again, nor a refusal in its place', async () => {
+  const place = await createPlace(await server.account());
+  const { admin } = place.account;
+  const shown = inOrder(operations.filter(({ answerHoldsSecret }) => answerHoldsSecret));
+  assert.ok(shown.length >= 4);
+  for (const { id, method } of shown) {
+    const { path, ...asked } = (await examples[id]?.(place)) ?? assert.fail(id);
+    const once = { ...asked, headers: { ...asked.headers, 'idempotency-key': `once ${id}` } };
+    const stranger = await place.account.actor('MEMBER');
+    const answers = [
+      await admin.send(method, path, once),
+      await admin.send(method, path, once),
+      await stranger.send(method, path, asked),
+    ];
+    if (method === 'POST') assert.equal(answers[1]?.headers['idempotency-replayed'], 'true', id);
+    assert.equal(answers[2]?.status, 403);
+    for (const { headers } of answers) assert.equal(headers['cache-control'], 'no-store', id);
+  }
+});
+
+function put(body: unknown, pointer: string, value: unknown): unknown {
+  const steps = pointer.split('/').slice(1);
+  const copy = structuredClone(body) as Record<string, unknown>;
+  let at = copy;
+  for (const step of steps.slice(0, -1)) at = at[step] as Record<string, unknown>;
+  at[steps.at(-1) ?? ''] = value;
+  return copy;
+}
+
+/** Bodies that are refused, each with the secret where one belongs or may stand by mistake. */
+function brokenBodies(operation: Operation, { body }: Example, secret: string): (string | Buffer)[] {
+  const wrong = [
+    ...[secret, [secret], { [secret]: 1 }, { x: { y: secret } }, { password: [secret] }],
+    ...[
+      { password: secret.repeat(5_000) },
+      { [secret]: secret, password: `${secret}\0` },
+      { [secret]: null },
+    ],
+    Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`${secret} ${index}`, secret])),
+  ];
+  const parsed = (operation.bodyHoldsSecret ?? []).flatMap((pointer) =>
+    wrong.map((value) => JSON.stringify(put(body, pointer, value))),
+  );
+  const right = JSON.stringify(body).replaceAll(/"correct[^}]*"/g, JSON.stringify(secret));
+  assert.ok(right.includes(secret));
+  const unquoted = right.replace(JSON.stringify(secret), secret);
+  const broken = [
+    ...[unquoted, right.slice(0, right.indexOf(secret) + secret.length), `${right}${secret}`, secret],
+    ...[right.replace('{', `{"${secret}":1,"${secret}":2,`), `${right}\xff${secret}`],
+  ];
+  return [...parsed, ...broken, gzipSync(unquoted)];
+}
+
+test('a refused body with a secret is repeated nowhere', async () => {
+  const secret = `canary-${randomUUID()}`;
+  const place = await createPlace(await server.account());
+  const answers: Answer[] = [];
+  for (const operation of withSecret) {
+    const example = (await examples[operation.id]?.(place)) ?? assert.fail(operation.id);
+    const { path, headers } = example;
+    for (const [index, body] of brokenBodies(operation, example, secret).entries()) {
+      const sent = {
+        ...headers,
+        'idempotency-key': `${index}`,
+        ...(Buffer.isBuffer(body) ? { 'content-encoding': 'gzip' } : {}),
+      };
+      const answer = await place.account.admin.send(operation.method, path, { headers: sent, body });
+      assert.ok(answer.status >= 400 && answer.status < 500, answer.text);
+      answers.push(answer);
+    }
+  }
+  const tables = await server.database.query<{ name: string }>(
+    `select quote_ident(tablename) as name from pg_tables where schemaname = 'public'`,
+  );
+  const rows = await Promise.all(
+    tables.map(({ name }) => server.database.query<{ row: string }>(`select t::text as row from ${name} t`)),
+  );
+  const places = [
+    ...answers.map((answer) => answer.text + JSON.stringify(answer.headers)),
+    ...server.logLines,
+    ...rows.flat().map(({ row }) => row),
+  ];
+  const inside = answers.filter(({ text }) => text.includes('/body/secret/value'));
+  assert.ok(inside.length > 5);
+  for (const { text } of inside) assert.match(text, /body\.secret\.value: does not have the form/);
+  const found = places.filter((place) => formsOf(secret).some((form) => place.includes(form)));
+  assert.deepEqual(found, []);
+});
+
+test('the bytes of a body with a secret are wiped once they are read, and those of others are not kept', async () => {
+  const place = await createPlace(await server.account());
+  const { sealer } = server.deps;
+  const { digest } = sealer;
+  const digested: Buffer[] = [];
+  sealer.digest = (content, purpose) => {
+    if (Buffer.isBuffer(content) && content.length > 0) digested.push(content);
+    return digest(content, purpose);
+  };
+  for (const operation of withSecret) {
+    const { path, headers, body } = (await examples[operation.id]?.(place)) ?? assert.fail(operation.id);
+    const keyed = { ...headers, 'idempotency-key': randomUUID() };
+    const before = digested.length;
+    const answer = await place.account.admin.send(operation.method, path, { headers: keyed, body });
+    assert.equal(answer.status, operation.success.status, answer.text);
+    assert.equal(digested.length, before + 1);
+  }
+  sealer.digest = digest;
+  for (const bytes of digested) assert.ok(bytes.every((byte) => byte === 0));
+});
+
+/**
+ * Whether V8's heap has a text: what a collection of garbage leaves. Given as bytes, which are not in that
+ * heap.
+ */
+async function heapHas(bytes: Buffer): Promise<boolean> {
+  let tail = Buffer.alloc(0);
+  let found = false;
+  for await (const chunk of getHeapSnapshot()) {
+    const here = Buffer.concat([tail, chunk as Buffer]);
+    found ||= here.includes(bytes);
+    tail = Buffer.from(here.subarray(-bytes.length));
+  }
+  return found;
+}
+
+test('while a secret is on its way to a vault, and after, the server has it in no text any more', async () => {
+  const { account } = await createPlace(await server.account());
+  const agent = await sealingAgent(account);
+  const url = new URL(await server.listen());
+  // Never a text in this process but where the server makes one of it.
+  const secret = Buffer.from(randomBytes(24).toString('hex').toUpperCase());
+  const kept = { text: '' };
+  const path = `/dpc/v1/secrets/${agent.agentId}/secret-value`;
+  const headers = {
+    authorization: `Bearer ${await account.admin.token()}`,
+    'content-type': 'application/json',
+    'idempotency-key': 'once',
+  };
+  const sent = httpRequest({ host: url.hostname, port: url.port, path, method: 'POST', headers });
+  const answered = new Promise<string>((resolve, reject) => {
+    sent.on('error', reject).on('response', (response) => resolve(text(response)));
+  });
+  sent.write('{"secret": {"name": "orders", "type": "PASSWORD", "value": {"password": "');
+  sent.write(secret);
+  sent.end('"}}}');
+  const work = (await agent.next()) ?? assert.fail('nothing came to the agent');
+  assert.equal(await heapHas(secret), false, 'while the request waits');
+  await agent.end(work);
+  assert.match(await answered, /"vaultSecretName":"orders"/);
+  assert.equal(await heapHas(secret), false, 'after the answer');
+  kept.text = secret.toString('latin1');
+  assert.equal(await heapHas(secret), true, 'what is kept is found in this way');
+});

@@ -1,0 +1,180 @@
+/**
+ * What is old goes, a little at a time.
+ *
+ * Terminology
+ *   rule    what is kept for how long, and how some of it is removed
+ *   batch   what one transaction removes: at most `batchRows` rows, found by the primary key of their table
+ *   pass    one walk of all rules over all accounts, with a rest after each batch; one server at a time
+ *   cursor  the column after the account in that key: a pass never walks again over what it removed
+ */
+import { type Database, type Statement, statement } from '../database/database.ts';
+import type { Log } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+
+export const batchRows = 500;
+/** The others come with the next pass. */
+const mostAccounts = 1_000;
+const dayMilliseconds = 86_400_000;
+/** A rest is this many times as long as its batch took: a backlog takes a fifth of one connection's time. */
+const restFactor = 4;
+const shortestRestMilliseconds = 50;
+
+/** Finds and removes the old rows of one table. */
+interface OldRows {
+  /** The accounts that have some. Parameter: the time before which rows go. */
+  due: Statement<{ account_id: string }>;
+  /** Parameters: account, time, cursor of the batch before or null. */
+  remove: Statement<{ removed: number; cursor: string | null }>;
+}
+
+export interface RetentionRule extends OldRows {
+  kind: 'events' | 'execution-logs' | 'executions';
+  /** Undefined: forever. */
+  days: number | undefined;
+}
+
+/**
+ * @param about.old which rows of the table `r` are old, by the placeholder of a time
+ * @param about.key the columns of the primary key after the account; the first is the cursor, of the type
+ *   `cursorType`
+ */
+export function oldRows(about: {
+  table: string;
+  key: readonly [cursor: string, ...rest: string[]];
+  cursorType: 'timestamptz' | 'uuid';
+  old: (time: string) => string;
+}): OldRows {
+  const { table, key, cursorType, old } = about;
+  const [cursor] = key;
+  const least = cursorType === 'uuid' ? '00000000-0000-0000-0000-000000000000' : '-infinity';
+  const order = key.map((column) => `r.${column}`).join(', ');
+  return {
+    // One look into the index for each account: the limit keeps the planner from reading all of the table.
+    due: statement(
+      `
+      select a.account_id from account a cross join lateral (
+        select true from ${table} r where r.account_id = a.account_id and ${old('$1::timestamptz')} order by ${order} limit 1) as found (yes)
+      order by a.account_id limit ${mostAccounts}`,
+      { alone: true },
+    ),
+    // By the places of the rows: joined, they could be looked for in all of the table while the plan is from
+    // a small one.
+    remove: statement(
+      `
+      with gone as (
+        delete from ${table} where ctid = any (array(
+          select r.ctid from ${table} r
+          where r.account_id = $1 and ${old('$2::timestamptz')} and r.${cursor} >= coalesce($3::text, '${least}')::${cursorType}
+          order by ${order} limit ${batchRows}))
+        returning ${cursor} as cursor
+      )
+      select count(*)::integer as removed, (array_agg(cursor order by cursor desc))[1]::text as cursor from gone`,
+      { alone: true },
+    ),
+  };
+}
+
+/** The least identifier of version 7 that can be made at a time; `time` is an expression. */
+export function firstIdAt(time: string): string {
+  return `rpad(lpad(to_hex(floor(extract(epoch from ${time}) * 1000)::bigint), 12, '0'), 32, '0')::uuid`;
+}
+
+export interface RetentionServices {
+  database: Database;
+  metrics: Metrics;
+  log: Log;
+  stopping: AbortSignal;
+}
+
+export type Rest = (milliseconds: number) => Promise<void>;
+
+const holdPass = statement<{ held: boolean }>(
+  "select pg_try_advisory_lock(hashtextextended('headgate ' || $1::text, 0)) as held",
+);
+const stillHere = statement('select 1');
+
+/**
+ * Does what one server at a time does, under a name; undefined when another one is at it. `pass` rests by
+ * what it is given, and by nothing else.
+ */
+export function asTheOnlyOne<Result>(
+  database: Database,
+  name: string,
+  rest: Rest,
+  pass: (rest: Rest) => Promise<Result>,
+): Promise<Result | undefined> {
+  // Its own connection holds the lock, and no snapshot: the batches go through the pool, which may have one
+  // connection only.
+  return database.alone(async (query) => {
+    const [lock] = await query(holdPass, [name]);
+    if (lock?.held !== true) return undefined;
+    // The lock went if the connection did: then another server may be at it, and this pass ends.
+    return pass(async (milliseconds) => {
+      await rest(milliseconds);
+      await query(stillHere, []);
+    });
+  });
+}
+
+/** How long is rested after what took so long. */
+export function restAfter(milliseconds: number): number {
+  return Math.max(shortestRestMilliseconds, milliseconds * restFactor);
+}
+
+/** One pass: the rules in their order. Answers how many rows went: none when another server is at it. */
+export async function applyRetention(
+  services: RetentionServices,
+  rules: readonly RetentionRule[],
+  now: Date,
+  rest: Rest,
+): Promise<number> {
+  const removed = await asTheOnlyOne(services.database, 'retention', rest, async (between) => {
+    let total = 0;
+    for (const rule of rules) total += await applyRule(services, rule, now, between);
+    return total;
+  });
+  return removed ?? 0;
+}
+
+async function applyRule(
+  services: RetentionServices,
+  rule: RetentionRule,
+  now: Date,
+  rest: Rest,
+): Promise<number> {
+  if (rule.days === undefined) return 0;
+  const { database, log, stopping } = services;
+  const before = new Date(now.getTime() - rule.days * dayMilliseconds);
+  let total = 0;
+  for (const { account_id: accountId } of await database.read(rule.due, [before])) {
+    if (stopping.aborted) break;
+    total += await removeOld(services, rule, { accountId, before }, rest);
+  }
+  if (total > 0) log.info({ kind: rule.kind, rows: total, before }, 'what was kept long enough was removed');
+  return total;
+}
+
+async function removeOld(
+  { database, metrics, stopping }: RetentionServices,
+  rule: RetentionRule,
+  { accountId, before }: { accountId: string; before: Date },
+  rest: Rest,
+): Promise<number> {
+  let total = 0;
+  let cursor: string | null = null;
+  while (!stopping.aborted) {
+    const began = performance.now();
+    const [row]: { removed: number; cursor: string | null }[] = await database.read(rule.remove, [
+      accountId,
+      before,
+      cursor,
+    ]);
+    const removed = row?.removed ?? 0;
+    total += removed;
+    metrics.removed(rule.kind, removed);
+    await rest(restAfter(performance.now() - began));
+    if (row === undefined || removed < batchRows) break;
+    cursor = row.cursor;
+  }
+  return total;
+}

@@ -1,0 +1,40 @@
+/**
+ * Who calls: known, and counted, before the body of a request is read, so that a stranger's body costs
+ * nothing.
+ */
+import type { Operation } from '@headgate/contract';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { problem } from '../http/problems.ts';
+import type { RateLimit } from './rate-limit.ts';
+import type { TokenOwner, Tokens } from './tokens.ts';
+
+const owners = new WeakMap<FastifyRequest, TokenOwner>();
+
+/**
+ * The `onRequest` hook of every operation. Throws `token-required`, `token-invalid` and `rate-limited`; the
+ * agent protocol has no limit.
+ */
+export function admission(
+  { surface, answerHoldsSecret }: Operation,
+  { tokens, rateLimit }: { tokens: Tokens; rateLimit: RateLimit },
+): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
+  return async (request, reply) => {
+    // Also of a refusal, and of an answer that is given again.
+    if (answerHoldsSecret) reply.header('cache-control', 'no-store');
+    const owner = await tokens.verify(bearer(request), surface);
+    if (surface === 'dpc') reply.headers(rateLimit.count(owner.accountId));
+    owners.set(request, owner);
+  };
+}
+
+export function ownerOf(request: FastifyRequest): TokenOwner {
+  const owner = owners.get(request);
+  if (owner === undefined) throw new Error('The request was not admitted.');
+  return owner;
+}
+
+function bearer(request: FastifyRequest): string {
+  const match = /^Bearer +([\w.~+/=-]+) *$/i.exec(request.headers.authorization ?? '');
+  if (match?.[1] === undefined) throw problem('token-required');
+  return match[1];
+}

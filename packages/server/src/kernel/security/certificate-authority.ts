@@ -1,0 +1,229 @@
+/**
+ * The installation's certificate authority: it binds the public key of an agent's instance to the agent, so that a secret can be sealed for
+ * it and its receipts can be checked. All servers of a database share it; its key is sealed by the master key.
+ */
+import { createHash, createPublicKey, randomBytes, type webcrypto } from 'node:crypto';
+import { certificateHolder } from '@headgate/contract';
+import type * as X509 from '@peculiar/x509';
+import type { Clock } from '../clock.ts';
+import { type Database, statement } from '../database/database.ts';
+import { problem } from '../http/problems.ts';
+import type { NewId } from '../identifiers.ts';
+import { type Sealer, Secret } from './sealed.ts';
+
+export const authorityKeyPurpose = 'certificate authority key';
+const day = 86_400_000;
+const authorityDays = 3_650;
+/** A younger authority takes over before the elder could not outlive what it issues. */
+const issuesForDays = 1_825;
+export const certificateDays = 90;
+/** The clock of an agent may be behind. */
+const backdatedMilliseconds = 300_000;
+const ecdsa = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+
+export type KeyType = 'EC' | 'RSA';
+
+export interface IssuedKey {
+  keyId: string;
+  keyType: KeyType;
+  authorityId: string;
+  /** PEM. */
+  certificate: string;
+  notBefore: Date;
+  notAfter: Date;
+}
+
+export interface CertificateAuthority {
+  /** Throws `certificate-request-refused`. */
+  issue(request: string, holder: { agentId: string; instanceId: string }): Promise<IssuedKey>;
+  /** From the issuer of a certificate up to the root, in PEM. */
+  chainOf(authorityId: string): Promise<string[]>;
+}
+
+interface AuthorityRow {
+  authority_id: string;
+  certificate: string;
+  private_key_sealed: Buffer;
+  created_at: Date;
+}
+
+interface Authority {
+  id: string;
+  createdAt: Date;
+  certificate: X509.X509Certificate;
+  key: webcrypto.CryptoKey;
+}
+
+const selectNewest = statement<AuthorityRow>(`
+  select authority_id, certificate, private_key_sealed, created_at from certificate_authority
+  order by created_at desc, authority_id limit 1`);
+const selectOne = statement<{ certificate: string }>(
+  'select certificate from certificate_authority where authority_id = $1',
+);
+const lockAuthorities = statement('lock table certificate_authority in share row exclusive mode');
+const insertAuthority = statement(`
+  insert into certificate_authority (authority_id, certificate, private_key_sealed, created_at, not_after)
+  values ($1, $2, $3, $4, $5)`);
+
+export interface AuthorityServices {
+  database: Database;
+  sealer: Sealer;
+  clock: Clock;
+  newId: NewId;
+}
+
+export function createCertificateAuthority(services: AuthorityServices): CertificateAuthority {
+  const { clock } = services;
+  const certificates = new Map<string, string>();
+  let current: Promise<Authority> | undefined;
+
+  async function issuing(): Promise<Authority> {
+    current ??= openAuthority(services);
+    try {
+      const authority = await current;
+      if (authority.createdAt.getTime() + issuesForDays * day > clock.now().getTime()) return authority;
+      current = openAuthority(services);
+      return await current;
+    } catch (failure) {
+      current = undefined;
+      throw failure;
+    }
+  }
+
+  return {
+    async issue(request, holder) {
+      const x509 = await loadX509();
+      const { publicKey, keyType } = await requestedKey(x509, request);
+      const { id, certificate: issuer, key } = await issuing();
+      const notBefore = new Date(clock.now().getTime() - backdatedMilliseconds);
+      const notAfter = new Date(clock.now().getTime() + certificateDays * day);
+      const usage = keyType === 'EC' ? x509.KeyUsageFlags.keyAgreement : x509.KeyUsageFlags.keyEncipherment;
+      const made = await x509.X509CertificateGenerator.create({
+        serialNumber: serialNumber(),
+        subject: [{ CN: [holder.agentId] }],
+        issuer: issuer.subjectName,
+        notBefore,
+        notAfter,
+        publicKey,
+        signingKey: key,
+        signingAlgorithm: ecdsa,
+        extensions: [
+          new x509.BasicConstraintsExtension(false, undefined, true),
+          new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature | usage, true),
+          new x509.SubjectAlternativeNameExtension([
+            { type: 'url', value: certificateHolder(holder.agentId, holder.instanceId) },
+          ]),
+          await x509.AuthorityKeyIdentifierExtension.create(issuer),
+        ],
+      });
+      const keyId = createHash('sha256').update(Buffer.from(made.rawData)).digest('base64url');
+      return { keyId, keyType, authorityId: id, certificate: made.toString('pem'), notBefore, notAfter };
+    },
+    async chainOf(authorityId) {
+      let certificate = certificates.get(authorityId);
+      if (certificate === undefined) {
+        const [row] = await services.database.read(selectOne, [authorityId]);
+        if (row === undefined) throw new Error(`There is no certificate authority ${authorityId}.`);
+        certificate = row.certificate;
+        certificates.set(authorityId, certificate);
+      }
+      return [certificate];
+    },
+  };
+}
+
+/** Loaded when the first certificate is asked for: it costs a start and memory that many servers never need. */
+async function loadX509(): Promise<typeof X509> {
+  await import('reflect-metadata');
+  return import('@peculiar/x509');
+}
+
+/** The newest authority, made now when there is none or it is old. Of servers that do so at once one makes it. */
+async function openAuthority(services: AuthorityServices): Promise<Authority> {
+  const now = services.clock.now();
+  const isYoung = (row: AuthorityRow) => row.created_at.getTime() + issuesForDays * day > now.getTime();
+  const [found] = await services.database.read(selectNewest, []);
+  if (found !== undefined && isYoung(found)) return opened(found, services.sealer);
+  const made = await makeAuthority(services, now);
+  const row = await services.database.transaction(async (tx) => {
+    tx.send(lockAuthorities, []);
+    const [other] = await tx.query(selectNewest, []);
+    if (other !== undefined && isYoung(other)) return other;
+    // Whoever has another master key must not make an authority whose key the others cannot open.
+    if (other !== undefined) services.sealer.unseal(other.private_key_sealed, authorityKeyPurpose);
+    const notAfter = new Date(now.getTime() + authorityDays * day);
+    tx.send(insertAuthority, [made.authority_id, made.certificate, made.private_key_sealed, now, notAfter]);
+    return made;
+  });
+  return opened(row, services.sealer);
+}
+
+async function makeAuthority(services: AuthorityServices, now: Date): Promise<AuthorityRow> {
+  const x509 = await loadX509();
+  const keys = await crypto.subtle.generateKey(ecdsa, true, ['sign', 'verify']);
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    serialNumber: serialNumber(),
+    name: [{ CN: ['Headgate certificate authority'] }],
+    notBefore: new Date(now.getTime() - backdatedMilliseconds),
+    notAfter: new Date(now.getTime() + authorityDays * day),
+    keys,
+    signingAlgorithm: ecdsa,
+    extensions: [
+      new x509.BasicConstraintsExtension(true, 0, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  });
+  const key = Buffer.from(await crypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64');
+  return {
+    authority_id: services.newId(),
+    certificate: certificate.toString('pem'),
+    private_key_sealed: services.sealer.seal(new Secret(key), authorityKeyPurpose),
+    created_at: now,
+  };
+}
+
+async function opened(row: AuthorityRow, sealer: Sealer): Promise<Authority> {
+  const x509 = await loadX509();
+  const pkcs8 = Buffer.from(sealer.unseal(row.private_key_sealed, authorityKeyPurpose).reveal(), 'base64');
+  return {
+    id: row.authority_id,
+    createdAt: row.created_at,
+    certificate: new x509.X509Certificate(row.certificate),
+    key: await crypto.subtle.importKey('pkcs8', pkcs8, ecdsa, false, ['sign']),
+  };
+}
+
+const keysTaken = 'it must be of a key on the curve P-256, or of an RSA key of 2048 to 4096 bits';
+
+/** The key of a request that is signed by it: whoever asks has its private half. */
+async function requestedKey(x509: typeof X509, pem: string) {
+  const refused = (reason: string) => problem('certificate-request-refused', { reason });
+  let request: X509.Pkcs10CertificateRequest;
+  let keyType: KeyType | undefined;
+  try {
+    request = new x509.Pkcs10CertificateRequest(pem);
+    keyType = keyTypeOf(Buffer.from(request.publicKey.rawData));
+  } catch {
+    throw refused('it cannot be read as PKCS#10 in PEM');
+  }
+  if (keyType === undefined) throw refused(keysTaken);
+  if (!(await request.verify().catch(() => false))) throw refused('it is not signed by its own key');
+  return { publicKey: request.publicKey, keyType };
+}
+
+function keyTypeOf(spki: Buffer): KeyType | undefined {
+  const key = createPublicKey({ key: spki, format: 'der', type: 'spki' });
+  const { namedCurve, modulusLength = 0 } = key.asymmetricKeyDetails ?? {};
+  if (key.asymmetricKeyType === 'ec' && namedCurve === 'prime256v1') return 'EC';
+  return key.asymmetricKeyType === 'rsa' && modulusLength >= 2_048 && modulusLength <= 4_096
+    ? 'RSA'
+    : undefined;
+}
+
+/** 16 random bytes; positive, as RFC 5280 §4.1.2.2 asks. */
+function serialNumber(): string {
+  const bytes = randomBytes(16);
+  bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;
+  return bytes.toString('hex');
+}

@@ -1,0 +1,88 @@
+/** What a request asks for, as rights() takes it, and a refusal in words for the caller. */
+import { type Operation, type Permission, permissions } from '@headgate/contract';
+import { type Parameter, type Read, statement } from '../database/database.ts';
+import { type Problem, problem } from '../http/problems.ts';
+import type { RequiredRoles, Scope, Standing } from './permissions.ts';
+import type { Place } from './place.ts';
+
+/** Who asks for which operation, and where. */
+export interface Asking {
+  operation: Operation;
+  call: { scope: Scope; now: Date };
+  place: Place;
+  roles: RequiredRoles;
+}
+
+export function permissionOf(operation: Operation) {
+  if (operation.permission === undefined)
+    throw new Error(`The operation ${operation.id} declares no permission.`);
+  return operation.permission;
+}
+
+/** The first eight parameters of every guarded statement, and of the entry of a write. */
+export function guardParameters({ call, place, roles }: Asking): Parameter[] {
+  return [
+    call.scope.accountId,
+    call.scope.actorId,
+    place.projectId,
+    place.environmentName,
+    roles.account,
+    roles.project,
+    roles.environment,
+    call.now,
+  ];
+}
+
+export async function refusal(
+  read: Read,
+  standing: Standing,
+  { operation, call, place }: Asking,
+): Promise<Problem | undefined> {
+  switch (standing) {
+    case 'permitted':
+      return undefined;
+    case 'inactive':
+      return problem('token-invalid', { reason: 'its credential was revoked or has expired.' });
+    case 'forbidden':
+      return forbidden(read, call.scope, permissionOf(operation), place);
+    case 'unknown':
+      return problem('project-not-found', { projectId: place.projectId ?? '' });
+  }
+}
+
+const anyOf = new Intl.ListFormat('en-GB', { type: 'disjunction' });
+
+const selectRoles = statement<{ role: string; environment_name: string | null; of_account: boolean }>(`
+  select account_role as role, null as environment_name, true as of_account
+  from credential where account_id = $1 and credential_id = $2
+  union all
+  select role, environment_name, false
+  from role_grant where account_id = $1 and credential_id = $2 and project_id = $3
+  order by of_account desc, environment_name nulls first, role`);
+
+/** Names the permission that is missing, the roles that have it, and the caller's own roles. */
+export async function forbidden(
+  read: Read,
+  scope: Scope,
+  permission: Permission,
+  { projectId, environmentName }: Place,
+): Promise<Problem> {
+  const held = await read(selectRoles, [scope.accountId, scope.actorId, projectId]);
+  const has = held.map((each) => {
+    if (each.of_account) return `${each.role} in the account`;
+    const { role, environment_name: name } = each;
+    return name === null ? `${role} in the project` : `${role} in the environment ${JSON.stringify(name)}`;
+  });
+  const { may, account, project, environment } = permissions[permission];
+  const there =
+    environmentName === null ? 'the environment' : `the environment ${JSON.stringify(environmentName)}`;
+  const columns: [readonly string[], string][] = [
+    [account, 'the account'],
+    [projectId === null ? [] : project, 'the project'],
+    [projectId === null ? [] : environment, there],
+  ];
+  const roles = columns
+    .filter(([names]) => names.length > 0)
+    .map(([names, where]) => `${anyOf.format(names)} in ${where}`);
+  return problem('forbidden', { permission, may, roles, has });
+}

@@ -1,0 +1,425 @@
+/**
+ * Who may do what: every operation, as every role, in its own and in a foreign account, against the table of
+ * decisions.md §3, written out here once more.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  type AccountRole,
+  accountRoles,
+  type EnvironmentRole,
+  environmentRoles,
+  type Grant,
+  type Operation,
+  operations,
+  type ProjectRole,
+  permissions,
+  projectRoles,
+} from '@headgate/contract';
+import type { Actor, Grant as RoleGrant } from '../../testing/account.ts';
+import { type Answer, requireProblem } from '../../testing/client.ts';
+import { createPlace, type Example, examples, type Place, takesPlaceAway } from '../../testing/examples.ts';
+import { startTestServer } from '../../testing/server.ts';
+
+const server = await startTestServer();
+const shown = operations.filter((operation) => operation.surface === 'dpc');
+const never = '01890000-0000-7000-8000-000000000000';
+
+interface Row {
+  account: readonly AccountRole[];
+  project?: readonly ProjectRole[];
+  environment?: readonly EnvironmentRole[];
+  operations: readonly string[];
+}
+
+/** decisions.md §3, row by row, and what is in each. Not the table of the code: the two must agree. */
+const rows: Record<string, Row> = {
+  'create projects': { account: ['SUPER_ADMIN', 'ADMIN', 'BILLING_ADMIN'], operations: ['createProject'] },
+  'read a project and what is in it': {
+    account: ['SUPER_ADMIN'],
+    project: ['OWNER', 'CONTRIBUTOR', 'VIEWER'],
+    operations: [
+      ...['getProject', 'listEnvironments', 'getEnvironment', 'listVariables', 'getVariable', 'getOverrides'],
+      ...['listConnections', 'listConnectionOverrides'],
+      ...['listDataPlatformConnections', 'getDataPlatformConnection'],
+      'listSecretReferences',
+      ...['listArtifacts', 'getArtifact', 'listPublishedPipelines', 'compareArtifacts', 'getAsset'],
+    ],
+  },
+  'read executions, steps and logs of an environment': {
+    account: ['SUPER_ADMIN'],
+    project: ['OWNER', 'CONTRIBUTOR', 'VIEWER'],
+    environment: ['OWNER', 'CONTRIBUTOR', 'OPERATOR', 'VIEWER'],
+    operations: ['getPipelineExecution', 'getPipelineExecutionStatus', 'listPipelineExecutionSteps'],
+  },
+  'change or delete a project; environments; delete variables': {
+    account: ['SUPER_ADMIN'],
+    project: ['OWNER'],
+    operations: ['updateProject', 'deleteProject', 'createEnvironment', 'deleteVariable'],
+  },
+  'the same, of its environment': {
+    account: ['SUPER_ADMIN'],
+    project: ['OWNER'],
+    environment: ['OWNER'],
+    operations: ['updateEnvironment', 'deleteEnvironment'],
+  },
+  'create and change variables, connections, secret references': {
+    account: ['SUPER_ADMIN'],
+    project: ['OWNER', 'CONTRIBUTOR'],
+    operations: [
+      ...['createVariable', 'updateVariable'],
+      ...['createConnection', 'updateConnection', 'deleteConnection'],
+      ...['createDataPlatformConnection', 'updateDataPlatformConnection', 'deleteDataPlatformConnection'],
+      ...['createSecretReference', 'deleteSecretReference', 'checkSecretReferences'],
+    ],
+  },
+  'write and delete overrides in an environment; upload, promote, enable artifacts there': {
+    account: ['SUPER_ADMIN'],
+    project: ['OWNER', 'CONTRIBUTOR'],
+    environment: ['OWNER', 'CONTRIBUTOR'],
+    operations: [
+      ...['writeOverrides', 'deleteOverride', 'writeConnectionOverride', 'deleteConnectionOverrides'],
+      ...['createArtifact', 'promoteArtifact', 'enableArtifact'],
+    ],
+  },
+  'start and stop executions in an environment': {
+    account: ['SUPER_ADMIN'],
+    project: ['OWNER', 'CONTRIBUTOR'],
+    environment: ['OWNER', 'CONTRIBUTOR', 'OPERATOR'],
+    operations: ['startPipelineExecution', 'cancelPipelineExecution'],
+  },
+  'list agents, read shared pipelines': {
+    account: ['SUPER_ADMIN', 'ADMIN', 'MEMBER', 'DIRECTORY'],
+    operations: ['listAgents', 'getAgent', 'listSharedPipelines', 'listSharedArtifacts', 'getSharedArtifact'],
+  },
+  'write secrets': {
+    account: ['SUPER_ADMIN', 'ADMIN'],
+    operations: ['writeSecretValue', 'getAgentCertificate'],
+  },
+  'manage agents and shared pipelines': {
+    account: ['SUPER_ADMIN', 'ADMIN'],
+    operations: [
+      ...['createAgent', 'updateAgent', 'deleteAgent', 'getAgentCredentials', 'refreshAgentSecret'],
+      ...['commandAgent', 'replaceAgentAllowlist', 'extendAgentAllowlist', 'clearAgentAllowlist'],
+      ...['createSharedPipelines', 'updateSharedArtifact'],
+    ],
+  },
+  'credentials, events of the account': {
+    account: ['SUPER_ADMIN'],
+    operations: ['listCredentials', 'createCredential', 'rotateCredential', 'deleteCredential', 'listEvents'],
+  },
+  'lists of what the caller may read': {
+    account: ['SUPER_ADMIN', 'ADMIN', 'BILLING_ADMIN', 'MEMBER', 'DIRECTORY'],
+    operations: ['listProjects', 'listPipelineExecutions'],
+  },
+};
+
+function rowOf({ id }: Operation): Row {
+  const [row, ...more] = Object.values(rows).filter(({ operations }) => operations.includes(id));
+  assert.ok(row !== undefined && more.length === 0, `${id} stands in one row of the table of this test`);
+  return row;
+}
+
+type Standing = { in: 'nothing' } | { in: 'project' | 'dev' | 'prod' | 'another project'; role: string };
+const standings: Standing[] = [
+  { in: 'nothing' },
+  { in: 'another project', role: 'OWNER' },
+  ...projectRoles.map((role) => ({ in: 'project' as const, role })),
+  ...environmentRoles.flatMap((role) => [
+    { in: 'dev' as const, role },
+    { in: 'prod' as const, role },
+  ]),
+];
+
+async function grantsOf(standing: Standing, { account, project }: Place): Promise<RoleGrant[]> {
+  if (standing.in === 'nothing') return [];
+  const role = standing.role as 'OWNER';
+  if (standing.in === 'another project') return [{ projectId: (await account.project()).projectId, role }];
+  const { projectId } = project;
+  return standing.in === 'project'
+    ? [{ projectId, role }]
+    : [{ projectId, environmentName: standing.in, role }];
+}
+
+async function requestOf(operation: Operation, place: Place): Promise<Example> {
+  const example = examples[operation.id];
+  assert.ok(example, `testing/examples.ts has no request for ${operation.id}`);
+  return example(place);
+}
+
+async function send(
+  operation: Operation,
+  place: Place,
+  actor: Pick<Actor, 'send'>,
+  projectId?: string,
+): Promise<Answer> {
+  const { path, ...asked } = await requestOf(operation, place);
+  const at = projectId === undefined ? path : path.replace(place.project.projectId, projectId);
+  return actor.send(operation.method, at, asked);
+}
+
+/** Members by which a request could name another place than the one that its operation declares. */
+const strayNames = ['environmentName', 'targetEnvironmentName', 'environment', 'projectId', 'accountId'];
+
+function strays(operation: Operation, part: 'headers' | 'query' | 'body', place: Place, elsewhere: string) {
+  const declared = Object.keys((operation[part] as { properties?: object } | undefined)?.properties ?? {});
+  const own = new Set(declared.map((name) => name.toLowerCase()));
+  return strayNames
+    .filter((name) => !own.has(name.toLowerCase()))
+    .map((name): [string, string] => [
+      name,
+      { projectId: elsewhere, accountId: place.account.accountId }[name] ?? 'prod',
+    ]);
+}
+
+type StrayPart = 'headers' | 'query' | 'body';
+/** The request with stray members in these parts that name prod and another project. */
+async function withStrays(
+  operation: Operation,
+  place: Place,
+  parts: readonly StrayPart[],
+  elsewhere: string,
+): Promise<Example> {
+  const { path, body, headers, ...rest } = await requestOf(operation, place);
+  const url = new URL(path, 'http://x');
+  const of = (part: StrayPart) => (parts.includes(part) ? strays(operation, part, place, elsewhere) : []);
+  for (const [name, value] of of('query')) url.searchParams.set(name, value);
+  const isObject =
+    typeof body === 'object' && body !== null && !Buffer.isBuffer(body) && !Array.isArray(body);
+  return {
+    ...rest,
+    path: url.pathname + url.search,
+    body: isObject ? { ...Object.fromEntries(of('body')), ...body } : body,
+    headers: { ...Object.fromEntries(of('headers')), ...headers },
+  };
+}
+
+/** What the table says; the requests are about dev. */
+function expected(
+  operation: Operation,
+  role: AccountRole,
+  standing: Standing,
+): 'permitted' | 'forbidden' | 'unknown' {
+  const { account, project = [], environment = [] } = rowOf(operation);
+  if (account.includes(role)) return 'permitted';
+  if (!operation.path.includes('{projectId}')) return 'forbidden';
+  const list: readonly string[] =
+    standing.in === 'project' ? project : standing.in === 'dev' ? environment : [];
+  if (standing.in !== 'nothing' && list.includes(standing.role)) return 'permitted';
+  const stranger = standing.in === 'nothing' || standing.in === 'another project';
+  return stranger && role !== 'SUPER_ADMIN' ? 'unknown' : 'forbidden';
+}
+
+function requireStanding(
+  answer: Answer,
+  standing: 'permitted' | 'forbidden' | 'unknown',
+  what: string,
+): void {
+  if (standing === 'permitted') assert.ok(answer.status < 300, `${what} is permitted: ${answer.text}`);
+  else if (standing === 'forbidden') assert.equal(answer.status, 403, `${what} is forbidden: ${answer.text}`);
+  else assert.equal(answer.status, 404, `${what} is unknown: ${answer.text}`);
+  if (standing === 'forbidden') requireProblem(answer, 403, 'forbidden');
+  if (standing === 'unknown') requireProblem(answer, 404, 'project-not-found');
+}
+
+const isInDevOnly = (standing: Standing) => standing.in === 'dev';
+
+test('the table of the code says of every operation what the table of this test says', () => {
+  for (const operation of shown) {
+    const { account, project = [], environment = [] } = rowOf(operation);
+    assert.ok(operation.permission, `${operation.id} declares no permission`);
+    const grant: Grant = permissions[operation.permission];
+    const sets = (lists: readonly (readonly string[])[]) => lists.map((list) => list.toSorted());
+    assert.deepEqual(
+      sets([grant.account, grant.project, grant.environment]),
+      sets([account, project, environment]),
+      operation.id,
+    );
+  }
+  const listed = Object.values(rows).flatMap(({ operations: ids }) => ids);
+  assert.deepEqual(new Set(listed), new Set(shown.map(({ id }) => id)));
+});
+
+for (const role of accountRoles) {
+  test(`${role}: every operation, without a role and with each role in the project and in an environment`, async () => {
+    for (const standing of standings) {
+      const setUp = async () => {
+        const place = await createPlace(await server.account());
+        return {
+          place,
+          actor: await place.account.actor(role, ...(await grantsOf(standing, place))),
+        };
+      };
+      const shared = await setUp();
+      for (const operation of shown) {
+        const { place, actor } = takesPlaceAway(operation) ? await setUp() : shared;
+        const what = `${operation.id} as ${role} with ${JSON.stringify(standing)}`;
+        const answer = await send(operation, place, actor);
+        const elsewhere =
+          standing.in === 'prod' &&
+          rowOf(operation).environment?.includes(standing.role as EnvironmentRole) === true &&
+          role !== 'SUPER_ADMIN';
+        if (operation.id === 'writeOverrides' && elsewhere) {
+          // Each override is judged by itself.
+          const { failedOverride } = answer.body as { failedOverride: { code: string }[] };
+          assert.deepEqual(
+            failedOverride.map((failed) => failed.code),
+            ['FORBIDDEN'],
+            what,
+          );
+        } else if (operation.id === 'promoteArtifact' && isInDevOnly(standing) && role !== 'SUPER_ADMIN') {
+          // The right is there, in the target; but the source, prod, cannot be read.
+          requireStanding(answer, 'forbidden', what);
+        } else requireStanding(answer, expected(operation, role, standing), what);
+      }
+    }
+  });
+}
+
+/**
+ * What a caller with a role in prod, or in another project, gets for the request about dev, whatever else the
+ * request says.
+ */
+function requireUnmoved(
+  operation: Operation,
+  role: AccountRole,
+  standing: Standing,
+  answer: Answer,
+  what: string,
+) {
+  if (operation.id === 'writeOverrides' && answer.status < 300) {
+    const { failedOverride } = answer.body as { failedOverride: { code: string }[] };
+    assert.deepEqual(
+      failedOverride.map((failed) => failed.code),
+      ['FORBIDDEN'],
+      what,
+    );
+  } else requireStanding(answer, expected(operation, role, standing), what);
+}
+
+const partsOfStrays: StrayPart[][] = [['headers'], ['query'], ['body'], ['headers', 'query', 'body']];
+const elsewhereOnly: Standing[] = [
+  { in: 'another project', role: 'OWNER' },
+  ...environmentRoles.map((role) => ({ in: 'prod' as const, role })),
+];
+
+for (const role of accountRoles.filter((each) => each !== 'SUPER_ADMIN')) {
+  test(`${role}: no stray header, query or body member moves the place of a check`, async () => {
+    const place = await createPlace(await server.account());
+    const inProject = shown.filter((operation) => operation.path.includes('{projectId}'));
+    for (const standing of elsewhereOnly) {
+      const grants = await grantsOf(standing, place);
+      const actor = await place.account.actor(role, ...grants);
+      const elsewhere = grants[0]?.projectId ?? '';
+      for (const operation of inProject) {
+        for (const parts of role === 'MEMBER' ? partsOfStrays : partsOfStrays.slice(-1)) {
+          const { path, ...asked } = await withStrays(operation, place, parts, elsewhere);
+          const what = `${operation.id} as ${role} with ${JSON.stringify(standing)} and stray ${parts.join()}`;
+          requireUnmoved(operation, role, standing, await actor.send(operation.method, path, asked), what);
+        }
+      }
+    }
+  });
+}
+
+test('a role in one environment neither promotes to, starts in, enables in nor overrides connections of another', async () => {
+  const place = await createPlace(await server.account());
+  const { path, projectId } = place.project;
+  const actor = await place.account.actor('MEMBER', {
+    projectId,
+    environmentName: 'dev',
+    role: 'CONTRIBUTOR',
+  });
+  const override = await examples.writeConnectionOverride?.(place);
+  const attempts: [string, string, object][] = [
+    ['POST', `${path}/artifacts/promotions`, promotionToProd],
+    ['POST', `${path}/pipeline-executions`, { pipelineName: 'main', environmentName: 'prod' }],
+    ['PATCH', `${path}/artifacts`, { environmentName: 'prod', versionName: 'v1', enabled: false }],
+    ['POST', override?.path ?? '', { ...(override?.body as object), environmentName: 'prod' }],
+  ];
+  for (const [method, at, body] of attempts) {
+    const answer = await actor.send(method, at, { body, headers: { environmentName: 'dev' } });
+    const { detail } = requireProblem(answer, 403, 'forbidden');
+    assert.match(detail, /^This needs the permission environment:(deliver|run) \(/);
+    assert.match(
+      detail,
+      /OWNER, .*CONTRIBUTOR.* in the environment "prod"|OWNER or CONTRIBUTOR in the environment "prod"/,
+    );
+    assert.match(detail, /The caller has: MEMBER in the account; CONTRIBUTOR in the environment "dev"\.$/);
+  }
+});
+
+const promotionToProd = {
+  versionName: 'v1',
+  sourceEnvironmentName: 'dev',
+  targetEnvironmentName: 'prod',
+};
+
+test('executions are listed to a caller with a role in their environment, and to no other', async () => {
+  const place = await createPlace(await server.account());
+  const { projectId } = place.project;
+  const start = { pipelineName: 'main', environmentName: 'dev', agentId: place.agent.agentId };
+  await place.account.admin.post(`${place.project.path}/pipeline-executions`, start);
+  for (const role of environmentRoles) {
+    for (const [environmentName, count] of [
+      ['dev', 1],
+      ['prod', 0],
+    ] as const) {
+      const actor = await place.account.actor('MEMBER', { projectId, environmentName, role });
+      const { results } = (await actor.get<{ results: unknown[] }>('/pipeline-executions')).body;
+      assert.equal(results.length, count, `${role} in ${environmentName}`);
+    }
+  }
+});
+
+test('a project of another account answers as one that never existed, to every operation', async () => {
+  const place = await createPlace(await server.account());
+  const stranger = (await server.account()).admin;
+  for (const operation of shown.filter((each) => each.path.includes('{projectId}'))) {
+    const foreign = (await send(operation, place, stranger)).problem;
+    const unknown = (await send(operation, place, stranger, never)).problem;
+    const bare = ({ traceId: _, ...rest }: typeof foreign) =>
+      JSON.stringify(rest)
+        .replaceAll(place.project.projectId, never)
+        .replace(/[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{32}/g, 'id');
+    assert.equal(bare(foreign), bare(unknown), operation.id);
+    assert.equal(foreign.code, 'project-not-found', operation.id);
+  }
+});
+
+test('lists of an account hold nothing of another', async () => {
+  const place = await createPlace(await server.account());
+  await send(
+    shown.find((each) => each.id === 'startPipelineExecution') ?? assert.fail(),
+    place,
+    place.account.admin,
+  );
+  const stranger = (await server.account()).admin;
+  for (const path of ['/projects', '/agents', '/pipeline-executions']) {
+    assert.equal((await place.account.admin.get<{ results: unknown[] }>(path)).body.results.length > 0, true);
+    assert.deepEqual((await stranger.get<{ results: unknown[] }>(path)).body.results, []);
+  }
+});
+
+test('the same names in two accounts are two things', async () => {
+  const [one, other] = [await createPlace(await server.account()), await createPlace(await server.account())];
+  const change = { type: 'TEXT', behaviour: 'SHARED', value: 'changed' };
+  await one.account.admin.patch(`${one.project.path}/variables/city`, change);
+  const { body } = await other.account.admin.get<{ value: string }>(`${other.project.path}/variables/city`);
+  assert.equal(body.value, 'Oslo');
+});
+
+test('a request is refused for want of a right before anything is said of its content', async () => {
+  const place = await createPlace(await server.account());
+  const viewer = await place.account.actor('MEMBER', { projectId: place.project.projectId, role: 'VIEWER' });
+  const stranger = await place.account.actor('MEMBER');
+  const misfit = { name: 'city', type: 'NUMBER', behaviour: 'SHARED', value: 'x' };
+  const variables = `${place.project.path}/variables`;
+  requireProblem(await viewer.post(variables, misfit), 403, 'forbidden');
+  requireProblem(await stranger.post(variables, misfit), 404, 'project-not-found');
+  requireProblem(await viewer.patch(`${variables}/town`, misfit), 403, 'forbidden');
+  requireProblem(await stranger.delete(`${variables}/town`), 404, 'project-not-found');
+  requireProblem(await stranger.post(`${variables}/town/environment-overrides`, []), 400, 'invalid-request');
+  const start = { pipelineName: 'nothing', environmentName: 'uat' };
+  requireProblem(await viewer.post(`${place.project.path}/pipeline-executions`, start), 403, 'forbidden');
+});

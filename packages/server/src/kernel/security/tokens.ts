@@ -1,0 +1,120 @@
+/**
+ * Access tokens: RFC 9068 JWTs (`at+jwt`), signed with ES256 by the current one of the signing keys.
+ * A verified signature is remembered until the token expires; whether its owner is still active is asked at every request.
+ */
+import { randomUUID } from 'node:crypto';
+import { type JWK, jwtVerify, SignJWT } from 'jose';
+import type { Clock } from '../clock.ts';
+import { problem } from '../http/problems.ts';
+import { type SigningKeys, signingAlgorithm, tokenLifetimeSeconds } from './signing-keys.ts';
+
+export const tokenScope = 'pipeline-execution';
+const cacheLimit = 20_000;
+/** How far the clocks of two servers may differ. */
+const clockToleranceSeconds = 5;
+
+/** For whom a token is: the management interface, or the agent protocol. */
+export type Surface = 'dpc' | 'agent';
+
+export interface TokenOwner {
+  accountId: string;
+  /** A credential's id, or an agent's. */
+  actorId: string;
+  /** Of the agent's secret that it was given for. */
+  generation?: number | undefined;
+}
+
+export interface Tokens {
+  issue(owner: TokenOwner & { clientId: string }, surface: Surface): Promise<string>;
+  /** Throws `token-invalid`. */
+  verify(token: string, surface: Surface): Promise<TokenOwner>;
+  publicKeys(): { keys: JWK[] };
+  issuer: string;
+}
+
+export function createTokens(services: {
+  keys: SigningKeys;
+  clock: Clock;
+  region: string;
+  publicUrl: string;
+}): Tokens {
+  const { keys, clock, region, publicUrl } = services;
+  const audience: Record<Surface, string> = { dpc: `headgate:${region}`, agent: `headgate:${region}:agents` };
+  const verified = new Map<string, Verified>();
+
+  async function check(token: string, surface: Surface): Promise<TokenOwner> {
+    const now = clock.now();
+    const { payload, protectedHeader } = await jwtVerify(
+      token,
+      async ({ kid }) => {
+        const key = kid === undefined ? undefined : await keys.find(kid);
+        if (key === undefined) throw new Error('signed by an unknown key');
+        return key.verifier;
+      },
+      {
+        algorithms: [signingAlgorithm],
+        typ: 'at+jwt',
+        issuer: publicUrl,
+        audience: audience[surface],
+        currentDate: now,
+        clockTolerance: clockToleranceSeconds,
+        requiredClaims: ['sub', 'exp', 'account'],
+      },
+    );
+    const { generation } = payload;
+    const owner: TokenOwner = { accountId: String(payload.account), actorId: String(payload.sub) };
+    if (typeof generation === 'number') owner.generation = generation;
+    if (verified.size >= cacheLimit) verified.delete(verified.keys().next().value ?? '');
+    const expiresAt = (payload.exp ?? 0) * 1_000;
+    verified.set(token, { owner, surface, keyId: protectedHeader.kid ?? '', expiresAt });
+    return owner;
+  }
+
+  return {
+    issuer: publicUrl,
+    async issue(owner, surface) {
+      const key = keys.current();
+      const issuedAt = Math.floor(clock.now().getTime() / 1_000);
+      const { clientId, accountId, generation } = owner;
+      const ofAgent = generation === undefined ? {} : { generation };
+      return new SignJWT({ client_id: clientId, account: accountId, scope: tokenScope, ...ofAgent })
+        .setProtectedHeader({ alg: signingAlgorithm, typ: 'at+jwt', kid: key.keyId })
+        .setIssuer(publicUrl)
+        .setSubject(owner.actorId)
+        .setAudience(audience[surface])
+        .setIssuedAt(issuedAt)
+        .setExpirationTime(issuedAt + tokenLifetimeSeconds)
+        .setJti(randomUUID())
+        .sign(key.private);
+    },
+    async verify(token, surface) {
+      const known = verified.get(token);
+      if (known !== undefined && known.surface === surface) {
+        if (known.expiresAt > clock.now().getTime() && keys.isPublished(known.keyId)) return known.owner;
+        verified.delete(token);
+      }
+      try {
+        return await check(token, surface);
+      } catch (failure) {
+        throw problem('token-invalid', { reason: reasonOf(failure) });
+      }
+    },
+    publicKeys: () => ({ keys: keys.published().map((key) => key.publicKey) }),
+  };
+}
+
+interface Verified {
+  owner: TokenOwner;
+  surface: Surface;
+  keyId: string;
+  expiresAt: number;
+}
+
+function reasonOf(failure: unknown): string {
+  const code = failure instanceof Error && 'code' in failure ? failure.code : undefined;
+  const claim = failure instanceof Error && 'claim' in failure ? failure.claim : undefined;
+  if (code === 'ERR_JWT_EXPIRED') return 'it has expired; get a new one.';
+  if (claim === 'aud') return 'it is for another interface or region.';
+  if (claim === 'iss') return 'another service issued it.';
+  return 'it is not a token that this service signed.';
+}

@@ -1,0 +1,72 @@
+/**
+ * Queued work that its agent may not do any more: the agent became restricted, or its allowlist changed. New
+ * work is checked by the sweep (work-sweep.ts); this checks what was queued before the change, once for each
+ * change.
+ */
+
+import { type Database, statement } from '../database/database.ts';
+import type { EventSource } from '../database/events.ts';
+import type { NewId } from '../identifiers.ts';
+import { isAllowed } from './claim.ts';
+import { endAll, type WorkMoment, type WorkOwners, type WorkRow } from './work.ts';
+import { type ForbiddenRow, forbiddenEnd, sweepBatch } from './work-sweep.ts';
+
+type Row = ForbiddenRow & Pick<WorkRow, 'kind'>;
+
+const anyChanged = statement('select from agent where places_changed order by account_id, agent_id limit 1');
+
+// No key of it changes: work is queued for it meanwhile, and checked by the sweep.
+const lockChanged = statement<{ account_id: string; agent_id: string }>(`
+  select account_id, agent_id from agent where places_changed
+  order by account_id, agent_id limit 1
+  for no key update skip locked`);
+
+const forbidden = `
+  from agent a
+  join work w on w.account_id = a.account_id and w.agent_id = a.agent_id and w.state = 'queued'
+  where a.account_id = $1 and a.agent_id = $2 and a.restricted_access and w.command is null and not ${isAllowed('w')}`;
+
+const selectForbidden = statement<Row>(
+  `
+  select w.work_id, w.kind, w.environment_name, a.name as agent_name ${forbidden}
+  limit ${sweepBatch}
+  for update of w skip locked`,
+  { alone: true },
+);
+
+// The sweep of another server may hold a row, having read the allowlist as it was before: then it will not look again before the queue limit.
+const anyOther = statement(`select ${forbidden} and not w.work_id = any ($3::uuid[]) limit 1`, {
+  alone: true,
+});
+
+const clear = statement('update agent set places_changed = false where account_id = $1 and agent_id = $2');
+
+/**
+ * Checks the work of one agent whose places changed, and ends what it may not do. A claim passes over that
+ * meanwhile. What is allowed when work comes to run counts, so the start of an execution does not check it.
+ * Answers whether there may be more.
+ */
+export async function endForbiddenWork(
+  services: { database: Database; newId: NewId },
+  owners: WorkOwners,
+  now: Date,
+): Promise<boolean> {
+  if ((await services.database.read(anyChanged, [])).length === 0) return false;
+  return services.database.transaction(async (tx) => {
+    const [agent] = await tx.query(lockChanged, []);
+    if (agent === undefined) return false;
+    const { account_id: accountId, agent_id: agentId } = agent;
+    const rows = await tx.query(selectForbidden, [accountId, agentId]);
+    const ids = rows.map((work) => work.work_id);
+    const isLast = (await tx.query(anyOther, [accountId, agentId, ids])).length === 0;
+    if (isLast) tx.send(clear, [accountId, agentId]);
+    // What others hold is looked at in the next round.
+    if (rows.length === 0) return isLast;
+    const source: EventSource = { accountId, actorId: null, actorKind: 'system', requestId: null };
+    const moment: WorkMoment = { tx, accountId, source, now, newId: services.newId };
+    endAll(tx, accountId, ids, now);
+    for (const [kind, works] of Map.groupBy(rows, (row) => row.kind))
+      owners[kind].ended(moment, works.map(forbiddenEnd));
+    return true;
+  });
+}

@@ -1,0 +1,209 @@
+/** Work whose time has come: leases that ran out, graces that passed, bounds (work.ts). */
+import type { WorkCommand } from '@headgate/contract';
+import { after } from '../clock.ts';
+import { type Database, statement } from '../database/database.ts';
+import type { EventSource } from '../database/events.ts';
+import type { Wakes } from '../database/wakes.ts';
+import type { NewId } from '../identifiers.ts';
+import { isAllowed } from './claim.ts';
+import {
+  endAll,
+  requeueAll,
+  type WorkEnd,
+  type WorkMoment,
+  type WorkOwner,
+  type WorkOwners,
+  type WorkRow,
+  type WorkTimes,
+  workStates,
+} from './work.ts';
+
+interface SweptRow extends WorkRow {
+  agent_name: string;
+  state: 'queued' | 'held' | 'silent';
+  report_sequence: number;
+  command: WorkCommand | null;
+  /** Null: nothing has come yet, and the row was given the moment at which it does. */
+  fate:
+    | 'silent'
+    | 'grace passed'
+    | 'command bound'
+    | 'run bound'
+    | 'queue bound'
+    | 'claim bound'
+    | 'forbidden'
+    | null;
+}
+
+type MovedRow = SweptRow & { fate: NonNullable<SweptRow['fate']> };
+
+/** The most works that one round of the sweep looks at. */
+export const sweepBatch = 500;
+
+const span = (from: string) =>
+  `make_interval(secs => extract(epoch from $1::timestamptz - ${from}::timestamptz)::double precision)`;
+
+/** When the next thing happens to the work `w`, unless somebody moves it before. */
+const nextMoment = `least(w.command_bound, case w.state
+    when 'queued' then least(w.claimable_until, w.queued_at + ${span('$3')})
+    when 'held' then least(w.lease_expires_at, w.run_bound)
+    else least(w.silent_since + ${span('$2')}, w.run_bound)
+  end)`;
+
+// By the places of the rows: joined, they could be looked for in all of the table while the plan is from a
+// small one.
+const sweepable = statement<SweptRow>(
+  `
+  with due as (
+    select w.ctid as place, w.account_id, w.work_id, w.project_id, w.environment_name, w.agent_id, a.name as agent_name, w.kind, w.name, w.epoch,
+      w.state, w.report_sequence, w.command,
+      case
+        when w.command_bound < $1 then 'command bound'
+        when w.state = 'queued' and w.claimable_until < $1 then 'claim bound'
+        when w.state = 'queued' and w.queued_at < $3 then 'queue bound'
+        when w.state = 'queued' and w.command is null and a.restricted_access and not ${isAllowed('w')} then 'forbidden'
+        when w.state <> 'queued' and w.run_bound < $1 then 'run bound'
+        when w.state = 'silent' and w.silent_since < $2 then 'grace passed'
+        when w.state = 'held' and w.lease_expires_at < $1 then 'silent'
+      end as fate
+    from work w join agent a on a.account_id = w.account_id and a.agent_id = w.agent_id
+    where w.due_at <= $1
+    order by w.due_at
+    limit ${sweepBatch}
+    for update of w skip locked
+  ), later as (
+    update work w set due_at = ${nextMoment}
+    where w.ctid = any (array(select place from due where fate is null))
+  )
+  select account_id, work_id, project_id, environment_name, agent_id, agent_name, kind, name, epoch, state, report_sequence, command, fate from due`,
+  { alone: true },
+);
+
+// Mostly there is nothing to do: that costs one look into two indices. In their order: for `exists` the
+// planner may hope to meet such a row soon, and read all of them.
+const anythingDue = statement<{ due: boolean }>(`
+  select coalesce(
+    (select true from work where due_at <= $1 order by due_at limit 1),
+    (select true from work where state = 'ended' and ended_at < $2 order by ended_at limit 1),
+    false) as due`);
+
+const markSilent = statement(`
+  update work set state = 'silent', silent_since = $3, due_at = least($5, command_bound, run_bound)
+  where account_id = $1 and work_id = any ($2::uuid[]) and state = any ($4)`);
+
+/** Ended work is kept for a while, so that a report that is sent again is recognised. */
+const forgetAfterSeconds = 600;
+const forgetEnded = statement(
+  `
+  delete from work where ctid = any (array(
+    select ctid from work where state = 'ended' and ended_at < $1 order by ended_at limit 5000 for update skip locked))`,
+  { alone: true },
+);
+
+/**
+ * One round over work whose time has come: leases that ran out, graces that passed, bounds. Several servers
+ * may sweep at once. Answers how many works it moved, and whether more may be due.
+ */
+export async function sweepWork(
+  services: { database: Database; newId: NewId; wakes: Wakes },
+  owners: WorkOwners,
+  times: WorkTimes,
+  now: Date,
+): Promise<{ moved: number; isMore: boolean }> {
+  const forgetBefore = after(now, -forgetAfterSeconds);
+  const [look] = await services.database.read(anythingDue, [now, forgetBefore]);
+  if (look?.due !== true) return { moved: 0, isMore: false };
+  const graceStart = after(now, -times.graceSeconds);
+  const queueStart = after(now, -times.queueLimitSeconds);
+  return services.database.transaction(async (tx) => {
+    tx.send(forgetEnded, [forgetBefore]);
+    const looked = await tx.query(sweepable, [now, graceStart, queueStart]);
+    const rows = looked.filter((row): row is MovedRow => row.fate !== null);
+    for (const [accountId, inAccount] of Map.groupBy(rows, (row) => row.account_id)) {
+      const source: EventSource = { accountId, actorId: null, actorKind: 'system', requestId: null };
+      const moment: WorkMoment = { tx, accountId, source, now, newId: services.newId };
+      for (const [kind, works] of Map.groupBy(inAccount, (row) => row.kind)) {
+        const requeued = sweepKind(moment, owners[kind], works, times);
+        tx.afterCommit(() => {
+          for (const work of requeued) services.wakes.wake(work.agent_id, 'one');
+        });
+      }
+    }
+    return { moved: rows.length, isMore: looked.length === sweepBatch };
+  });
+}
+
+/** Answers the work that is queued again. */
+function sweepKind(
+  moment: WorkMoment,
+  owner: WorkOwner,
+  works: readonly MovedRow[],
+  times: WorkTimes,
+): readonly MovedRow[] {
+  const { tx, accountId, now } = moment;
+  const silent = works.filter((work) => work.fate === 'silent').map((work) => work.work_id);
+  if (silent.length > 0) {
+    const graceEnd = after(now, times.graceSeconds);
+    tx.send(markSilent, [accountId, silent, now, workStates.sources('silent'), graceEnd]);
+    owner.silent(moment, silent);
+  }
+  // What was claimed but never begun has done nothing: another claim may have it.
+  const untouched = works.filter(
+    (work) => work.fate === 'grace passed' && work.report_sequence === 0 && work.command === null,
+  );
+  if (untouched.length > 0) {
+    const ids = untouched.map((work) => work.work_id);
+    requeueAll(tx, accountId, ids, now);
+    owner.requeued(moment, untouched);
+  }
+  const ends = works
+    .filter((work) => work.fate !== 'silent' && !untouched.includes(work))
+    .map((work) => endOf(work, times));
+  if (ends.length > 0) {
+    endAll(
+      tx,
+      accountId,
+      ends.map((end) => end.workId),
+      now,
+    );
+    owner.ended(moment, ends);
+  }
+  return untouched;
+}
+
+function endOf(work: MovedRow, times: WorkTimes): WorkEnd {
+  const agent = `The agent ${JSON.stringify(work.agent_name)}`;
+  if (work.command !== null && work.state === 'queued') {
+    return {
+      workId: work.work_id,
+      status: 'CANCELLED',
+      message: 'It was cancelled before an agent claimed it.',
+    };
+  }
+  if (work.command !== null) {
+    const message = `${agent} did not confirm the cancellation in time; what it was doing may have gone on for a while.`;
+    return { workId: work.work_id, status: 'CANCELLED', message };
+  }
+  if (work.fate === 'forbidden') return forbiddenEnd(work);
+  const failed = (message: string): WorkEnd => ({ workId: work.work_id, status: 'FAILED', message });
+  if (work.fate === 'queue bound')
+    return failed(`${agent} did not claim it within ${times.queueLimitSeconds} s: is it running?`);
+  if (work.fate === 'claim bound')
+    return failed(`${agent} did not claim it in time: is it running? Or its secret was refreshed.`);
+  if (work.fate === 'run bound') return failed(`${agent} did not end it within ${times.runLimitSeconds} s.`);
+  return failed(
+    `${agent} fell silent: no sign of life for ${times.leaseSeconds + times.graceSeconds} s. What it was doing may be half done.`,
+  );
+}
+
+export type ForbiddenRow = Pick<WorkRow, 'work_id' | 'environment_name'> & { agent_name: string };
+
+/** Its agent is restricted, and the allowlist does not name the place. */
+export function forbiddenEnd({
+  work_id: workId,
+  agent_name: agent,
+  environment_name: environment,
+}: ForbiddenRow): WorkEnd {
+  const message = `The agent ${JSON.stringify(agent)} is restricted, and its allowlist does not name the environment ${JSON.stringify(environment)} of this project.`;
+  return { workId, status: 'FORBIDDEN', message };
+}

@@ -1,0 +1,227 @@
+/**
+ * Leased work (design law 6): whatever an agent is to do is a row in `work`.
+ *
+ * Terminology
+ *   work      one thing to do; its id is the id of what it is about (an execution)
+ *   owner     the slice that knows what a kind of work means: what the agent is told, and what its start and
+ *             end change
+ *   claim     an instance of the agent takes queued work, with the next epoch
+ *   lease     how long a claim holds without a sign of life
+ *   silent    the lease ran out; the same epoch may still come back within the grace
+ *   bound     a time at which work ends, whatever its agent does
+ *   key id    of work that only the holder of one certificate can do; nobody else gets it
+ *   due       `due_at` is the next moment at which the sweep must look at a row, or an earlier one. A
+ *             statement that brings a bound forward, or moves the state, writes it; one that only extends a
+ *             lease leaves it, and the sweep writes the exact moment (docs/adr/0034)
+ *
+ * States: queued → held ⇄ silent → ended; held or silent → queued when it is given back. A holder with an old
+ * epoch is refused. Claims are in claim.ts, what a holder says in held-work.ts, what happens when a time
+ * comes in work-sweep.ts.
+ */
+import type { CheckedSecrets, WorkCommand, WorkKind } from '@headgate/contract';
+import { after } from '../clock.ts';
+import { insertStatement, statement, type Transaction } from '../database/database.ts';
+import type { EventSource } from '../database/events.ts';
+import type { NewId } from '../identifiers.ts';
+import { machine } from './machine.ts';
+
+export const workStates = machine({
+  queued: ['held', 'ended'],
+  held: ['silent', 'queued', 'ended'],
+  silent: ['held', 'queued', 'ended'],
+  ended: [],
+});
+
+export interface WorkTimes {
+  leaseSeconds: number;
+  graceSeconds: number;
+  heartbeatSeconds: number;
+  /** How long work waits for an agent to claim it. */
+  queueLimitSeconds: number;
+  /** How long an agent may hold work, heartbeats or not. */
+  runLimitSeconds: number;
+}
+
+export interface WorkRow {
+  work_id: string;
+  account_id: string;
+  /** Null with the environment: work of the account, such as a secret for a vault. */
+  project_id: string | null;
+  environment_name: string | null;
+  agent_id: string;
+  kind: WorkKind;
+  /** What it is about, as its events name it: a pipeline. */
+  name: string;
+  epoch: number;
+}
+
+/** What the events of a work tell of it. */
+export type WorkSubject = Pick<WorkRow, 'work_id' | 'project_id' | 'name'>;
+
+/** The transaction in which the owner of some work hears of it. */
+export interface WorkMoment {
+  tx: Transaction;
+  accountId: string;
+  source: EventSource;
+  now: Date;
+  newId: NewId;
+}
+
+export interface WorkEnd {
+  workId: string;
+  status: 'SUCCESS' | 'FAILED' | 'CANCELLED' | 'FORBIDDEN';
+  message?: string | undefined;
+  /** Of a secret that was written. */
+  receipt?: string | undefined;
+  /** Of a secret: why the sealed value itself is refused. */
+  valueFault?: string | undefined;
+  /** Of secrets that an agent was asked about. */
+  checkedSecrets?: CheckedSecrets | undefined;
+}
+
+/** What a kind of work means. All calls are about many works of one account at once. */
+export interface WorkOwner {
+  /**
+   * What the agent is told of claimed work, as SQL: a scalar subquery about a row of `claimed`, and what it
+   * needs in the `with` before it.
+   */
+  claimed: { with: readonly string[]; payload: string };
+  started(moment: WorkMoment, works: readonly WorkSubject[]): void;
+  ended(moment: WorkMoment, ends: readonly WorkEnd[]): void;
+  /** Its agent does not answer; `came back` is the reverse. */
+  silent(moment: WorkMoment, workIds: readonly string[]): void;
+  cameBack(moment: WorkMoment, workIds: readonly string[]): void;
+  requeued(moment: WorkMoment, works: readonly WorkSubject[]): void;
+}
+
+export type WorkOwners = Readonly<Record<WorkKind, WorkOwner>>;
+
+const insertWork = insertStatement(
+  'work',
+  {
+    account_id: 'uuid',
+    work_id: 'uuid',
+    project_id: 'uuid',
+    environment_name: 'text',
+    agent_id: 'uuid',
+    kind: 'text',
+    name: 'text',
+    created_at: 'timestamptz',
+    key_id: 'text',
+    claimable_until: 'timestamptz',
+  },
+  {
+    derived: {
+      state: "'queued'",
+      queued_at: 'given.created_at',
+      // Work of a restricted agent is checked at once. Other work is mostly claimed before the first look,
+      // which checks it too.
+      due_at: `given.created_at + case when exists (
+        select from agent a where a.account_id = given.account_id and a.agent_id = given.agent_id and a.restricted_access)
+        then interval '0' else interval '2 seconds' end`,
+    },
+  },
+);
+
+/**
+ * Of work that is worth nothing when it has waited for too long, and that, if it is sealed, only one key
+ * opens.
+ */
+export interface Sealing {
+  keyId?: string;
+  claimableUntil: Date;
+}
+
+export function enqueueWork(
+  tx: Transaction,
+  work: Omit<WorkRow, 'epoch'>,
+  now: Date,
+  sealing?: Sealing,
+): void {
+  tx.send(insertWork, [
+    work.account_id,
+    work.work_id,
+    work.project_id,
+    work.environment_name,
+    work.agent_id,
+    work.kind,
+    work.name,
+    now,
+    sealing?.keyId ?? null,
+    sealing?.claimableUntil ?? null,
+  ]);
+}
+
+const endWork = statement(`
+  update work set state = 'ended', ended_at = $3, command = null, due_at = null
+  where account_id = $1 and work_id = any ($2::uuid[]) and state = any ($4)`);
+
+export function endAll(tx: Transaction, accountId: string, workIds: readonly string[], now: Date): void {
+  if (workIds.length > 0) tx.send(endWork, [accountId, workIds, now, workStates.sources('ended')]);
+}
+
+const requeueWork = statement(`
+  update work set state = 'queued', queued_at = $4, instance_id = null, lease_expires_at = null, silent_since = null,
+    run_bound = null, due_at = $4
+  where account_id = $1 and work_id = any ($2::uuid[]) and state = any ($3)`);
+
+export function requeueAll(tx: Transaction, accountId: string, workIds: readonly string[], now: Date): void {
+  if (workIds.length > 0) tx.send(requeueWork, [accountId, workIds, workStates.sources('queued'), now]);
+}
+
+const commandWork = statement<{ state: 'queued' | 'held' | 'silent'; agent_id: string }>(`
+  update work set command = case when command = 'force-cancel' then command else $3 end,
+    command_bound = coalesce(command_bound, $4), due_at = least(due_at, $4)
+  where account_id = $1 and work_id = $2 and state <> 'ended'
+  returning state, agent_id`);
+
+/**
+ * Asks the holder of a work to end it. A forced command has a bound, at which the work ends without its
+ * agent; asking again neither moves the bound nor softens the command.
+ */
+export function commandTo(
+  tx: Transaction,
+  accountId: string,
+  workId: string,
+  command: WorkCommand,
+  now: Date,
+  times: WorkTimes,
+) {
+  const bound = command === 'force-cancel' ? after(now, times.leaseSeconds + times.graceSeconds) : null;
+  return tx.query(commandWork, [accountId, workId, command, bound]);
+}
+
+const commandEnvironment = statement<{ agent_id: string }>(`
+  update work set command = 'force-cancel', command_bound = case when state = 'queued' then $4::timestamptz else $5::timestamptz end,
+    due_at = least(due_at, case when state = 'queued' then $4::timestamptz else $5::timestamptz end)
+  where account_id = $1 and project_id = $2 and environment_name = $3 and state <> 'ended'
+  returning agent_id`);
+
+/**
+ * Cancels all work in an environment: the holders are told, and the sweep ends what nobody holds. Answers the
+ * agents to wake.
+ */
+export async function cancelWorkIn(
+  tx: Transaction,
+  place: { accountId: string; projectId: string; environmentName: string },
+  now: Date,
+  times: WorkTimes,
+): Promise<string[]> {
+  const bound = after(now, times.leaseSeconds + times.graceSeconds);
+  const rows = await tx.query(commandEnvironment, [
+    place.accountId,
+    place.projectId,
+    place.environmentName,
+    now,
+    bound,
+  ]);
+  return [...new Set(rows.map((row) => row.agent_id))];
+}
+
+const commandsForAgent = statement<{ work_id: string; epoch: number; command: WorkCommand }>(`
+  select work_id, epoch, command from work
+  where account_id = $1 and agent_id = $2 and command is not null and state in ('held', 'silent') and instance_id = $3`);
+
+export function commandsFor(tx: Transaction, accountId: string, agentId: string, instanceId: string) {
+  return tx.collect(commandsForAgent, [accountId, agentId, instanceId]);
+}

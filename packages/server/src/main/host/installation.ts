@@ -1,0 +1,55 @@
+/** The database of this installation, for the server and for the operator's commands: the embedded one, or that of DATABASE_URL. */
+import { fileURLToPath } from 'node:url';
+import type pg from 'pg';
+import { isUnavailable } from '../../kernel/database/database.ts';
+import type { Log } from '../../kernel/log.ts';
+import type { Config } from '../config.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
+import { decidePlaces, type Places } from './places.ts';
+
+const checkout = fileURLToPath(new URL('../../../../..', import.meta.url));
+
+export function placesOf(config: Config): Places {
+  return decidePlaces({
+    dataDirectory: config.dataDirectory,
+    checkout,
+    embeddedPostgres: config.databaseUrl === undefined,
+    localAgent: config.localAgent,
+    postgresUser: config.postgresUser,
+    agentUser: config.agentUser,
+  });
+}
+
+export interface OpenedDatabase {
+  connection: pg.ClientConfig;
+  /** Undefined when the database is somebody else's. */
+  postgres: EmbeddedPostgres | undefined;
+}
+
+/** What the operator has to mend, when it is the database of DATABASE_URL that fails; its address may hold a password and is not repeated. */
+export function explainDatabase(config: Config, failure: unknown): unknown {
+  if (config.databaseUrl === undefined) return failure;
+  const code = failure instanceof Error && 'code' in failure ? String(failure.code) : '';
+  // SQLSTATE 28 and 3D: the user or its password, or the database, is not what the server knows.
+  if (!isUnavailable(failure) && !/^(28|3D)/.test(code)) return failure;
+  const { hostname, port } = new URL(config.databaseUrl);
+  const where = hostname === '' ? '' : ` at ${hostname}:${port || 5432}`;
+  const reason = isUnavailable(failure)
+    ? `it cannot be reached (${code || 'no answer'})`
+    : (failure as Error).message;
+  return new Error(
+    `DATABASE_URL: the database${where} cannot be used: ${reason}. Check the address, and that PostgreSQL runs there.`,
+  );
+}
+
+export async function startDatabase(
+  config: Config,
+  places: Places,
+  log: Log,
+  signal?: AbortSignal,
+): Promise<OpenedDatabase> {
+  if (places.postgres === undefined)
+    return { connection: { connectionString: config.databaseUrl }, postgres: undefined };
+  const postgres = await startEmbeddedPostgres({ ...places.postgres, log, signal });
+  return { connection: { connectionString: postgres.connectionUrl() }, postgres };
+}

@@ -1,0 +1,22 @@
+import type { FastifyInstance } from 'fastify';
+import { statement } from '../../kernel/database/database.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import type { Dependencies } from '../deps.ts';
+
+const newestMigration = statement<{ name: string }>('select max(name) as name from schema_migration');
+
+/** `/livez`: the process answers. `/readyz`: it can serve. `/metrics`: Prometheus text. None needs a token: keep them inside. */
+export function statusRoutes(app: FastifyInstance, deps: Dependencies): void {
+  app.get('/livez', () => ({ status: 'live' }));
+
+  app.get('/readyz', async () => {
+    if (deps.stopping.aborted) throw problem('shutting-down');
+    const [newest] = await deps.database.read(newestMigration, []);
+    return { status: 'ready', version: deps.version, migration: newest?.name ?? null };
+  });
+
+  app.get('/metrics', async (_request, reply) => {
+    const text = await deps.metrics.text();
+    return reply.header('content-type', deps.metrics.contentType).send(text);
+  });
+}

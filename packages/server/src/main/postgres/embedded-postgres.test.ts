@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Client } from 'pg';
+import { decidePlaces, type PostgresPlaces } from '../host/places.ts';
+import { isRoot } from '../host/process-users.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts';
+import { processesIn } from './processes-in-directory.ts';
+
+const checkout = fileURLToPath(new URL('../../../../../', import.meta.url));
+const silent = { info: () => {}, warn: () => {}, error: () => {} };
+
+let folder: string;
+let places: PostgresPlaces;
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'headgate postgres-'));
+  if (isRoot()) chmodSync(folder, 0o711);
+  places = placesIn('data');
+  const postgres = await start();
+  await query(postgres, 'create table kept (round int primary key)');
+  await postgres.stop();
+});
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+function placesIn(name: string): PostgresPlaces {
+  const { postgres } = decidePlaces({
+    dataDirectory: join(folder, name),
+    checkout,
+    embeddedPostgres: true,
+    localAgent: false,
+    stateDirectory: join(folder, 'state'),
+  });
+  assert.ok(postgres);
+  return postgres;
+}
+
+function start(where = places): Promise<EmbeddedPostgres> {
+  return startEmbeddedPostgres({ ...where, log: silent });
+}
+
+async function query(postgres: EmbeddedPostgres, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new Client({ connectionString: postgres.connectionUrl() });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+function becomes(postgres: EmbeddedPostgres, wanted: string): Promise<void> {
+  return new Promise((resolve) => {
+    const end = postgres.onChange((state) => {
+      if (state !== wanted) return;
+      end();
+      resolve();
+    });
+  });
+}
+
+/** A process that keeps PostgreSQL running, as the server does. */
+function keeper(): ChildProcess {
+  const module = new URL('embedded-postgres.ts', import.meta.url).href;
+  const code = `import { startEmbeddedPostgres } from ${JSON.stringify(module)};
+    const log = { info() {}, warn() {}, error() {} };
+    const postgres = await startEmbeddedPostgres({ ...${JSON.stringify(places)}, log });
+    console.log(postgres.pid);`;
+  return spawn(process.execPath, ['--input-type=module', '-e', code], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+}
+
+function ended(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => child.once('exit', () => resolve()));
+}
+
+async function waitUntil(look: () => boolean, what: string): Promise<void> {
+  const end = performance.now() + 20_000;
+  while (!look()) {
+    if (performance.now() > end) throw new Error(`waited in vain until ${what}`);
+    await delay(10);
+  }
+}
+
+test('it is durable, speaks UTF-8, and listens on nothing but its socket', async () => {
+  const postgres = await start();
+  const settings = await query(
+    postgres,
+    `select name, setting from pg_settings where name in
+     ('fsync', 'synchronous_commit', 'full_page_writes', 'server_encoding', 'listen_addresses') order by name`,
+  );
+  assert.deepEqual(
+    settings.map(({ name, setting }) => `${name}=${setting}`),
+    ['fsync=on', 'full_page_writes=on', 'listen_addresses=', 'server_encoding=UTF8', 'synchronous_commit=on'],
+  );
+  await postgres.stop();
+  assert.equal(postgres.state, 'stopped');
+  assert.deepEqual(processesIn(places.dataDirectory), []);
+});
+
+test('when the postmaster is killed, it is started again', async () => {
+  const postgres = await start();
+  const pid = postgres.pid ?? 0;
+  const back = becomes(postgres, 'ready');
+  process.kill(pid, 'SIGKILL');
+  await back;
+  assert.notEqual(postgres.pid, pid);
+  assert.deepEqual(await query(postgres, 'select 1 as one'), [{ one: 1 }]);
+  await postgres.stop();
+});
+
+test('when the supervisor is killed, the postmaster is not left to itself', async () => {
+  const postgres = await start();
+  const pid = postgres.pid ?? 0;
+  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  const supervisor = Number(stat.slice(stat.lastIndexOf(')') + 4).split(' ')[0]);
+  const back = becomes(postgres, 'ready');
+  process.kill(supervisor, 'SIGKILL');
+  await back;
+  assert.equal(existsSync(`/proc/${pid}/cwd`), false);
+  assert.deepEqual(await query(postgres, 'select 1 as one'), [{ one: 1 }]);
+  await postgres.stop();
+});
+
+test('when the process that keeps it is killed, it shuts down by itself', async () => {
+  const child = keeper();
+  await new Promise((resolve) => child.stdout?.once('data', resolve));
+  assert.notEqual(processesIn(places.dataDirectory).length, 0);
+  child.kill('SIGKILL');
+  await waitUntil(() => processesIn(places.dataDirectory).length === 0, 'PostgreSQL has ended');
+  assert.equal(existsSync(join(places.dataDirectory, 'postmaster.pid')), false);
+});
+
+test('20 of 20 starts come up after a kill of the keeper, the postmaster, or both, with what was committed', async () => {
+  for (let round = 0; round < 20; round++) {
+    const child = keeper();
+    const pid = await new Promise<number>((resolve) =>
+      child.stdout?.once('data', (text) => resolve(Number(text))),
+    );
+    const gone = ended(child);
+    // Both orders, and each alone; with the keeper alone, PostgreSQL is still shutting down when the next start looks.
+    if (round % 4 === 0) process.kill(pid, 'SIGKILL');
+    if (round % 4 !== 3) child.kill('SIGKILL');
+    if (round % 4 === 1) process.kill(pid, 'SIGKILL');
+    if (round % 4 === 3) {
+      process.kill(pid, 'SIGSTOP');
+      child.kill('SIGKILL');
+      process.kill(pid, 'SIGCONT');
+    }
+    await gone;
+    const postgres = await start();
+    await query(postgres, `insert into kept values (${round})`);
+    assert.deepEqual(await query(postgres, 'select count(*)::int as rows from kept'), [{ rows: round + 1 }]);
+    const last = postgres.pid ?? 0;
+    process.kill(last, 'SIGKILL');
+    await postgres.stop();
+  }
+});
+
+test('a first start that was killed is begun again', async () => {
+  const fresh = placesIn('fresh');
+  const module = new URL('postgres-data-directory.ts', import.meta.url).href;
+  const code = `import { initialise } from ${JSON.stringify(module)}; await initialise(${JSON.stringify(fresh)});`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: 'ignore' });
+  const drafts = () =>
+    readdirSync(dirname(fresh.dataDirectory)).filter((name) => name.startsWith('postgres.new-'));
+  await waitUntil(
+    () => drafts().some((name) => existsSync(join(fresh.dataDirectory, '..', name, 'base'))),
+    'initdb writes',
+  );
+  const gone = ended(child);
+  child.kill('SIGKILL');
+  await gone;
+  assert.equal(existsSync(fresh.dataDirectory), false);
+  const postgres = await start(fresh);
+  assert.deepEqual(await query(postgres, 'select current_database() as name'), [{ name: 'headgate' }]);
+  assert.deepEqual(drafts(), []);
+  await postgres.stop();
+});
+
+test('a folder with other files is left alone', async () => {
+  const where = { ...places, dataDirectory: join(folder, 'letters') };
+  mkdirSync(where.dataDirectory);
+  writeFileSync(join(where.dataDirectory, 'letter.txt'), 'Dear');
+  await assert.rejects(start(where), /holds files, but no PostgreSQL data/);
+  assert.ok(existsSync(join(where.dataDirectory, 'letter.txt')));
+});
+
+test('a start that fails says why in the words of PostgreSQL, and leaves no process', async () => {
+  const broken = placesIn('broken');
+  await (await start(broken)).stop();
+  writeFileSync(join(broken.dataDirectory, 'postgresql.conf'), 'shared_buffers = plenty\n');
+  await assert.rejects(start(broken), /invalid value for parameter "shared_buffers"/);
+  assert.deepEqual(processesIn(broken.dataDirectory), []);
+});
+
+test('data of another major version is refused with what to do', async () => {
+  const old = placesIn('old');
+  await (await start(old)).stop();
+  writeFileSync(join(old.dataDirectory, 'PG_VERSION'), '15\n');
+  await assert.rejects(start(old), /made by PostgreSQL 15; this Headgate has 18.*DATABASE_URL/);
+});
