@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Report } from '../../packages/contract/src/index.ts';
-import { type Database, statement } from '../../packages/server/src/kernel/database/database.ts';
+import { type Database, statement, typed } from '../../packages/server/src/kernel/database/database.ts';
 import { claim, claimStatement } from '../../packages/server/src/kernel/work/claim.ts';
 import {
   commandsFor,
@@ -33,8 +33,25 @@ const instances = [randomUUID(), randomUUID()] as const;
 
 const shown = `work_id, epoch, state, report_sequence, command, command_bound, queued_at, instance_id, lease_expires_at, run_bound,
   silent_since, ended_at`;
-const selectAll = statement<Record<string, unknown>>(
-  `select ${shown} from work where account_id = $1 and agent_id = $2 order by work_id`,
+const selectAll = statement(
+  {
+    parameters: { account_id: 'uuid', agent_id: 'uuid' },
+    row: {
+      work_id: 'uuid',
+      epoch: 'integer',
+      state: typed<string>('work_state'),
+      report_sequence: 'integer',
+      command: typed<string | null>('work_command'),
+      command_bound: 'timestamptz?',
+      queued_at: 'timestamptz',
+      instance_id: 'uuid?',
+      lease_expires_at: 'timestamptz?',
+      run_bound: 'timestamptz?',
+      silent_since: 'timestamptz?',
+      ended_at: 'timestamptz?',
+    },
+  },
+  `select ${shown} from work where account_id = $account_id and agent_id = $agent_id order by work_id`,
 );
 
 type CallingAgent = Parameters<typeof applyReports>[1];
@@ -136,7 +153,8 @@ const plain = (value: unknown) => JSON.parse(JSON.stringify(value ?? null));
 async function rowsOf(side: Side): Promise<unknown> {
   const { accountId, agentId } = side.agent;
   const model = side.database instanceof ModelDatabase ? [...side.database.rows.values()] : undefined;
-  const rows = model ?? (await side.database.read(selectAll, [accountId, agentId]));
+  const rows: readonly object[] =
+    model ?? (await side.database.read(selectAll, { account_id: accountId, agent_id: agentId }));
   const columns = shown.split(',').map((name) => name.trim());
   return plain(
     rows

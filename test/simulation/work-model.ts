@@ -6,7 +6,7 @@
 import pg from 'pg';
 import type {
   Database,
-  Parameter,
+  PreparedStatement,
   Read,
   Statement,
   Transaction,
@@ -32,17 +32,39 @@ export interface ModelRow {
   ended_at: Date | null;
 }
 
-type Parameters = readonly Parameter[];
-type Effect = (rows: Map<string, ModelRow>, parameters: Parameters) => object[];
+/** The parameters of the statements, by their names: each statement has some of them. */
+type Effect = (rows: Map<string, ModelRow>, parameters: Given) => object[];
+interface Given {
+  work_id: string;
+  project_id: string;
+  agent_id: string;
+  instance_id: string;
+  kind: string;
+  name: string;
+  max: number;
+  command: string;
+  work_ids: string[];
+  ended_ids: string[];
+  states: string[];
+  report_sequences: number[];
+  now: Date;
+  created_at: Date;
+  lease_expires_at: Date;
+  run_bound: Date;
+  bound: Date | null;
+  grace_start: Date;
+  queue_start: Date;
+  forget_before: Date;
+}
 
 const before = (time: Date | null, other: Date) => time !== null && time.getTime() < other.getTime();
 const byId = (one: ModelRow, other: ModelRow) => (one.work_id < other.work_id ? -1 : 1);
 const byAge = (one: ModelRow, other: ModelRow) =>
   one.created_at.getTime() - other.created_at.getTime() || byId(one, other);
 
-function named(rows: Map<string, ModelRow>, ids: Parameter | undefined, states?: Parameter): ModelRow[] {
-  const those = (ids as string[]).flatMap((id) => rows.get(id) ?? []);
-  return states === undefined ? those : those.filter((row) => (states as string[]).includes(row.state));
+function named(rows: Map<string, ModelRow>, ids: string[], states?: string[]): ModelRow[] {
+  const those = ids.flatMap((id) => rows.get(id) ?? []);
+  return states === undefined ? those : those.filter((row) => states.includes(row.state));
 }
 
 function change(rows: readonly ModelRow[], to: Partial<ModelRow>): object[] {
@@ -50,14 +72,13 @@ function change(rows: readonly ModelRow[], to: Partial<ModelRow>): object[] {
   return [];
 }
 
-const insert: Effect = (rows, [, id, project, , agent, kind, name, now]) => {
-  const created = now as Date;
-  rows.set(id as string, {
-    work_id: id as string,
-    project_id: project as string,
-    agent_id: agent as string,
-    kind: kind as string,
-    name: name as string,
+const insert: Effect = (rows, { work_id, project_id, agent_id, kind, name, created_at: created }) => {
+  rows.set(work_id, {
+    work_id,
+    project_id,
+    agent_id,
+    kind,
+    name,
     epoch: 0,
     state: 'queued',
     report_sequence: 0,
@@ -74,78 +95,75 @@ const insert: Effect = (rows, [, id, project, , agent, kind, name, now]) => {
   return [];
 };
 
-const claim: Effect = (rows, [, agent, max, instance, lease, bound]) => {
+const claim: Effect = (rows, { agent_id, max, instance_id, lease_expires_at, run_bound }) => {
   const free = [...rows.values()].filter(
-    (row) => row.agent_id === agent && row.state === 'queued' && row.command === null,
+    (row) => row.agent_id === agent_id && row.state === 'queued' && row.command === null,
   );
   return free
     .sort(byAge)
-    .slice(0, max as number)
+    .slice(0, max)
     .map((row) => {
       change([row], {
-        ...{ state: 'held', epoch: row.epoch + 1, report_sequence: 0, instance_id: instance as string },
-        ...{ lease_expires_at: lease as Date, run_bound: bound as Date, silent_since: null },
+        ...{ state: 'held', epoch: row.epoch + 1, report_sequence: 0, instance_id },
+        ...{ lease_expires_at, run_bound, silent_since: null },
       });
       return { work_id: row.work_id, kind: row.kind, epoch: row.epoch, payload: {} };
     });
 };
 
-const selectHeld: Effect = (rows, [, agent, ids]) =>
-  named(rows, ids)
-    .filter((row) => row.agent_id === agent)
+const selectHeld: Effect = (rows, { agent_id, work_ids }) =>
+  named(rows, work_ids)
+    .filter((row) => row.agent_id === agent_id)
     .sort(byId)
     .map((row) => ({ ...row }));
 
-const lockAsRead: Effect = (rows, [, ids, states]) => {
-  const same = (ids as string[]).filter((id, index) => {
+const lockAsRead: Effect = (rows, { work_ids, states }) => {
+  const same = work_ids.filter((id, index) => {
     const row = rows.get(id);
     const now = row && [row.epoch, row.state, row.report_sequence, row.command ?? []].flat().join(' ');
-    return now === (states as string[])[index];
+    return now === states[index];
   });
-  if (same.length === (ids as string[]).length) return [];
+  if (same.length === work_ids.length) return [];
   throw Object.assign(new pg.DatabaseError('refused', 0, 'error'), { code: 'HG412' });
 };
 
-const report: Effect = (rows, [, ids, sequences, ended, lease, now]) => {
-  for (const [index, row] of named(rows, ids).entries()) {
-    const over = (ended as string[]).includes(row.work_id);
-    const report_sequence = (sequences as number[])[index] ?? 0;
-    change([row], { report_sequence, silent_since: null, lease_expires_at: lease as Date });
+const report: Effect = (rows, { work_ids, report_sequences, ended_ids, lease_expires_at, now }) => {
+  for (const [index, row] of named(rows, work_ids).entries()) {
+    const over = ended_ids.includes(row.work_id);
+    const report_sequence = report_sequences[index] ?? 0;
+    change([row], { report_sequence, silent_since: null, lease_expires_at });
     change(
       [row],
-      over ? { state: 'ended', ended_at: now as Date, command: null } : { state: 'held', ended_at: null },
+      over ? { state: 'ended', ended_at: now, command: null } : { state: 'held', ended_at: null },
     );
   }
   return [];
 };
 
-const command: Effect = (rows, [, id, wanted, bound]) => {
-  const row = rows.get(id as string);
+const command: Effect = (rows, { work_id, command: wanted, bound }) => {
+  const row = rows.get(work_id);
   if (row === undefined || row.state === 'ended') return [];
-  if (row.command !== 'force-cancel') row.command = wanted as string;
-  row.command_bound ??= bound as Date | null;
+  if (row.command !== 'force-cancel') row.command = wanted;
+  row.command_bound ??= bound;
   return [{ state: row.state, agent_id: row.agent_id }];
 };
 
-const commandsFor: Effect = (rows, [, agent, instance]) =>
+const commandsFor: Effect = (rows, { agent_id, instance_id }) =>
   [...rows.values()].filter(
     (row) =>
-      row.agent_id === agent &&
+      row.agent_id === agent_id &&
       row.command !== null &&
       (row.state === 'held' || row.state === 'silent') &&
-      row.instance_id === instance,
+      row.instance_id === instance_id,
   );
 
-const sweepable: Effect = (rows, [now, graceStart, queueStart]) => {
-  const at = now as Date;
+const sweepable: Effect = (rows, { now: at, grace_start: graceStart, queue_start: queueStart }) => {
   const isDue = (row: ModelRow) => {
     if (row.state === 'ended') return false;
     if (before(row.command_bound, at)) return true;
-    if (row.state === 'queued') return before(row.queued_at, queueStart as Date);
+    if (row.state === 'queued') return before(row.queued_at, queueStart);
     if (before(row.run_bound, at)) return true;
-    return row.state === 'held'
-      ? before(row.lease_expires_at, at)
-      : before(row.silent_since, graceStart as Date);
+    return row.state === 'held' ? before(row.lease_expires_at, at) : before(row.silent_since, graceStart);
   };
   const fateOf = (row: ModelRow) => {
     if (before(row.command_bound, at)) return 'command bound';
@@ -160,9 +178,9 @@ const sweepable: Effect = (rows, [now, graceStart, queueStart]) => {
     .map((row) => ({ ...row, account_id: 'account', agent_name: 'agent', fate: fateOf(row) }));
 };
 
-const forget: Effect = (rows, [at]) => {
+const forget: Effect = (rows, { forget_before: at }) => {
   for (const row of [...rows.values()]) {
-    if (row.state === 'ended' && before(row.ended_at, at as Date)) rows.delete(row.work_id);
+    if (row.state === 'ended' && before(row.ended_at, at)) rows.delete(row.work_id);
   }
   return [];
 };
@@ -177,32 +195,32 @@ const effects: readonly (readonly [RegExp, Effect])[] = [
   ],
   [/where is_so = was_so/, lockAsRead],
   [
-    /^update work set state = 'held', silent_since = null, lease_expires_at = \$3/,
-    (rows, [, ids, lease]) =>
-      change(named(rows, ids), { state: 'held', silent_since: null, lease_expires_at: lease as Date }),
+    /^update work set state = 'held', silent_since = null, lease_expires_at = \$lease_expires_at/,
+    (rows, { work_ids, lease_expires_at }) =>
+      change(named(rows, work_ids), { state: 'held', silent_since: null, lease_expires_at }),
   ],
-  [/^update work set report_sequence = \(\$3/, report],
+  [/^update work set report_sequence = \(\$report_sequences/, report],
   [
-    /^update work set state = 'ended', ended_at = \$3, command = null/,
-    (rows, [, ids, now, states]) =>
-      change(named(rows, ids, states), { state: 'ended', ended_at: now as Date, command: null }),
+    /^update work set state = 'ended', ended_at = \$now, command = null/,
+    (rows, { work_ids, now, states }) =>
+      change(named(rows, work_ids, states), { state: 'ended', ended_at: now, command: null }),
   ],
   [
-    /^update work set state = 'queued', queued_at = \$4/,
-    (rows, [, ids, states, now]) =>
-      change(named(rows, ids, states), {
-        ...{ state: 'queued', queued_at: now as Date, instance_id: null },
+    /^update work set state = 'queued', queued_at = \$now/,
+    (rows, { work_ids, states, now }) =>
+      change(named(rows, work_ids, states), {
+        ...{ state: 'queued', queued_at: now, instance_id: null },
         ...{ lease_expires_at: null, silent_since: null, run_bound: null },
       }),
   ],
   [/^update work set command = case when command = 'force-cancel'/, command],
   [/^select work_id, epoch, command from work/, commandsFor],
-  [/^select coalesce\( \(select true from work where due_at <= \$1/, () => [{ due: true }]],
+  [/^select coalesce\( \(select true from work where due_at <= \$now/, () => [{ due: true }]],
   [/as fate from work w join/, sweepable],
   [
     /^update work set state = 'silent'/,
-    (rows, [, ids, now, states]) =>
-      change(named(rows, ids, states), { state: 'silent', silent_since: now as Date }),
+    (rows, { work_ids, now, states }) =>
+      change(named(rows, work_ids, states), { state: 'silent', silent_since: now }),
   ],
   [/^delete from work where ctid = any/, forget],
   [/insert into execution_step/, () => []],
@@ -211,10 +229,10 @@ const effects: readonly (readonly [RegExp, Effect])[] = [
 
 const known = new Map<string, Effect>();
 
-function effectOf({ name, text }: Statement<unknown>): Effect {
+function effectOf({ name, source }: PreparedStatement): Effect {
   let effect = known.get(name);
   if (effect === undefined) {
-    const plain = text.replaceAll(/\s+/g, ' ').trim();
+    const plain = source.replaceAll(/\s+/g, ' ').trim();
     effect = effects.find(([form]) => form.test(plain))?.[1];
     if (effect === undefined) throw new Error(`The model of work does not know this statement: ${plain}`);
     known.set(name, effect);
@@ -236,8 +254,11 @@ export class ModelDatabase implements Pick<Database, 'read' | 'transaction'> {
     this.#trip = trip;
   }
 
-  read: Read = async <Row>(query: Statement<Row>, parameters: Parameters) => {
-    const rows = effectOf(query)(this.rows, parameters) as Row[];
+  read: Read = async <Row, Parameters>(
+    query: Statement<Row, Parameters>,
+    parameters: NoInfer<Parameters>,
+  ) => {
+    const rows = effectOf(query)(this.rows, parameters as Given) as Row[];
     await this.#trip();
     return rows;
   };
@@ -251,8 +272,8 @@ export class ModelDatabase implements Pick<Database, 'read' | 'transaction'> {
   async #run<Result>(work: (tx: Transaction) => Promise<Result> | Result): Promise<Result> {
     const kept = new Map([...this.rows].map(([id, row]) => [id, { ...row }]));
     const after: (() => void)[] = [];
-    const apply = <Row>(query: Statement<Row>, parameters: Parameters) =>
-      effectOf(query)(this.rows, parameters) as Row[];
+    const apply = <Row, Parameters>(query: Statement<Row, Parameters>, parameters: NoInfer<Parameters>) =>
+      effectOf(query)(this.rows, parameters as Given) as Row[];
     let failure: unknown;
     try {
       const result = await work({

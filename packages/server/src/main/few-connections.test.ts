@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { operations } from '@headgate/contract';
 import pg from 'pg';
-import { isUnavailable, statement } from '../kernel/database/database.ts';
+import { isUnavailable, statement, typed } from '../kernel/database/database.ts';
 import { analyzeGrownTables } from '../kernel/database/statistics.ts';
 import { applyRetention, type Rest } from '../kernel/retention/retention.ts';
 import { eventRetention } from '../records/events/index.ts';
@@ -120,16 +120,23 @@ test('of many requests at once none is refused', async () => {
   assert.ok(ended.every(({ accepted }) => accepted));
 });
 
-const sleeps = statement('select pg_sleep($1::float8)', { alone: true });
-const failsWith = (code: string) => statement(`select refuse('${code}')`);
+const sleeps = statement(
+  { parameters: { seconds: 'double precision' }, row: { slept: typed<string>('void') }, alone: true },
+  'select pg_sleep($seconds::float8) as slept',
+);
+const failsWith = (code: string) => statement({}, `select refuse('${code}')`);
 
 for (const code of ['08006', '25006', '53300', '55P03', '57014', '57P01', '57P03']) {
   const failing = failsWith(code);
   test(`SQLSTATE ${code} says that the database is not available`, async () => {
-    await assert.rejects(server.deps.database.read(failing, []), (failure) => isUnavailable(failure));
-    const holding = server.deps.database.transaction((tx) => tx.query(failing, []));
+    await assert.rejects(server.deps.database.read(failing, {}), (failure) => isUnavailable(failure));
+    const holding = server.deps.database.transaction((tx) => tx.query(failing, {}));
     await assert.rejects(holding, (failure) => isUnavailable(failure));
-    assert.equal((await server.deps.database.read(sleeps, [0])).length, 1, 'the next one has a connection');
+    assert.equal(
+      (await server.deps.database.read(sleeps, { seconds: 0 })).length,
+      1,
+      'the next one has a connection',
+    );
   });
 }
 

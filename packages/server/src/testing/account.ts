@@ -51,11 +51,35 @@ interface AccountServer {
 }
 
 const grantRole = statement(
-  'insert into role_grant (account_id, credential_id, project_id, environment_name, role) values ($1, $2, $3, $4, $5)',
+  {
+    parameters: {
+      account_id: 'uuid',
+      credential_id: 'uuid',
+      project_id: 'uuid',
+      environment_name: 'text?',
+      role: 'text',
+    },
+  },
+  'insert into role_grant (account_id, credential_id, project_id, environment_name, role) values ($account_id, $credential_id, $project_id, $environment_name, $role)',
 );
-const registerAgent = statement(`
+const registerAgent = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      agent_id: 'uuid',
+      name: 'text',
+      agent_type: 'text',
+      status: 'text',
+      client_id: 'text',
+      secret_digest: 'bytea',
+      created_at: 'timestamptz',
+    },
+  },
+  `
   insert into agent (account_id, agent_id, name, description, agent_type, cloud_provider, deployment, status, client_id, secret_digest, created_at)
-  values ($1, $2, $3, '', $4, 'local', 'local', $5, $6, $7, $8)`);
+  values ($account_id, $agent_id, $name, '', $agent_type, 'local', 'local', $status, $client_id, $secret_digest,
+    $created_at)`,
+);
 
 export async function createAccount(server: AccountServer): Promise<Account> {
   const { deps } = server;
@@ -69,7 +93,13 @@ export async function createAccount(server: AccountServer): Promise<Account> {
       insertCredential(tx, deps.sealer, accountId, made, deps.clock.now());
       for (const grant of grants) {
         const environmentName = 'environmentName' in grant ? grant.environmentName : null;
-        tx.send(grantRole, [accountId, credentialId, grant.projectId, environmentName, grant.role]);
+        tx.send(grantRole, {
+          account_id: accountId,
+          credential_id: credentialId,
+          project_id: grant.projectId,
+          environment_name: environmentName,
+          role: grant.role,
+        });
       }
     });
     const token = tokenSource(server, { accountId, actorId: credentialId, clientId }, 'dpc');
@@ -92,16 +122,16 @@ export async function createAccount(server: AccountServer): Promise<Account> {
       const [clientId, secret] = [newClientId(), generateSecret()];
       const { agentType = 'data_productivity_cloud', status = 'pending' } = given;
       const digest = deps.sealer.digest(secret.reveal(), clientSecretPurpose);
-      await deps.database.read(registerAgent, [
-        accountId,
-        agentId,
+      await deps.database.read(registerAgent, {
+        account_id: accountId,
+        agent_id: agentId,
         name,
-        agentType,
+        agent_type: agentType,
         status,
-        clientId,
-        digest,
-        deps.clock.now(),
-      ]);
+        client_id: clientId,
+        secret_digest: digest,
+        created_at: deps.clock.now(),
+      });
       const token = tokenSource(server, { accountId, actorId: agentId, clientId }, 'agent');
       return { agentId, name, clientId, secret, client: createClient(server.transport, '/agent/v1', token) };
     },

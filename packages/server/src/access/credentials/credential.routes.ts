@@ -18,7 +18,7 @@ import { rolesIn } from './role.ts';
 export function credentialRoutes({ read, write }: Endpoints, { sealer }: { sealer: Sealer }): void {
   read(listCredentials, async ({ query, page }) => {
     const { limit, offset } = pageBounds(query);
-    const { rows, total } = await page(credentialPage, [limit, offset]);
+    const { rows, total } = await page(credentialPage, { limit, offset });
     return { body: { page: query.page, results: rows.map(presentCredential), size: limit, total } };
   });
 

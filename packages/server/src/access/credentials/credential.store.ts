@@ -1,7 +1,14 @@
 /** API credentials: generated secrets, kept as keyed digests (decisions.md §3). */
 import { randomBytes } from 'node:crypto';
 import type { AccountRole, Credential, ScopedRole } from '@headgate/contract';
-import { type Read, statement, type Transaction } from '../../kernel/database/database.ts';
+import {
+  type ColumnTypes,
+  type Read,
+  type RowOf,
+  statement,
+  type Transaction,
+  typed,
+} from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { asUuid } from '../../kernel/identifiers.ts';
 import { guardedPage } from '../../kernel/security/guarded-read.ts';
@@ -21,9 +28,23 @@ export interface NewCredential {
   expiresAt?: Date | undefined;
 }
 
-const insertOne = statement(`
+const insertOne = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      credential_id: 'uuid',
+      name: 'text',
+      client_id: 'text',
+      secret_digest: 'bytea',
+      account_role: 'text',
+      created_at: 'timestamptz',
+      expires_at: 'timestamptz?',
+    },
+  },
+  `
   insert into credential (account_id, credential_id, name, client_id, secret_digest, account_role, created_at, expires_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8)`);
+  values ($account_id, $credential_id, $name, $client_id, $secret_digest, $account_role, $created_at, $expires_at)`,
+);
 
 export function insertCredential(
   tx: Transaction,
@@ -34,7 +55,16 @@ export function insertCredential(
 ): void {
   const digest = sealer.digest(made.secret.reveal(), clientSecretPurpose);
   const { credentialId, name, clientId, accountRole, expiresAt } = made;
-  tx.send(insertOne, [accountId, credentialId, name, clientId, digest, accountRole, now, expiresAt ?? null]);
+  tx.send(insertOne, {
+    account_id: accountId,
+    credential_id: credentialId,
+    name,
+    client_id: clientId,
+    secret_digest: digest,
+    account_role: accountRole,
+    created_at: now,
+    expires_at: expiresAt ?? null,
+  });
 }
 
 export function newClientId(): string {
@@ -52,27 +82,31 @@ export interface Client extends Scope {
   generation: number | undefined;
 }
 
-interface ClientRow {
-  account_id: string;
-  actor_id: string;
-  surface: 'dpc' | 'agent';
-  secret_digest: Buffer;
-  previous_secret_digest: Buffer | null;
-  active: boolean;
-  generation: number | null;
-}
+const clientRow = {
+  account_id: 'uuid',
+  actor_id: 'uuid',
+  surface: typed<'dpc' | 'agent'>('text'),
+  secret_digest: 'bytea',
+  previous_secret_digest: 'bytea?',
+  active: 'boolean',
+  generation: 'integer?',
+} satisfies ColumnTypes;
 
-const selectClient = statement<ClientRow>(`
+const selectClient = statement(
+  { parameters: { client_id: 'text', now: 'timestamptz' }, row: clientRow },
+  `
   select account_id, credential_id as actor_id, 'dpc' as surface, secret_digest,
-    case when previous_secret_until > $2 then previous_secret_digest end as previous_secret_digest,
-    revoked_at is null and (expires_at is null or expires_at > $2) as active,
+    case when previous_secret_until > $now then previous_secret_digest end as previous_secret_digest,
+    revoked_at is null and (expires_at is null or expires_at > $now) as active,
     null::integer as generation
-  from credential where client_id = $1
+  from credential where client_id = $client_id
   union all
-  select account_id, agent_id, 'agent', secret_digest, null, true, secret_generation from agent where client_id = $1`);
+  select account_id, agent_id, 'agent', secret_digest, null, true, secret_generation from agent
+    where client_id = $client_id`,
+);
 
 export async function clientById(read: Read, clientId: string, now: Date): Promise<Client | undefined> {
-  const [row] = await read(selectClient, [clientId, now]);
+  const [row] = await read(selectClient, { client_id: clientId, now });
   if (row === undefined) return undefined;
   return {
     accountId: row.account_id,
@@ -85,16 +119,20 @@ export async function clientById(read: Read, clientId: string, now: Date): Promi
   };
 }
 
-const updateSecret = statement(`
-  update credential set secret_digest = $3, revoked_at = null where account_id = $1 and credential_id = $2`);
+const updateSecret = statement(
+  { parameters: { account_id: 'uuid', credential_id: 'uuid', secret_digest: 'bytea' } },
+  `
+  update credential set secret_digest = $secret_digest, revoked_at = null where account_id = $account_id
+    and credential_id = $credential_id`,
+);
 
 /** Gives a credential another secret, and makes it active again. */
 export function setSecret(tx: Transaction, sealer: Sealer, scope: Scope, secret: Secret): void {
-  tx.send(updateSecret, [
-    scope.accountId,
-    scope.actorId,
-    sealer.digest(secret.reveal(), clientSecretPurpose),
-  ]);
+  tx.send(updateSecret, {
+    account_id: scope.accountId,
+    credential_id: scope.actorId,
+    secret_digest: sealer.digest(secret.reveal(), clientSecretPurpose),
+  });
 }
 
 /**
@@ -114,40 +152,48 @@ export function hasSecret(
 }
 
 const noteUse = statement(
-  'update credential set last_used_at = $3 where account_id = $1 and credential_id = $2',
+  { parameters: { account_id: 'uuid', credential_id: 'uuid', last_used_at: 'timestamptz' } },
+  'update credential set last_used_at = $last_used_at where account_id = $account_id and credential_id = $credential_id',
 );
 
 export async function noteTokenGiven(read: Read, scope: Scope, now: Date): Promise<void> {
-  await read(noteUse, [scope.accountId, scope.actorId, now]);
+  await read(noteUse, { account_id: scope.accountId, credential_id: scope.actorId, last_used_at: now });
 }
 
-interface CredentialRow {
-  credential_id: string;
-  name: string;
-  client_id: string;
-  account_role: AccountRole;
-  roles: ScopedRole[];
-  created_at: Date;
-  expires_at: Date | null;
-  last_used_at: Date | null;
-}
+const credentialRow = {
+  credential_id: 'uuid',
+  name: 'text',
+  client_id: 'text',
+  account_role: typed<AccountRole>('text'),
+  roles: typed<ScopedRole[]>('json'),
+  created_at: 'timestamptz',
+  expires_at: 'timestamptz?',
+  last_used_at: 'timestamptz?',
+} satisfies ColumnTypes;
+type CredentialRow = RowOf<typeof credentialRow>;
 
-/** Parameters: limit, offset. */
-export const credentialPage = guardedPage<CredentialRow>({
-  rows: `
+export const credentialPage = guardedPage(
+  { parameters: { limit: 'bigint', offset: 'bigint' }, row: credentialRow },
+  {
+    rows: `
     select c.credential_id, c.name, c.client_id, c.account_role, c.created_at, c.expires_at, c.last_used_at, coalesce((
       select json_agg(json_strip_nulls(json_build_object('projectId', g.project_id, 'environmentName', g.environment_name, 'role', g.role))
         order by g.project_id, g.environment_name, g.role)
       from role_grant g where g.account_id = c.account_id and g.credential_id = c.credential_id), '[]') as roles
-    from credential c where c.account_id = $1 and c.revoked_at is null
-    order by c.created_at desc, c.credential_id desc limit $9 offset $10`,
-  total: 'select count(*)::bigint as total from credential where account_id = $1 and revoked_at is null',
-});
+    from credential c where c.account_id = $account_id and c.revoked_at is null
+    order by c.created_at desc, c.credential_id desc limit $limit offset $offset`,
+    total:
+      'select count(*)::bigint as total from credential where account_id = $account_id and revoked_at is null',
+  },
+);
 
-const insertGrants = statement(`
+const insertGrants = statement(
+  { parameters: { account_id: 'uuid', credential_id: 'uuid', grants: 'jsonb' } },
+  `
   insert into role_grant (account_id, credential_id, project_id, environment_name, role)
-  select distinct $1::uuid, $2::uuid, g."projectId", g."environmentName", g.role
-  from jsonb_to_recordset($3) as g ("projectId" uuid, "environmentName" text, role text)`);
+  select distinct $account_id::uuid, $credential_id::uuid, g."projectId", g."environmentName", g.role
+  from jsonb_to_recordset($grants) as g ("projectId" uuid, "environmentName" text, role text)`,
+);
 
 const projectOfGrant = /^Key \(account_id, project_id\)=\(\S+, (\S+)\)/;
 
@@ -165,29 +211,50 @@ export function insertRoleGrants(
   tx.onConstraint('role_grant_in_environment', ({ detail }) =>
     problem('unknown-environment', { name: /, ([^,]*)\) is not present/.exec(detail ?? '')?.[1] ?? '' }),
   );
-  tx.send(insertGrants, [scope.accountId, credentialId, JSON.stringify(grants)]);
+  tx.send(insertGrants, {
+    account_id: scope.accountId,
+    credential_id: credentialId,
+    grants: JSON.stringify(grants),
+  });
 }
 
-const lockOne = statement<{
-  credential_id: string;
-  name: string;
-  client_id: string;
-  account_role: AccountRole;
-  lasting: boolean;
-}>(`
+const lockOne = statement(
+  {
+    parameters: { account_id: 'uuid', credential_id: 'uuid' },
+    row: {
+      credential_id: 'uuid',
+      name: 'text',
+      client_id: 'text',
+      account_role: typed<AccountRole>('text'),
+      lasting: 'boolean',
+    },
+  },
+  `
   select credential_id, name, client_id, account_role, expires_at is null as lasting from credential
-  where account_id = $1 and credential_id = $2 and revoked_at is null for update`);
+  where account_id = $account_id and credential_id = $credential_id and revoked_at is null for update`,
+);
 
 /** Throws `credential-not-found`. */
 export async function lockCredential(tx: Transaction, scope: Scope, id: string) {
-  const [row] = await tx.query(lockOne, [scope.accountId, asUuid(id)]);
+  const [row] = await tx.query(lockOne, { account_id: scope.accountId, credential_id: asUuid(id) });
   if (row === undefined) throw problem('credential-not-found', { id });
   return row;
 }
 
-const rotateOne = statement(`
-  update credential set previous_secret_digest = secret_digest, previous_secret_until = $4, secret_digest = $3
-  where account_id = $1 and credential_id = $2`);
+const rotateOne = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      credential_id: 'uuid',
+      secret_digest: 'bytea',
+      previous_secret_until: 'timestamptz',
+    },
+  },
+  `
+  update credential set previous_secret_digest = secret_digest, previous_secret_until = $previous_secret_until,
+    secret_digest = $secret_digest
+  where account_id = $account_id and credential_id = $credential_id`,
+);
 
 export function rotateSecret(
   tx: Transaction,
@@ -196,23 +263,34 @@ export function rotateSecret(
   rotated: { credentialId: string; secret: Secret; previousUntil: Date },
 ): void {
   const digest = sealer.digest(rotated.secret.reveal(), clientSecretPurpose);
-  tx.send(rotateOne, [scope.accountId, rotated.credentialId, digest, rotated.previousUntil]);
+  tx.send(rotateOne, {
+    account_id: scope.accountId,
+    credential_id: rotated.credentialId,
+    secret_digest: digest,
+    previous_secret_until: rotated.previousUntil,
+  });
 }
 
 // Locked, so that two deletions at once do not each leave the other's credential as the last.
-const lockLasting = statement<{ credential_id: string }>(`
+const lockLasting = statement(
+  { parameters: { account_id: 'uuid' }, row: { credential_id: 'uuid' } },
+  `
   select credential_id from credential
-  where account_id = $1 and account_role = 'SUPER_ADMIN' and expires_at is null and revoked_at is null
-  order by credential_id for update`);
-const deleteOne = statement('delete from credential where account_id = $1 and credential_id = $2');
+  where account_id = $account_id and account_role = 'SUPER_ADMIN' and expires_at is null and revoked_at is null
+  order by credential_id for update`,
+);
+const deleteOne = statement(
+  { parameters: { account_id: 'uuid', credential_id: 'uuid' } },
+  'delete from credential where account_id = $account_id and credential_id = $credential_id',
+);
 
 /** Throws `credential-not-found`, and `last-super-admin` when nobody could manage the account afterwards. */
 export async function removeCredential(tx: Transaction, scope: Scope, id: string) {
-  const lasting = await tx.query(lockLasting, [scope.accountId]);
+  const lasting = await tx.query(lockLasting, { account_id: scope.accountId });
   const row = await lockCredential(tx, scope, id);
   if (lasting.length === 1 && lasting[0]?.credential_id === row.credential_id)
     throw problem('last-super-admin');
-  tx.send(deleteOne, [scope.accountId, row.credential_id]);
+  tx.send(deleteOne, { account_id: scope.accountId, credential_id: row.credential_id });
   return row;
 }
 

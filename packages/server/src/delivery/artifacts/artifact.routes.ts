@@ -42,13 +42,13 @@ export function artifactRoutes(endpoints: Endpoints, store: UploadServices): voi
 function uploadRoute({ long }: Endpoints, store: UploadServices): void {
   long(createArtifact, async ({ rows, write, request, params, query, headers, scope, now }) => {
     const name = headers.environmentName;
-    const found = await rows(environmentToUploadTo, [name]);
+    const found = await rows(environmentToUploadTo, { environment_name: name });
     const { newest_manifest: base } = one(found, () => problem('environment-not-found', { name }));
     return store.blobs.writing(scope.accountId, base, async (writer) => {
       const checks = createPipelineChecks(store.readPipeline);
       const upload = await readUpload(request.raw, store.limits, writer, checks);
       const thereOf = async (among: typeof variablesAmong, names: string[]) =>
-        names.length === 0 ? [] : (await rows(among, [names])).map(({ name }) => name);
+        names.length === 0 ? [] : (await rows(among, { names })).map(({ name }) => name);
       const checked = checks.check(
         upload.manifest.files.map((file) => file.path),
         await thereOf(variablesAmong, checks.askedFor()),
@@ -88,14 +88,22 @@ function readingRoutes({ read }: Endpoints): void {
   read(listArtifacts, async ({ query, page }) => {
     const { limit, offset } = pageBounds(query);
     const name = query.environmentName;
-    const { rows, total } = await page(versionPage, [name, query.enabledOnly, limit, offset]);
+    const { rows, total } = await page(versionPage, {
+      environment_name: name,
+      enabled_only: query.enabledOnly,
+      limit,
+      offset,
+    });
     if (total === null) throw problem('environment-not-found', { name });
     return { body: { page: query.page, results: rows.map(presentVersion), size: limit, total } };
   });
 
   read(getArtifact, async ({ query, rows }) => {
     const name = query.environmentName;
-    const found = await rows(versionWithPaths, [name, query.versionName ?? null]);
+    const found = await rows(versionWithPaths, {
+      environment_name: name,
+      version_name: query.versionName ?? null,
+    });
     const row = one(found, () => problem('environment-not-found', { name }));
     if (!isVersion(row)) throw noVersion(name, query.versionName);
     return { body: { assets: row.paths ?? [], details: presentVersion(row) }, etag: versionTag(row) };
@@ -103,10 +111,13 @@ function readingRoutes({ read }: Endpoints): void {
 
   read(compareArtifacts, async ({ query, rows }) => {
     const { environmentName, versionName, againstEnvironmentName, againstVersionName } = query;
-    const names = [environmentName, versionName, againstEnvironmentName, againstVersionName];
-    const row = one(await rows(comparisonOfVersions, names), () =>
-      problem('environment-not-found', { name: environmentName }),
-    );
+    const found = await rows(comparisonOfVersions, {
+      environment_name: environmentName,
+      version_name: versionName,
+      base_environment_name: againstEnvironmentName,
+      base_version_name: againstVersionName,
+    });
+    const row = one(found, () => problem('environment-not-found', { name: environmentName }));
     const digest = digestOf(row.environment_name, row.digest, environmentName, versionName);
     const { against_environment_name: against } = row;
     const againstDigest = digestOf(against, row.against_digest, againstEnvironmentName, againstVersionName);
@@ -126,7 +137,11 @@ function digestOf(found: string | null, digest: string | null, name: string, ver
 function assetRoute({ file }: Endpoints, blobs: Blobs): void {
   file(getAsset, async ({ query, rows, scope }) => {
     const { environmentName: name, path } = query;
-    const found = await rows(fileOfVersion, [name, query.versionName ?? null, path]);
+    const found = await rows(fileOfVersion, {
+      environment_name: name,
+      version_name: query.versionName ?? null,
+      path,
+    });
     const row = one(found, () => problem('environment-not-found', { name }));
     if (row.version_name === null) throw noVersion(name, query.versionName);
     const { version_name: versionName, sha256 } = row;

@@ -1,7 +1,7 @@
 /** The tables `artifact_version` and `artifact_counter`. */
 import { createHash } from 'node:crypto';
 import type { ArtifactDetails } from '@headgate/contract';
-import { statement, type Transaction } from '../../kernel/database/database.ts';
+import { type ColumnTypes, type RowOf, statement, type Transaction } from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
@@ -10,23 +10,39 @@ import { keptIgnored } from './ignored-pipelines.ts';
 import { chunksOfManifest, insertManifest } from './manifest.store.ts';
 import type { Upload } from './upload.ts';
 
-export interface VersionRow {
-  version_name: string;
-  manifest_digest: string;
-  branch: string | null;
-  commit_hash: string | null;
-  provider: string;
-  enabled: boolean;
-  created_at: Date;
-  deployed_at: Date;
-  promoted_from: string | null;
-  promoted_by: string | null;
-}
+const versionRow = {
+  version_name: 'text',
+  manifest_digest: 'text',
+  branch: 'text?',
+  commit_hash: 'text?',
+  provider: 'text',
+  enabled: 'boolean',
+  created_at: 'timestamptz',
+  deployed_at: 'timestamptz',
+  promoted_from: 'text?',
+  promoted_by: 'uuid?',
+} satisfies ColumnTypes;
+export type VersionRow = RowOf<typeof versionRow>;
+/** Of an environment that may not have the version: then all is null. */
+export const maybeVersionRow = {
+  version_name: 'text?',
+  manifest_digest: 'text?',
+  branch: 'text?',
+  commit_hash: 'text?',
+  provider: 'text?',
+  enabled: 'boolean?',
+  created_at: 'timestamptz?',
+  deployed_at: 'timestamptz?',
+  promoted_from: 'text?',
+  promoted_by: 'uuid?',
+} satisfies ColumnTypes;
+type MaybeVersionRow = RowOf<typeof maybeVersionRow>;
 
 export const versionColumns =
   'version_name, manifest_digest, branch, commit_hash, provider, enabled, created_at, deployed_at, promoted_from, promoted_by';
-const inEnvironment = 'account_id = $1 and project_id = $3 and environment_name = $9';
-export const environmentExists = `exists (select from environment e where e.account_id = $1 and e.project_id = $3 and e.name = $9)`;
+const inEnvironment =
+  'account_id = $account_id and project_id = $project_id and environment_name = $environment_name';
+export const environmentExists = `exists (select from environment e where e.account_id = $account_id and e.project_id = $project_id and e.name = $environment_name)`;
 const newestFirst = 'order by deployed_at desc, version_name desc';
 
 // Two branches, of which the parameter closes one: so each has its index, and what is disabled costs nothing.
@@ -34,20 +50,24 @@ const newestFirst = 'order by deployed_at desc, version_name desc';
 const pageOf = (condition: string) => {
   const versions = `from artifact_version where ${inEnvironment} and ${condition}`;
   return `(select ${versionColumns} ${versions} and (deployed_at, version_name) <= (
-    select deployed_at, version_name ${versions} ${newestFirst} limit 1 offset $12) ${newestFirst} limit $11)`;
+    select deployed_at, version_name ${versions} ${newestFirst} limit 1 offset $offset) ${newestFirst} limit $limit)`;
 };
 
-/**
- * Parameters: environment, enabled only, limit, offset. Without the environment there is a page, whose total
- * is null.
- */
-export const versionPage = guardedPage<VersionRow, number | null>({
-  rows: `${pageOf('enabled and $10::boolean')} union all ${pageOf('not $10::boolean')} ${newestFirst}`,
-  total: `
+/** Without the environment there is a page, whose total is null. */
+export const versionPage = guardedPage(
+  {
+    parameters: { environment_name: 'text', enabled_only: 'boolean', limit: 'bigint', offset: 'bigint' },
+    row: versionRow,
+    totalType: 'bigint?',
+  },
+  {
+    rows: `${pageOf('enabled and $enabled_only::boolean')} union all ${pageOf('not $enabled_only::boolean')} ${newestFirst}`,
+    total: `
     select case when ${environmentExists} then (
-      select coalesce(sum(case when $10::boolean then enabled_versions else versions end), 0)::bigint
+      select coalesce(sum(case when $enabled_only::boolean then enabled_versions else versions end), 0)::bigint
       from artifact_counter where ${inEnvironment}) end as total`,
-});
+  },
+);
 
 /**
  * Part of a guarded read whose own parameters begin with an environment and a version: the named one, or the
@@ -55,53 +75,84 @@ export const versionPage = guardedPage<VersionRow, number | null>({
  */
 export function chosenVersion(columns: string): string {
   const from = `select ${columns} from artifact_version where ${inEnvironment}`;
-  return `(${from} and enabled and $10::text is null ${newestFirst} limit 1) union all (${from} and version_name = $10)`;
+  return `(${from} and enabled and $version_name::text is null ${newestFirst} limit 1) union all (${from} and version_name = $version_name)`;
 }
 
-/** Parameters: environment. With the manifest of its newest version, which the next one may be much like. */
-export const environmentToUploadTo = guardedRead<{ newest_manifest: string | null }>(`
+/** With the manifest of its newest version, which the next one may be much like. */
+export const environmentToUploadTo = guardedRead(
+  { parameters: { environment_name: 'text' }, row: { newest_manifest: 'text?' } },
+  `
   select (
     select manifest_digest from artifact_version where ${inEnvironment} ${newestFirst} limit 1) as newest_manifest
-  from environment e where e.account_id = $1 and e.project_id = $3 and e.name = $9`);
+  from environment e where e.account_id = $account_id and e.project_id = $project_id and e.name = $environment_name`,
+);
 
-/**
- * Parameters: environment, version or null for the newest enabled one. One row when the environment exists,
- * with or without a version.
- */
-export const versionWithPaths = guardedRead<Partial<VersionRow> & { paths: string[] | null }>(`
+/** One row when the environment exists, with or without a version. */
+export const versionWithPaths = guardedRead(
+  {
+    parameters: { environment_name: 'text', version_name: 'text?' },
+    row: { ...maybeVersionRow, paths: 'text[]?' },
+  },
+  `
   select v.*, (
     select array_agg(file.path order by listed.place, file.place)
     from manifest m cross join (${chunksOfManifest}) cross join unnest(c.paths) with ordinality as file (path, place)
-    where m.account_id = $1 and m.digest = v.manifest_digest
+    where m.account_id = $account_id and m.digest = v.manifest_digest
   ) as paths
   from environment e
   left join lateral (${chosenVersion(versionColumns)}) v on true
-  where e.account_id = $1 and e.project_id = $3 and e.name = $9`);
+  where e.account_id = $account_id and e.project_id = $project_id and e.name = $environment_name`,
+);
 
 /** The same parameters, and a path. Without a digest the version has no such file. */
-export const fileOfVersion = guardedRead<{ version_name: string | null; sha256: string | null }>(`
+export const fileOfVersion = guardedRead(
+  {
+    parameters: { environment_name: 'text', version_name: 'text?', path: 'text' },
+    row: { version_name: 'text?', sha256: 'text?' },
+  },
+  `
   select v.version_name, (
-    select encode(c.digests[array_position(c.paths, $11::text)], 'hex') from ${chunksOfManifest} where $11::text = any(c.paths)
+    select encode(c.digests[array_position(c.paths, $path::text)], 'hex') from ${chunksOfManifest}
+      where $path::text = any(c.paths)
   ) as sha256
   from environment e
   left join lateral (${chosenVersion('version_name, manifest_digest')}) v on true
-  left join manifest m on m.account_id = $1 and m.digest = v.manifest_digest
-  where e.account_id = $1 and e.project_id = $3 and e.name = $9`);
+  left join manifest m on m.account_id = $account_id and m.digest = v.manifest_digest
+  where e.account_id = $account_id and e.project_id = $project_id and e.name = $environment_name`,
+);
 
 /**
- * One enabled version more (docs/adr/0008), to stand in a `with` of the statement that makes it; $1 account,
- * $2 project, $3 environment.
+ * One enabled version more (docs/adr/0008), to stand in a `with` of the statement that makes it, which names the account, the
+ * project and the environment.
  */
 export const countNewVersion = `
-  insert into artifact_counter as c (account_id, project_id, environment_name, versions, enabled_versions) values ($1, $2, $3, 1, 1)
+  insert into artifact_counter as c (account_id, project_id, environment_name, versions,
+    enabled_versions) values ($account_id, $project_id, $environment_name, 1, 1)
   on conflict (account_id, project_id, environment_name)
     do update set versions = c.versions + 1, enabled_versions = c.enabled_versions + 1`;
 
-const insertVersion = statement(`
+const insertVersion = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      project_id: 'uuid',
+      environment_name: 'text',
+      version_name: 'text',
+      manifest_digest: 'text',
+      branch: 'text?',
+      commit_hash: 'text?',
+      created_by: 'uuid',
+      created_at: 'timestamptz',
+      ignored_pipelines: 'jsonb',
+    },
+  },
+  `
   with counted as (${countNewVersion})
   insert into artifact_version (account_id, project_id, environment_name, version_name, manifest_digest, branch, commit_hash,
     provider, enabled, created_by, created_at, deployed_at, ignored_pipelines)
-  values ($1, $2, $3, $4, $5, $6, $7, 'headgate', true, $8, $9, $9, $10)`);
+  values ($account_id, $project_id, $environment_name, $version_name, $manifest_digest, $branch, $commit_hash,
+    'headgate', true, $created_by, $created_at, $created_at, $ignored_pipelines)`,
+);
 
 export interface NewVersion {
   projectId: string;
@@ -122,17 +173,18 @@ export async function insertArtifact(
   const { projectId, environmentName, versionName } = version;
   answerRaces(tx, environmentName, versionName);
   await insertManifest(tx, scope, upload, now);
-  const { branch, commitHash } = version;
-  const values = [
-    scope.accountId,
-    projectId,
-    environmentName,
-    versionName,
-    upload.manifest.digest,
-    branch,
-    commitHash,
-  ];
-  tx.send(insertVersion, [...values, scope.actorId, now, keptIgnored(upload)]);
+  tx.send(insertVersion, {
+    account_id: scope.accountId,
+    project_id: projectId,
+    environment_name: environmentName,
+    version_name: versionName,
+    manifest_digest: upload.manifest.digest,
+    branch: version.branch,
+    commit_hash: version.commitHash,
+    created_by: scope.actorId,
+    created_at: now,
+    ignored_pipelines: keptIgnored(upload),
+  });
 }
 
 /** What the breach of a constraint by a new version means. */
@@ -147,7 +199,7 @@ export function answerRaces(tx: Transaction, environmentName: string, versionNam
 
 /** A version is there. */
 export const versionsUse: ManifestUse =
-  'exists (select from artifact_version v where v.account_id = $1 and v.manifest_digest = m.digest)';
+  'exists (select from artifact_version v where v.account_id = $account_id and v.manifest_digest = m.digest)';
 
 export function noVersion(environmentName: string, versionName: string | undefined) {
   const environment = JSON.stringify(environmentName);
@@ -185,6 +237,6 @@ export function versionTag(row: VersionRow): string {
   return `"${createHash('sha256').update(state).digest('base64url').slice(0, 16)}"`;
 }
 
-export function isVersion(row: Partial<VersionRow>): row is VersionRow {
+export function isVersion<Row extends MaybeVersionRow>(row: Row): row is Row & VersionRow {
   return typeof row.version_name === 'string';
 }

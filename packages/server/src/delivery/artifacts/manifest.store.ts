@@ -1,5 +1,5 @@
 /** The tables `manifest` and `manifest_chunk`, as versions see them. */
-import { type Read, statement, type Transaction } from '../../kernel/database/database.ts';
+import { type Read, statement, type Transaction, typed } from '../../kernel/database/database.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import { requireListed, takeBlobs } from '../blobs/index.ts';
 import type { ManifestChunk, ManifestFile } from './manifest.ts';
@@ -8,30 +8,50 @@ import type { Upload } from './upload.ts';
 /** The chunks `c` of the manifest `m`, each with its place in it, to stand in a `from`. */
 export const chunksOfManifest = `
   unnest(m.chunks) with ordinality as listed (chunk, place)
-  join manifest_chunk c on c.account_id = $1 and c.digest = listed.chunk`;
+  join manifest_chunk c on c.account_id = $account_id and c.digest = listed.chunk`;
 
 // In the order of their digests, so that two uploads of the same files do not wait for each other.
 const insertChunks = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      chunks: 'text[]',
+      chunk_of_file: 'integer[]',
+      paths: 'text[]',
+      digests: 'text[]',
+      sizes: 'bigint[]',
+    },
+    alone: true,
+  },
   `
   with file as (
-    select * from unnest($3::integer[], $4::text[], $5::text[], $6::bigint[]) with ordinality as file (chunk, path, sha256, size, place)
+    select * from unnest($chunk_of_file::integer[], $paths::text[], $digests::text[],
+      $sizes::bigint[]) with ordinality as file (chunk, path, sha256, size, place)
   )
   insert into manifest_chunk (account_id, digest, paths, digests, sizes)
-  select $1, decode(($2::text[])[chunk], 'hex') as digest, array_agg(path order by place),
+  select $account_id, decode(($chunks::text[])[chunk], 'hex') as digest, array_agg(path order by place),
     array_agg(decode(sha256, 'hex') order by place), array_agg(size order by place)
   from file group by chunk order by digest
   on conflict (account_id, digest) do nothing`,
-  { alone: true },
 );
 
 // What is remembered of the pipelines may be from an earlier release, which knew less of them.
 const insertOne = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      digest: 'text',
+      chunks: 'text[]',
+      pipelines: 'jsonb',
+      now: 'timestamptz',
+    },
+    alone: true,
+  },
   `
   insert into manifest (account_id, digest, chunks, pipelines, created_at)
-  values ($1, $2, array(select decode(chunk, 'hex') from unnest($3::text[]) as chunk), $4, $5)
+  values ($account_id, $digest, array(select decode(chunk, 'hex') from unnest($chunks::text[]) as chunk), $pipelines, $now)
   on conflict (account_id, digest) do update set condemned_at = null, pipelines = excluded.pipelines
   where manifest.condemned_at is not null or manifest.pipelines is distinct from excluded.pipelines`,
-  { alone: true },
 );
 
 /**
@@ -47,28 +67,40 @@ export async function insertManifest(
   const { manifest, pipelines, blobs } = upload;
   takeBlobs(tx, accountId, blobs, now);
   const fresh = manifest.chunks.filter((chunk) => !blobs.base.chunks.has(chunk.digest));
-  if (fresh.length > 0) tx.send(insertChunks, [accountId, ...columnsOf(fresh)]);
+  if (fresh.length > 0) tx.send(insertChunks, { account_id: accountId, ...columnsOf(fresh) });
   const chunks = manifest.chunks.map((chunk) => chunk.digest);
-  tx.send(insertOne, [accountId, manifest.digest, chunks, JSON.stringify(pipelines), now]);
+  tx.send(insertOne, {
+    account_id: accountId,
+    digest: manifest.digest,
+    chunks,
+    pipelines: JSON.stringify(pipelines),
+    now,
+  });
   await requireListed(tx, accountId, manifest.digest, blobs);
 }
 
 function columnsOf(chunks: readonly ManifestChunk[]) {
   const files = chunks.flatMap((chunk) => chunk.files);
-  return [
-    chunks.map((chunk) => chunk.digest),
-    chunks.flatMap((chunk, index) => chunk.files.map(() => index + 1)),
-    files.map((file) => file.path),
-    files.map((file) => file.sha256),
-    files.map((file) => file.size),
-  ] as const;
+  return {
+    chunks: chunks.map((chunk) => chunk.digest),
+    chunk_of_file: chunks.flatMap((chunk, index) => chunk.files.map(() => index + 1)),
+    paths: files.map((file) => file.path),
+    digests: files.map((file) => file.sha256),
+    sizes: files.map((file) => file.size),
+  };
 }
 
 // Without chunks it has no files.
-const selectChunks = statement<{ paths: string[] | null; digests: string[] | null; sizes: number[] | null }>(`
+const selectChunks = statement(
+  {
+    parameters: { account_id: 'uuid', digest: 'text' },
+    row: { paths: 'text[]?', digests: 'text[]?', sizes: typed<number[] | null>('bigint[]') },
+  },
+  `
   select c.paths, array(select encode(digest, 'hex') from unnest(c.digests) as digest) as digests, c.sizes
   from manifest m left join (${chunksOfManifest}) on true
-  where m.account_id = $1 and m.digest = $2 order by listed.place`);
+  where m.account_id = $account_id and m.digest = $digest order by listed.place`,
+);
 
 /** By path; undefined when the account has no such manifest. */
 export async function manifestFiles(
@@ -76,7 +108,7 @@ export async function manifestFiles(
   accountId: string,
   digest: string,
 ): Promise<ManifestFile[] | undefined> {
-  const rows = await read(selectChunks, [accountId, digest]);
+  const rows = await read(selectChunks, { account_id: accountId, digest });
   if (rows.length === 0) return undefined;
   return rows.flatMap(({ paths, digests, sizes }) =>
     (paths ?? []).map((path, index) => ({

@@ -1,33 +1,49 @@
 /** The pipelines that can be started in an environment. */
 import { listPublishedPipelines } from '@headgate/contract';
+import { typed } from '../../kernel/database/database.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { pageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { guardedPage } from '../../kernel/security/guarded-read.ts';
 import { chosenVersion, environmentExists } from './artifact.store.ts';
-import { type PipelineDescription, pathOf } from './pipeline-description.ts';
-
-type PublishedRow = Pick<PipelineDescription, 'name' | 'type'> & { deployed_at: Date };
+import { pathOf } from './pipeline-description.ts';
 
 const newestVersion = `
-  (${chosenVersion('manifest_digest, deployed_at')}) v join manifest m on m.account_id = $1 and m.digest = v.manifest_digest`;
+  (${chosenVersion('manifest_digest, deployed_at')}) v join manifest m on m.account_id = $account_id
+    and m.digest = v.manifest_digest`;
 
-/** Parameters: environment, null, limit, offset. The total is null without the environment. */
-const publishedPage = guardedPage<PublishedRow, number | null>({
-  rows: `
+/** The total is null without the environment. */
+const publishedPage = guardedPage(
+  {
+    parameters: { environment_name: 'text', version_name: 'text?', limit: 'bigint', offset: 'bigint' },
+    row: {
+      name: 'text',
+      type: typed<'ORCHESTRATION' | 'TRANSFORMATION'>('text'),
+      deployed_at: 'timestamptz',
+    },
+    totalType: 'bigint?',
+  },
+  {
+    rows: `
     select p ->> 'name' as name, p ->> 'type' as type, v.deployed_at
     from ${newestVersion} cross join jsonb_array_elements(m.pipelines) as each (p)
-    order by p ->> 'name' collate "C", p ->> 'type' collate "C" limit $11 offset $12`,
-  total: `
+    order by p ->> 'name' collate "C", p ->> 'type' collate "C" limit $limit offset $offset`,
+    total: `
     select case when ${environmentExists} then
       coalesce((select jsonb_array_length(m.pipelines) from ${newestVersion}), 0)::bigint end as total`,
-});
+  },
+);
 
 export function publishedPipelineRoutes({ read }: Endpoints): void {
   read(listPublishedPipelines, async ({ query, page }) => {
     const { limit, offset } = pageBounds(query);
     const name = query.environmentName;
-    const { rows, total } = await page(publishedPage, [name, null, limit, offset]);
+    const { rows, total } = await page(publishedPage, {
+      environment_name: name,
+      version_name: null,
+      limit,
+      offset,
+    });
     if (total === null) throw problem('environment-not-found', { name });
     const results = rows.map((row) => ({ name: pathOf(row), publishedTime: row.deployed_at.toISOString() }));
     return { body: { page: query.page, results, size: limit, total } };

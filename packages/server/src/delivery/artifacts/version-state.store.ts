@@ -6,6 +6,7 @@ import {
   answerRaces,
   countNewVersion,
   isVersion,
+  maybeVersionRow,
   noVersion,
   type VersionRow,
   versionColumns,
@@ -22,12 +23,25 @@ const selectIn = (lock: string) => `
   from environment e
   left join lateral (
     select ${versionColumns} from artifact_version
-    where account_id = $1 and project_id = $2 and environment_name = $3 and version_name = $4 ${lock}
+    where account_id = $account_id and project_id = $project_id and environment_name = $environment_name
+      and version_name = $version_name ${lock}
   ) v on true
-  where e.account_id = $1 and e.project_id = $2 and e.name = $3`;
-const lockForChange = statement<Partial<VersionRow>>(selectIn('for update'));
+  where e.account_id = $account_id and e.project_id = $project_id and e.name = $environment_name`;
+const lockForChange = statement(
+  {
+    parameters: { account_id: 'uuid', project_id: 'uuid', environment_name: 'text', version_name: 'text' },
+    row: maybeVersionRow,
+  },
+  selectIn('for update'),
+);
 // Against its deletion with the environment; it may be enabled or disabled meanwhile.
-const lockForCopy = statement<Partial<VersionRow>>(selectIn('for key share'));
+const lockForCopy = statement(
+  {
+    parameters: { account_id: 'uuid', project_id: 'uuid', environment_name: 'text', version_name: 'text' },
+    row: maybeVersionRow,
+  },
+  selectIn('for key share'),
+);
 
 /** Locks a version until the end of the transaction. Throws `environment-not-found`, `artifact-not-found`. */
 export const lockVersion = (tx: Transaction, scope: Scope, place: VersionPlace) =>
@@ -46,18 +60,36 @@ async function versionIn(
   scope: Scope,
   { projectId, environmentName, versionName }: VersionPlace,
 ): Promise<VersionRow> {
-  const [row] = await query(select, [scope.accountId, projectId, environmentName, versionName]);
+  const [row] = await query(select, {
+    account_id: scope.accountId,
+    project_id: projectId,
+    environment_name: environmentName,
+    version_name: versionName,
+  });
   if (row === undefined) throw problem('environment-not-found', { name: environmentName });
   if (!isVersion(row)) throw noVersion(environmentName, versionName);
   return row;
 }
 
-const updateEnabled = statement(`
+const updateEnabled = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      project_id: 'uuid',
+      environment_name: 'text',
+      version_name: 'text',
+      enabled: 'boolean',
+      enabled_change: 'bigint',
+    },
+  },
+  `
   with counted as (
-    update artifact_counter set enabled_versions = enabled_versions + $6
-    where account_id = $1 and project_id = $2 and environment_name = $3)
-  update artifact_version set enabled = $5
-  where account_id = $1 and project_id = $2 and environment_name = $3 and version_name = $4`);
+    update artifact_counter set enabled_versions = enabled_versions + $enabled_change
+    where account_id = $account_id and project_id = $project_id and environment_name = $environment_name)
+  update artifact_version set enabled = $enabled
+  where account_id = $account_id and project_id = $project_id and environment_name = $environment_name
+    and version_name = $version_name`,
+);
 
 /** Of a version that is locked. */
 export function setEnabled(
@@ -67,17 +99,37 @@ export function setEnabled(
   change: { from: boolean; to: boolean },
 ): void {
   if (change.from === change.to) return;
-  const key = [scope.accountId, projectId, environmentName, versionName];
-  tx.send(updateEnabled, [...key, change.to, change.to ? 1 : -1]);
+  tx.send(updateEnabled, {
+    account_id: scope.accountId,
+    project_id: projectId,
+    environment_name: environmentName,
+    version_name: versionName,
+    enabled: change.to,
+    enabled_change: change.to ? 1 : -1,
+  });
 }
 
-const insertPromoted = statement(`
+const insertPromoted = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      project_id: 'uuid',
+      environment_name: 'text',
+      version_name: 'text',
+      source_environment_name: 'text',
+      promoted_by: 'uuid',
+      now: 'timestamptz',
+    },
+  },
+  `
   with counted as (${countNewVersion})
   insert into artifact_version (account_id, project_id, environment_name, version_name, manifest_digest, branch, commit_hash,
     provider, enabled, created_by, created_at, deployed_at, promoted_from, promoted_by, ignored_pipelines)
-  select account_id, project_id, $3, version_name, manifest_digest, branch, commit_hash,
-    provider, true, created_by, created_at, $7, environment_name, $6, ignored_pipelines
-  from artifact_version where account_id = $1 and project_id = $2 and environment_name = $5 and version_name = $4`);
+  select account_id, project_id, $environment_name, version_name, manifest_digest, branch, commit_hash,
+    provider, true, created_by, created_at, $now, environment_name, $promoted_by, ignored_pipelines
+  from artifact_version where account_id = $account_id and project_id = $project_id
+    and environment_name = $source_environment_name and version_name = $version_name`,
+);
 
 /** Copies a version that is held to another environment. */
 export function insertPromotedVersion(
@@ -88,6 +140,13 @@ export function insertPromotedVersion(
   now: Date,
 ): void {
   answerRaces(tx, environmentName, versionName);
-  const key = [scope.accountId, projectId, environmentName, versionName];
-  tx.send(insertPromoted, [...key, sourceEnvironmentName, scope.actorId, now]);
+  tx.send(insertPromoted, {
+    account_id: scope.accountId,
+    project_id: projectId,
+    environment_name: environmentName,
+    version_name: versionName,
+    source_environment_name: sourceEnvironmentName,
+    promoted_by: scope.actorId,
+    now,
+  });
 }

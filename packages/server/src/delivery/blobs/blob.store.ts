@@ -1,42 +1,56 @@
 /** The table `blob`, as a reader sees it, and an upload that looks for what is there. */
-import { type Read, statement } from '../../kernel/database/database.ts';
+import { type ColumnTypes, type Read, type RowOf, statement } from '../../kernel/database/database.ts';
 
-export interface BlobPlace {
-  size: number;
-  object_key: string;
-  object_offset: number;
-}
+const blobPlace = {
+  size: 'bigint',
+  object_key: 'text',
+  object_offset: 'bigint',
+} satisfies ColumnTypes;
+export type BlobPlace = RowOf<typeof blobPlace>;
 
-/** A condition on the blob of the account $1: it is there, not only placed (taking.store.ts). */
+/** A condition on the blob of the account `$account_id`: it is there, not only placed (taking.store.ts). */
 export const isTaken = (blob: string): string => `${blob}.object_key <> all(array(
-  select object_key from blob_object where account_id = $1 and state = 'pending'))`;
+  select object_key from blob_object where account_id = $account_id and state = 'pending'))`;
 
-const selectPlace = statement<BlobPlace>(`
-  select size, object_key, object_offset from blob b where account_id = $1 and digest = $2 and ${isTaken('b')}`);
+const selectPlace = statement(
+  { parameters: { account_id: 'uuid', digest: 'text' }, row: blobPlace },
+  `
+  select size, object_key, object_offset from blob b where account_id = $account_id and digest = $digest
+    and ${isTaken('b')}`,
+);
 
 export async function placeOf(read: Read, accountId: string, digest: string): Promise<BlobPlace | undefined> {
-  const [place] = await read(selectPlace, [accountId, digest]);
+  const [place] = await read(selectPlace, { account_id: accountId, digest });
   return place;
 }
 
 // Of most uploads all are known, or none is: then they are not listed.
-const selectKnown = statement<{ count: number; known: string[] | null; condemned: string[] }>(
+const selectKnown = statement(
+  {
+    parameters: { account_id: 'uuid', digests: 'text[]' },
+    row: { count: 'integer', known: 'text[]?', condemned: 'text[]' },
+    alone: true,
+  },
   `
   with known as materialized (
     select digest, condemned_at is not null as condemned from blob b
-    where account_id = $1 and digest = any($2) and ${isTaken('b')}
+    where account_id = $account_id and digest = any($digests) and ${isTaken('b')}
   )
   select count(*)::integer as count,
-    case when count(*) between 1 and cardinality($2::text[]) - 1 then array_agg(digest) end as known,
+    case when count(*) between 1 and cardinality($digests::text[]) - 1 then array_agg(digest) end as known,
     array(select digest from known where condemned) as condemned
   from known`,
-  { alone: true },
 );
 // The grace begins anew: for as long as an upload may last, the blob stays. What is gone by now, or no longer condemned, is not answered.
-const keepCondemned = statement<{ digest: string }>(
+const keepCondemned = statement(
+  {
+    parameters: { account_id: 'uuid', digests: 'text[]', now: 'timestamptz' },
+    row: { digest: 'text' },
+    alone: true,
+  },
   `
-  update blob set condemned_at = $3 where account_id = $1 and digest = any($2) and condemned_at is not null returning digest`,
-  { alone: true },
+  update blob set condemned_at = $now where account_id = $account_id and digest = any($digests)
+    and condemned_at is not null returning digest`,
 );
 
 /** Which of these the account does not have; the others it has for the grace from now on. */
@@ -46,13 +60,14 @@ export async function newBlobs(
   digests: readonly string[],
   now: Date,
 ): Promise<Set<string>> {
-  const [found] = await read(selectKnown, [accountId, digests]);
+  const [found] = await read(selectKnown, { account_id: accountId, digests });
   const { count, known, condemned } = found ?? { count: 0, known: null, condemned: [] };
   if (count === 0) return new Set(digests);
   const fresh = new Set(count === digests.length ? condemned : digests);
   for (const digest of known ?? []) if (!condemned.includes(digest)) fresh.delete(digest);
   if (condemned.length === 0) return fresh;
-  for (const { digest } of await read(keepCondemned, [accountId, condemned, now])) fresh.delete(digest);
+  for (const { digest } of await read(keepCondemned, { account_id: accountId, digests: condemned, now }))
+    fresh.delete(digest);
   return fresh;
 }
 
@@ -66,21 +81,25 @@ export interface Base {
 }
 
 // Digests as one text, since thousands of elements take longer to read.
-const selectBase = statement<{ removals: number; chunks: string | null; blobs: string | null }>(
+const selectBase = statement(
+  {
+    parameters: { account_id: 'uuid', digest: 'text?' },
+    row: { removals: 'bigint', chunks: 'text?', blobs: 'text?' },
+    alone: true,
+  },
   `
   select a.blob_removals as removals, base.chunks, base.blobs
   from account a left join lateral (
     select string_agg(encode(c.digest, 'hex'), '') as chunks,
       string_agg((select string_agg(encode(blob, 'hex'), '') from unnest(c.digests) as blob), '') as blobs
     from manifest m cross join unnest(m.chunks) as listed (chunk)
-    join manifest_chunk c on c.account_id = $1 and c.digest = listed.chunk
-    where m.account_id = $1 and m.digest = $2) base on true
-  where a.account_id = $1`,
-  { alone: true },
+    join manifest_chunk c on c.account_id = $account_id and c.digest = listed.chunk
+    where m.account_id = $account_id and m.digest = $digest) base on true
+  where a.account_id = $account_id`,
 );
 
 export async function readBase(read: Read, accountId: string, manifestDigest: string | null): Promise<Base> {
-  const [row] = await read(selectBase, [accountId, manifestDigest]);
+  const [row] = await read(selectBase, { account_id: accountId, digest: manifestDigest });
   return {
     removals: row?.removals ?? 0,
     chunks: digestsIn(row?.chunks ?? ''),

@@ -1,80 +1,94 @@
 /** What of manifests, blobs and objects nothing refers to any more, as the tables tell it. */
-import { type Read, type Statement, statement, type Transaction } from '../../kernel/database/database.ts';
+import {
+  type ColumnTypes,
+  type Read,
+  type RowOf,
+  statement,
+  type Transaction,
+} from '../../kernel/database/database.ts';
 import { holdBlobsAlone } from './taking.store.ts';
 
 /** A pass looks at so many rows in one transaction. */
 export const batchRows = 500;
 
-/** In their order. Parameter: the one before, or null. */
-export const nextAccounts = statement<{ account_id: string }>(
+/** In their order. */
+export const nextAccounts = statement(
+  { parameters: { after: 'uuid?' }, row: { account_id: 'uuid' }, alone: true },
   `
-  select account_id from account where account_id > coalesce($1::uuid, '00000000-0000-0000-0000-000000000000')
+  select account_id from account where account_id > coalesce($after::uuid, '00000000-0000-0000-0000-000000000000')
   order by account_id limit ${batchRows}`,
-  { alone: true },
 );
 
 // Manifests
 
-/** A condition on the manifest `m` of the account $1: something refers to it, which must keep its files. */
+/** A condition on the manifest `m` of the account `$account_id`: something refers to it, which must keep its files. */
 export type ManifestUse = string;
 
-export interface ManifestStatements {
-  /** Parameters: account, digest of the batch before, now. */
-  condemn: Statement<{ condemned: number; cursor: string | null; looked: number }>;
-  /** Parameters: account, digest, condemned before. */
-  remove: Statement<{ chunks: Buffer[] }>;
-  /** Parameters: account, digest. */
-  acquit: Statement<never>;
-}
+export type ManifestStatements = ReturnType<typeof manifestStatements>;
 
-export function manifestStatements(uses: readonly ManifestUse[]): ManifestStatements {
+export function manifestStatements(uses: readonly ManifestUse[]) {
   const used = `(${uses.map((use) => `(${use})`).join(' or ')})`;
   return {
     condemn: statement(
+      {
+        parameters: { account_id: 'uuid', after: 'text', now: 'timestamptz' },
+        row: { condemned: 'integer', cursor: 'text?', looked: 'integer' },
+        alone: true,
+      },
       `
       with looked as (
-        select digest from manifest where account_id = $1 and digest > $2 order by digest limit ${batchRows}
+        select digest from manifest where account_id = $account_id and digest > $after order by digest limit ${batchRows}
       ), gone as (
-        update manifest m set condemned_at = $3
-        where m.account_id = $1 and m.digest in (select digest from looked) and m.condemned_at is null and not ${used}
+        update manifest m set condemned_at = $now
+        where m.account_id = $account_id and m.digest in (select digest from looked) and m.condemned_at is null
+          and not ${used}
         returning 1
       )
       select (select count(*) from gone)::integer as condemned, max(digest) as cursor, count(*)::integer as looked from looked`,
-      { alone: true },
     ),
     remove: statement(
+      {
+        parameters: { account_id: 'uuid', digest: 'text', condemned_before: 'timestamptz' },
+        row: { chunks: 'bytea[]' },
+        alone: true,
+      },
       `
-      delete from manifest m where m.account_id = $1 and m.digest = $2 and m.condemned_at <= $3 and not ${used}
+      delete from manifest m where m.account_id = $account_id and m.digest = $digest
+        and m.condemned_at <= $condemned_before and not ${used}
       returning m.chunks`,
-      { alone: true },
     ),
     acquit: statement(
+      { parameters: { account_id: 'uuid', digest: 'text' }, alone: true },
       `
-      update manifest m set condemned_at = null where m.account_id = $1 and m.digest = $2 and ${used}`,
-      { alone: true },
+      update manifest m set condemned_at = null where m.account_id = $account_id and m.digest = $digest and ${used}`,
     ),
   };
 }
 
-/** Parameters: account, condemned before. */
-export const dueManifests = statement<{ digest: string }>(
+export const dueManifests = statement(
+  {
+    parameters: { account_id: 'uuid', condemned_before: 'timestamptz' },
+    row: { digest: 'text' },
+    alone: true,
+  },
   `
-  select digest from manifest where account_id = $1 and condemned_at <= $2 order by condemned_at limit ${batchRows}`,
-  { alone: true },
+  select digest from manifest where account_id = $account_id
+    and condemned_at <= $condemned_before order by condemned_at limit ${batchRows}`,
 );
 
 // Chunks
 
-const countRemoval = statement('update account set blob_removals = blob_removals + 1 where account_id = $1', {
-  alone: true,
-});
+const countRemoval = statement(
+  { parameters: { account_id: 'uuid' }, alone: true },
+  'update account set blob_removals = blob_removals + 1 where account_id = $account_id',
+);
 
-const deleteChunks = statement<{ digests: string[] }>(
+const deleteChunks = statement(
+  { parameters: { account_id: 'uuid', chunks: 'bytea[]' }, row: { digests: 'text[]' }, alone: true },
   `
-  delete from manifest_chunk c where c.account_id = $1 and c.digest = any($2)
-    and (select count(*) from manifest m where m.account_id = $1 and m.chunks @> array[c.digest]) = 0
+  delete from manifest_chunk c where c.account_id = $account_id and c.digest = any($chunks)
+    and (select count(*) from manifest m where m.account_id = $account_id and m.chunks @> array[c.digest]) = 0
   returning array(select encode(file, 'hex') from unnest(c.digests) as file) as digests`,
-  { alone: true },
 );
 
 /**
@@ -86,8 +100,8 @@ export async function removeUnlistedChunks(
   accountId: string,
   chunks: readonly Buffer[],
 ): Promise<string[]> {
-  const rows = await tx.query(deleteChunks, [accountId, chunks]);
-  if (rows.length > 0) tx.send(countRemoval, [accountId]);
+  const rows = await tx.query(deleteChunks, { account_id: accountId, chunks });
+  if (rows.length > 0) tx.send(countRemoval, { account_id: accountId });
   return [...new Set(rows.flatMap((row) => row.digests))];
 }
 
@@ -96,13 +110,13 @@ export async function removeUnlistedChunks(
 // Counted: for `exists` the planner may hope to meet one soon, and read all chunks, though mostly there is
 // none.
 const inManifest = (blob: string) =>
-  `(select count(*) from manifest_chunk c where c.account_id = $1 and c.digests @> array[decode(${blob}.digest, 'hex')]) > 0`;
+  `(select count(*) from manifest_chunk c where c.account_id = $account_id and c.digests @> array[decode(${blob}.digest, 'hex')]) > 0`;
 
 const condemnBlobs = statement(
+  { parameters: { account_id: 'uuid', digests: 'text[]', now: 'timestamptz' }, alone: true },
   `
-  update blob b set condemned_at = $3
-  where b.account_id = $1 and b.digest = any($2) and b.condemned_at is null and not ${inManifest('b')}`,
-  { alone: true },
+  update blob b set condemned_at = $now
+  where b.account_id = $account_id and b.digest = any($digests) and b.condemned_at is null and not ${inManifest('b')}`,
 );
 
 /**
@@ -115,26 +129,32 @@ export function condemnUnlisted(
   digests: readonly string[],
   now: Date,
 ): void {
-  tx.send(condemnBlobs, [accountId, digests, now]);
+  tx.send(condemnBlobs, { account_id: accountId, digests, now });
 }
 
-const removeDueBlobs = statement<{ looked: number; removed: number }>(
+const removeDueBlobs = statement(
+  {
+    parameters: { account_id: 'uuid', condemned_before: 'timestamptz' },
+    row: { looked: 'integer', removed: 'integer' },
+    alone: true,
+  },
   `
   with due as materialized (
     select b.digest, ${inManifest('b')} as listed
-    from blob b where b.account_id = $1 and b.condemned_at <= $2 order by b.condemned_at limit ${batchRows}
+    from blob b where b.account_id = $account_id and b.condemned_at <= $condemned_before order by b.condemned_at
+      limit ${batchRows}
   ), gone as (
-    delete from blob b using due where b.account_id = $1 and b.digest = due.digest and not due.listed and b.condemned_at <= $2
+    delete from blob b using due where b.account_id = $account_id and b.digest = due.digest and not due.listed
+      and b.condemned_at <= $condemned_before
     returning b.object_key, b.size
   ), acquitted as (
-    update blob b set condemned_at = null from due where b.account_id = $1 and b.digest = due.digest and due.listed
+    update blob b set condemned_at = null from due where b.account_id = $account_id and b.digest = due.digest and due.listed
   ), shrunk as (
     update blob_object o set live_bytes = o.live_bytes - g.bytes
     from (select object_key, sum(size) as bytes from gone group by object_key) g
-    where o.account_id = $1 and o.object_key = g.object_key
+    where o.account_id = $account_id and o.object_key = g.object_key
   )
   select (select count(*) from due)::integer as looked, (select count(*) from gone)::integer as removed`,
-  { alone: true },
 );
 
 /** In a transaction of its own: no upload refers to them meanwhile. */
@@ -144,31 +164,36 @@ export async function removeCondemnedBlobs(
   before: Date,
 ): Promise<{ looked: number; removed: number }> {
   holdBlobsAlone(tx, accountId);
-  const [row] = await tx.query(removeDueBlobs, [accountId, before]);
+  const [row] = await tx.query(removeDueBlobs, { account_id: accountId, condemned_before: before });
   const { looked, removed } = row ?? { looked: 0, removed: 0 };
-  if (removed > 0) tx.send(countRemoval, [accountId]);
+  if (removed > 0) tx.send(countRemoval, { account_id: accountId });
   return { looked, removed };
 }
 
 // Objects
 
 const doomEmpty = statement(
+  { parameters: { account_id: 'uuid', now: 'timestamptz' }, alone: true },
   `
-  update blob_object set state = 'doomed', since = $2
-  where account_id = $1 and state = 'live' and live_bytes * 2 < size and live_bytes = 0`,
-  { alone: true },
+  update blob_object set state = 'doomed', since = $now
+  where account_id = $account_id and state = 'live' and live_bytes * 2 < size and live_bytes = 0`,
 );
-const doomLeft = statement<{ object_key: string }>(
+const doomLeft = statement(
+  {
+    parameters: { account_id: 'uuid', pending_before: 'timestamptz', now: 'timestamptz' },
+    row: { object_key: 'text' },
+    alone: true,
+  },
   `
-  update blob_object set state = 'doomed', since = $3
-  where account_id = $1 and state = 'pending' and since <= $2 returning object_key`,
-  { alone: true },
+  update blob_object set state = 'doomed', since = $now
+  where account_id = $account_id and state = 'pending' and since <= $pending_before returning object_key`,
 );
 // No index serves this: it would cost each upload more than it saves here, and what is killed in the middle
 // is rare.
-const deletePlaced = statement('delete from blob where account_id = $1 and object_key = any($2)', {
-  alone: true,
-});
+const deletePlaced = statement(
+  { parameters: { account_id: 'uuid', object_keys: 'text[]' }, alone: true },
+  'delete from blob where account_id = $account_id and object_key = any($object_keys)',
+);
 
 /** Packs none of whose blobs is left, and those of uploads that never ended, with what is placed in them. */
 export async function doomObjects(
@@ -178,72 +203,92 @@ export async function doomObjects(
   now: Date,
 ): Promise<void> {
   holdBlobsAlone(tx, accountId);
-  tx.send(doomEmpty, [accountId, now]);
-  const left = await tx.query(doomLeft, [accountId, before, now]);
+  tx.send(doomEmpty, { account_id: accountId, now });
+  const left = await tx.query(doomLeft, { account_id: accountId, pending_before: before, now });
   const keys = left.map((row) => row.object_key);
-  if (keys.length > 0) tx.send(deletePlaced, [accountId, keys]);
+  if (keys.length > 0) tx.send(deletePlaced, { account_id: accountId, object_keys: keys });
 }
 
-/** Parameters: account, doomed before. */
-export const dueObjects = statement<{ object_key: string }>(
+export const dueObjects = statement(
+  {
+    parameters: { account_id: 'uuid', doomed_before: 'timestamptz' },
+    row: { object_key: 'text' },
+    alone: true,
+  },
   `
-  select object_key from blob_object where account_id = $1 and state = 'doomed' and since <= $2 order by since limit ${batchRows}`,
-  { alone: true },
+  select object_key from blob_object where account_id = $account_id and state = 'doomed'
+    and since <= $doomed_before order by since limit ${batchRows}`,
 );
 
 /**
- * Packs of which less than half is left. One that has nothing since the doomed ones were looked for waits for
- * the next pass. Parameter: account.
+ * Packs of which less than half is left. One that has nothing since the doomed ones were looked for waits
+ * for the next pass.
  */
-export const sparseObjects = statement<{ object_key: string }>(
+export const sparseObjects = statement(
+  { parameters: { account_id: 'uuid' }, row: { object_key: 'text' }, alone: true },
   `
-  select object_key from blob_object where account_id = $1 and state = 'live' and live_bytes * 2 < size and live_bytes > 0
+  select object_key from blob_object where account_id = $account_id and state = 'live' and live_bytes * 2 < size
+    and live_bytes > 0
   order by object_key limit 100`,
-  { alone: true },
 );
 
-export interface BlobOfObject {
-  digest: string;
-  size: number;
-  object_offset: number;
-}
+const blobOfObject = {
+  digest: 'text',
+  size: 'bigint',
+  object_offset: 'bigint',
+} satisfies ColumnTypes;
+export type BlobOfObject = RowOf<typeof blobOfObject>;
 
-/** Parameters: account, key. */
-export const blobsOfObject = statement<BlobOfObject>(
+export const blobsOfObject = statement(
+  { parameters: { account_id: 'uuid', object_key: 'text' }, row: blobOfObject, alone: true },
   `
-  select digest, size, object_offset from blob where account_id = $1 and object_key = $2 order by object_offset`,
-  { alone: true },
+  select digest, size, object_offset from blob where account_id = $account_id
+    and object_key = $object_key order by object_offset`,
 );
 
 const insertPending = statement(
+  { parameters: { account_id: 'uuid', object_key: 'text', now: 'timestamptz' }, alone: true },
   `
-  insert into blob_object (account_id, object_key, state, size, live_bytes, since) values ($1, $2, 'pending', 0, 0, $3)`,
-  { alone: true },
+  insert into blob_object (account_id, object_key, state, size, live_bytes, since) values ($account_id,
+    $object_key, 'pending', 0, 0, $now)`,
 );
 
 /** Before its bytes are put. */
 export async function announceObject(read: Read, accountId: string, key: string, now: Date): Promise<void> {
-  await read(insertPending, [accountId, key, now]);
+  await read(insertPending, { account_id: accountId, object_key: key, now });
 }
 
 const moveBlobs = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      from_key: 'text',
+      to_key: 'text',
+      digests: 'text[]',
+      offsets: 'bigint[]',
+      size: 'bigint',
+      now: 'timestamptz',
+    },
+    alone: true,
+  },
   `
   with moved as (
-    update blob b set object_key = $3, object_offset = g.at
-    from unnest($4::text[], $5::bigint[]) as g (digest, at)
-    where b.account_id = $1 and b.object_key = $2 and b.digest = g.digest
+    update blob b set object_key = $to_key, object_offset = g.at
+    from unnest($digests::text[], $offsets::bigint[]) as g (digest, at)
+    where b.account_id = $account_id and b.object_key = $from_key and b.digest = g.digest
     returning b.size
   ), made as (
-    update blob_object set state = 'live', since = $7, size = $6, live_bytes = coalesce((select sum(size) from moved), 0)
-    where account_id = $1 and object_key = $3 and state = 'pending' returning true
+    update blob_object set state = 'live', since = $now, size = $size, live_bytes = coalesce((select sum(size)
+      from moved), 0)
+    where account_id = $account_id and object_key = $to_key and state = 'pending' returning true
   )
   select breach('blob_object_pending') where not exists (select from made)`,
-  { alone: true },
 );
 const doomOld = statement(
+  { parameters: { account_id: 'uuid', object_key: 'text', now: 'timestamptz' }, alone: true },
   `
-  update blob_object set state = 'doomed', since = $3 where account_id = $1 and object_key = $2 and state = 'live'`,
-  { alone: true },
+  update blob_object set state = 'doomed', since = $now where account_id = $account_id
+    and object_key = $object_key and state = 'live'`,
 );
 
 /** The blobs of one object have their place in another one from now on. */
@@ -256,13 +301,21 @@ export function moveToObject(
 ): void {
   const digests = to.blobs.map((blob) => blob.digest);
   const offsets = to.blobs.map((blob) => blob.offset);
-  tx.send(moveBlobs, [accountId, from, to.key, digests, offsets, to.size, now]);
-  tx.send(doomOld, [accountId, from, now]);
+  tx.send(moveBlobs, {
+    account_id: accountId,
+    from_key: from,
+    to_key: to.key,
+    digests,
+    offsets,
+    size: to.size,
+    now,
+  });
+  tx.send(doomOld, { account_id: accountId, object_key: from, now });
 }
 
-const selectObjects = statement<{ object_key: string }>(
-  'select object_key from blob_object where account_id = $1 and object_key = any($2)',
-  { alone: true },
+const selectObjects = statement(
+  { parameters: { account_id: 'uuid', object_keys: 'text[]' }, row: { object_key: 'text' }, alone: true },
+  'select object_key from blob_object where account_id = $account_id and object_key = any($object_keys)',
 );
 
 /** Which of the keys the database knows. */
@@ -271,6 +324,6 @@ export async function knownObjects(
   accountId: string,
   keys: readonly string[],
 ): Promise<Set<string>> {
-  const rows = await read(selectObjects, [accountId, keys]);
+  const rows = await read(selectObjects, { account_id: accountId, object_keys: keys });
   return new Set(rows.map((row) => row.object_key));
 }

@@ -11,7 +11,7 @@
  * In this order, which is that of the references: manifests with their chunks, blobs, rows of objects,
  * objects.
  */
-import type { Database, Parameter } from '../../kernel/database/database.ts';
+import type { Database } from '../../kernel/database/database.ts';
 import { createFailureLog, type FailureLog } from '../../kernel/failure-log.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import { asTheOnlyOne, type Rest, restAfter } from '../../kernel/retention/retention.ts';
@@ -75,7 +75,7 @@ async function* accounts({ read }: Database): AsyncGenerator<string> {
   let rows: { account_id: string }[];
   let last: string | null = null;
   do {
-    rows = await read(nextAccounts, [last]);
+    rows = await read(nextAccounts, { after: last });
     for (const { account_id: accountId } of rows) yield accountId;
     last = rows.at(-1)?.account_id ?? last;
   } while (rows.length === batchRows);
@@ -105,21 +105,30 @@ function openPass(
   async function condemnManifests(accountId: string): Promise<void> {
     let cursor: string | null = '';
     while (cursor !== null && !stopping.aborted) {
-      const parameters: Parameter[] = [accountId, cursor, clock.now()];
-      const [row] = await rested(() => database.read(manifests.condemn, parameters));
+      const after: string = cursor;
+      const [row] = await rested(() =>
+        database.read(manifests.condemn, { account_id: accountId, after, now: clock.now() }),
+      );
       cursor = row !== undefined && row.looked === batchRows ? row.cursor : null;
     }
   }
 
   async function removeManifests(accountId: string): Promise<void> {
-    for (const { digest } of await database.read(dueManifests, [accountId, before()])) {
+    for (const { digest } of await database.read(dueManifests, {
+      account_id: accountId,
+      condemned_before: before(),
+    })) {
       if (stopping.aborted) return;
       removed.manifests += await rested(() =>
         database.transaction(async (tx) => {
           holdBlobsAlone(tx, accountId);
-          const [gone] = await tx.query(manifests.remove, [accountId, digest, before()]);
+          const [gone] = await tx.query(manifests.remove, {
+            account_id: accountId,
+            digest,
+            condemned_before: before(),
+          });
           if (gone === undefined) {
-            tx.send(manifests.acquit, [accountId, digest]);
+            tx.send(manifests.acquit, { account_id: accountId, digest });
             return 0;
           }
           const blobs = await removeUnlistedChunks(tx, accountId, gone.chunks);
@@ -143,7 +152,7 @@ function openPass(
 
   async function rewriteSparse(accountId: string): Promise<void> {
     await database.transaction((tx) => doomObjects(tx, accountId, before(), clock.now()));
-    for (const { object_key: key } of await database.read(sparseObjects, [accountId])) {
+    for (const { object_key: key } of await database.read(sparseObjects, { account_id: accountId })) {
       if (stopping.aborted) return;
       await rested(() =>
         rewriteObject(services, accountId, key).catch((failure) =>
@@ -154,7 +163,10 @@ function openPass(
   }
 
   async function removeObjects(accountId: string): Promise<void> {
-    for (const { object_key: key } of await database.read(dueObjects, [accountId, before()])) {
+    for (const { object_key: key } of await database.read(dueObjects, {
+      account_id: accountId,
+      doomed_before: before(),
+    })) {
       if (stopping.aborted) return;
       await rested(async () => {
         await objects.remove(accountId, key);

@@ -8,7 +8,7 @@ import { createPack } from './pack.ts';
 export async function rewriteObject(services: BlobServices, accountId: string, key: string): Promise<void> {
   const { database, objects, clock, newId } = services;
   const pack = createPack(newId());
-  for (const blob of await database.read(blobsOfObject, [accountId, key]))
+  for (const blob of await database.read(blobsOfObject, { account_id: accountId, object_key: key }))
     pack.add(blob.digest, await bytesOf(services, accountId, key, blob));
   await announceObject(database.read, accountId, pack.key, clock.now());
   await objects.put(accountId, pack.key, pack.chunks).finally(() => pack.release());

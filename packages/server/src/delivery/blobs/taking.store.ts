@@ -15,11 +15,17 @@ import type { PlacedBlob } from './pack.ts';
 // Who removes blobs, chunks or manifests, or has blobs from another upload, holds this lock alone; who refers to them or places them holds it with
 // others: what is found there stays there.
 const lockName = (account: string) => `hashtextextended('headgate blobs ' || ${account}::text, 0)`;
-const shareBlobs = statement(`select pg_advisory_xact_lock_shared(${lockName('$1')})`);
-const holdBlobs = statement(`select pg_advisory_xact_lock(${lockName('$1')})`);
+const shareBlobs = statement(
+  { parameters: { account_id: 'text' } },
+  `select pg_advisory_xact_lock_shared(${lockName('$account_id')})`,
+);
+const holdBlobs = statement(
+  { parameters: { account_id: 'text' } },
+  `select pg_advisory_xact_lock(${lockName('$account_id')})`,
+);
 
 export function holdBlobsAlone(tx: Transaction, accountId: string): void {
-  tx.send(holdBlobs, [accountId]);
+  tx.send(holdBlobs, { account_id: accountId });
 }
 
 /** Removed meanwhile, because the upload lasted longer than such things are kept: then nothing of it is, and it is sent again. */
@@ -27,25 +33,36 @@ const gone = (): Problem => problem('concurrent-change');
 
 // In the order of their digests, so that two uploads of the same files do not wait for each other. Nothing is placed in an object that is doomed:
 // it would be nobody's for ever.
-const insertPlaced = statement<{ digest: string }>(
+const insertPlaced = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      object_key: 'text',
+      digests: 'text[]',
+      sizes: 'bigint[]',
+      offsets: 'bigint[]',
+      now: 'timestamptz',
+    },
+    row: { digest: 'text' },
+    alone: true,
+  },
   `
   with placed as (
     insert into blob (account_id, digest, size, object_key, object_offset, created_at)
-    select $1, b.digest, b.size, $2, b.at, $6
-    from unnest($3::text[], $4::bigint[], $5::bigint[]) as b (digest, size, at)
+    select $account_id, b.digest, b.size, $object_key, b.at, $now
+    from unnest($digests::text[], $sizes::bigint[], $offsets::bigint[]) as b (digest, size, at)
     order by b.digest
     on conflict (account_id, digest) do nothing
     returning digest, size
   ), announced as (
     insert into blob_object as o (account_id, object_key, state, size, live_bytes, since)
-    select $1, $2, 'pending', 0, coalesce(sum(size), 0), $6 from placed
+    select $account_id, $object_key, 'pending', 0, coalesce(sum(size), 0), $now from placed
     on conflict (account_id, object_key) do update set live_bytes = o.live_bytes + excluded.live_bytes where o.state = 'pending'
     returning true
   )
-  select digest from unnest($3::text[]) as digest where digest not in (select digest from placed)
+  select digest from unnest($digests::text[]) as digest where digest not in (select digest from placed)
   union all
   select breach('blob_object_pending') where not exists (select from announced)`,
-  { alone: true },
 );
 
 /** Announces an object, and says where blobs lie in it. Answers the digests of those that have a place already: they are there, or contested. */
@@ -57,22 +74,33 @@ export async function placeBlobs(
   now: Date,
 ): Promise<Set<string>> {
   tx.onConstraint('blob_object_pending', gone);
-  tx.send(shareBlobs, [accountId]);
+  tx.send(shareBlobs, { account_id: accountId });
   const { digests, sizes, offsets } = columnsOf(blobs);
-  const refused = await tx.query(insertPlaced, [accountId, key, digests, sizes, offsets, now]);
+  const refused = await tx.query(insertPlaced, {
+    account_id: accountId,
+    object_key: key,
+    digests,
+    sizes,
+    offsets,
+    now,
+  });
   return new Set(refused.map((row) => row.digest));
 }
 
-const doomPending = statement<{ object_key: string }>(
+const doomPending = statement(
+  {
+    parameters: { account_id: 'uuid', object_keys: 'text[]', now: 'timestamptz' },
+    row: { object_key: 'text' },
+    alone: true,
+  },
   `
-  update blob_object set state = 'doomed', since = $3
-  where account_id = $1 and object_key = any($2) and state = 'pending' returning object_key`,
-  { alone: true },
+  update blob_object set state = 'doomed', since = $now
+  where account_id = $account_id and object_key = any($object_keys) and state = 'pending' returning object_key`,
 );
 
 const deletePlaced = statement(
-  'delete from blob where account_id = $1 and digest = any($2) and object_key = any($3)',
-  { alone: true },
+  { parameters: { account_id: 'uuid', digests: 'text[]', object_keys: 'text[]' }, alone: true },
+  'delete from blob where account_id = $account_id and digest = any($digests) and object_key = any($object_keys)',
 );
 
 /**
@@ -86,38 +114,53 @@ export async function doomUntaken(
   digests: readonly string[],
   now: Date,
 ): Promise<string[]> {
-  tx.send(shareBlobs, [accountId]);
-  const doomed = (await tx.query(doomPending, [accountId, keys, now])).map((row) => row.object_key);
-  if (doomed.length > 0) tx.send(deletePlaced, [accountId, digests, doomed]);
+  tx.send(shareBlobs, { account_id: accountId });
+  const doomed = (await tx.query(doomPending, { account_id: accountId, object_keys: keys, now })).map(
+    (row) => row.object_key,
+  );
+  if (doomed.length > 0) tx.send(deletePlaced, { account_id: accountId, digests, object_keys: doomed });
   return doomed;
 }
 
 const deleteDoomed = statement(
-  "delete from blob_object where account_id = $1 and object_key = $2 and state = 'doomed'",
-  { alone: true },
+  { parameters: { account_id: 'uuid', object_key: 'text' }, alone: true },
+  "delete from blob_object where account_id = $account_id and object_key = $object_key and state = 'doomed'",
 );
 
 /** After its bytes are removed. */
 export async function forgetObject(read: Read, accountId: string, key: string): Promise<void> {
-  await read(deleteDoomed, [accountId, key]);
+  await read(deleteDoomed, { account_id: accountId, object_key: key });
 }
 
 // What another upload has placed and not taken is had from it; the objects of both count it where it is. A blob without bytes comes here, too: it has no
 // object that would be taken.
 const placeContested = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      digests: 'text[]',
+      sizes: 'bigint[]',
+      offsets: 'bigint[]',
+      object_keys: 'text[]',
+      now: 'timestamptz',
+    },
+    alone: true,
+  },
   `
   with contested as (
-    select digest, size, at, key from unnest($2::text[], $3::bigint[], $4::bigint[], $5::text[]) as c (digest, size, at, key)
+    select digest, size, at, key from unnest($digests::text[], $sizes::bigint[], $offsets::bigint[],
+      $object_keys::text[]) as c (digest, size, at, key)
   ), had as (
     update blob b set object_key = c.key, object_offset = c.at
     from contested c join (
-      select b.digest, b.object_key from blob b where b.account_id = $1 and b.digest = any($2) and not ${isTaken('b')}
+      select b.digest, b.object_key from blob b where b.account_id = $account_id and b.digest = any($digests)
+        and not ${isTaken('b')}
     ) before using (digest)
-    where b.account_id = $1 and b.digest = c.digest
+    where b.account_id = $account_id and b.digest = c.digest
     returning before.object_key as before, b.object_key as key, b.size
   ), placed as (
     insert into blob (account_id, digest, size, object_key, object_offset, created_at)
-    select $1, digest, size, key, at, $6 from contested order by digest
+    select $account_id, digest, size, key, at, $now from contested order by digest
     on conflict (account_id, digest) do nothing
     returning object_key as key, size
   ), change (key, bytes) as (
@@ -125,34 +168,36 @@ const placeContested = statement(
   )
   update blob_object o set live_bytes = live_bytes + c.bytes
   from (select key, sum(bytes) as bytes from change group by key) c
-  where o.account_id = $1 and o.object_key = c.key`,
-  { alone: true },
+  where o.account_id = $account_id and o.object_key = c.key`,
 );
 
 const takeObjects = statement(
+  {
+    parameters: { account_id: 'uuid', object_keys: 'text[]', sizes: 'bigint[]', now: 'timestamptz' },
+    alone: true,
+  },
   `
   with taken as (
-    update blob_object o set state = 'live', since = $4, size = g.size
-    from unnest($2::text[], $3::bigint[]) as g (object_key, size)
-    where o.account_id = $1 and o.object_key = g.object_key and o.state = 'pending'
+    update blob_object o set state = 'live', since = $now, size = g.size
+    from unnest($object_keys::text[], $sizes::bigint[]) as g (object_key, size)
+    where o.account_id = $account_id and o.object_key = g.object_key and o.state = 'pending'
     returning true
   )
-  select breach('blob_object_pending') where (select count(*) from taken) < cardinality($2::text[])`,
-  { alone: true },
+  select breach('blob_object_pending') where (select count(*) from taken) < cardinality($object_keys::text[])`,
 );
 
 // They are looked for only when any were removed meanwhile: thousands of looks into the index. A `case`, since PostgreSQL may evaluate the
 // second part of an `and` first.
 const requireFiles = statement(
+  { parameters: { account_id: 'uuid', manifest_digest: 'text', removals: 'bigint' }, alone: true },
   `
   select breach('blob_there')
-  where case when (select blob_removals from account where account_id = $1) <> $3 then exists (
+  where case when (select blob_removals from account where account_id = $account_id) <> $removals then exists (
     select from manifest m cross join unnest(m.chunks) as listed (chunk)
-    left join manifest_chunk c on c.account_id = $1 and c.digest = listed.chunk
-    where m.account_id = $1 and m.digest = $2 and (c.digest is null or exists (
+    left join manifest_chunk c on c.account_id = $account_id and c.digest = listed.chunk
+    where m.account_id = $account_id and m.digest = $manifest_digest and (c.digest is null or exists (
       select from unnest(c.digests) as file where not exists (
-        select from blob b where b.account_id = $1 and b.digest = encode(file, 'hex') and ${isTaken('b')})))) end`,
-  { alone: true },
+        select from blob b where b.account_id = $account_id and b.digest = encode(file, 'hex') and ${isTaken('b')})))) end`,
 );
 
 /** What an upload brought: blobs in objects that are put, and those that were there before. */
@@ -176,14 +221,14 @@ export interface KeptBlobs {
 export function takeBlobs(tx: Transaction, accountId: string, kept: KeptBlobs, now: Date): void {
   const { unplaced, objects } = kept;
   tx.onConstraint('blob_object_pending', gone);
-  tx.send(unplaced.length > 0 ? holdBlobs : shareBlobs, [accountId]);
+  tx.send(unplaced.length > 0 ? holdBlobs : shareBlobs, { account_id: accountId });
   if (unplaced.length > 0) {
     const { digests, sizes, offsets, keys } = columnsOf(unplaced);
-    tx.send(placeContested, [accountId, digests, sizes, offsets, keys, now]);
+    tx.send(placeContested, { account_id: accountId, digests, sizes, offsets, object_keys: keys, now });
   }
   const keys = objects.map((object) => object.key);
   const sizes = objects.map((object) => object.size);
-  if (keys.length > 0) tx.send(takeObjects, [accountId, keys, sizes, now]);
+  if (keys.length > 0) tx.send(takeObjects, { account_id: accountId, object_keys: keys, sizes, now });
   tx.afterCommit(() => kept.taken());
 }
 
@@ -198,7 +243,11 @@ export async function requireListed(
   kept: KeptBlobs,
 ): Promise<void> {
   tx.onConstraint('blob_there', gone);
-  const found = tx.query(requireFiles, [accountId, manifestDigest, kept.base.removals]);
+  const found = tx.query(requireFiles, {
+    account_id: accountId,
+    manifest_digest: manifestDigest,
+    removals: kept.base.removals,
+  });
   await Promise.all([found, kept.stored]);
 }
 

@@ -32,7 +32,7 @@ import { presentPipeline, presentVersion, requirePipelines } from './shared-pipe
 export function sharedPipelineRoutes({ read, write, long }: Endpoints, store: UploadServices): void {
   long(createSharedPipelines, async ({ rows, write: commit, request, query, headers, scope, now }) => {
     const prefix = headers.sharedPipelineIdPrefix;
-    const [newest] = await rows(newestManifest, [prefix]);
+    const [newest] = await rows(newestManifest, { prefix });
     const base = newest?.manifest_digest ?? null;
     return store.blobs.writing(scope.accountId, base, async (writer) => {
       const checks = createPipelineChecks(
@@ -74,16 +74,16 @@ export function sharedPipelineRoutes({ read, write, long }: Endpoints, store: Up
     const { limit, offset } = pageBounds(query);
     const { sharedPipelineIdPrefix: prefix, enabledOnly } = query;
     const { rows, total } = await (prefix === undefined
-      ? page(versionPage, [enabledOnly, limit, offset])
-      : page(versionPageOfGroup, [enabledOnly, prefix, limit, offset]));
+      ? page(versionPage, { enabled_only: enabledOnly, limit, offset })
+      : page(versionPageOfGroup, { enabled_only: enabledOnly, prefix, limit, offset }));
     return { body: { page: query.page, results: rows.map(presentVersion), size: limit, total } };
   });
 
   read(getSharedArtifact, async ({ query, rows }) => {
     const { sharedPipelineIdPrefix: prefix, versionName } = query;
     const found = await (versionName === undefined
-      ? rows(latestVersion, [prefix])
-      : rows(namedVersion, [prefix, versionName]));
+      ? rows(latestVersion, { prefix })
+      : rows(namedVersion, { prefix, version_name: versionName }));
     const row = one(found, () => problem('shared-version-not-found', { prefix, versionName }));
     const sharedPipelines = row.pipelines.map((pipeline) => presentPipeline(prefix, pipeline));
     return { body: { artifactDetails: presentVersion(row), sharedPipelines } };
@@ -91,7 +91,7 @@ export function sharedPipelineRoutes({ read, write, long }: Endpoints, store: Up
 
   read(listSharedPipelines, async ({ query, page }) => {
     const { limit, offset } = pageBounds(query);
-    const { rows, total } = await page(groupPage, [limit, offset]);
+    const { rows, total } = await page(groupPage, { limit, offset });
     return { body: { page: query.page, results: rows.map(presentGroup), size: limit, total } };
   });
 

@@ -1,17 +1,19 @@
 /** How shared pipelines are named and shown. */
 import type { IgnoredResource, SharedArtifactDetails, SharedPipeline } from '@headgate/contract';
+import type { ColumnTypes, RowOf } from '../../kernel/database/database.ts';
 import { problem, withViolations } from '../../kernel/http/problems.ts';
 import { isPipelinePath, ofPart, type PipelineDescription, pathOf, type Upload } from '../artifacts/index.ts';
 
-export interface VersionRow {
-  prefix: string;
-  version_name: string;
-  branch: string | null;
-  commit_hash: string | null;
-  provider: string;
-  enabled: boolean;
-  created_at: Date;
-}
+export const versionRow = {
+  prefix: 'text',
+  version_name: 'text',
+  branch: 'text?',
+  commit_hash: 'text?',
+  provider: 'text',
+  enabled: 'boolean',
+  created_at: 'timestamptz',
+} satisfies ColumnTypes;
+export type VersionRow = RowOf<typeof versionRow>;
 
 export type ListedPipeline = Pick<PipelineDescription, 'name' | 'type' | 'description'>;
 

@@ -4,32 +4,33 @@
  * run.
  */
 import { type IgnoredPipeline, type SharedArtifact, sharedArtifactLimit } from '@headgate/contract';
-import { type Read, statement } from '../../kernel/database/database.ts';
+import { type ColumnTypes, type Read, type RowOf, statement, typed } from '../../kernel/database/database.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import type { PipelineDescription } from '../artifacts/index.ts';
 
 /** Of one version; an execution may use a hundred. */
 const ignoredToldLimit = 20;
 
-interface ChosenRow {
-  prefix: string;
-  requested: string | null;
-  version_name: string | null;
-  manifest_digest: string | null;
-  enabled: boolean | null;
-  known: true | null;
+const chosenRow = {
+  prefix: 'text',
+  requested: 'text?',
+  version_name: 'text?',
+  manifest_digest: 'text?',
+  enabled: 'boolean?',
+  known: typed<true | null>('boolean'),
   /** Null when there are none. */
-  ignored_pipelines: IgnoredPipeline[] | null;
-}
+  ignored_pipelines: typed<IgnoredPipeline[] | null>('jsonb'),
+} satisfies ColumnTypes;
+type ChosenRow = RowOf<typeof chosenRow>;
 
 const candidate = (prefix: string, requested: string) => `
   left join lateral (
     (select version_name, manifest_digest, enabled from shared_pipeline_version
-     where ${requested} is null and account_id = $1 and prefix = ${prefix} and enabled
+     where ${requested} is null and account_id = $account_id and prefix = ${prefix} and enabled
      order by created_at desc, version_name desc limit 1)
     union all
     select version_name, manifest_digest, enabled from shared_pipeline_version
-    where account_id = $1 and prefix = ${prefix} and version_name = ${requested}
+    where account_id = $account_id and prefix = ${prefix} and version_name = ${requested}
     limit 1
   ) v on true`;
 
@@ -37,24 +38,36 @@ const candidate = (prefix: string, requested: string) => `
 // than is taken. What belongs to a use is asked by scalar queries, as they are answered by the keys: joined,
 // all manifests and versions of the account could be gathered first. Uses come from arrays, of which few
 // elements are expected: for as many as of a set of JSON, memory is laid out first that costs 20 ms.
-const chooseAll = statement<ChosenRow>(`
+const chooseAll = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      prefixes: 'text[]',
+      version_names: typed<readonly (string | null)[]>('text[]'),
+    },
+    row: chosenRow,
+  },
+  `
   with recursive used as (
     select wanted.prefix, wanted.requested, v.version_name, v.manifest_digest, v.enabled
-    from unnest($2::text[], $3::text[]) as wanted (prefix, requested) ${candidate('wanted.prefix', 'wanted.requested')}
+    from unnest($prefixes::text[], $version_names::text[]) as wanted (prefix,
+      requested) ${candidate('wanted.prefix', 'wanted.requested')}
     union
     select use ->> 'prefix', use ->> 'versionName', v.version_name, v.manifest_digest, v.enabled
     from used u
     cross join lateral unnest(array(
       select jsonb_path_query(pipelines, '$[*].sharedPipelines[*]') from manifest
-      where account_id = $1 and digest = u.manifest_digest)) as named (use)
+      where account_id = $account_id and digest = u.manifest_digest)) as named (use)
     ${candidate("named.use ->> 'prefix'", "named.use ->> 'versionName'")}
     where u.enabled
   )
   select u.prefix, u.requested, u.version_name, u.manifest_digest, u.enabled,
-    (select true from shared_pipeline_version where account_id = $1 and prefix = u.prefix limit 1) as known,
+    (select true from shared_pipeline_version where account_id = $account_id and prefix = u.prefix limit 1) as known,
     (select jsonb_path_query_array(ignored_pipelines, '$[0 to ${ignoredToldLimit - 1}]') from shared_pipeline_version
-      where account_id = $1 and prefix = u.prefix and version_name = u.version_name and ignored_pipelines <> '[]') as ignored_pipelines
-  from used u limit ${sharedArtifactLimit}`);
+      where account_id = $account_id and prefix = u.prefix and version_name = u.version_name
+        and ignored_pipelines <> '[]') as ignored_pipelines
+  from used u limit ${sharedArtifactLimit}`,
+);
 
 /**
  * For all pipelines of a version, the one that starts first. Asks nothing when they use no shared pipelines.
@@ -70,7 +83,7 @@ export async function chooseVersions(
   const asked = [...wanted.values()].slice(0, sharedArtifactLimit);
   const prefixes = asked.map((use) => use.prefix);
   const versionNames = asked.map((use) => use.versionName ?? null);
-  const rows = await read(chooseAll, [scope.accountId, prefixes, versionNames]);
+  const rows = await read(chooseAll, { account_id: scope.accountId, prefixes, version_names: versionNames });
   return rows.map(told);
 }
 

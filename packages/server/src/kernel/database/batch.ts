@@ -9,7 +9,7 @@
  * A statement is parsed once a connection, and its columns are asked for once a process.
  */
 import pg from 'pg';
-import type { Parameter, Statement } from './statement.ts';
+import type { Parameter, PreparedStatement } from './statement.ts';
 
 interface Field {
   name: string;
@@ -25,7 +25,7 @@ interface Columns {
 interface Connection {
   stream: { cork?(): void; uncork?(): void };
   parsedStatements: Record<string, string | undefined>;
-  parse(query: { name: string; text: string; types: readonly number[] }): void;
+  parse(query: { name: string; text: string }): void;
   bind(config: {
     statement: string;
     values: readonly unknown[];
@@ -39,12 +39,13 @@ interface Connection {
 }
 
 export interface Sent {
-  statement: Statement<unknown>;
+  statement: PreparedStatement;
+  /** In the order of the statement's text. */
   parameters: readonly Parameter[];
   rows: Record<string, unknown>[];
 }
 
-const columnsOf = new WeakMap<Statement<unknown>, Columns>();
+const columnsOf = new WeakMap<PreparedStatement, Columns>();
 const noColumns: Columns = { names: [], parsers: [] };
 
 const nothing: readonly Sent[] = [];

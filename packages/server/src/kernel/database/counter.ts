@@ -6,12 +6,12 @@ type CountedKind = 'variable';
 /** The total of a kind; a part of guardedPage. */
 export function countedTotal(kind: CountedKind): string {
   return `select coalesce(sum(count), 0)::bigint as total from project_counter
-    where account_id = $1 and project_id = $3 and kind = '${kind}'`;
+    where account_id = $account_id and project_id = $project_id and kind = '${kind}'`;
 }
 
-/** The removal of one from a total, to stand in a `with` of the statement that makes it; $1 is the account, $2 the project. */
+/** The removal of one from a total, to stand in a `with` of the statement that makes it, whose parameters are `$account_id` and `$project_id`. */
 export function countRemoved(kind: CountedKind): string {
-  return countChange(kind, '$1, $2', '-1', '');
+  return countChange(kind, '$account_id, $project_id', '-1', '');
 }
 
 /** What the rows of an insertStatement add to the totals of their projects. */

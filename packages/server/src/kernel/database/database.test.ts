@@ -1,49 +1,31 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import pg from 'pg';
 import { startTestServer } from '../../testing/server.ts';
 import { problem } from '../http/problems.ts';
-import { allStatements, insertStatement, openDatabase, type Parameter, statement } from './database.ts';
+import { insertStatement, openDatabase, statement, typed } from './database.ts';
 
 const server = await startTestServer();
 const { database } = server.deps;
 await server.database.query(`
   create table remark (number integer, words text, said_at timestamptz, bytes bytea, facts jsonb, is_true boolean, length integer)`);
 
-test('every statement of the server prepares on the migrated database', async () => {
-  const client = new pg.Client(server.database.connection);
-  await client.connect();
-  try {
-    let prepared = 0;
-    const nameOf = async (oid: number) =>
-      (await client.query<{ name: string }>('select format_type($1, null) as name', [oid])).rows[0]?.name;
-    for (const { name, text, types } of allStatements()) {
-      // PREPARE takes no utility command.
-      if (/^\s*lock /i.test(text)) continue;
-      const typed = types.length === 0 ? '' : `(${(await Promise.all(types.map(nameOf))).join(', ')})`;
-      await client.query(`prepare "check ${name}" ${typed} as ${text}`).catch((failure: Error) => {
-        assert.fail(`${failure.message}: ${text}`);
-      });
-      prepared += 1;
-    }
-    assert.ok(prepared > 40, `only ${prepared} statements`);
-  } finally {
-    await client.end();
-  }
-});
-
-const insertAccount = statement('insert into account (account_id, name, created_at) values ($1, $2, now())');
-const countAccounts = statement<{ count: number }>(
-  'select count(*) as count from account where name like $1',
+const insertAccount = statement(
+  { parameters: { account_id: 'uuid', name: 'text' } },
+  'insert into account (account_id, name, created_at) values ($account_id, $name, now())',
 );
-const fails = statement('select 1 / $1::integer');
+const countAccounts = statement(
+  { parameters: { name: 'text' }, row: { count: 'bigint' } },
+  'select count(*) as count from account where name like $name',
+);
+const fails = statement({ parameters: { by: 'integer' } }, 'select 1 / $by::integer');
 
-const countOf = async (name: string) => (await database.read(countAccounts, [name]))[0]?.count;
+const countOf = async (name: string) => (await database.read(countAccounts, { name }))[0]?.count;
 
 test('what a transaction sends is committed together', async () => {
   let told = 0;
   await database.transaction((tx) => {
-    for (let made = 0; made < 3; made += 1) tx.send(insertAccount, [server.deps.newId(), `together ${made}`]);
+    for (let made = 0; made < 3; made += 1)
+      tx.send(insertAccount, { account_id: server.deps.newId(), name: `together ${made}` });
     tx.afterCommit(() => {
       told += 1;
     });
@@ -54,9 +36,9 @@ test('what a transaction sends is committed together', async () => {
 test('a statement that fails undoes all, and what waits for the commit does not happen', async () => {
   let told = false;
   const attempt = database.transaction((tx) => {
-    tx.send(insertAccount, [server.deps.newId(), 'undone']);
-    tx.send(fails, [0]);
-    tx.send(insertAccount, [server.deps.newId(), 'undone too']);
+    tx.send(insertAccount, { account_id: server.deps.newId(), name: 'undone' });
+    tx.send(fails, { by: 0 });
+    tx.send(insertAccount, { account_id: server.deps.newId(), name: 'undone too' });
     tx.afterCommit(() => {
       told = true;
     });
@@ -67,7 +49,7 @@ test('a statement that fails undoes all, and what waits for the commit does not 
 
 test('a failure of the work undoes what it sent', async () => {
   const attempt = database.transaction(async (tx) => {
-    tx.send(insertAccount, [server.deps.newId(), 'thrown']);
+    tx.send(insertAccount, { account_id: server.deps.newId(), name: 'thrown' });
     throw new Error('no');
   });
   await assert.rejects(attempt, /^Error: no$/);
@@ -77,8 +59,8 @@ test('a failure of the work undoes what it sent', async () => {
 test('the breach of a constraint is told in the words that it was given', async () => {
   const twice = database.transaction((tx) => {
     tx.onConstraint('account_name_taken', () => problem('account-name-taken', { name: 'twice' }));
-    tx.send(insertAccount, [server.deps.newId(), 'twice']);
-    tx.send(insertAccount, [server.deps.newId(), 'twice']);
+    tx.send(insertAccount, { account_id: server.deps.newId(), name: 'twice' });
+    tx.send(insertAccount, { account_id: server.deps.newId(), name: 'twice' });
   });
   await assert.rejects(twice, { name: 'Problem', code: 'account-name-taken' });
   assert.equal(await countOf('twice'), 0);
@@ -86,22 +68,23 @@ test('the breach of a constraint is told in the words that it was given', async 
 
 test('the connection of a failed transaction serves the next', async () => {
   for (let round = 0; round < 30; round += 1) {
-    await assert.rejects(database.transaction((tx) => tx.query(fails, [0])));
+    await assert.rejects(database.transaction((tx) => tx.query(fails, { by: 0 })));
     assert.equal(await countOf('nobody'), 0);
   }
 });
 
-const backendOf = statement<{ pid: number; asked: string }>(
-  'select pg_backend_pid() as pid, $1::text as asked',
+const backendOf = statement(
+  { parameters: { asked: 'text' }, row: { pid: 'integer', asked: 'text' } },
+  'select pg_backend_pid() as pid, $asked::text as asked',
 );
-const backendOfSlow = statement<{ pid: number; asked: string }>(
-  'select pg_backend_pid() as pid, $1::text as asked, true as slow',
-  { alone: true },
+const backendOfSlow = statement(
+  { parameters: { asked: 'text' }, row: { pid: 'integer', asked: 'text', slow: 'boolean' }, alone: true },
+  'select pg_backend_pid() as pid, $asked::text as asked, true as slow',
 );
 
 test('reads of one moment share a trip, and one that may take long has its own', async () => {
-  const quick = ['a', 'b', 'c'].map((asked) => database.read(backendOf, [asked]));
-  const slow = database.read(backendOfSlow, ['slow']);
+  const quick = ['a', 'b', 'c'].map((asked) => database.read(backendOf, { asked }));
+  const slow = database.read(backendOfSlow, { asked: 'slow' });
   const [one, ...others] = (await Promise.all(quick)).flat();
   assert.deepEqual(
     others.map((row) => row.pid),
@@ -113,9 +96,9 @@ test('reads of one moment share a trip, and one that may take long has its own',
 
 test('a read that fails tells nobody else of the trip, and none is answered twice', async () => {
   const answers = await Promise.allSettled([
-    database.read(backendOf, ['before']),
-    database.read(fails, [0]),
-    database.read(backendOf, ['after']),
+    database.read(backendOf, { asked: 'before' }),
+    database.read(fails, { by: 0 }),
+    database.read(backendOf, { asked: 'after' }),
   ]);
   assert.deepEqual(
     answers.map(({ status }) => status),
@@ -129,13 +112,14 @@ test('a read that fails tells nobody else of the trip, and none is answered twic
 
 const makeAccount = (name: string) =>
   database.transaction((tx) => {
-    tx.send(insertAccount, [server.deps.newId(), name]);
+    tx.send(insertAccount, { account_id: server.deps.newId(), name });
   });
-const transactionsOf = statement<{ count: number }>(
-  'select count(distinct xmin::text) as count from account where name like $1',
+const transactionsOf = statement(
+  { parameters: { name: 'text' }, row: { count: 'bigint' } },
+  'select count(distinct xmin::text) as count from account where name like $name',
 );
 const transactionsOfAccounts = async (name: string) =>
-  (await database.read(transactionsOf, [name]))[0]?.count;
+  (await database.read(transactionsOf, { name }))[0]?.count;
 
 test('writes that come while one is under way share a transaction', async () => {
   await Promise.all(['first', 'a', 'b', 'c'].map((name) => makeAccount(`shared ${name}`)));
@@ -145,8 +129,8 @@ test('writes that come while one is under way share a transaction', async () => 
 test('a write that fails takes none of its trip with it, and the next ones go alone for a while', async () => {
   const good = ['first', 'a', 'b'].map((name) => makeAccount(`bystander ${name}`));
   const failing = database.transaction((tx) => {
-    tx.send(insertAccount, [server.deps.newId(), 'bystander none']);
-    tx.send(fails, [0]);
+    tx.send(insertAccount, { account_id: server.deps.newId(), name: 'bystander none' });
+    tx.send(fails, { by: 0 });
   });
   const all = await Promise.allSettled([...good, failing]);
   assert.deepEqual(
@@ -169,23 +153,31 @@ test('what is under way when the database is closed still ends', async () => {
     onConnectionError: () => undefined,
   });
   const writes = ['first', 'a', 'b'].map((name) =>
-    opened.transaction((tx) => tx.send(insertAccount, [server.deps.newId(), `closing ${name}`])),
+    opened.transaction((tx) =>
+      tx.send(insertAccount, { account_id: server.deps.newId(), name: `closing ${name}` }),
+    ),
   );
-  const read = opened.read(countAccounts, ['closing %']);
+  const read = opened.read(countAccounts, { name: 'closing %' });
   await opened.close();
   await Promise.all([...writes, read]);
   assert.equal(await countOf('closing %'), 3);
 });
 
-const lockAccount = statement('select 1 from account where name = $1 for update');
-const renameAccount = statement('update account set name = $2 where name = $1');
+const lockAccount = statement(
+  { parameters: { name: 'text' } },
+  'select 1 from account where name = $name for update',
+);
+const renameAccount = statement(
+  { parameters: { name: 'text', new_name: 'text' } },
+  'update account set name = $new_name where name = $name',
+);
 
 test('a write that must wait for a lock does not hold up those of its trip', async () => {
   await makeAccount('locked');
   const held = Promise.withResolvers<void>();
   const locked = Promise.withResolvers<void>();
   const holder = database.transaction(async (tx) => {
-    await tx.query(lockAccount, ['locked']);
+    await tx.query(lockAccount, { name: 'locked' });
     locked.resolve();
     await held.promise;
   });
@@ -193,7 +185,7 @@ test('a write that must wait for a lock does not hold up those of its trip', asy
   for (let made = 0; made < 64; made += 1) await makeAccount(`trust ${made}`);
   let renamed = false;
   const waits = database
-    .transaction((tx) => tx.send(renameAccount, ['locked', 'unlocked']))
+    .transaction((tx) => tx.send(renameAccount, { name: 'locked', new_name: 'unlocked' }))
     .then(() => {
       renamed = true;
     });
@@ -208,30 +200,42 @@ const insertRemark = insertStatement(
   'remark',
   {
     number: 'integer',
-    words: 'text',
+    words: 'text?',
     said_at: 'timestamptz',
-    bytes: 'bytea',
+    bytes: 'bytea?',
     facts: 'jsonb',
     is_true: 'boolean',
   },
   { derived: { length: 'length(given.words)' } },
 );
-const remarksOf = statement<{ command: string; words: string | null }>(
+const remarksOf = statement(
+  {
+    row: {
+      number: 'integer',
+      words: 'text?',
+      said_at: 'timestamptz',
+      bytes: 'bytea?',
+      facts: typed<unknown>('jsonb'),
+      is_true: 'boolean',
+      length: 'integer?',
+      command: 'text',
+    },
+  },
   'select number, words, said_at, bytes, facts, is_true, length, cmin::text as command from remark order by number',
 );
 
 test('inserts of one kind in a trip are one statement, and store what each was given', async () => {
   const words = ['plain', '"quoted", {braced} and \\ slashed', 'NULL', '', null, 'Grüße 🌊\n', 'last'];
-  const rows = words.map((each, number): Parameter[] => [
+  const rows = words.map((each, number) => ({
     number,
-    each,
-    new Date(number * 1_000),
-    number % 2 === 0 ? Buffer.from([0, 92, 34, number]) : null,
-    JSON.stringify({ each, list: ['"', '\\'] }),
-    number % 2 === 0,
-  ]);
+    words: each,
+    said_at: new Date(number * 1_000),
+    bytes: number % 2 === 0 ? Buffer.from([0, 92, 34, number]) : null,
+    facts: JSON.stringify({ each, list: ['"', '\\'] }),
+    is_true: number % 2 === 0,
+  }));
   await Promise.all(rows.map((row) => database.transaction((tx) => tx.send(insertRemark, row))));
-  const found = await database.read(remarksOf, []);
+  const found = await database.read(remarksOf, {});
   const stored = found.map(({ command: _, ...row }) => row);
   assert.deepEqual(
     stored,

@@ -2,7 +2,7 @@
  * PostgreSQL as the rest of the server sees it.
  *
  * Terminology
- *   statement     SQL with numbered parameters, written once, named by a digest of its text and prepared once
+ *   statement     SQL with named parameters, written once, named by a digest of its text and prepared once
  *                 a connection
  *   read          one statement outside a transaction, or two in one trip
  *   transaction   statements on one connection, gathered until something waits: then all go in one trip, in
@@ -18,23 +18,31 @@ import { Batch, type Sent } from './batch.ts';
 import { isConnectionSpent } from './database-error.ts';
 import { type Hearing, type Listening, listenOn, onOwnConnection } from './own-connection.ts';
 import { createSharedReads, createSharedWrites } from './shared-trips.ts';
-import type { Parameter, Statement } from './statement.ts';
-import { type Opening, PipelinedTransaction, type Read, type Transaction } from './transaction.ts';
+import type { Statement } from './statement.ts';
+import { type Opening, PipelinedTransaction, type Read, type Transaction, toSend } from './transaction.ts';
 
 export { changed, isDatabaseError, isDiskFull, isUnavailable } from './database-error.ts';
 export type { Hearing } from './own-connection.ts';
-export { allStatements, insertStatement, type Parameter, type Statement, statement } from './statement.ts';
-export type { Opening, Read, Transaction } from './transaction.ts';
+export { type ColumnTypes, type ParametersOf, type ParameterTypes, type RowOf, typed } from './sql-types.ts';
+export {
+  allStatements,
+  insertStatement,
+  type PreparedStatement,
+  type Statement,
+  statement,
+} from './statement.ts';
+export { type Opening, type Read, type Transaction, toSend } from './transaction.ts';
 
 // Counters, sizes and versions are bigint in tables, and fit a number.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 
 export interface Database {
   read: Read;
-  /** Two reads in one trip. */
-  readBoth<One, Other>(
-    one: readonly [Statement<One>, readonly Parameter[]],
-    other: readonly [Statement<Other>, readonly Parameter[]],
+  /** Two reads in one trip, each with those of the parameters that it names. */
+  readBoth<One, Other, Parameters>(
+    one: Statement<One, Parameters>,
+    other: Statement<Other, Parameters>,
+    parameters: NoInfer<Parameters>,
   ): Promise<[One[], Other[]]>;
   /**
    * Runs `work` in one transaction and commits it. What `work` has sent when it returns goes out together
@@ -107,18 +115,22 @@ export function openDatabase(options: DatabaseOptions): Database {
     await Promise.all([pool.end(), writer.end()]);
   }
 
-  async function read<Row>(query: Statement<Row>, parameters: readonly Parameter[]): Promise<Row[]> {
-    const sent: Sent = { statement: query, parameters, rows: [] };
+  async function read<Row, Parameters>(
+    query: Statement<Row, Parameters>,
+    parameters: NoInfer<Parameters>,
+  ): Promise<Row[]> {
+    const sent = toSend(query, parameters);
     await counted(() => sendRead([sent]));
     return sent.rows as Row[];
   }
 
-  async function readBoth<One, Other>(
-    [one, ofOne]: readonly [Statement<One>, readonly Parameter[]],
-    [other, ofOther]: readonly [Statement<Other>, readonly Parameter[]],
+  async function readBoth<One, Other, Parameters>(
+    one: Statement<One, Parameters>,
+    other: Statement<Other, Parameters>,
+    parameters: NoInfer<Parameters>,
   ): Promise<[One[], Other[]]> {
-    const first: Sent = { statement: one, parameters: ofOne, rows: [] };
-    const second: Sent = { statement: other, parameters: ofOther, rows: [] };
+    const first = toSend(one, parameters);
+    const second = toSend(other, parameters);
     await counted(() => sendRead([first, second]));
     return [first.rows as One[], second.rows as Other[]];
   }

@@ -1,5 +1,5 @@
 import type { EventName } from '@headgate/contract';
-import { insertStatement, type Parameter, statement, type Transaction } from './database.ts';
+import { insertStatement, statement, type Transaction } from './database.ts';
 
 /** What happened to what, with its state before and after: never a secret. It is written by the transaction that did it. */
 export interface AccountEvent {
@@ -22,10 +22,23 @@ export const insertIntoEvent = `
   insert into event (account_id, occurred_at, event_id, name, actor_id, actor_kind, request_id,
     project_id, subject_type, subject_id, subject_name, state_before, state_after)`;
 
-const insertEvents = statement(`${insertIntoEvent}
-  select $1, $2, e.id, e.name, $3, $4, $5, e."projectId", e."subjectType", e."subjectId", e."subjectName", e.before, e.after
-  from jsonb_to_recordset($6) as e(id uuid, name text, "projectId" uuid, "subjectType" text, "subjectId" text,
-    "subjectName" text, before jsonb, after jsonb)`);
+const insertEvents = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      occurred_at: 'timestamptz',
+      actor_id: 'uuid?',
+      actor_kind: 'text',
+      request_id: 'uuid?',
+      events: 'jsonb',
+    },
+  },
+  `${insertIntoEvent}
+  select $account_id, $occurred_at, e.id, e.name, $actor_id, $actor_kind, $request_id, e."projectId",
+    e."subjectType", e."subjectId", e."subjectName", e.before, e.after
+  from jsonb_to_recordset($events) as e(id uuid, name text, "projectId" uuid, "subjectType" text, "subjectId" text,
+    "subjectName" text, before jsonb, after jsonb)`,
+);
 
 // The usual case, without the way through JSON.
 const insertEvent = insertStatement('event', {
@@ -33,15 +46,15 @@ const insertEvent = insertStatement('event', {
   occurred_at: 'timestamptz',
   event_id: 'uuid',
   name: 'text',
-  actor_id: 'uuid',
+  actor_id: 'uuid?',
   actor_kind: 'text',
-  request_id: 'uuid',
-  project_id: 'uuid',
+  request_id: 'uuid?',
+  project_id: 'uuid?',
   subject_type: 'text',
   subject_id: 'text',
-  subject_name: 'text',
-  state_before: 'jsonb',
-  state_after: 'jsonb',
+  subject_name: 'text?',
+  state_before: 'jsonb?',
+  state_after: 'jsonb?',
 });
 
 /** Writes the events of a transaction, in one statement. */
@@ -54,18 +67,26 @@ export function recordEvents(
 ): void {
   const [only] = events;
   if (only === undefined) return;
+  const by = {
+    account_id: source.accountId,
+    occurred_at: at,
+    actor_id: source.actorId,
+    actor_kind: source.actorKind,
+    request_id: source.requestId,
+  };
   if (events.length === 1) {
     const { name, projectId, subject, before, after } = only;
-    const by = [source.actorId, source.actorKind, source.requestId];
-    const about = [
-      projectId ?? null,
-      subject.type,
-      subject.id,
-      subject.name ?? null,
-      json(before),
-      json(after),
-    ];
-    tx.send(insertEvent, [source.accountId, at, newId(), name, ...by, ...about]);
+    tx.send(insertEvent, {
+      ...by,
+      event_id: newId(),
+      name,
+      project_id: projectId ?? null,
+      subject_type: subject.type,
+      subject_id: subject.id,
+      subject_name: subject.name ?? null,
+      state_before: json(before),
+      state_after: json(after),
+    });
     return;
   }
   const rows = events.map(({ name, projectId, subject, before, after }) => ({
@@ -78,15 +99,7 @@ export function recordEvents(
     before,
     after,
   }));
-  const parameters: Parameter[] = [
-    source.accountId,
-    at,
-    source.actorId,
-    source.actorKind,
-    source.requestId,
-    JSON.stringify(rows),
-  ];
-  tx.send(insertEvents, parameters);
+  tx.send(insertEvents, { ...by, events: JSON.stringify(rows) });
 }
 
 function json(state: object | undefined): string | null {

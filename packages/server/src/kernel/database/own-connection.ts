@@ -4,9 +4,9 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { type Sent, sendOnClient } from './batch.ts';
-import type { Parameter, Statement } from './statement.ts';
-import type { Read } from './transaction.ts';
+import { sendOnClient } from './batch.ts';
+import type { Statement } from './statement.ts';
+import { type Read, toSend } from './transaction.ts';
 
 const firstRetryMilliseconds = 100;
 const lastRetryMilliseconds = 5_000;
@@ -134,11 +134,13 @@ export async function onOwnConnection<Result>(
   client.on('error', () => undefined);
   await client.connect();
   try {
-    return await work(async <Row>(query: Statement<Row>, parameters: readonly Parameter[]) => {
-      const sent: Sent = { statement: query, parameters, rows: [] };
-      await sendOnClient(client, [sent]);
-      return sent.rows as Row[];
-    });
+    return await work(
+      async <Row, Parameters>(query: Statement<Row, Parameters>, parameters: NoInfer<Parameters>) => {
+        const sent = toSend(query, parameters);
+        await sendOnClient(client, [sent]);
+        return sent.rows as Row[];
+      },
+    );
   } finally {
     await client.end().catch(() => undefined);
   }

@@ -1,38 +1,107 @@
-/** SQL as the server writes it: numbered parameters, named by a digest of its text (docs/adr/0002). */
+/**
+ * SQL as the server writes it: with named parameters, declared with their types and those of its row, and named
+ * by a digest of its text (docs/adr/0002, docs/adr/0040).
+ */
 import { createHash } from 'node:crypto';
+import {
+  type ColumnTypes,
+  type ParametersOf,
+  type ParameterTypes,
+  type RowOf,
+  sqlName,
+  type Typed,
+} from './sql-types.ts';
 
-export interface Statement<Row> {
+/** A statement as PostgreSQL gets it. */
+export interface PreparedStatement {
   readonly name: string;
+  /** With numbered parameters, in the order of `parameters`. */
   readonly text: string;
-  /** Types of the first parameters, by OID, where the text does not tell them. */
-  readonly types: readonly number[];
-  /** How many parameters it takes. */
-  readonly parameterCount: number;
+  /** As it was declared, with named parameters. */
+  readonly source: string;
+  readonly parameters: readonly string[];
+  readonly parameterTypes: ParameterTypes;
+  /** Undefined when its rows are not used. */
+  readonly columnTypes: ColumnTypes | undefined;
   /** May take long: no other read waits for it in the same trip (shared-trips.ts). */
   readonly alone: boolean;
   /** Of an insert of one row: the same of many, which takes an array for each parameter. */
-  readonly ofMany?: Statement<Row>;
-  /** Never set: carries the type of a row. */
-  readonly row?: Row;
+  readonly ofMany?: PreparedStatement;
 }
 
+export interface Statement<Row, Parameters> extends PreparedStatement {
+  /** Never set: they carry the types of a row and of the parameters. */
+  readonly row?: Row;
+  readonly takes?: (parameters: Parameters) => void;
+}
+
+/** A value as it is sent. */
 export type Parameter = string | number | boolean | null | Date | Buffer | readonly Element[];
 
 type Element = string | number | boolean | null | Date | Buffer;
 
-const everyStatement = new Map<string, Statement<unknown>>();
+const everyStatement = new Map<string, PreparedStatement>();
 
-/** Declares a statement. Columns are named, never `*`; lists are passed as `= any($1)`. */
-export function statement<Row = never>(
-  text: string,
-  { types = [], alone = false }: Partial<Pick<Statement<Row>, 'types' | 'alone'>> = {},
-): Statement<Row> {
+export interface Declaration<Parameters, Columns> {
+  /** Each `$name` of the text. */
+  parameters?: Parameters;
+  /** The columns of its rows; left out when they are not used. */
+  row?: Columns;
+  /** May take long: no other read waits for it in the same trip. */
+  alone?: boolean;
+}
+
+type Nothing = Record<never, never>;
+
+/**
+ * Declares a statement. Parameters are written as `$name`, columns are named, never `*`; lists are passed as
+ * `= any($names)`.
+ */
+export function statement<
+  const Parameters extends ParameterTypes = Nothing,
+  const Columns extends ColumnTypes = never,
+>(
+  { parameters, row, alone = false }: Declaration<Parameters, Columns>,
+  source: string,
+): Statement<RowOf<Columns>, ParametersOf<Parameters>> {
+  const parameterTypes: ParameterTypes = parameters ?? {};
+  const names = parametersIn(source);
+  const unknown = names.find((name) => parameterTypes[name] === undefined);
+  if (unknown !== undefined) throw new Error(`The parameter $${unknown} is not declared: ${source}`);
+  const unused = Object.keys(parameterTypes).find((name) => !names.includes(name));
+  if (unused !== undefined)
+    throw new Error(`The declared parameter $${unused} is not in the text: ${source}`);
+  const text = source.replaceAll(placeholder, (_, name: string) => `$${names.indexOf(name) + 1}`);
   const name = createHash('sha256').update(text).digest('base64url').slice(0, 16);
-  const named = [...text.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number));
-  const parameterCount = Math.max(types.length, ...named, 0);
-  const declared: Statement<Row> = { name, text, types, parameterCount, alone };
-  everyStatement.set(name, declared);
+  const declared = { name, text, source, parameters: names, parameterTypes, columnTypes: row, alone };
+  remember(declared);
   return declared;
+}
+
+/** A text may be declared twice, but not with other types: the test of the declarations would see one of them only. */
+function remember(declared: PreparedStatement): void {
+  const typesOf = ({ parameterTypes, columnTypes }: PreparedStatement) =>
+    JSON.stringify([parameterTypes, columnTypes]);
+  const earlier = everyStatement.get(declared.name) ?? declared;
+  if (typesOf(earlier) !== typesOf(declared))
+    throw new Error(`This statement was declared before with other types: ${declared.source}`);
+  everyStatement.set(declared.name, declared);
+}
+
+const placeholder = /\$(\w+)/g;
+
+/** The names of the parameters in a text, each once, in their order. */
+export function parametersIn(source: string): string[] {
+  return [...new Set(Array.from(source.matchAll(placeholder), ([, name]) => name ?? ''))];
+}
+
+/** The values of a statement in the order of its text. */
+export function valuesOf<Parameters>(
+  { parameters }: Statement<unknown, Parameters>,
+  values: NoInfer<Parameters>,
+): Parameter[] {
+  const named = values as Readonly<Record<string, Parameter>>;
+  return parameters.map((name) => named[name] as Parameter);
 }
 
 interface MoreOfInsert {
@@ -44,28 +113,30 @@ interface MoreOfInsert {
 
 /**
  * An insert of one row, which in a trip with others of its kind goes as one of all their rows (shared-trips.ts). It may then come behind
- * what was sent after it, which must not need it: a row that refers to it, say. `columns` are its parameters, in their order, with their types.
+ * what was sent after it, which must not need it: a row that refers to it, say. `columns` are its parameters, with their types.
  */
-export function insertStatement(
+export function insertStatement<const Columns extends ParameterTypes>(
   table: string,
-  columns: Readonly<Record<string, string>>,
+  columns: Columns,
   { derived = {}, with: changes = [] }: MoreOfInsert = {},
-): Statement<never> {
+): Statement<never, ParametersOf<Columns>> {
   const names = Object.keys(columns);
   const values = [...names.map((name) => `given.${name}`), ...Object.values(derived)];
   const insert = (given: string) => `
     with given (${names.join(', ')}) as (${given})${changes.map((change, index) => `, change_${index} as (${change})`).join('')}
     insert into ${table} (${[...names, ...Object.keys(derived)].join(', ')})
     select ${values.join(', ')} from given`;
-  const parameters = (suffix: string) =>
-    Object.values(columns)
-      .map((type, index) => `$${index + 1}::${type}${suffix}`)
-      .join(', ');
-  const ofMany = statement(insert(`select * from unnest(${parameters('[]')})`));
-  return { ...statement(insert(`values (${parameters('')})`)), ofMany };
+  const types = Object.entries(columns).map(([name, type]) => [name, sqlName(type)] as const);
+  const arrays = Object.fromEntries(
+    types.map(([name, type]): [string, Typed<unknown>] => [name, { name: `${type}[]` }]),
+  );
+  const parameters = (suffix: string) => types.map(([name, type]) => `$${name}::${type}${suffix}`).join(', ');
+  const ofMany = statement({ parameters: arrays }, insert(`select * from unnest(${parameters('[]')})`));
+  const ofOne = statement<Columns>({ parameters: columns }, insert(`values (${parameters('')})`));
+  return { ...ofOne, ofMany };
 }
 
 /** For the test that prepares each of them on the migrated database. */
-export function allStatements(): Iterable<Statement<unknown>> {
+export function allStatements(): Iterable<PreparedStatement> {
   return everyStatement.values();
 }

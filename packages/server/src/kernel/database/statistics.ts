@@ -2,21 +2,25 @@
 import { type Database, statement } from './database.ts';
 
 // The condition of analyze_grown_tables(), asked without analyzing: mostly there is nothing to do.
-const anyGrown = statement(`
+const anyGrown = statement(
+  {},
+  `
   select from pg_class c
   where c.relkind = 'r' and c.relnamespace = (select relnamespace from pg_class where oid = 'work'::regclass)
     and pg_relation_size(c.oid) > 2 * greatest(c.relpages, 4)::bigint * current_setting('block_size')::bigint
-  limit 1`);
-const analyzeGrown = statement<{ analyzed: number }>('select analyze_grown_tables() as analyzed', {
-  alone: true,
-});
+  limit 1`,
+);
+const analyzeGrown = statement(
+  { row: { analyzed: 'integer' }, alone: true },
+  'select analyze_grown_tables() as analyzed',
+);
 
 /**
  * Analyzes each table that has more than doubled since it was last analyzed; answers how many. One server at a time. It reads tables, so it has a
  * connection of its own: the pool may have one only.
  */
 export async function analyzeGrownTables(database: Database): Promise<number> {
-  if ((await database.read(anyGrown, [])).length === 0) return 0;
-  const [row] = await database.alone((read) => read(analyzeGrown, []));
+  if ((await database.read(anyGrown, {})).length === 0) return 0;
+  const [row] = await database.alone((read) => read(analyzeGrown, {}));
   return row?.analyzed ?? 0;
 }

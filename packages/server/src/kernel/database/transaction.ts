@@ -8,17 +8,23 @@ import type { Problem } from '../http/problems.ts';
 import { type Sent, sendOnClient } from './batch.ts';
 import { type DatabaseError, isConnectionSpent, isDatabaseError } from './database-error.ts';
 import type { Send } from './shared-trips.ts';
-import type { Parameter, Statement } from './statement.ts';
+import { type PreparedStatement, type Statement, valuesOf } from './statement.ts';
 
-export type Read = <Row>(query: Statement<Row>, parameters: readonly Parameter[]) => Promise<Row[]>;
+export type Read = <Row, Parameters>(
+  query: Statement<Row, Parameters>,
+  parameters: NoInfer<Parameters>,
+) => Promise<Row[]>;
 
 export interface Transaction {
   /** Sends a statement and waits for its rows. */
   query: Read;
   /** Sends a statement whose rows nobody needs; a failure of it is the commit's. */
-  send(command: Statement<unknown>, parameters: readonly Parameter[]): void;
+  send<Parameters>(command: Statement<unknown, Parameters>, parameters: NoInfer<Parameters>): void;
   /** Sends a statement without waiting; its rows are in the array when the transaction has committed. */
-  collect<Row>(query: Statement<Row>, parameters: readonly Parameter[]): readonly Row[];
+  collect<Row, Parameters>(
+    query: Statement<Row, Parameters>,
+    parameters: NoInfer<Parameters>,
+  ): readonly Row[];
   /** Says what the breach of a constraint means for the caller. */
   onConstraint(constraint: string, meaning: (breach: DatabaseError) => Problem): void;
   /** Runs after the commit, never after a rollback: waking waiters, counting. */
@@ -26,12 +32,23 @@ export interface Transaction {
 }
 
 /** What a transaction begins with, asked for when its first trip leaves. */
-export type Opening = () => readonly [Statement<unknown>, readonly Parameter[]] | undefined;
+export type Opening = () => Sent | undefined;
+
+/** A statement with its parameters, for an Opening. */
+export function toSend<Row, Parameters>(
+  query: Statement<Row, Parameters>,
+  parameters: NoInfer<Parameters>,
+): Sent {
+  return { statement: query, parameters: valuesOf(query, parameters), rows: [] };
+}
 
 // Of the protocol, not of the schema: they are not among allStatements().
 const [begin, commit, rollback] = ['begin', 'commit', 'rollback'].map(
-  (word): Statement<never> => ({ name: word, text: word, types: [], parameterCount: 0, alone: true }),
-) as [Statement<never>, Statement<never>, Statement<never>];
+  (word): PreparedStatement => ({
+    ...{ name: word, text: word, source: word, alone: true },
+    ...{ parameters: [], parameterTypes: {}, columnTypes: undefined },
+  }),
+) as [PreparedStatement, PreparedStatement, PreparedStatement];
 
 export class PipelinedTransaction implements Transaction {
   readonly #connect: () => Promise<pg.PoolClient>;
@@ -56,8 +73,11 @@ export class PipelinedTransaction implements Transaction {
   }
 
   /** May be handed on by itself, as a Read. */
-  readonly query: Read = <Row>(query: Statement<Row>, parameters: readonly Parameter[]) => {
-    const sent: Sent = { statement: query, parameters, rows: [] };
+  readonly query: Read = <Row, Parameters>(
+    query: Statement<Row, Parameters>,
+    parameters: NoInfer<Parameters>,
+  ) => {
+    const sent = toSend(query, parameters);
     this.#waiting.push(sent);
     const rows = this.#nextTrip().then(() => {
       if (this.failed) throw this.failure();
@@ -69,12 +89,15 @@ export class PipelinedTransaction implements Transaction {
     return rows;
   };
 
-  send(command: Statement<unknown>, parameters: readonly Parameter[]): void {
-    this.#waiting.push({ statement: command, parameters, rows: [] });
+  send<Parameters>(command: Statement<unknown, Parameters>, parameters: NoInfer<Parameters>): void {
+    this.#waiting.push(toSend(command, parameters));
   }
 
-  collect<Row>(query: Statement<Row>, parameters: readonly Parameter[]): readonly Row[] {
-    const sent: Sent = { statement: query, parameters, rows: [] };
+  collect<Row, Parameters>(
+    query: Statement<Row, Parameters>,
+    parameters: NoInfer<Parameters>,
+  ): readonly Row[] {
+    const sent = toSend(query, parameters);
     this.#waiting.push(sent);
     return sent.rows as Row[];
   }
@@ -137,8 +160,7 @@ export class PipelinedTransaction implements Transaction {
     const waiting = this.#waiting;
     this.#waiting = [];
     if (opening === undefined) return waiting;
-    const [statement, parameters] = opening;
-    return [{ statement, parameters, rows: [] }, ...waiting];
+    return [opening, ...waiting];
   }
 
   #opened(waiting: Sent[]): Sent[] {

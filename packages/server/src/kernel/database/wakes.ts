@@ -19,7 +19,7 @@ const notifyAgainMilliseconds = 1_000;
 const lookAgainAtOnce = 100;
 const lookAgainEveryMilliseconds = 50;
 
-const notify = statement(`select pg_notify('${channel}', $1)`);
+const notify = statement({ parameters: { payload: 'text' } }, `select pg_notify('${channel}', $payload)`);
 
 /** For one waiter; `undefined` in its place is for all. */
 export interface Occasion {
@@ -124,7 +124,7 @@ export async function openWakes(database: Database, log: Log): Promise<Wakes> {
     for (let from = 0; from < entries.length; from += payloadLimit) {
       const some = entries.slice(from, from + payloadLimit);
       const payload = some.map(([key, whom]) => `${whom === 'one' ? 1 : 0}${key}`);
-      database.read(notify, [`${server} ${payload.join(' ')}`]).catch((failure) => {
+      database.read(notify, { payload: `${server} ${payload.join(' ')}` }).catch((failure) => {
         log.debug({ err: failure }, 'wake-ups for other servers were not sent; they are sent again');
         for (const [key, whom] of some) tell(key, whom, notifyAgainMilliseconds);
       });

@@ -2,13 +2,13 @@
 import type { AnswerOf, BodyOf, HeadersOf, Operation, ParamsOf, QueryOf } from '@headgate/contract';
 import type { FastifyRequest } from 'fastify';
 import type { Clock } from '../clock.ts';
-import type { Database, Parameter, Statement, Transaction } from '../database/database.ts';
+import type { Database, Transaction } from '../database/database.ts';
 import type { AccountEvent } from '../database/events.ts';
 import type { NewId } from '../identifiers.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Asking } from '../security/guard.ts';
-import type { Guarded, GuardedPage } from '../security/guarded-read.ts';
+import type { GuardedPage, GuardedRead } from '../security/guarded-read.ts';
 import type { Scope } from '../security/permissions.ts';
 import type { RateLimit } from '../security/rate-limit.ts';
 import type { Sealer } from '../security/sealed.ts';
@@ -40,11 +40,11 @@ export interface Call<Op extends Operation> {
 }
 
 export interface ReadCall<Op extends Operation> extends Call<Op> {
-  /** Runs a guarded statement; `parameters` are its own, from $9 on. Throws when the caller may not. */
-  rows<Row>(query: Statement<Guarded<Row>>, parameters: readonly Parameter[]): Promise<Row[]>;
-  page<Row, Total>(
-    query: GuardedPage<Row, Total>,
-    parameters: readonly Parameter[],
+  /** Runs a guarded read; `parameters` are its own. Throws when the caller may not. */
+  rows<Row, Parameters>(query: GuardedRead<Row, Parameters>, parameters: NoInfer<Parameters>): Promise<Row[]>;
+  page<Row, Total, Parameters>(
+    query: GuardedPage<Row, Total, Parameters>,
+    parameters: NoInfer<Parameters>,
   ): Promise<{ rows: Row[]; total: Total }>;
 }
 

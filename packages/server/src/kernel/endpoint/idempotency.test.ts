@@ -121,7 +121,11 @@ test('while the first request is under way the second is refused', async () => {
   await server.deps.database.transaction(async (tx) => {
     // As the entry of the first request holds it.
     const { statement } = await import('../database/database.ts');
-    await tx.query(statement('select pg_advisory_xact_lock(hashtextextended($1, 0))'), [key.toString('hex')]);
+    const holdKey = statement(
+      { parameters: { key: 'text' } },
+      'select pg_advisory_xact_lock(hashtextextended($key, 0))',
+    );
+    await tx.query(holdKey, { key: key.toString('hex') });
     requireProblem(await admin.post(variables, city, under('busy')), 409, 'idempotency-key-in-use');
   });
   assert.equal((await admin.post(variables, city, under('busy'))).status, 201);

@@ -4,11 +4,13 @@
  * digests.
  */
 import {
+  type ColumnTypes,
   insertStatement,
   isDatabaseError,
   type Read,
   statement,
   type Transaction,
+  typed,
 } from '../database/database.ts';
 import { invalidRequest, problem } from '../http/problems.ts';
 import { type Sealer, Secret } from '../security/sealed.ts';
@@ -36,19 +38,22 @@ export interface StoredAnswer {
   body: string | null;
 }
 
-interface RecordRow {
-  request_digest: Buffer;
-  status: number | null;
-  headers: Record<string, string> | null;
-  body: string | null;
-  body_sealed: Buffer | null;
-  pending_work_id: string | null;
-  pending_until: Date | null;
-}
+const recordRow = {
+  request_digest: 'bytea',
+  status: 'smallint?',
+  headers: typed<Record<string, string> | null>('jsonb'),
+  body: 'text?',
+  body_sealed: 'bytea?',
+  pending_work_id: 'uuid?',
+  pending_until: 'timestamptz?',
+} satisfies ColumnTypes;
 
-const selectRecord = statement<RecordRow>(`
+const selectRecord = statement(
+  { parameters: { account_id: 'uuid', key_digest: 'bytea', now: 'timestamptz' }, row: recordRow },
+  `
   select request_digest, status, headers, body, body_sealed, pending_work_id, pending_until from idempotency_record
-  where account_id = $1 and key_digest = $2 and expires_at > $3`);
+  where account_id = $account_id and key_digest = $key_digest and expires_at > $now`,
+);
 
 const insertRecord = insertStatement('idempotency_record', {
   account_id: 'uuid',
@@ -56,8 +61,8 @@ const insertRecord = insertStatement('idempotency_record', {
   request_digest: 'bytea',
   status: 'smallint',
   headers: 'jsonb',
-  body: 'text',
-  body_sealed: 'bytea',
+  body: 'text?',
+  body_sealed: 'bytea?',
   expires_at: 'timestamptz',
 });
 
@@ -98,7 +103,16 @@ export function storeAnswer(
     answer.body === null ? undefined : kept.sealer?.seal(new Secret(answer.body), sealingPurpose);
   const body = sealed === undefined ? answer.body : null;
   const headers = JSON.stringify(answer.headers);
-  tx.send(insertRecord, [accountId, key, request, answer.status, headers, body, sealed ?? null, expiresAt]);
+  tx.send(insertRecord, {
+    account_id: accountId,
+    key_digest: key,
+    request_digest: request,
+    status: answer.status,
+    headers,
+    body,
+    body_sealed: sealed ?? null,
+    expires_at: expiresAt,
+  });
 }
 
 /**
@@ -109,9 +123,21 @@ export function isKeyTaken(failure: unknown): boolean {
   return isDatabaseError(failure) && failure.constraint === 'idempotency_record_key';
 }
 
-const insertPending = statement(`
+const insertPending = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      key_digest: 'bytea',
+      request_digest: 'bytea',
+      pending_work_id: 'uuid',
+      pending_until: 'timestamptz',
+      expires_at: 'timestamptz',
+    },
+  },
+  `
   insert into idempotency_record (account_id, key_digest, request_digest, pending_work_id, pending_until, expires_at)
-  values ($1, $2, $3, $4, $5, $6)`);
+  values ($account_id, $key_digest, $request_digest, $pending_work_id, $pending_until, $expires_at)`,
+);
 
 /** Keeps that a request waits for work: the first of the two transactions of what is long (design law 2). */
 export function storePending(
@@ -122,12 +148,32 @@ export function storePending(
   now: Date,
 ): void {
   const expiresAt = new Date(now.getTime() + keptHours * 3_600_000);
-  tx.send(insertPending, [accountId, key, request, workId, until, expiresAt]);
+  tx.send(insertPending, {
+    account_id: accountId,
+    key_digest: key,
+    request_digest: request,
+    pending_work_id: workId,
+    pending_until: until,
+    expires_at: expiresAt,
+  });
 }
 
-const completeRecord = statement(`
-  update idempotency_record set status = $4, headers = $5, body = $6, pending_work_id = null, pending_until = null
-  where account_id = $1 and key_digest = $2 and pending_work_id = $3`);
+const completeRecord = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      key_digest: 'bytea',
+      pending_work_id: 'uuid',
+      status: 'smallint',
+      headers: 'jsonb',
+      body: 'text?',
+    },
+  },
+  `
+  update idempotency_record set status = $status, headers = $headers, body = $body, pending_work_id = null,
+    pending_until = null
+  where account_id = $account_id and key_digest = $key_digest and pending_work_id = $pending_work_id`,
+);
 
 /** Keeps the answer to a request that waited: the last of the two. */
 export function storeOutcome(
@@ -137,11 +183,19 @@ export function storeOutcome(
   workId: string,
   { status, headers, body }: StoredAnswer,
 ): void {
-  tx.send(completeRecord, [accountId, key, workId, status, JSON.stringify(headers), body]);
+  tx.send(completeRecord, {
+    account_id: accountId,
+    key_digest: key,
+    pending_work_id: workId,
+    status,
+    headers: JSON.stringify(headers),
+    body,
+  });
 }
 
 const deletePending = statement(
-  'delete from idempotency_record where account_id = $1 and key_digest = $2 and pending_work_id = $3',
+  { parameters: { account_id: 'uuid', key_digest: 'bytea', pending_work_id: 'uuid' } },
+  'delete from idempotency_record where account_id = $account_id and key_digest = $key_digest and pending_work_id = $pending_work_id',
 );
 
 /** A request that came to nothing is not kept: the next one under its key tries again. */
@@ -151,7 +205,7 @@ export function removePending(
   { key }: IdempotencyKey,
   workId: string,
 ): void {
-  tx.send(deletePending, [accountId, key, workId]);
+  tx.send(deletePending, { account_id: accountId, key_digest: key, pending_work_id: workId });
 }
 
 /**
@@ -164,7 +218,7 @@ export async function earlier(
   { key, request }: IdempotencyKey,
   now: Date,
 ): Promise<Earlier | undefined> {
-  const [record] = await services.read(selectRecord, [accountId, key, now]);
+  const [record] = await services.read(selectRecord, { account_id: accountId, key_digest: key, now });
   if (record === undefined) return undefined;
   if (!record.request_digest.equals(request)) throw problem('idempotency-key-reused');
   const { status, headers, body_sealed: sealed, pending_work_id: workId, pending_until: until } = record;
@@ -176,7 +230,8 @@ export async function earlier(
 }
 
 const deleteExpiredOne = statement(
-  'delete from idempotency_record where account_id = $1 and key_digest = $2 and expires_at <= $3',
+  { parameters: { account_id: 'uuid', key_digest: 'bytea', now: 'timestamptz' } },
+  'delete from idempotency_record where account_id = $account_id and key_digest = $key_digest and expires_at <= $now',
 );
 
 export async function removeExpiredAnswer(
@@ -185,25 +240,26 @@ export async function removeExpiredAnswer(
   { key }: IdempotencyKey,
   now: Date,
 ): Promise<void> {
-  await read(deleteExpiredOne, [accountId, key, now]);
+  await read(deleteExpiredOne, { account_id: accountId, key_digest: key, now });
 }
 
 export const removalBatch = 1_000;
 // By the places of the rows: joined, they could be looked for in all of the table. What another server
 // removes, or a new request takes, is left.
-const deleteExpired = statement<{ removed: number }>(
+const deleteExpired = statement(
+  { parameters: { now: 'timestamptz' }, row: { removed: 'integer' }, alone: true },
   `
   with removed as (
     delete from idempotency_record where ctid = any (array(
-      select ctid from idempotency_record where expires_at < $1 order by expires_at limit ${removalBatch} for update skip locked))
+      select ctid from idempotency_record where expires_at < $now order by expires_at limit ${removalBatch}
+        for update skip locked))
     returning 1
   )
   select count(*)::integer as removed from removed`,
-  { alone: true },
 );
 
 /** Removes records whose time is over, a batch at a time; answers how many. */
 export async function removeExpiredAnswers(read: Read, now: Date): Promise<number> {
-  const [row] = await read(deleteExpired, [now]);
+  const [row] = await read(deleteExpired, { now });
   return row?.removed ?? 0;
 }

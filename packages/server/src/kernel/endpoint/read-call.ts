@@ -16,16 +16,13 @@ export function readCall<Op extends Operation>(serving: Serving<Op>): ReadCall<O
   return {
     ...serving.call,
     async rows(query, parameters) {
-      const rows = await database.read(query, [...guardParameters(serving), ...parameters]);
+      const rows = await database.read(query.guarded, { ...guardParameters(serving), ...parameters });
       await permitted(rows);
       return rows.filter((row) => row.found === true);
     },
     async page(query, parameters) {
-      const all = [...guardParameters(serving), ...parameters];
-      const [heads, rows] = await database.readBoth(
-        [query.head, all.slice(0, query.head.parameterCount)],
-        [query.rows, all.slice(0, query.rows.parameterCount)],
-      );
+      const all = { ...guardParameters(serving), ...parameters };
+      const [heads, rows] = await database.readBoth(query.head, query.rows, all);
       return { rows, total: (await permitted(heads)).total };
     },
   };

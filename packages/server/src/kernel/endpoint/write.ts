@@ -11,10 +11,12 @@ import {
   type Opening,
   statement,
   type Transaction,
+  toSend,
 } from '../database/database.ts';
 import { recordEvents } from '../database/events.ts';
 import { problem } from '../http/problems.ts';
 import { guardParameters, refusal } from '../security/guard.ts';
+import { guardTypes } from '../security/guarded-read.ts';
 import type { Sealer } from '../security/sealed.ts';
 import type { Answer, Outcome, ReadCall, Serving, WriteCall } from './call.ts';
 import {
@@ -35,7 +37,7 @@ import { readCall } from './read-call.ts';
 /** Before each path of the public interface. */
 export const publicPrefix = '/dpc';
 
-/** Parameters: account, a request's key, now. */
+/** SQL: of an account, the key of a request, and the time. */
 const unlessAnswered = (account: string, key: string, now: string) => `
     when not pg_try_advisory_xact_lock(hashtextextended(encode(${key}, 'hex'), 0)) then refuse('HG409')
     when exists (select from idempotency_record where account_id = ${account} and key_digest = ${key} and expires_at > ${now}) then refuse('HG200')`;
@@ -46,18 +48,25 @@ const unlessAnswered = (account: string, key: string, now: string) => `
  * row locks, order the two; and a request under the same key may commit in this very moment: then the key of
  * its record is taken.
  */
-const enterWrite = statement(`
+const enterWrite = statement(
+  {
+    parameters: { ...guardTypes, key_digest: 'bytea?' },
+  },
+  `
   select case
     when standing = 'inactive' then refuse('HG401')
     when standing = 'unknown' then refuse('HG404')
     when standing <> 'permitted' then refuse('HG403')
-    when $9::bytea is null then null ${unlessAnswered('$1', '$9', '$8')}
+    when $key_digest::bytea is null then null ${unlessAnswered('$account_id', '$key_digest', '$now')}
   end as refused
-  from rights($1, $2, $3, $4, $5, $6, $7, $8)`);
+  from rights($account_id, $credential_id, $project_id, $environment_of_rights, $account_roles, $project_roles,
+    $environment_roles, $now)`,
+);
 
 /** The same for one whose rights were read just before, with what it is judged by. */
 const enterUnderKey = statement(
-  `select case ${unlessAnswered('$1::uuid', '$2::bytea', '$3::timestamptz')} end as refused`,
+  { parameters: { account_id: 'uuid', key_digest: 'bytea', now: 'timestamptz' } },
+  `select case ${unlessAnswered('$account_id::uuid', '$key_digest::bytea', '$now::timestamptz')} end as refused`,
 );
 
 /** What a handler does in its transaction. */
@@ -116,8 +125,10 @@ function attempt<Op extends Operation>(
     return found;
   };
   function entry(): ReturnType<Opening> {
-    if (!permitted) return [enterWrite, [...guardParameters(serving), key?.key ?? null]];
-    return key && [enterUnderKey, [call.scope.accountId, key.key, call.now]];
+    if (!permitted) return toSend(enterWrite, { ...guardParameters(serving), key_digest: key?.key ?? null });
+    return (
+      key && toSend(enterUnderKey, { account_id: call.scope.accountId, key_digest: key.key, now: call.now })
+    );
   }
   return services.database.transaction(async (tx) => {
     const outcome = await work(tx, rows);

@@ -21,10 +21,13 @@ const shortestRestMilliseconds = 50;
 
 /** Finds and removes the old rows of one table. */
 interface OldRows {
-  /** The accounts that have some. Parameter: the time before which rows go. */
-  due: Statement<{ account_id: string }>;
-  /** Parameters: account, time, cursor of the batch before or null. */
-  remove: Statement<{ removed: number; cursor: string | null }>;
+  /** The accounts that have rows from before a time. */
+  due: Statement<{ account_id: string }, { before: Date }>;
+  /** `cursor`: of the previous batch. */
+  remove: Statement<
+    { removed: number; cursor: string | null },
+    { account_id: string; before: Date; cursor: string | null }
+  >;
 }
 
 export interface RetentionRule extends OldRows {
@@ -51,25 +54,31 @@ export function oldRows(about: {
   return {
     // One look into the index for each account: the limit keeps the planner from reading all of the table.
     due: statement(
+      { parameters: { before: 'timestamptz' }, row: { account_id: 'uuid' }, alone: true },
       `
       select a.account_id from account a cross join lateral (
-        select true from ${table} r where r.account_id = a.account_id and ${old('$1::timestamptz')} order by ${order} limit 1) as found (yes)
+        select true from ${table} r where r.account_id = a.account_id
+          and ${old('$before::timestamptz')} order by ${order} limit 1) as found (yes)
       order by a.account_id limit ${mostAccounts}`,
-      { alone: true },
     ),
     // By the places of the rows: joined, they could be looked for in all of the table while the plan is from
     // a small one.
     remove: statement(
+      {
+        parameters: { account_id: 'uuid', before: 'timestamptz', cursor: 'text?' },
+        row: { removed: 'integer', cursor: 'text?' },
+        alone: true,
+      },
       `
       with gone as (
         delete from ${table} where ctid = any (array(
           select r.ctid from ${table} r
-          where r.account_id = $1 and ${old('$2::timestamptz')} and r.${cursor} >= coalesce($3::text, '${least}')::${cursorType}
+          where r.account_id = $account_id and ${old('$before::timestamptz')}
+            and r.${cursor} >= coalesce($cursor::text, '${least}')::${cursorType}
           order by ${order} limit ${batchRows}))
         returning ${cursor} as cursor
       )
       select count(*)::integer as removed, (array_agg(cursor order by cursor desc))[1]::text as cursor from gone`,
-      { alone: true },
     ),
   };
 }
@@ -88,10 +97,11 @@ export interface RetentionServices {
 
 export type Rest = (milliseconds: number) => Promise<void>;
 
-const holdPass = statement<{ held: boolean }>(
-  "select pg_try_advisory_lock(hashtextextended('headgate ' || $1::text, 0)) as held",
+const holdPass = statement(
+  { parameters: { name: 'text' }, row: { held: 'boolean' } },
+  "select pg_try_advisory_lock(hashtextextended('headgate ' || $name::text, 0)) as held",
 );
-const stillHere = statement('select 1');
+const stillHere = statement({}, 'select 1');
 
 /**
  * Does what one server at a time does, under a name; undefined when another one is at it. `pass` rests by
@@ -106,12 +116,12 @@ export function asTheOnlyOne<Result>(
   // Its own connection holds the lock, and no snapshot: the batches go through the pool, which may have one
   // connection only.
   return database.alone(async (query) => {
-    const [lock] = await query(holdPass, [name]);
+    const [lock] = await query(holdPass, { name });
     if (lock?.held !== true) return undefined;
     // The lock went if the connection did: then another server may be at it, and this pass ends.
     return pass(async (milliseconds) => {
       await rest(milliseconds);
-      await query(stillHere, []);
+      await query(stillHere, {});
     });
   });
 }
@@ -146,7 +156,7 @@ async function applyRule(
   const { database, log, stopping } = services;
   const before = new Date(now.getTime() - rule.days * dayMilliseconds);
   let total = 0;
-  for (const { account_id: accountId } of await database.read(rule.due, [before])) {
+  for (const { account_id: accountId } of await database.read(rule.due, { before })) {
     if (stopping.aborted) break;
     total += await removeOld(services, rule, { accountId, before }, rest);
   }
@@ -164,11 +174,11 @@ async function removeOld(
   let cursor: string | null = null;
   while (!stopping.aborted) {
     const began = performance.now();
-    const [row]: { removed: number; cursor: string | null }[] = await database.read(rule.remove, [
-      accountId,
+    const [row]: { removed: number; cursor: string | null }[] = await database.read(rule.remove, {
+      account_id: accountId,
       before,
       cursor,
-    ]);
+    });
     const removed = row?.removed ?? 0;
     total += removed;
     metrics.removed(rule.kind, removed);

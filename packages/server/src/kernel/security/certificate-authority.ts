@@ -6,7 +6,7 @@ import { createHash, createPublicKey, randomBytes, type webcrypto } from 'node:c
 import { certificateHolder } from '@headgate/contract';
 import type * as X509 from '@peculiar/x509';
 import type { Clock } from '../clock.ts';
-import { type Database, statement } from '../database/database.ts';
+import { type ColumnTypes, type Database, type RowOf, statement } from '../database/database.ts';
 import { problem } from '../http/problems.ts';
 import type { NewId } from '../identifiers.ts';
 import { type Sealer, Secret } from './sealed.ts';
@@ -40,12 +40,13 @@ export interface CertificateAuthority {
   chainOf(authorityId: string): Promise<string[]>;
 }
 
-interface AuthorityRow {
-  authority_id: string;
-  certificate: string;
-  private_key_sealed: Buffer;
-  created_at: Date;
-}
+const authorityRow = {
+  authority_id: 'uuid',
+  certificate: 'text',
+  private_key_sealed: 'bytea',
+  created_at: 'timestamptz',
+} satisfies ColumnTypes;
+type AuthorityRow = RowOf<typeof authorityRow>;
 
 interface Authority {
   id: string;
@@ -54,16 +55,31 @@ interface Authority {
   key: webcrypto.CryptoKey;
 }
 
-const selectNewest = statement<AuthorityRow>(`
+const selectNewest = statement(
+  { row: authorityRow },
+  `
   select authority_id, certificate, private_key_sealed, created_at from certificate_authority
-  order by created_at desc, authority_id limit 1`);
-const selectOne = statement<{ certificate: string }>(
-  'select certificate from certificate_authority where authority_id = $1',
+  order by created_at desc, authority_id limit 1`,
 );
-const lockAuthorities = statement('lock table certificate_authority in share row exclusive mode');
-const insertAuthority = statement(`
+const selectOne = statement(
+  { parameters: { authority_id: 'uuid' }, row: { certificate: 'text' } },
+  'select certificate from certificate_authority where authority_id = $authority_id',
+);
+const lockAuthorities = statement({}, 'lock table certificate_authority in share row exclusive mode');
+const insertAuthority = statement(
+  {
+    parameters: {
+      authority_id: 'uuid',
+      certificate: 'text',
+      private_key_sealed: 'bytea',
+      created_at: 'timestamptz',
+      not_after: 'timestamptz',
+    },
+  },
+  `
   insert into certificate_authority (authority_id, certificate, private_key_sealed, created_at, not_after)
-  values ($1, $2, $3, $4, $5)`);
+  values ($authority_id, $certificate, $private_key_sealed, $created_at, $not_after)`,
+);
 
 export interface AuthorityServices {
   database: Database;
@@ -122,7 +138,7 @@ export function createCertificateAuthority(services: AuthorityServices): Certifi
     async chainOf(authorityId) {
       let certificate = certificates.get(authorityId);
       if (certificate === undefined) {
-        const [row] = await services.database.read(selectOne, [authorityId]);
+        const [row] = await services.database.read(selectOne, { authority_id: authorityId });
         if (row === undefined) throw new Error(`There is no certificate authority ${authorityId}.`);
         certificate = row.certificate;
         certificates.set(authorityId, certificate);
@@ -142,17 +158,23 @@ async function loadX509(): Promise<typeof X509> {
 async function openAuthority(services: AuthorityServices): Promise<Authority> {
   const now = services.clock.now();
   const isYoung = (row: AuthorityRow) => row.created_at.getTime() + issuesForDays * day > now.getTime();
-  const [found] = await services.database.read(selectNewest, []);
+  const [found] = await services.database.read(selectNewest, {});
   if (found !== undefined && isYoung(found)) return opened(found, services.sealer);
   const made = await makeAuthority(services, now);
   const row = await services.database.transaction(async (tx) => {
-    tx.send(lockAuthorities, []);
-    const [other] = await tx.query(selectNewest, []);
+    tx.send(lockAuthorities, {});
+    const [other] = await tx.query(selectNewest, {});
     if (other !== undefined && isYoung(other)) return other;
     // Whoever has another master key must not make an authority whose key the others cannot open.
     if (other !== undefined) services.sealer.unseal(other.private_key_sealed, authorityKeyPurpose);
     const notAfter = new Date(now.getTime() + authorityDays * day);
-    tx.send(insertAuthority, [made.authority_id, made.certificate, made.private_key_sealed, now, notAfter]);
+    tx.send(insertAuthority, {
+      authority_id: made.authority_id,
+      certificate: made.certificate,
+      private_key_sealed: made.private_key_sealed,
+      created_at: now,
+      not_after: notAfter,
+    });
     return made;
   });
   return opened(row, services.sealer);

@@ -1,7 +1,8 @@
 /** What a request asks for, as rights() takes it, and a refusal in words for the caller. */
 import { type Operation, type Permission, permissions } from '@headgate/contract';
-import { type Parameter, type Read, statement } from '../database/database.ts';
+import { type Read, statement } from '../database/database.ts';
 import { type Problem, problem } from '../http/problems.ts';
+import type { GuardParameters } from './guarded-read.ts';
 import type { RequiredRoles, Scope, Standing } from './permissions.ts';
 import type { Place } from './place.ts';
 
@@ -19,18 +20,18 @@ export function permissionOf(operation: Operation) {
   return operation.permission;
 }
 
-/** The first eight parameters of every guarded statement, and of the entry of a write. */
-export function guardParameters({ call, place, roles }: Asking): Parameter[] {
-  return [
-    call.scope.accountId,
-    call.scope.actorId,
-    place.projectId,
-    place.environmentName,
-    roles.account,
-    roles.project,
-    roles.environment,
-    call.now,
-  ];
+/** The parameters of rights(), in every guarded statement and in the entry of a write. */
+export function guardParameters({ call, place, roles }: Asking): GuardParameters {
+  return {
+    account_id: call.scope.accountId,
+    credential_id: call.scope.actorId,
+    project_id: place.projectId,
+    environment_of_rights: place.environmentName,
+    account_roles: roles.account,
+    project_roles: roles.project,
+    environment_roles: roles.environment,
+    now: call.now,
+  };
 }
 
 export async function refusal(
@@ -52,13 +53,19 @@ export async function refusal(
 
 const anyOf = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 
-const selectRoles = statement<{ role: string; environment_name: string | null; of_account: boolean }>(`
+const selectRoles = statement(
+  {
+    parameters: { account_id: 'uuid', credential_id: 'uuid', project_id: 'uuid?' },
+    row: { role: 'text', environment_name: 'text?', of_account: 'boolean' },
+  },
+  `
   select account_role as role, null as environment_name, true as of_account
-  from credential where account_id = $1 and credential_id = $2
+  from credential where account_id = $account_id and credential_id = $credential_id
   union all
   select role, environment_name, false
-  from role_grant where account_id = $1 and credential_id = $2 and project_id = $3
-  order by of_account desc, environment_name nulls first, role`);
+  from role_grant where account_id = $account_id and credential_id = $credential_id and project_id = $project_id
+  order by of_account desc, environment_name nulls first, role`,
+);
 
 /** Names the permission that is missing, the roles that have it, and the caller's own roles. */
 export async function forbidden(
@@ -67,7 +74,11 @@ export async function forbidden(
   permission: Permission,
   { projectId, environmentName }: Place,
 ): Promise<Problem> {
-  const held = await read(selectRoles, [scope.accountId, scope.actorId, projectId]);
+  const held = await read(selectRoles, {
+    account_id: scope.accountId,
+    credential_id: scope.actorId,
+    project_id: projectId,
+  });
   const has = held.map((each) => {
     if (each.of_account) return `${each.role} in the account`;
     const { role, environment_name: name } = each;

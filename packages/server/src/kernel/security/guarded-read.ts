@@ -1,46 +1,79 @@
 /**
  * Reads that check the caller's rights and fetch what was asked in one trip (docs/adr/0004).
  *
- * The parameters of rights() are always the first eight:
- *   $1 account  $2 credential  $3 project or null  $4 environment or null  $5 $6 $7 roles of the permission
- *               $8 now
- * so a body may name $1, $2, $3 and $8, and its own parameters start at $9.
+ * A body names its own parameters, and of the guard `$account_id`, `$credential_id`, `$project_id` and `$now`.
  */
-import { type Statement, statement } from '../database/database.ts';
+import { type Statement, statement, typed } from '../database/database.ts';
+import type { ColumnTypes, ParametersOf, ParameterTypes, RowOf, Typed } from '../database/sql-types.ts';
+import { parametersIn } from '../database/statement.ts';
 import type { Standing } from './permissions.ts';
 
-interface Guard {
-  standing: Standing;
-  found: true | null;
-}
-export type Guarded<Row> = Guard & Row;
+/** The parameters of rights(). */
+export const guardTypes = {
+  account_id: 'uuid',
+  credential_id: 'uuid',
+  /** Of the path, or null. */
+  project_id: 'uuid?',
+  /** Of the request, or null: not for a body, whose environment may be another one. */
+  environment_of_rights: 'text?',
+  /** Those that give the permission, as the text of an array (permissions.ts). */
+  account_roles: typed<string>('text[]'),
+  project_roles: typed<string>('text[]'),
+  environment_roles: typed<string>('text[]'),
+  now: 'timestamptz',
+} satisfies ParameterTypes;
+
+export type GuardParameters = ParametersOf<typeof guardTypes>;
 
 /**
- * `environment`: an expression for the environment of the resource that is read, for operations that take
+ * SQL: the caller's rights. `environment`: an expression for the environment of the resource that is read, for operations that take
  * theirs from it.
  */
 const rightsIn = (environment?: string) => {
-  const checked = environment === undefined ? '$4::text' : `coalesce($4::text, (${environment}))`;
-  return `rights($1::uuid, $2::uuid, $3::uuid, ${checked}, $5::text[], $6::text[], $7::text[], $8::timestamptz)`;
+  const checked =
+    environment === undefined
+      ? '$environment_of_rights::text'
+      : `coalesce($environment_of_rights::text, (${environment}))`;
+  return `rights($account_id::uuid, $credential_id::uuid, $project_id::uuid, ${checked},
+    $account_roles::text[], $project_roles::text[], $environment_roles::text[], $now::timestamptz)`;
 };
-
-/** The types of the first eight, for a body that does not name them all: uuid, text, text[], timestamptz. */
-const typesOfRights = [2950, 2950, 2950, 25, 1009, 1009, 1009, 1184];
 
 /** A condition of a body: the caller may see all projects of the account. */
 export const callerSeesAll = `exists (
-  select from credential caller where caller.account_id = $1 and caller.credential_id = $2 and caller.account_role = 'SUPER_ADMIN')`;
+  select from credential caller
+  where caller.account_id = $account_id and caller.credential_id = $credential_id and caller.account_role = 'SUPER_ADMIN')`;
+
+type Guarded<Row> = Row & { standing: Standing; found: true | null };
+
+/** Only a ReadCall opens it, which adds the parameters of the guard (kernel/endpoint/read-call.ts). */
+export interface GuardedRead<Row, Parameters> {
+  readonly guarded: Statement<Guarded<Row>, Parameters & GuardParameters>;
+}
+
+interface GuardedDeclaration<Parameters, Columns> {
+  /** Its own ones. */
+  parameters?: Parameters;
+  row: Columns;
+  alone?: boolean;
+  environment?: string;
+}
+type Nothing = Record<never, never>;
 
 /** Rows in the body's order: a lateral join from one row keeps it. */
-export function guardedRead<Row>(
+export function guardedRead<
+  const Columns extends ColumnTypes,
+  const Parameters extends ParameterTypes = Nothing,
+>(
+  { parameters, row, alone = false, environment }: GuardedDeclaration<Parameters, Columns>,
   body: string,
-  { alone = false, environment }: { alone?: boolean; environment?: string } = {},
-): Statement<Guarded<Row>> {
+): GuardedRead<RowOf<Columns>, ParametersOf<Parameters>> {
+  const columns = { standing: typed<Standing>('text'), found: typed<true | null>('boolean'), ...row };
   const text = `
     select guard.standing, body.*
     from ${rightsIn(environment)} guard
     left join lateral (select true as found, chosen.* from (${body}) chosen) body on guard.standing = 'permitted'`;
-  return statement<Guarded<Row>>(text, { alone });
+  const declared = statement({ parameters: withGuard(parameters), row: columns, alone }, text);
+  return { guarded: declared as unknown as GuardedRead<RowOf<Columns>, ParametersOf<Parameters>>['guarded'] };
 }
 
 /**
@@ -48,24 +81,50 @@ export function guardedRead<Row>(
  * row would carry both, and the whole would cost PostgreSQL and the server half as much again. Who reads them
  * looks at the standing first.
  */
-export interface GuardedPage<Row, Total = number> {
-  head: Statement<{ standing: Standing; total: Total }>;
-  rows: Statement<Row>;
+export interface GuardedPage<Row, Total, Parameters> {
+  readonly head: Statement<{ standing: Standing; total: Total }, Parameters & GuardParameters>;
+  readonly rows: Statement<Row, Parameters & GuardParameters>;
 }
 
-/** `total` is a statement with one row of one column. */
-export function guardedPage<Row, Total = number>(parts: {
-  rows: string;
-  total: string;
-  alone?: boolean;
-  environment?: string;
-}): GuardedPage<Row, Total> {
-  const { alone = false } = parts;
-  return {
-    head: statement(
-      `select standing, case when standing = 'permitted' then (${parts.total}) end as total from ${rightsIn(parts.environment)}`,
-      { alone },
-    ),
-    rows: statement(parts.rows, { types: typesOfRights, alone }),
+type TotalType = 'bigint' | 'bigint?' | Typed<unknown>;
+
+interface PageDeclaration<Parameters, Columns, Total> extends GuardedDeclaration<Parameters, Columns> {
+  /** 'bigint' unless given. */
+  totalType?: Total;
+}
+
+/** `total` is a statement with one row of one column. Each parameter is in one of the two, or in both. */
+export function guardedPage<
+  const Columns extends ColumnTypes,
+  const Parameters extends ParameterTypes = Nothing,
+  const Total extends TotalType = 'bigint',
+>(
+  declared: PageDeclaration<Parameters, Columns, Total>,
+  { rows, total }: { rows: string; total: string },
+): GuardedPage<RowOf<Columns>, RowOf<{ total: Total }>['total'], ParametersOf<Parameters>> {
+  const { parameters, row, alone = false, environment, totalType = 'bigint' } = declared;
+  const head = `
+    select standing, case when standing = 'permitted' then (${total}) end as total from ${rightsIn(environment)}`;
+  const types = withGuard(parameters);
+  const unused = Object.keys(parameters ?? {}).find((name) => !parametersIn(head + rows).includes(name));
+  if (unused !== undefined) throw new Error(`The declared parameter $${unused} is not in the texts: ${rows}`);
+  const only = (text: string) =>
+    Object.fromEntries(Object.entries(types).filter(([name]) => parametersIn(text).includes(name)));
+  const columns: ColumnTypes = { standing: typed<Standing>('text'), total: totalType };
+  const page = {
+    head: statement({ parameters: only(head), row: columns, alone }, head),
+    rows: statement({ parameters: only(rows), row, alone }, rows),
   };
+  return page as unknown as GuardedPage<
+    RowOf<Columns>,
+    RowOf<{ total: Total }>['total'],
+    ParametersOf<Parameters>
+  >;
+}
+
+function withGuard(own: ParameterTypes = {}): ParameterTypes {
+  const taken = Object.keys(own).find((name) => name in guardTypes);
+  if (taken !== undefined)
+    throw new Error(`The parameter $${taken} is the guard's; give your own another name.`);
+  return { ...guardTypes, ...own };
 }

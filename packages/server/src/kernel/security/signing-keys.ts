@@ -18,7 +18,7 @@ import {
   type JWK,
 } from 'jose';
 import type { Clock } from '../clock.ts';
-import { type Database, statement } from '../database/database.ts';
+import { type ColumnTypes, type Database, type RowOf, statement, typed } from '../database/database.ts';
 import type { Log } from '../log.ts';
 import { type Sealer, Secret } from './sealed.ts';
 
@@ -61,21 +61,35 @@ export interface KeyStore {
   clock: Clock;
 }
 
-interface KeyRow {
-  key_id: string;
-  public_key: JWK;
-  private_key_sealed: Buffer;
-  signs_from: Date;
-}
+const keyRow = {
+  key_id: 'text',
+  public_key: typed<JWK>('jsonb'),
+  private_key_sealed: 'bytea',
+  signs_from: 'timestamptz',
+} satisfies ColumnTypes;
+type KeyRow = RowOf<typeof keyRow>;
 
-const selectKeys = statement<KeyRow>(
+const selectKeys = statement(
+  { row: keyRow },
   'select key_id, public_key, private_key_sealed, signs_from from signing_key order by signs_from desc, key_id',
 );
 const insertKey = statement(
-  'insert into signing_key (key_id, public_key, private_key_sealed, created_at, signs_from) values ($1, $2, $3, $4, $5)',
+  {
+    parameters: {
+      key_id: 'text',
+      public_key: 'jsonb',
+      private_key_sealed: 'bytea',
+      created_at: 'timestamptz',
+      signs_from: 'timestamptz',
+    },
+  },
+  'insert into signing_key (key_id, public_key, private_key_sealed, created_at, signs_from) values ($key_id, $public_key, $private_key_sealed, $created_at, $signs_from)',
 );
-const deleteKeys = statement('delete from signing_key where key_id = any($1)');
-const lockKeys = statement('lock table signing_key in share row exclusive mode');
+const deleteKeys = statement(
+  { parameters: { key_ids: 'text[]' } },
+  'delete from signing_key where key_id = any($key_ids)',
+);
+const lockKeys = statement({}, 'lock table signing_key in share row exclusive mode');
 
 /** `by-age`: a new key when the newest signs for that long, undefined for never. `leaked`: no key but a new one counts any more. */
 export type Rotation = { why: 'by-age'; days: number | undefined } | { why: 'asked' } | { why: 'leaked' };
@@ -98,7 +112,7 @@ export async function openSigningKeys(
 
   async function load(): Promise<void> {
     lookedAt = clock.now().getTime();
-    const rows = await database.read(selectKeys, []);
+    const rows = await database.read(selectKeys, {});
     keys = await Promise.all(rows.map(async (row) => byId.get(row.key_id) ?? (await opened(row, sealer))));
     byId = new Map(keys.map((key) => [key.keyId, key]));
   }
@@ -143,21 +157,26 @@ export async function rotateKeys(
   rotation: Rotation,
 ): Promise<Rotated> {
   const now = clock.now();
-  const found = await database.read(selectKeys, []);
+  const found = await database.read(selectKeys, {});
   const [newest] = found;
   if (newest !== undefined && isNothing(changes(found, rotation, now))) return answer(newest, false);
   return database.transaction(async (tx) => {
-    tx.send(lockKeys, []);
-    const rows = await tx.query(selectKeys, []);
+    tx.send(lockKeys, {});
+    const rows = await tx.query(selectKeys, {});
     const { signsFrom, remove } = changes(rows, rotation, now);
-    if (remove.length > 0) tx.send(deleteKeys, [remove]);
+    if (remove.length > 0) tx.send(deleteKeys, { key_ids: remove });
     const [last] = rows;
     if (signsFrom === undefined && last !== undefined) return answer(last, false);
     // Whoever has another master key must not make a key that the others cannot open.
     if (last !== undefined) sealer.unseal(last.private_key_sealed, signingKeyPurpose);
     const made = await makeKey(sealer);
-    const times = [now, signsFrom ?? now];
-    tx.send(insertKey, [made.key_id, JSON.stringify(made.public_key), made.private_key_sealed, ...times]);
+    tx.send(insertKey, {
+      key_id: made.key_id,
+      public_key: JSON.stringify(made.public_key),
+      private_key_sealed: made.private_key_sealed,
+      created_at: now,
+      signs_from: signsFrom ?? now,
+    });
     return answer({ key_id: made.key_id, signs_from: signsFrom ?? now }, true);
   });
 }

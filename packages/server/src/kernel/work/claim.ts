@@ -1,6 +1,6 @@
 /** Claims: an instance of an agent takes queued work, with the next epoch and a lease (work.ts). */
 import { after } from '../clock.ts';
-import { type Statement, statement, type Transaction } from '../database/database.ts';
+import { statement, type Transaction, typed } from '../database/database.ts';
 import { insertIntoEvent } from '../database/events.ts';
 import type { NewId } from '../identifiers.ts';
 import type { WorkOwner, WorkOwners, WorkRow, WorkTimes } from './work.ts';
@@ -24,38 +24,66 @@ export const isAllowed = (work: string) => `(${work}.project_id is null or exist
  * chosen ones are an array: joined, they would be looked for among all work of the account while the plan is
  * from a small table.
  */
-export function claimStatement(owners: WorkOwners): Statement<ClaimedWork> {
+export type ClaimStatement = ReturnType<typeof claimStatement>;
+
+export function claimStatement(owners: WorkOwners) {
   const kinds = Object.entries(owners);
   const ofKind = (told: (owner: WorkOwner) => string) =>
     `case kind ${kinds.map(([kind, owner]) => `when '${kind}' then ${told(owner)}`).join(' ')} end`;
-  return statement<ClaimedWork>(`
+  return statement(
+    {
+      parameters: {
+        account_id: 'uuid',
+        agent_id: 'uuid',
+        max: 'bigint',
+        instance_id: 'uuid',
+        lease_expires_at: 'timestamptz',
+        run_bound: 'timestamptz',
+        now: 'timestamptz',
+        event_ids: 'uuid[]',
+        request_id: 'uuid',
+        secret_generation: 'integer',
+      },
+      row: {
+        epoch: 'integer',
+        work_id: 'uuid',
+        kind: typed<WorkRow['kind']>('text'),
+        payload: typed<object>('json'),
+      },
+    },
+    `
     with claimant as (
-      select a.restricted_access, i.abilities, a.secret_generation = $10 and not a.paused and i.restart_requested is not true as may_claim
+      select a.restricted_access, i.abilities, a.secret_generation = $secret_generation and not a.paused
+        and i.restart_requested is not true as may_claim
       from agent a
-      left join agent_instance i on i.account_id = a.account_id and i.agent_id = a.agent_id and i.instance_id = $4
-      where a.account_id = $1 and a.agent_id = $2
+      left join agent_instance i on i.account_id = a.account_id and i.agent_id = a.agent_id and i.instance_id = $instance_id
+      where a.account_id = $account_id and a.agent_id = $agent_id
     ), claimed as (
-      update work set state = 'held', epoch = epoch + 1, report_sequence = 0, instance_id = $4,
-        lease_expires_at = $5::timestamptz, run_bound = $6::timestamptz, silent_since = null, due_at = least($5::timestamptz, $6::timestamptz)
-      where account_id = $1 and work_id = any (array(
+      update work set state = 'held', epoch = epoch + 1, report_sequence = 0, instance_id = $instance_id,
+        lease_expires_at = $lease_expires_at::timestamptz, run_bound = $run_bound::timestamptz,
+          silent_since = null, due_at = least($lease_expires_at::timestamptz, $run_bound::timestamptz)
+      where account_id = $account_id and work_id = any (array(
         select work_id from work
-        where account_id = $1 and agent_id = $2 and state = 'queued' and command is null
+        where account_id = $account_id and agent_id = $agent_id and state = 'queued' and command is null
           and (select may_claim from claimant)
           and ((select abilities from claimant) is null or kind = any ((select abilities from claimant)::text[]))
           and (not (select restricted_access from claimant) or ${isAllowed('work')})
           and (key_id is null or exists (
             select from agent_certificate c
-            where c.account_id = $1 and c.agent_id = $2 and c.key_id = work.key_id and c.instance_id = $4 and c.secret_generation = $10))
+            where c.account_id = $account_id and c.agent_id = $agent_id and c.key_id = work.key_id
+              and c.instance_id = $instance_id and c.secret_generation = $secret_generation))
         order by created_at, work_id
-        limit $3
+        limit $max
         for update skip locked))
       returning work_id, account_id, project_id, environment_name, kind, name, epoch
     ), noted as (
       ${insertIntoEvent}
-      select account_id, $7, ($8::uuid[])[row_number() over ()], kind || '-claimed', $2, 'agent', $9, project_id, kind, work_id::text, name, null, null
+      select account_id, $now, ($event_ids::uuid[])[row_number() over ()], kind || '-claimed', $agent_id,
+        'agent', $request_id, project_id, kind, work_id::text, name, null, null
       from claimed
     )${kinds.map(([, { claimed }]) => claimed.with.map((cte) => `, ${cte}`).join('')).join('')}
-    select work_id, kind, epoch, ${ofKind(({ claimed }) => `(${claimed.payload})`)} as payload from claimed`);
+    select work_id, kind, epoch, ${ofKind(({ claimed }) => `(${claimed.payload})`)} as payload from claimed`,
+  );
 }
 
 export interface Claiming {
@@ -70,14 +98,21 @@ export interface Claiming {
 
 export function claim(
   tx: Transaction,
-  claimWork: Statement<ClaimedWork>,
+  claimWork: ClaimStatement,
   by: Claiming,
   { now, newId }: { now: Date; newId: NewId },
   times: WorkTimes,
 ): readonly ClaimedWork[] {
-  const lease = after(now, times.leaseSeconds);
-  const bound = after(now, times.runLimitSeconds + times.graceSeconds);
-  const eventIds = Array.from({ length: by.max }, newId);
-  const held = [by.accountId, by.agentId, by.max, by.instanceId, lease, bound];
-  return tx.collect(claimWork, [...held, now, eventIds, by.requestId, by.generation]);
+  return tx.collect(claimWork, {
+    account_id: by.accountId,
+    agent_id: by.agentId,
+    max: by.max,
+    instance_id: by.instanceId,
+    lease_expires_at: after(now, times.leaseSeconds),
+    run_bound: after(now, times.runLimitSeconds + times.graceSeconds),
+    now,
+    event_ids: Array.from({ length: by.max }, newId),
+    request_id: by.requestId,
+    secret_generation: by.generation,
+  });
 }

@@ -2,18 +2,23 @@
  * The end of the work of what is deleted, in the transaction that deletes it: of a project, or of the agent
  * that was to do it. Nothing of it may stay, not even until the next sweep.
  */
-import { type Statement, statement } from '../database/database.ts';
+import { statement, typed } from '../database/database.ts';
 import type { WorkEnd, WorkMoment, WorkOwners, WorkRow } from './work.ts';
-
-type UnderWay = Pick<WorkRow, 'work_id' | 'kind'>;
 
 // The states as the two indices of such work name them. Locked before the cascade comes to it: what an agent
 // reports meanwhile waits here, or is waited for, and never both.
 const lockUnderWay = (of: 'project_id' | 'agent_id') =>
-  statement<UnderWay>(`
-  select work_id, kind from work where account_id = $1 and ${of} = $2 and (state = 'queued' or state in ('held', 'silent'))
+  statement(
+    {
+      parameters: { account_id: 'uuid', id: 'uuid' },
+      row: { work_id: 'uuid', kind: typed<WorkRow['kind']>('text') },
+    },
+    `
+  select work_id, kind from work where account_id = $account_id and ${of} = $id and (state = 'queued'
+    or state in ('held', 'silent'))
   order by work_id
-  for update`);
+  for update`,
+  );
 const ofProject = lockUnderWay('project_id');
 const ofAgent = lockUnderWay('agent_id');
 
@@ -29,10 +34,10 @@ export function endWorkOfAgent(moment: WorkMoment, owners: WorkOwners, agentId: 
 async function endWork(
   moment: WorkMoment,
   owners: WorkOwners,
-  [lock, id]: [Statement<UnderWay>, string],
+  [lock, id]: [typeof ofProject, string],
   message: string,
 ): Promise<void> {
-  const rows = await moment.tx.query(lock, [moment.accountId, id]);
+  const rows = await moment.tx.query(lock, { account_id: moment.accountId, id });
   for (const [kind, works] of Map.groupBy(rows, (row) => row.kind)) {
     const ends = works.map((work): WorkEnd => ({ workId: work.work_id, status: 'CANCELLED', message }));
     owners[kind].ended(moment, ends);

@@ -4,42 +4,60 @@
  * change.
  */
 
-import { type Database, statement } from '../database/database.ts';
+import { type Database, statement, typed } from '../database/database.ts';
 import type { EventSource } from '../database/events.ts';
 import type { NewId } from '../identifiers.ts';
 import { isAllowed } from './claim.ts';
 import { endAll, type WorkMoment, type WorkOwners, type WorkRow } from './work.ts';
-import { type ForbiddenRow, forbiddenEnd, sweepBatch } from './work-sweep.ts';
+import { forbiddenEnd, sweepBatch } from './work-sweep.ts';
 
-type Row = ForbiddenRow & Pick<WorkRow, 'kind'>;
-
-const anyChanged = statement('select from agent where places_changed order by account_id, agent_id limit 1');
+const anyChanged = statement(
+  {},
+  'select from agent where places_changed order by account_id, agent_id limit 1',
+);
 
 // No key of it changes: work is queued for it meanwhile, and checked by the sweep.
-const lockChanged = statement<{ account_id: string; agent_id: string }>(`
+const lockChanged = statement(
+  { row: { account_id: 'uuid', agent_id: 'uuid' } },
+  `
   select account_id, agent_id from agent where places_changed
   order by account_id, agent_id limit 1
-  for no key update skip locked`);
+  for no key update skip locked`,
+);
 
 const forbidden = `
   from agent a
   join work w on w.account_id = a.account_id and w.agent_id = a.agent_id and w.state = 'queued'
-  where a.account_id = $1 and a.agent_id = $2 and a.restricted_access and w.command is null and not ${isAllowed('w')}`;
+  where a.account_id = $account_id and a.agent_id = $agent_id and a.restricted_access and w.command is null
+    and not ${isAllowed('w')}`;
 
-const selectForbidden = statement<Row>(
+const selectForbidden = statement(
+  {
+    parameters: { account_id: 'uuid', agent_id: 'uuid' },
+    row: {
+      work_id: 'uuid',
+      environment_name: 'text?',
+      agent_name: 'text',
+      kind: typed<WorkRow['kind']>('text'),
+    },
+    alone: true,
+  },
   `
   select w.work_id, w.kind, w.environment_name, a.name as agent_name ${forbidden}
   limit ${sweepBatch}
   for update of w skip locked`,
-  { alone: true },
 );
 
 // The sweep of another server may hold a row, having read the allowlist as it was before: then it will not look again before the queue limit.
-const anyOther = statement(`select ${forbidden} and not w.work_id = any ($3::uuid[]) limit 1`, {
-  alone: true,
-});
+const anyOther = statement(
+  { parameters: { account_id: 'uuid', agent_id: 'uuid', except_ids: 'uuid[]' }, alone: true },
+  `select ${forbidden} and not w.work_id = any ($except_ids::uuid[]) limit 1`,
+);
 
-const clear = statement('update agent set places_changed = false where account_id = $1 and agent_id = $2');
+const clear = statement(
+  { parameters: { account_id: 'uuid', agent_id: 'uuid' } },
+  'update agent set places_changed = false where account_id = $account_id and agent_id = $agent_id',
+);
 
 /**
  * Checks the work of one agent whose places changed, and ends what it may not do. A claim passes over that
@@ -51,15 +69,16 @@ export async function endForbiddenWork(
   owners: WorkOwners,
   now: Date,
 ): Promise<boolean> {
-  if ((await services.database.read(anyChanged, [])).length === 0) return false;
+  if ((await services.database.read(anyChanged, {})).length === 0) return false;
   return services.database.transaction(async (tx) => {
-    const [agent] = await tx.query(lockChanged, []);
+    const [agent] = await tx.query(lockChanged, {});
     if (agent === undefined) return false;
     const { account_id: accountId, agent_id: agentId } = agent;
-    const rows = await tx.query(selectForbidden, [accountId, agentId]);
+    const rows = await tx.query(selectForbidden, { account_id: accountId, agent_id: agentId });
     const ids = rows.map((work) => work.work_id);
-    const isLast = (await tx.query(anyOther, [accountId, agentId, ids])).length === 0;
-    if (isLast) tx.send(clear, [accountId, agentId]);
+    const isLast =
+      (await tx.query(anyOther, { account_id: accountId, agent_id: agentId, except_ids: ids })).length === 0;
+    if (isLast) tx.send(clear, { account_id: accountId, agent_id: agentId });
     // What others hold is looked at in the next round.
     if (rows.length === 0) return isLast;
     const source: EventSource = { accountId, actorId: null, actorKind: 'system', requestId: null };

@@ -1,27 +1,52 @@
 /** What an instance says of the work that it holds, fenced by epochs (work.ts). */
 import type { WorkCommand, WorkKind } from '@headgate/contract';
 import { after } from '../clock.ts';
-import { changed, isDatabaseError, type Read, statement, type Transaction } from '../database/database.ts';
-import type { WorkSubject, WorkTimes } from './work.ts';
+import {
+  type ColumnTypes,
+  changed,
+  isDatabaseError,
+  type Read,
+  type RowOf,
+  statement,
+  type Transaction,
+  typed,
+} from '../database/database.ts';
+import type { WorkTimes } from './work.ts';
 
-export interface HeldRow extends WorkSubject {
-  kind: WorkKind;
-  epoch: number;
-  state: 'queued' | 'held' | 'silent' | 'ended';
-  report_sequence: number;
-  command: WorkCommand | null;
-}
+const heldRow = {
+  work_id: 'uuid',
+  project_id: 'uuid?',
+  name: 'text',
+  kind: typed<WorkKind>('text'),
+  epoch: 'integer',
+  state: typed<'queued' | 'held' | 'silent' | 'ended'>('work_state'),
+  report_sequence: 'integer',
+  command: typed<WorkCommand | null>('work_command'),
+} satisfies ColumnTypes;
+export type HeldRow = RowOf<typeof heldRow>;
 
 // Locked in the order of their ids, so that two batches never wait for each other.
-const lockWork = statement<HeldRow>(`
+const lockWork = statement(
+  {
+    parameters: { account_id: 'uuid', agent_id: 'uuid', work_ids: 'uuid[]' },
+    row: heldRow,
+  },
+  `
   select work_id, project_id, kind, name, epoch, state, report_sequence, command from work
-  where account_id = $1 and agent_id = $2 and work_id = any ($3::uuid[])
+  where account_id = $account_id and agent_id = $agent_id and work_id = any ($work_ids::uuid[])
   order by work_id
-  for update`);
+  for update`,
+);
 
-const selectHeld = statement<HeldRow>(`
+const selectHeld = statement(
+  {
+    parameters: { account_id: 'uuid', agent_id: 'uuid', work_ids: 'uuid[]' },
+    row: heldRow,
+  },
+  `
   select work_id, project_id, kind, name, epoch, state, report_sequence, command from work
-  where account_id = $1 and agent_id = $2 and work_id = any ($3::uuid[])`);
+  where account_id = $account_id and agent_id = $agent_id and work_id = any ($work_ids::uuid[])`,
+);
 
 /** What is so of the work that an agent says it holds, at this moment. */
 export function readHeld(
@@ -30,24 +55,28 @@ export function readHeld(
   agentId: string,
   workIds: readonly string[],
 ): Promise<HeldRow[]> {
-  return read(selectHeld, [accountId, agentId, workIds]);
+  return read(selectHeld, { account_id: accountId, agent_id: agentId, work_ids: workIds });
 }
 
-const lockAsRead = statement(`
-  select case when count(*) filter (where is_so = was_so) < cardinality($2::uuid[]) then refuse('${changed}') end
+const lockAsRead = statement(
+  { parameters: { account_id: 'uuid', work_ids: 'uuid[]', states: 'text[]' } },
+  `
+  select case when count(*) filter (where is_so = was_so) < cardinality($work_ids::uuid[]) then refuse('${changed}') end
   from (
-    select concat_ws(' ', epoch, state, report_sequence, command) as is_so, ($3::text[])[array_position($2::uuid[], work_id)] as was_so
-    from work where account_id = $1 and work_id = any ($2::uuid[])
+    select concat_ws(' ', epoch, state, report_sequence, command) as is_so,
+      ($states::text[])[array_position($work_ids::uuid[], work_id)] as was_so
+    from work where account_id = $account_id and work_id = any ($work_ids::uuid[])
     order by work_id
     for update
-  ) held`);
+  ) held`,
+);
 
 /** Locks work that was read before, and refuses the transaction when it is not as it was: see hasChanged. */
 export function lockAsItWas(tx: Transaction, accountId: string, rows: readonly HeldRow[]): void {
   const states = rows.map((row) =>
     [row.epoch, row.state, row.report_sequence, row.command ?? []].flat().join(' '),
   );
-  tx.send(lockAsRead, [accountId, rows.map((row) => row.work_id), states]);
+  tx.send(lockAsRead, { account_id: accountId, work_ids: rows.map((row) => row.work_id), states });
 }
 
 export function hasChanged(failure: unknown): boolean {
@@ -61,12 +90,16 @@ export function lockHeld(
   agentId: string,
   workIds: readonly string[],
 ): Promise<HeldRow[]> {
-  return tx.query(lockWork, [accountId, agentId, workIds]);
+  return tx.query(lockWork, { account_id: accountId, agent_id: agentId, work_ids: workIds });
 }
 
-const extendLeases = statement(`
-  update work set state = 'held', silent_since = null, lease_expires_at = $3::timestamptz, due_at = least(due_at, $3::timestamptz)
-  where account_id = $1 and work_id = any ($2::uuid[])`);
+const extendLeases = statement(
+  { parameters: { account_id: 'uuid', work_ids: 'uuid[]', lease_expires_at: 'timestamptz' } },
+  `
+  update work set state = 'held', silent_since = null, lease_expires_at = $lease_expires_at::timestamptz,
+    due_at = least(due_at, $lease_expires_at::timestamptz)
+  where account_id = $account_id and work_id = any ($work_ids::uuid[])`,
+);
 
 export function extend(
   tx: Transaction,
@@ -75,17 +108,35 @@ export function extend(
   now: Date,
   times: WorkTimes,
 ): void {
-  if (workIds.length > 0) tx.send(extendLeases, [accountId, workIds, after(now, times.leaseSeconds)]);
+  if (workIds.length > 0)
+    tx.send(extendLeases, {
+      account_id: accountId,
+      work_ids: workIds,
+      lease_expires_at: after(now, times.leaseSeconds),
+    });
 }
 
 // By arrays, as claimWork.
-const applyReported = statement(`
-  update work set report_sequence = ($3::integer[])[array_position($2::uuid[], work_id)], silent_since = null, lease_expires_at = $5::timestamptz,
-    state = case when work_id = any ($4::uuid[]) then 'ended' else 'held' end::work_state,
-    ended_at = case when work_id = any ($4::uuid[]) then $6::timestamptz end,
-    command = case when work_id = any ($4::uuid[]) then null else command end,
-    due_at = case when work_id = any ($4::uuid[]) then null else least(due_at, $5::timestamptz) end
-  where account_id = $1 and work_id = any ($2::uuid[])`);
+const applyReported = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      work_ids: 'uuid[]',
+      report_sequences: 'integer[]',
+      ended_ids: 'uuid[]',
+      lease_expires_at: 'timestamptz',
+      now: 'timestamptz',
+    },
+  },
+  `
+  update work set report_sequence = ($report_sequences::integer[])[array_position($work_ids::uuid[], work_id)],
+    silent_since = null, lease_expires_at = $lease_expires_at::timestamptz,
+    state = case when work_id = any ($ended_ids::uuid[]) then 'ended' else 'held' end::work_state,
+    ended_at = case when work_id = any ($ended_ids::uuid[]) then $now::timestamptz end,
+    command = case when work_id = any ($ended_ids::uuid[]) then null else command end,
+    due_at = case when work_id = any ($ended_ids::uuid[]) then null else least(due_at, $lease_expires_at::timestamptz) end
+  where account_id = $account_id and work_id = any ($work_ids::uuid[])`,
+);
 
 /**
  * What was heard of held work: by `sequences` how far, and what of it has ended; the rest is held for another
@@ -100,5 +151,12 @@ export function noteReported(
 ): void {
   const ids = [...heard.sequences.keys()];
   const lease = after(now, times.leaseSeconds);
-  tx.send(applyReported, [accountId, ids, [...heard.sequences.values()], [...heard.ended], lease, now]);
+  tx.send(applyReported, {
+    account_id: accountId,
+    work_ids: ids,
+    report_sequences: [...heard.sequences.values()],
+    ended_ids: [...heard.ended],
+    lease_expires_at: lease,
+    now,
+  });
 }

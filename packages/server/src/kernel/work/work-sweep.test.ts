@@ -93,9 +93,9 @@ test('with 100,000 executions that wait for an absent agent, a round reads a few
   try {
     const ofSweep = [...allStatements()].filter(({ text }) => /from work\b[^;]*\bdue_at <= \$1/.test(text));
     assert.equal(ofSweep.length, 2);
-    for (const { name, text, parameterCount } of ofSweep) {
+    for (const { name, text, parameters } of ofSweep) {
       await client.query(`prepare "${name}" as ${text}`);
-      const given = Array(parameterCount).fill(`'${clock.now().toISOString()}'`).join(', ');
+      const given = Array(parameters.length).fill(`'${clock.now().toISOString()}'`).join(', ');
       const explain = `explain (analyze, buffers, format json) execute "${name}" (${given})`;
       // Once more: the first one reads the catalogue, too.
       await client.query(explain);

@@ -1,7 +1,7 @@
 /** Work whose time has come: leases that ran out, graces that passed, bounds (work.ts). */
 import type { WorkCommand } from '@headgate/contract';
 import { after } from '../clock.ts';
-import { type Database, statement } from '../database/database.ts';
+import { type Database, statement, typed } from '../database/database.ts';
 import type { EventSource } from '../database/events.ts';
 import type { Wakes } from '../database/wakes.ts';
 import type { NewId } from '../identifiers.ts';
@@ -41,33 +41,61 @@ type MovedRow = SweptRow & { fate: NonNullable<SweptRow['fate']> };
 export const sweepBatch = 500;
 
 const span = (from: string) =>
-  `make_interval(secs => extract(epoch from $1::timestamptz - ${from}::timestamptz)::double precision)`;
+  `make_interval(secs => extract(epoch from $now::timestamptz - ${from}::timestamptz)::double precision)`;
 
 /** When the next thing happens to the work `w`, unless somebody moves it before. */
 const nextMoment = `least(w.command_bound, case w.state
-    when 'queued' then least(w.claimable_until, w.queued_at + ${span('$3')})
+    when 'queued' then least(w.claimable_until, w.queued_at + ${span('$queue_start')})
     when 'held' then least(w.lease_expires_at, w.run_bound)
-    else least(w.silent_since + ${span('$2')}, w.run_bound)
+    else least(w.silent_since + ${span('$grace_start')}, w.run_bound)
   end)`;
 
 // By the places of the rows: joined, they could be looked for in all of the table while the plan is from a
 // small one.
-const sweepable = statement<SweptRow>(
+const sweepable = statement(
+  {
+    parameters: { now: 'timestamptz', grace_start: 'timestamptz', queue_start: 'timestamptz' },
+    row: {
+      agent_name: 'text',
+      state: typed<'queued' | 'held' | 'silent'>('work_state'),
+      report_sequence: 'integer',
+      command: typed<WorkCommand | null>('work_command'),
+      fate: typed<
+        | 'silent'
+        | 'grace passed'
+        | 'command bound'
+        | 'run bound'
+        | 'queue bound'
+        | 'claim bound'
+        | 'forbidden'
+        | null
+      >('text'),
+      work_id: 'uuid',
+      account_id: 'uuid',
+      project_id: 'uuid?',
+      environment_name: 'text?',
+      agent_id: 'uuid',
+      kind: typed<WorkRow['kind']>('text'),
+      name: 'text',
+      epoch: 'integer',
+    },
+    alone: true,
+  },
   `
   with due as (
     select w.ctid as place, w.account_id, w.work_id, w.project_id, w.environment_name, w.agent_id, a.name as agent_name, w.kind, w.name, w.epoch,
       w.state, w.report_sequence, w.command,
       case
-        when w.command_bound < $1 then 'command bound'
-        when w.state = 'queued' and w.claimable_until < $1 then 'claim bound'
-        when w.state = 'queued' and w.queued_at < $3 then 'queue bound'
+        when w.command_bound < $now then 'command bound'
+        when w.state = 'queued' and w.claimable_until < $now then 'claim bound'
+        when w.state = 'queued' and w.queued_at < $queue_start then 'queue bound'
         when w.state = 'queued' and w.command is null and a.restricted_access and not ${isAllowed('w')} then 'forbidden'
-        when w.state <> 'queued' and w.run_bound < $1 then 'run bound'
-        when w.state = 'silent' and w.silent_since < $2 then 'grace passed'
-        when w.state = 'held' and w.lease_expires_at < $1 then 'silent'
+        when w.state <> 'queued' and w.run_bound < $now then 'run bound'
+        when w.state = 'silent' and w.silent_since < $grace_start then 'grace passed'
+        when w.state = 'held' and w.lease_expires_at < $now then 'silent'
       end as fate
     from work w join agent a on a.account_id = w.account_id and a.agent_id = w.agent_id
-    where w.due_at <= $1
+    where w.due_at <= $now
     order by w.due_at
     limit ${sweepBatch}
     for update of w skip locked
@@ -76,28 +104,42 @@ const sweepable = statement<SweptRow>(
     where w.ctid = any (array(select place from due where fate is null))
   )
   select account_id, work_id, project_id, environment_name, agent_id, agent_name, kind, name, epoch, state, report_sequence, command, fate from due`,
-  { alone: true },
 );
 
 // Mostly there is nothing to do: that costs one look into two indices. In their order: for `exists` the
 // planner may hope to meet such a row soon, and read all of them.
-const anythingDue = statement<{ due: boolean }>(`
+const anythingDue = statement(
+  { parameters: { now: 'timestamptz', forget_before: 'timestamptz' }, row: { due: 'boolean' } },
+  `
   select coalesce(
-    (select true from work where due_at <= $1 order by due_at limit 1),
-    (select true from work where state = 'ended' and ended_at < $2 order by ended_at limit 1),
-    false) as due`);
+    (select true from work where due_at <= $now order by due_at limit 1),
+    (select true from work where state = 'ended' and ended_at < $forget_before order by ended_at limit 1),
+    false) as due`,
+);
 
-const markSilent = statement(`
-  update work set state = 'silent', silent_since = $3, due_at = least($5, command_bound, run_bound)
-  where account_id = $1 and work_id = any ($2::uuid[]) and state = any ($4)`);
+const markSilent = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      work_ids: 'uuid[]',
+      now: 'timestamptz',
+      states: typed<string[]>('work_state[]'),
+      grace_end: 'timestamptz',
+    },
+  },
+  `
+  update work set state = 'silent', silent_since = $now, due_at = least($grace_end, command_bound, run_bound)
+  where account_id = $account_id and work_id = any ($work_ids::uuid[]) and state = any ($states)`,
+);
 
 /** Ended work is kept for a while, so that a report that is sent again is recognised. */
 const forgetAfterSeconds = 600;
 const forgetEnded = statement(
+  { parameters: { forget_before: 'timestamptz' }, alone: true },
   `
   delete from work where ctid = any (array(
-    select ctid from work where state = 'ended' and ended_at < $1 order by ended_at limit 5000 for update skip locked))`,
-  { alone: true },
+    select ctid from work where state = 'ended' and ended_at < $forget_before order by ended_at limit 5000
+      for update skip locked))`,
 );
 
 /**
@@ -111,13 +153,13 @@ export async function sweepWork(
   now: Date,
 ): Promise<{ moved: number; isMore: boolean }> {
   const forgetBefore = after(now, -forgetAfterSeconds);
-  const [look] = await services.database.read(anythingDue, [now, forgetBefore]);
+  const [look] = await services.database.read(anythingDue, { now, forget_before: forgetBefore });
   if (look?.due !== true) return { moved: 0, isMore: false };
   const graceStart = after(now, -times.graceSeconds);
   const queueStart = after(now, -times.queueLimitSeconds);
   return services.database.transaction(async (tx) => {
-    tx.send(forgetEnded, [forgetBefore]);
-    const looked = await tx.query(sweepable, [now, graceStart, queueStart]);
+    tx.send(forgetEnded, { forget_before: forgetBefore });
+    const looked = await tx.query(sweepable, { now, grace_start: graceStart, queue_start: queueStart });
     const rows = looked.filter((row): row is MovedRow => row.fate !== null);
     for (const [accountId, inAccount] of Map.groupBy(rows, (row) => row.account_id)) {
       const source: EventSource = { accountId, actorId: null, actorKind: 'system', requestId: null };
@@ -144,7 +186,13 @@ function sweepKind(
   const silent = works.filter((work) => work.fate === 'silent').map((work) => work.work_id);
   if (silent.length > 0) {
     const graceEnd = after(now, times.graceSeconds);
-    tx.send(markSilent, [accountId, silent, now, workStates.sources('silent'), graceEnd]);
+    tx.send(markSilent, {
+      account_id: accountId,
+      work_ids: silent,
+      now,
+      states: workStates.sources('silent'),
+      grace_end: graceEnd,
+    });
     owner.silent(moment, silent);
   }
   // What was claimed but never begun has done nothing: another claim may have it.

@@ -20,7 +20,7 @@
  */
 import type { CheckedSecrets, WorkCommand, WorkKind } from '@headgate/contract';
 import { after } from '../clock.ts';
-import { insertStatement, statement, type Transaction } from '../database/database.ts';
+import { insertStatement, statement, type Transaction, typed } from '../database/database.ts';
 import type { EventSource } from '../database/events.ts';
 import type { NewId } from '../identifiers.ts';
 import { machine } from './machine.ts';
@@ -101,14 +101,14 @@ const insertWork = insertStatement(
   {
     account_id: 'uuid',
     work_id: 'uuid',
-    project_id: 'uuid',
-    environment_name: 'text',
+    project_id: 'uuid?',
+    environment_name: 'text?',
     agent_id: 'uuid',
     kind: 'text',
     name: 'text',
     created_at: 'timestamptz',
-    key_id: 'text',
-    claimable_until: 'timestamptz',
+    key_id: 'text?',
+    claimable_until: 'timestamptz?',
   },
   {
     derived: {
@@ -138,42 +138,80 @@ export function enqueueWork(
   now: Date,
   sealing?: Sealing,
 ): void {
-  tx.send(insertWork, [
-    work.account_id,
-    work.work_id,
-    work.project_id,
-    work.environment_name,
-    work.agent_id,
-    work.kind,
-    work.name,
-    now,
-    sealing?.keyId ?? null,
-    sealing?.claimableUntil ?? null,
-  ]);
+  tx.send(insertWork, {
+    account_id: work.account_id,
+    work_id: work.work_id,
+    project_id: work.project_id,
+    environment_name: work.environment_name,
+    agent_id: work.agent_id,
+    kind: work.kind,
+    name: work.name,
+    created_at: now,
+    key_id: sealing?.keyId ?? null,
+    claimable_until: sealing?.claimableUntil ?? null,
+  });
 }
 
-const endWork = statement(`
-  update work set state = 'ended', ended_at = $3, command = null, due_at = null
-  where account_id = $1 and work_id = any ($2::uuid[]) and state = any ($4)`);
+const endWork = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      work_ids: 'uuid[]',
+      now: 'timestamptz',
+      states: typed<string[]>('work_state[]'),
+    },
+  },
+  `
+  update work set state = 'ended', ended_at = $now, command = null, due_at = null
+  where account_id = $account_id and work_id = any ($work_ids::uuid[]) and state = any ($states)`,
+);
 
 export function endAll(tx: Transaction, accountId: string, workIds: readonly string[], now: Date): void {
-  if (workIds.length > 0) tx.send(endWork, [accountId, workIds, now, workStates.sources('ended')]);
+  if (workIds.length > 0)
+    tx.send(endWork, { account_id: accountId, work_ids: workIds, now, states: workStates.sources('ended') });
 }
 
-const requeueWork = statement(`
-  update work set state = 'queued', queued_at = $4, instance_id = null, lease_expires_at = null, silent_since = null,
-    run_bound = null, due_at = $4
-  where account_id = $1 and work_id = any ($2::uuid[]) and state = any ($3)`);
+const requeueWork = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      work_ids: 'uuid[]',
+      states: typed<string[]>('work_state[]'),
+      now: 'timestamptz',
+    },
+  },
+  `
+  update work set state = 'queued', queued_at = $now, instance_id = null, lease_expires_at = null, silent_since = null,
+    run_bound = null, due_at = $now
+  where account_id = $account_id and work_id = any ($work_ids::uuid[]) and state = any ($states)`,
+);
 
 export function requeueAll(tx: Transaction, accountId: string, workIds: readonly string[], now: Date): void {
-  if (workIds.length > 0) tx.send(requeueWork, [accountId, workIds, workStates.sources('queued'), now]);
+  if (workIds.length > 0)
+    tx.send(requeueWork, {
+      account_id: accountId,
+      work_ids: workIds,
+      states: workStates.sources('queued'),
+      now,
+    });
 }
 
-const commandWork = statement<{ state: 'queued' | 'held' | 'silent'; agent_id: string }>(`
-  update work set command = case when command = 'force-cancel' then command else $3 end,
-    command_bound = coalesce(command_bound, $4), due_at = least(due_at, $4)
-  where account_id = $1 and work_id = $2 and state <> 'ended'
-  returning state, agent_id`);
+const commandWork = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      work_id: 'uuid',
+      command: typed<string>('work_command'),
+      bound: 'timestamptz?',
+    },
+    row: { state: typed<'queued' | 'held' | 'silent'>('work_state'), agent_id: 'uuid' },
+  },
+  `
+  update work set command = case when command = 'force-cancel' then command else $command end,
+    command_bound = coalesce(command_bound, $bound), due_at = least(due_at, $bound)
+  where account_id = $account_id and work_id = $work_id and state <> 'ended'
+  returning state, agent_id`,
+);
 
 /**
  * Asks the holder of a work to end it. A forced command has a bound, at which the work ends without its
@@ -188,14 +226,27 @@ export function commandTo(
   times: WorkTimes,
 ) {
   const bound = command === 'force-cancel' ? after(now, times.leaseSeconds + times.graceSeconds) : null;
-  return tx.query(commandWork, [accountId, workId, command, bound]);
+  return tx.query(commandWork, { account_id: accountId, work_id: workId, command, bound });
 }
 
-const commandEnvironment = statement<{ agent_id: string }>(`
-  update work set command = 'force-cancel', command_bound = case when state = 'queued' then $4::timestamptz else $5::timestamptz end,
-    due_at = least(due_at, case when state = 'queued' then $4::timestamptz else $5::timestamptz end)
-  where account_id = $1 and project_id = $2 and environment_name = $3 and state <> 'ended'
-  returning agent_id`);
+const commandEnvironment = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      project_id: 'uuid',
+      environment_name: 'text',
+      now: 'timestamptz',
+      bound: 'timestamptz',
+    },
+    row: { agent_id: 'uuid' },
+  },
+  `
+  update work set command = 'force-cancel', command_bound = case when state = 'queued'
+    then $now::timestamptz else $bound::timestamptz end,
+    due_at = least(due_at, case when state = 'queued' then $now::timestamptz else $bound::timestamptz end)
+  where account_id = $account_id and project_id = $project_id and environment_name = $environment_name and state <> 'ended'
+  returning agent_id`,
+);
 
 /**
  * Cancels all work in an environment: the holders are told, and the sweep ends what nobody holds. Answers the
@@ -208,20 +259,27 @@ export async function cancelWorkIn(
   times: WorkTimes,
 ): Promise<string[]> {
   const bound = after(now, times.leaseSeconds + times.graceSeconds);
-  const rows = await tx.query(commandEnvironment, [
-    place.accountId,
-    place.projectId,
-    place.environmentName,
+  const rows = await tx.query(commandEnvironment, {
+    account_id: place.accountId,
+    project_id: place.projectId,
+    environment_name: place.environmentName,
     now,
     bound,
-  ]);
+  });
   return [...new Set(rows.map((row) => row.agent_id))];
 }
 
-const commandsForAgent = statement<{ work_id: string; epoch: number; command: WorkCommand }>(`
+const commandsForAgent = statement(
+  {
+    parameters: { account_id: 'uuid', agent_id: 'uuid', instance_id: 'uuid' },
+    row: { work_id: 'uuid', epoch: 'integer', command: typed<WorkCommand>('work_command') },
+  },
+  `
   select work_id, epoch, command from work
-  where account_id = $1 and agent_id = $2 and command is not null and state in ('held', 'silent') and instance_id = $3`);
+  where account_id = $account_id and agent_id = $agent_id and command is not null and state in ('held',
+    'silent') and instance_id = $instance_id`,
+);
 
 export function commandsFor(tx: Transaction, accountId: string, agentId: string, instanceId: string) {
-  return tx.collect(commandsForAgent, [accountId, agentId, instanceId]);
+  return tx.collect(commandsForAgent, { account_id: accountId, agent_id: agentId, instance_id: instanceId });
 }

@@ -3,7 +3,10 @@ import { statement } from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import type { Dependencies } from '../deps.ts';
 
-const newestMigration = statement<{ name: string }>('select max(name) as name from schema_migration');
+const newestMigration = statement(
+  { row: { name: 'text' } },
+  'select max(name) as name from schema_migration',
+);
 
 /** `/livez`: the process answers. `/readyz`: it can serve. `/metrics`: Prometheus text. None needs a token: keep them inside. */
 export function statusRoutes(app: FastifyInstance, deps: Dependencies): void {
@@ -11,7 +14,7 @@ export function statusRoutes(app: FastifyInstance, deps: Dependencies): void {
 
   app.get('/readyz', async () => {
     if (deps.stopping.aborted) throw problem('shutting-down');
-    const [newest] = await deps.database.read(newestMigration, []);
+    const [newest] = await deps.database.read(newestMigration, {});
     return { status: 'ready', version: deps.version, migration: newest?.name ?? null };
   });
 

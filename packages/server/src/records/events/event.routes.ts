@@ -14,18 +14,19 @@ export function eventRoutes({ read }: Endpoints, { clock }: { clock: Clock }): v
     const to = new Date(query.to);
     if (from >= to) throw problem('empty-time-range');
     const { limit, offset } = pageBounds(query);
-    const filters = [
-      query.eventName ?? null,
-      query.projectId === undefined ? null : asUuid(query.projectId),
-      query.actorId === undefined ? null : asUuid(query.actorId),
-      query.subjectId ?? null,
-      query.subjectType ?? null,
-    ];
-    const asked = { accountId: scope.accountId, filters, from, to };
+    const filters = {
+      names: query.eventName ?? null,
+      in_project_id: query.projectId === undefined ? null : asUuid(query.projectId),
+      actor_id: query.actorId === undefined ? null : asUuid(query.actorId),
+      subject_id: query.subjectId ?? null,
+      subject_type: query.subjectType ?? null,
+    };
+    const given = Object.values(filters);
+    const asked = { accountId: scope.accountId, filters: given, from, to };
     const count = fullRanges.contains(asked) ? 'full' : 'counted';
-    const { rows, total } = filters.every((filter) => filter === null)
-      ? await page(eventPageByTime[count], [from, to, limit, offset])
-      : await page(eventPage[count], [from, to, ...filters, limit, offset]);
+    const { rows, total } = given.every((filter) => filter === null)
+      ? await page(eventPageByTime[count], { from, to, limit, offset })
+      : await page(eventPage[count], { from, to, ...filters, limit, offset });
     fullRanges.learn(asked, total);
     return { body: { page: query.page, results: rows.map(presentEvent), size: limit, total: total.counted } };
   });

@@ -1,28 +1,30 @@
 /** The table `event`, as it is read. */
 import { type AccountEventItem, countedEventLimit, type EventName } from '@headgate/contract';
+import { type ColumnTypes, type ParameterTypes, type RowOf, typed } from '../../kernel/database/database.ts';
 import { guardedPage } from '../../kernel/security/guarded-read.ts';
 import type { Counted } from './event.total.ts';
 
-interface EventRow {
-  event_id: string;
-  name: EventName;
-  occurred_at: Date;
-  actor_id: string | null;
-  actor_kind: 'credential' | 'agent' | 'system';
-  request_id: string | null;
-  project_id: string | null;
-  subject_type: string;
-  subject_id: string;
-  subject_name: string | null;
-  state_before: object | null;
-  state_after: object | null;
-}
+const eventRow = {
+  event_id: 'uuid',
+  name: typed<EventName>('text'),
+  occurred_at: 'timestamptz',
+  actor_id: 'uuid?',
+  actor_kind: typed<'credential' | 'agent' | 'system'>('text'),
+  request_id: 'uuid?',
+  project_id: 'uuid?',
+  subject_type: 'text',
+  subject_id: 'text',
+  subject_name: 'text?',
+  state_before: typed<object | null>('jsonb'),
+  state_after: typed<object | null>('jsonb'),
+} satisfies ColumnTypes;
+type EventRow = RowOf<typeof eventRow>;
 
-const byTime = 'account_id = $1 and occurred_at >= $9 and occurred_at < $10';
+const byTime = 'account_id = $account_id and occurred_at >= $from and occurred_at < $to';
 const filters = `${byTime}
-  and ($11::text[] is null or name = any ($11)) and ($12::uuid is null or project_id = $12)
-  and ($13::uuid is null or actor_id = $13) and ($14::text is null or subject_id = $14)
-  and ($15::text is null or subject_type = $15)`;
+  and ($names::text[] is null or name = any ($names)) and ($in_project_id::uuid is null or project_id = $in_project_id)
+  and ($actor_id::uuid is null or actor_id = $actor_id) and ($subject_id::text is null or subject_id = $subject_id)
+  and ($subject_type::text is null or subject_type = $subject_type)`;
 
 const columns =
   'event_id, name, occurred_at, actor_id, actor_kind, request_id, project_id, subject_type, subject_id, subject_name, state_before, state_after';
@@ -36,25 +38,68 @@ const counted = (where: string) => `
 const full = `select json_build_object('counted', ${countedEventLimit}, 'since', null) as total`;
 
 const rowsByTime = `
-  select ${columns} from event where ${byTime} order by occurred_at desc, event_id desc limit $11 offset $12`;
+  select ${columns} from event where ${byTime} order by occurred_at desc, event_id desc limit $limit offset $offset`;
 const rowsByFilter = `
-  select ${columns} from event where ${filters} order by occurred_at desc, event_id desc limit $16 offset $17`;
+  select ${columns} from event where ${filters} order by occurred_at desc, event_id desc limit $limit offset $offset`;
+
+const rangeTypes = {
+  from: 'timestamptz',
+  to: 'timestamptz',
+  limit: 'bigint',
+  offset: 'bigint',
+} satisfies ParameterTypes;
+/** Null where nothing is filtered. */
+const filterTypes = {
+  ...rangeTypes,
+  names: 'text[]?',
+  in_project_id: 'uuid?',
+  actor_id: 'uuid?',
+  subject_id: 'text?',
+  subject_type: 'text?',
+} satisfies ParameterTypes;
 
 /**
- * Parameters: from, to, limit, offset. The total is counted in the key alone: without a filter no row is
+ * The total is counted in the key alone: without a filter no row is
  * looked into.
  */
 export const eventPageByTime = {
-  counted: guardedPage<EventRow, Counted>({ rows: rowsByTime, total: counted(byTime) }),
-  full: guardedPage<EventRow, Counted>({ rows: rowsByTime, total: full }),
+  counted: guardedPage(
+    {
+      parameters: rangeTypes,
+      row: eventRow,
+      totalType: typed<Counted>('json'),
+    },
+    { rows: rowsByTime, total: counted(byTime) },
+  ),
+  full: guardedPage(
+    {
+      parameters: rangeTypes,
+      row: eventRow,
+      totalType: typed<Counted>('json'),
+    },
+    { rows: rowsByTime, total: full },
+  ),
 };
 
-/**
- * Parameters: from, to, names, project, actor, subject's id, subject's type (each or null), limit, offset.
- */
 export const eventPage = {
-  counted: guardedPage<EventRow, Counted>({ rows: rowsByFilter, total: counted(filters), alone: true }),
-  full: guardedPage<EventRow, Counted>({ rows: rowsByFilter, total: full, alone: true }),
+  counted: guardedPage(
+    {
+      parameters: filterTypes,
+      row: eventRow,
+      totalType: typed<Counted>('json'),
+      alone: true,
+    },
+    { rows: rowsByFilter, total: counted(filters) },
+  ),
+  full: guardedPage(
+    {
+      parameters: filterTypes,
+      row: eventRow,
+      totalType: typed<Counted>('json'),
+      alone: true,
+    },
+    { rows: rowsByFilter, total: full },
+  ),
 };
 
 export function presentEvent(row: EventRow): AccountEventItem {

@@ -2,7 +2,7 @@
  * Agents whose time has come: those that nobody hears of, those that ended all they held, and those whose
  * pause is over.
  */
-import { type Database, statement } from '../../kernel/database/database.ts';
+import { type ColumnTypes, type Database, statement } from '../../kernel/database/database.ts';
 import { insertIntoEvent } from '../../kernel/database/events.ts';
 import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
@@ -10,18 +10,19 @@ import { agentStates, connectedSeconds, heardOf } from '../../workspace/agents/i
 
 const batch = 500;
 
-interface SweptRow {
-  agent_id: string;
-}
+const sweptRow = {
+  agent_id: 'uuid',
+} satisfies ColumnTypes;
 
-/** Moves the agents of `moving` to a status; each leaves an event. Parameters: now, ids of events. */
+/** Moves the agents of `moving` to a status; each leaves an event. */
 const moveTo = (to: 'unknown' | 'paused') => `
   moved as (
     update agent set status = '${to}' from moving
     where agent.account_id = moving.account_id and agent.agent_id = moving.agent_id
   ), noted as (
     ${insertIntoEvent}
-    select account_id, $1, ($2::uuid[])[row_number() over ()], 'agent-status-changed', null, 'system', null, null, 'agent', agent_id::text,
+    select account_id, $now, ($event_ids::uuid[])[row_number() over ()], 'agent-status-changed', null, 'system',
+      null, null, 'agent', agent_id::text,
       name, jsonb_build_object('agentStatus', status), jsonb_build_object('agentStatus', '${to}')
     from moving
   )`;
@@ -32,12 +33,13 @@ const movesTo = (to: 'unknown' | 'paused') =>
     .join(', ')})`;
 
 // Each silence is looked at once: an instance is marked together with its agent's move, or neither is.
-const silence = statement<SweptRow>(
+const silence = statement(
+  { parameters: { now: 'timestamptz', event_ids: 'uuid[]' }, row: sweptRow, alone: true },
   `
   with gone as (
     select i.ctid as place, a.account_id, a.agent_id from agent_instance i
     join agent a on a.account_id = i.account_id and a.agent_id = i.agent_id
-    where not i.silent and i.last_seen_at <= $1::timestamptz - interval '${connectedSeconds} seconds'
+    where not i.silent and i.last_seen_at <= $now::timestamptz - interval '${connectedSeconds} seconds'
     order by i.last_seen_at
     limit ${batch}
     for update of i, a skip locked
@@ -46,13 +48,13 @@ const silence = statement<SweptRow>(
   ), moving as (
     select a.account_id, a.agent_id, a.name, a.status from (select distinct account_id, agent_id from gone) one
     join agent a on a.account_id = one.account_id and a.agent_id = one.agent_id
-    where ${movesTo('unknown')} and not ${heardOf('$1')}
+    where ${movesTo('unknown')} and not ${heardOf('$now')}
   ), ${moveTo('unknown')}
   select agent_id from gone`,
-  { alone: true },
 );
 
-const emptied = statement<SweptRow>(
+const emptied = statement(
+  { parameters: { now: 'timestamptz', event_ids: 'uuid[]' }, row: sweptRow, alone: true },
   `
   with moving as (
     select a.account_id, a.agent_id, a.name, a.status from agent a
@@ -63,14 +65,15 @@ const emptied = statement<SweptRow>(
     for update skip locked
   ), ${moveTo('paused')}
   select agent_id from moving`,
-  { alone: true },
 );
 
 // An agent that is away stays so; that it is free again shows when it comes.
-const resume = statement<SweptRow>(`
+const resume = statement(
+  { parameters: { now: 'timestamptz', event_ids: 'uuid[]' }, row: sweptRow },
+  `
   with moving as (
     select a.account_id, a.agent_id, a.name, a.status, case when a.status in ('pausing', 'paused') then 'running' else a.status end as next
-    from agent a where a.paused and a.paused_until <= $1
+    from agent a where a.paused and a.paused_until <= $now
     order by a.paused_until
     limit ${batch}
     for update skip locked
@@ -79,11 +82,13 @@ const resume = statement<SweptRow>(`
     where agent.account_id = moving.account_id and agent.agent_id = moving.agent_id
   ), noted as (
     ${insertIntoEvent}
-    select account_id, $1, ($2::uuid[])[row_number() over ()], 'agent-status-changed', null, 'system', null, null, 'agent', agent_id::text,
+    select account_id, $now, ($event_ids::uuid[])[row_number() over ()], 'agent-status-changed', null, 'system',
+      null, null, 'agent', agent_id::text,
       name, jsonb_build_object('agentStatus', status), jsonb_build_object('agentStatus', next)
     from moving where status <> next
   )
-  select agent_id from moving`);
+  select agent_id from moving`,
+);
 
 /** One round, in one trip. Answers whether there is more. */
 export async function sweepAgents(
@@ -92,7 +97,7 @@ export async function sweepAgents(
 ): Promise<boolean> {
   const swept = await services.database.transaction((tx) => {
     const all = [silence, resume, emptied].map((each) =>
-      tx.collect(each, [now, Array.from({ length: batch }, services.newId)]),
+      tx.collect(each, { now, event_ids: Array.from({ length: batch }, services.newId) }),
     );
     tx.afterCommit(() => {
       for (const { agent_id } of all[1] ?? []) services.wakes.wake(agent_id, 'all');

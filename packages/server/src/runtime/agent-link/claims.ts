@@ -120,7 +120,7 @@ export function createClaims(services: ClaimServices, presence: Presence, known:
    * its key.
    */
   async function passOn({ accountId, agentId }: CallingAgent, occasion: Occasion): Promise<void> {
-    const waiting = await services.database.read(waitingWork, [accountId, agentId]);
+    const waiting = await services.database.read(waitingWork, { account_id: accountId, agent_id: agentId });
     if (waiting.length > 0) wakes.pass(agentId, occasion);
   }
 

@@ -1,6 +1,12 @@
 /** The table `agent_instance`: the running processes of an agent, and when each was heard of. */
 import type { AgentCommand, AgentStatus, HelloRequest } from '@headgate/contract';
-import { type Read, statement, type Transaction } from '../../kernel/database/database.ts';
+import {
+  type ParameterTypes,
+  type Read,
+  statement,
+  type Transaction,
+  typed,
+} from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import type { CallingAgent } from './known-agents.ts';
 
@@ -9,19 +15,42 @@ export interface InstanceKey {
   instanceId: string;
 }
 
-const keyOf = ({ agent, instanceId }: InstanceKey) => [agent.accountId, agent.agentId, instanceId];
+const keyTypes = { account_id: 'uuid', agent_id: 'uuid', instance_id: 'uuid' } satisfies ParameterTypes;
+const keyOf = ({ agent, instanceId }: InstanceKey) => ({
+  account_id: agent.accountId,
+  agent_id: agent.agentId,
+  instance_id: instanceId,
+});
 
 /** An instance that is silent for so long is not expected back; a later sign of life makes it known again. */
 const forgottenAfter = '10 minutes';
 
-const forgetSilent = statement(`
-  delete from agent_instance where account_id = $1 and agent_id = $2 and last_seen_at < $3::timestamptz - interval '${forgottenAfter}'`);
-const upsert = statement(`
+const forgetSilent = statement(
+  { parameters: { account_id: 'uuid', agent_id: 'uuid', now: 'timestamptz' } },
+  `
+  delete from agent_instance where account_id = $account_id and agent_id = $agent_id
+    and last_seen_at < $now::timestamptz - interval '${forgottenAfter}'`,
+);
+const upsert = statement(
+  {
+    parameters: {
+      ...keyTypes,
+      agent_version: 'text',
+      abilities: 'text[]',
+      concurrency: 'integer',
+      now: 'timestamptz',
+    },
+  },
+  `
   insert into agent_instance (account_id, agent_id, instance_id, agent_version, abilities, concurrency, connected_at, last_seen_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $7)
+  values ($account_id, $agent_id, $instance_id, $agent_version, $abilities, $concurrency, $now, $now)
   on conflict (account_id, agent_id, instance_id) do update set agent_version = excluded.agent_version, abilities = excluded.abilities,
-    concurrency = excluded.concurrency, stopping = false, restart_requested = false, last_seen_at = excluded.last_seen_at, silent = false`);
-const noteVersion = statement('update agent set agent_version = $3 where account_id = $1 and agent_id = $2');
+    concurrency = excluded.concurrency, stopping = false, restart_requested = false, last_seen_at = excluded.last_seen_at, silent = false`,
+);
+const noteVersion = statement(
+  { parameters: { account_id: 'uuid', agent_id: 'uuid', agent_version: 'text' } },
+  'update agent set agent_version = $agent_version where account_id = $account_id and agent_id = $agent_id',
+);
 
 type Introduced = Pick<HelloRequest, 'agentVersion' | 'abilities' | 'concurrency'>;
 
@@ -29,20 +58,29 @@ type Introduced = Pick<HelloRequest, 'agentVersion' | 'abilities' | 'concurrency
 export function writeInstance(tx: Transaction, key: InstanceKey, said: Introduced, now: Date): void {
   const { accountId, agentId } = key.agent;
   onDeletedAgent(tx);
-  tx.send(forgetSilent, [accountId, agentId, now]);
-  tx.send(upsert, [...keyOf(key), said.agentVersion, said.abilities, said.concurrency, now]);
-  tx.send(noteVersion, [accountId, agentId, said.agentVersion]);
+  tx.send(forgetSilent, { account_id: accountId, agent_id: agentId, now });
+  tx.send(upsert, {
+    ...keyOf(key),
+    agent_version: said.agentVersion,
+    abilities: said.abilities,
+    concurrency: said.concurrency,
+    now,
+  });
+  tx.send(noteVersion, { account_id: accountId, agent_id: agentId, agent_version: said.agentVersion });
 }
 
-const insertUnknown = statement(`
+const insertUnknown = statement(
+  { parameters: { ...keyTypes, now: 'timestamptz' } },
+  `
   insert into agent_instance (account_id, agent_id, instance_id, agent_version, connected_at, last_seen_at)
-  values ($1, $2, $3, '', $4, $4)
-  on conflict (account_id, agent_id, instance_id) do update set last_seen_at = excluded.last_seen_at, silent = false`);
+  values ($account_id, $agent_id, $instance_id, '', $now, $now)
+  on conflict (account_id, agent_id, instance_id) do update set last_seen_at = excluded.last_seen_at, silent = false`,
+);
 
 /** An instance that works without having said hello, or that was forgotten. */
 export function writeUnknownInstance(tx: Transaction, key: InstanceKey, now: Date): void {
   onDeletedAgent(tx);
-  tx.send(insertUnknown, [...keyOf(key), now]);
+  tx.send(insertUnknown, { ...keyOf(key), now });
 }
 
 function onDeletedAgent(tx: Transaction): void {
@@ -51,33 +89,51 @@ function onDeletedAgent(tx: Transaction): void {
   );
 }
 
-const noteSeen = statement<{ agent_status: AgentStatus; stopping: boolean }>(`
-  update agent_instance set last_seen_at = $4, silent = false
-  where account_id = $1 and agent_id = $2 and instance_id = $3
-  returning (select status from agent a where a.account_id = $1 and a.agent_id = $2) as agent_status, stopping`);
+const noteSeen = statement(
+  {
+    parameters: { ...keyTypes, now: 'timestamptz' },
+    row: { agent_status: typed<AgentStatus>('text'), stopping: 'boolean' },
+  },
+  `
+  update agent_instance set last_seen_at = $now, silent = false
+  where account_id = $account_id and agent_id = $agent_id and instance_id = $instance_id
+  returning (select status from agent a where a.account_id = $account_id
+    and a.agent_id = $agent_id) as agent_status, stopping`,
+);
 
 /** Notes a sign of life. No row, after the commit, for an instance that is not known. */
 export function noteSignOfLife(tx: Transaction, key: InstanceKey, now: Date) {
-  return tx.collect(noteSeen, [...keyOf(key), now]);
+  return tx.collect(noteSeen, { ...keyOf(key), now });
 }
 
-const setStopping = statement(`
-  update agent_instance set stopping = true, last_seen_at = $4, silent = false where account_id = $1 and agent_id = $2 and instance_id = $3`);
+const setStopping = statement(
+  { parameters: { ...keyTypes, now: 'timestamptz' } },
+  `
+  update agent_instance set stopping = true, last_seen_at = $now, silent = false where account_id = $account_id
+    and agent_id = $agent_id and instance_id = $instance_id`,
+);
 const remove = statement(
-  'delete from agent_instance where account_id = $1 and agent_id = $2 and instance_id = $3',
+  { parameters: keyTypes },
+  'delete from agent_instance where account_id = $account_id and agent_id = $agent_id and instance_id = $instance_id',
 );
 
 export function noteStopping(tx: Transaction, key: InstanceKey, now: Date): void {
-  tx.send(setStopping, [...keyOf(key), now]);
+  tx.send(setStopping, { ...keyOf(key), now });
 }
 
 export function removeInstance(tx: Transaction, key: InstanceKey): void {
   tx.send(remove, keyOf(key));
 }
 
-const selectCommand = statement<{ command: AgentCommand }>(`
+const selectCommand = statement(
+  {
+    parameters: keyTypes,
+    row: { command: typed<AgentCommand>('text') },
+  },
+  `
   select 'restart' as command from agent_instance
-  where account_id = $1 and agent_id = $2 and instance_id = $3 and restart_requested`);
+  where account_id = $account_id and agent_id = $agent_id and instance_id = $instance_id and restart_requested`,
+);
 
 /** What is asked of an instance itself: one row, or none. */
 export function commandForInstance(tx: Transaction, key: InstanceKey): readonly { command: AgentCommand }[] {

@@ -22,8 +22,12 @@ export type AgentFacts = Pick<CallingAgent, 'name' | 'generation'>;
  */
 export const knownMilliseconds = 2_000;
 
-const selectAgent = statement<{ name: string; secret_generation: number }>(
-  'select name, secret_generation from agent where account_id = $1 and agent_id = $2',
+const selectAgent = statement(
+  {
+    parameters: { account_id: 'uuid', agent_id: 'uuid' },
+    row: { name: 'text', secret_generation: 'integer' },
+  },
+  'select name, secret_generation from agent where account_id = $account_id and agent_id = $agent_id',
 );
 
 export type KnownAgents = ReturnType<typeof createKnownAgents>;
@@ -54,7 +58,7 @@ export function createKnownAgents({ read }: Pick<Database, 'read'>, wakes: Wakes
     const { accountId, actorId: agentId } = owner;
     const askedAt = now();
     const before = forgotten;
-    const [row] = await read(selectAgent, [accountId, agentId]);
+    const [row] = await read(selectAgent, { account_id: accountId, agent_id: agentId });
     known.delete(agentId);
     if (row === undefined) throw problem('token-invalid', { reason: 'its agent was deleted.' });
     const agent = note(owner, { name: row.name, generation: row.secret_generation }, askedAt);

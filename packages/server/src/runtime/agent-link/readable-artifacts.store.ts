@@ -3,7 +3,7 @@
  * that its allowlist names, and those that its held work names, which may be shared pipelines or belong to a
  * place that was taken off the list since.
  */
-import { type Read, type Statement, statement } from '../../kernel/database/database.ts';
+import { type Read, statement } from '../../kernel/database/database.ts';
 import type { CallingAgent } from './known-agents.ts';
 
 /** Digests of manifests. */
@@ -11,36 +11,36 @@ const manifestsOfAllowedPlaces = `
   select v.manifest_digest as digest from agent_allowed_place p
   join artifact_version v on v.account_id = p.account_id and v.project_id = p.project_id
     and (p.environment_name is null or p.environment_name = v.environment_name)
-  where p.account_id = $1 and p.agent_id = $2`;
+  where p.account_id = $account_id and p.agent_id = $agent_id`;
 const heldExecutions = `
   work w join pipeline_execution e on e.account_id = w.account_id and e.execution_id = w.work_id
-  where w.account_id = $1 and w.agent_id = $2 and w.state in ('held', 'silent')`;
+  where w.account_id = $account_id and w.agent_id = $agent_id and w.state in ('held', 'silent')`;
 const manifestsOfHeldWork = `
   select held.digest from (
     select unnest(array_append(array(
       select shared ->> 'artifactDigest' from jsonb_array_elements(coalesce(e.shared_artifacts, '[]')) as shared), e.manifest_digest)) as digest
     from ${heldExecutions}) held`;
 
-interface Answer {
-  may_read: boolean;
-}
-
-/** No row for an agent that was deleted. Parameters: account, agent, and a digest. */
+/** No row for an agent that was deleted. */
 const mayRead = (condition: string) =>
-  statement<Answer>(`
+  statement(
+    { parameters: { account_id: 'uuid', agent_id: 'uuid', digest: 'text' }, row: { may_read: 'boolean' } },
+    `
   select case when a.restricted_access then (${condition}) else true end as may_read
-  from agent a where a.account_id = $1 and a.agent_id = $2`);
+  from agent a where a.account_id = $account_id and a.agent_id = $agent_id`,
+  );
 
 const ofManifest = mayRead(`
-  exists (select from (${manifestsOfAllowedPlaces}) allowed where allowed.digest = $3)
-  or exists (select from (${manifestsOfHeldWork}) named where named.digest = $3)`);
+  exists (select from (${manifestsOfAllowedPlaces}) allowed where allowed.digest = $digest)
+  or exists (select from (${manifestsOfHeldWork}) named where named.digest = $digest)`);
 
 // From the blob to the manifests that list it: both steps have an index. `offset 0` keeps the planner from
 // reading all chunks in the hope of an early match.
 const ofBlob = mayRead(`
   exists (
     select from (
-      select account_id, digest from manifest_chunk where account_id = $1 and digests @> array[decode($3, 'hex')] offset 0) c
+      select account_id, digest from manifest_chunk where account_id = $account_id
+        and digests @> array[decode($digest, 'hex')] offset 0) c
     join manifest m on m.account_id = c.account_id and m.chunks @> array[c.digest]
     where (
       m.digest in (${manifestsOfHeldWork}) or exists (
@@ -58,11 +58,11 @@ const hexadecimal = /^[0-9a-f]{64}$/;
 
 async function isAllowed(
   read: Read,
-  ask: Statement<Answer>,
+  ask: typeof ofManifest,
   { accountId, agentId }: CallingAgent,
   digest: string,
 ): Promise<boolean> {
   if (!hexadecimal.test(digest)) return false;
-  const [row] = await read(ask, [accountId, agentId, digest]);
+  const [row] = await read(ask, { account_id: accountId, agent_id: agentId, digest });
   return row?.may_read === true;
 }

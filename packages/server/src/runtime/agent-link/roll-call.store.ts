@@ -3,29 +3,39 @@
  * them.
  */
 import type { AgentStatus } from '@headgate/contract';
-import { statement } from '../../kernel/database/database.ts';
+import { type ColumnTypes, statement, typed } from '../../kernel/database/database.ts';
 
-export interface CalledRow {
+const calledRow = {
   /** Of the instance in the parameters, from 1. */
-  place: number;
-  name: string;
-  secret_generation: number;
-  agent_status: AgentStatus;
-  stopping: boolean;
+  place: 'integer',
+  name: 'text',
+  secret_generation: 'integer',
+  agent_status: typed<AgentStatus>('text'),
+  stopping: 'boolean',
   /** Work for its agent, a command for what it holds, or one for itself. */
-  has_news: boolean;
-}
+  has_news: 'boolean',
+} satisfies ColumnTypes;
 
 /**
- * Parameters: accounts, agents, instances, and when each was heard of. No row for an instance that is not
- * known, or that someone else changes at this moment, and one only for an instance that is named twice.
- * Locked in one order, so that two servers never wait for each other.
+ * No row for an instance that is not known, or that someone else changes at this moment, and one only for an
+ * instance that is named twice. Locked in one order, so that two servers never wait for each other.
  */
-export const callRoll = statement<CalledRow>(
+export const callRoll = statement(
+  {
+    parameters: {
+      account_ids: 'uuid[]',
+      agent_ids: 'uuid[]',
+      instance_ids: 'uuid[]',
+      // As text: arrays of text are sent without a look at each element.
+      seen_at: typed<readonly string[]>('timestamptz[]'),
+    },
+    row: calledRow,
+    alone: true,
+  },
   `
   with called as (
     select i.account_id, i.agent_id, i.instance_id, heard.seen_at, heard.place
-    from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::timestamptz[]) with ordinality
+    from unnest($account_ids::uuid[], $agent_ids::uuid[], $instance_ids::uuid[], $seen_at::timestamptz[]) with ordinality
       as heard (account_id, agent_id, instance_id, seen_at, place)
     cross join lateral (
       select account_id, agent_id, instance_id from agent_instance i
@@ -44,9 +54,12 @@ export const callRoll = statement<CalledRow>(
       select from work w where w.account_id = n.account_id and w.agent_id = n.agent_id and w.command is not null
         and w.state in ('held', 'silent') and w.instance_id = n.instance_id) as has_news
   from noted n join agent a on a.account_id = n.account_id and a.agent_id = n.agent_id`,
-  { alone: true },
 );
 
 /** Whether work waits for an agent. */
-export const waitingWork = statement<{ work_id: string }>(`
-  select work_id from work where account_id = $1 and agent_id = $2 and state = 'queued' and command is null limit 1`);
+export const waitingWork = statement(
+  { parameters: { account_id: 'uuid', agent_id: 'uuid' }, row: { work_id: 'uuid' } },
+  `
+  select work_id from work where account_id = $account_id and agent_id = $agent_id and state = 'queued'
+    and command is null limit 1`,
+);

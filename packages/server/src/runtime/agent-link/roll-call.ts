@@ -36,12 +36,12 @@ export function createRollCall<One extends InstanceKey>(
   let present: Present<One>[] = [];
 
   async function call(some: readonly Present<One>[]): Promise<void> {
-    const columns = [
-      some.map(({ one }) => one.agent.accountId),
-      some.map(({ one }) => one.agent.agentId),
-      some.map(({ one }) => one.instanceId),
-      some.map(({ seenAt }) => new Date(seenAt).toISOString()),
-    ];
+    const columns = {
+      account_ids: some.map(({ one }) => one.agent.accountId),
+      agent_ids: some.map(({ one }) => one.agent.agentId),
+      instance_ids: some.map(({ one }) => one.instanceId),
+      seen_at: some.map(({ seenAt }) => new Date(seenAt).toISOString()),
+    };
     const rows = await database.read(callRoll, columns).catch((failure: unknown) => {
       failures.failed('roll call', failure, 'a roll call failed; each instance looks for itself');
       return [];

@@ -38,12 +38,12 @@ export function executionRetention(kept: {
 const underWay = (state: string) => `
   select e.manifest_digest from work w
   join pipeline_execution e on e.account_id = w.account_id and e.execution_id = w.work_id
-  where w.account_id = $1 and ${state}
+  where w.account_id = $account_id and ${state}
   union all
   select s ->> 'artifactDigest' from work w
   join pipeline_execution e on e.account_id = w.account_id and e.execution_id = w.work_id
   cross join jsonb_array_elements(e.shared_artifacts) s
-  where w.account_id = $1 and ${state} and s ? 'artifactDigest'`;
+  where w.account_id = $account_id and ${state} and s ? 'artifactDigest'`;
 
 /** What is queued or under way needs its files, though its version be gone: looked up once a statement, by the two indices of such work. */
 export const executionsUse: ManifestUse = `m.digest = any (array(

@@ -27,10 +27,9 @@ import {
   moveExecutions,
   presentDetail,
   presentExecution,
-  presentStep,
   requireExecution,
-  stepsOfRun,
 } from './execution.store.ts';
+import { presentStep, stepsOfRun } from './execution-step.store.ts';
 
 export function executionRoutes(
   { read, write }: Endpoints,
@@ -91,17 +90,17 @@ export function executionRoutes(
   read(listPipelineExecutions, async ({ query, rows }) => {
     const { limit } = pageBounds({ page: 0, size: query.limit });
     const after = query.paginationToken === undefined ? null : requireToken(query.paginationToken);
-    const found = await rows(executionsOfAccount, [
-      query.projectId ?? null,
-      query.environmentName ?? null,
-      query.pipelineName?.toLowerCase() ?? null,
-      query.status ?? null,
-      query.startedAfter ?? null,
-      query.startedBefore ?? null,
-      after,
-      limit + 1,
-      query.scheduleId ?? null,
-    ]);
+    const found = await rows(executionsOfAccount, {
+      in_project_id: query.projectId ?? null,
+      environment_name: query.environmentName ?? null,
+      name_part: query.pipelineName?.toLowerCase() ?? null,
+      statuses: query.status ?? null,
+      started_after: query.startedAfter ?? null,
+      started_before: query.startedBefore ?? null,
+      after_id: after,
+      limit: limit + 1,
+      schedule: query.scheduleId ?? null,
+    });
     const shown = found.slice(0, limit);
     const last = shown.at(-1);
     const more = found.length > limit && last !== undefined ? { more: pagingToken(last.execution_id) } : {};
@@ -110,7 +109,9 @@ export function executionRoutes(
 
   read(getPipelineExecution, async ({ params, rows }) => {
     const id = params.pipelineExecutionId;
-    const row = one(await rows(executionById, [asUuid(id)]), () => problem('execution-not-found', { id }));
+    const row = one(await rows(executionById, { run_id: asUuid(id) }), () =>
+      problem('execution-not-found', { id }),
+    );
     const execution = presentDetail(row);
     return {
       body: { ...execution, result: execution },
@@ -120,14 +121,16 @@ export function executionRoutes(
 
   read(getPipelineExecutionStatus, async ({ params, rows }) => {
     const id = params.pipelineExecutionId;
-    const row = one(await rows(executionStatus, [asUuid(id)]), () => problem('execution-not-found', { id }));
+    const row = one(await rows(executionStatus, { run_id: asUuid(id) }), () =>
+      problem('execution-not-found', { id }),
+    );
     return { body: { status: row.status } };
   });
 
   read(listPipelineExecutionSteps, async ({ params, query, page }) => {
     const id = params.pipelineExecutionId;
     const { limit, offset } = pageBounds(query);
-    const { rows, total } = await page(stepsOfRun, [asUuid(id), limit, offset]);
+    const { rows, total } = await page(stepsOfRun, { run_id: asUuid(id), limit, offset });
     if (total === null) throw problem('execution-not-found', { id });
     return { body: { page: query.page, results: rows.map(presentStep), size: limit, total } };
   });

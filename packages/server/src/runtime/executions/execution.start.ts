@@ -13,51 +13,81 @@ import {
   type PipelineDescription,
   pathOf,
 } from '../../delivery/artifacts/index.ts';
-import type { Parameter } from '../../kernel/database/database.ts';
+
+import {
+  type ColumnTypes,
+  type ParametersOf,
+  type ParameterTypes,
+  type RowOf,
+  typed,
+} from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { asUuid } from '../../kernel/identifiers.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
 
 type StartRequest = BodyOf<typeof startPipelineExecution>;
 
-interface StartRow {
-  default_agent_id: string | null;
-  user_name: string;
+const startRow = {
+  default_agent_id: 'uuid?',
+  user_name: 'text',
   /** The agent that the request names, or the only one of the account where one is needed. */
-  named_agent_id: string | null;
-  only_agent_id: string | null;
+  named_agent_id: 'uuid?',
+  only_agent_id: 'text?',
   /** Null when the environment has no such version. */
-  version_name: string | null;
-  enabled: boolean | null;
-  manifest_digest: string | null;
-  pipelines: PipelineDescription[] | null;
+  version_name: 'text?',
+  enabled: 'boolean?',
+  manifest_digest: 'text?',
+  pipelines: typed<PipelineDescription[] | null>('jsonb'),
   /** Those of the pipelines that the request may mean which the upload left out. */
-  ignored: IgnoredPipeline[] | null;
-  variable_types: Record<string, VariableType>;
-}
+  ignored: typed<IgnoredPipeline[] | null>('json'),
+  variable_types: typed<Record<string, VariableType>>('json'),
+} satisfies ColumnTypes;
+type StartRow = RowOf<typeof startRow>;
 
-/**
- * All that a start is judged by. Parameters: environment, version or null for the newest enabled one, names
- * of given variables, agent or null, paths that the pipeline may have. No row without the environment.
- */
-export const whatStartNeeds = guardedRead<StartRow>(`
-  select e.default_agent_id, (select name from credential where account_id = $1 and credential_id = $2) as user_name, v.version_name, v.enabled, v.manifest_digest, m.pipelines,
-    (select json_agg(item) from jsonb_array_elements(v.ignored_pipelines) as item where item ->> 'path' = any ($13::text[])) as ignored,
+const startTypes = {
+  environment_name: 'text',
+  /** Null: the newest enabled one. */
+  version_name: 'text?',
+  /** Of the variables that the request gives values for. */
+  variable_names: 'text[]',
+  agent_id: 'uuid?',
+  /** Those that the pipeline may have. */
+  paths: 'text[]',
+} satisfies ParameterTypes;
+
+/** All that a start is judged by. No row without the environment. */
+export const whatStartNeeds = guardedRead(
+  {
+    parameters: startTypes,
+    row: startRow,
+  },
+  `
+  select e.default_agent_id, (select name from credential where account_id = $account_id
+    and credential_id = $credential_id) as user_name, v.version_name, v.enabled, v.manifest_digest, m.pipelines,
+    (select json_agg(item) from jsonb_array_elements(v.ignored_pipelines) as item
+      where item ->> 'path' = any ($paths::text[])) as ignored,
     (select coalesce(json_object_agg(name, type), '{}') from variable
-      where account_id = $1 and project_id = $3 and name = any ($11::text[])) as variable_types,
-    (select agent_id from agent where account_id = $1 and agent_id = $12::uuid) as named_agent_id,
-    case when $12 is null and e.default_agent_id is null then (
-      select case when count(*) = 1 then min(agent_id::text) end from (select agent_id from agent where account_id = $1 order by agent_id limit 2) two
+      where account_id = $account_id and project_id = $project_id
+        and name = any ($variable_names::text[])) as variable_types,
+    (select agent_id from agent where account_id = $account_id and agent_id = $agent_id::uuid) as named_agent_id,
+    case when $agent_id is null and e.default_agent_id is null then (
+      select case when count(*) = 1 then min(agent_id::text) end from (select agent_id from agent
+        where account_id = $account_id order by agent_id limit 2) two
     ) end as only_agent_id
   from environment e
   left join lateral (${chosenVersion('version_name, enabled, manifest_digest, ignored_pipelines')}) v on true
-  left join manifest m on m.account_id = $1 and m.digest = v.manifest_digest
-  where e.account_id = $1 and e.project_id = $3 and e.name = $9`);
+  left join manifest m on m.account_id = $account_id and m.digest = v.manifest_digest
+  where e.account_id = $account_id and e.project_id = $project_id and e.name = $environment_name`,
+);
 
-export function startParameters(body: StartRequest): Parameter[] {
-  const names = [...Object.keys(body.scalarVariables ?? {}), ...Object.keys(body.gridVariables ?? {})];
-  const agentId = body.agentId === undefined ? null : asUuid(body.agentId);
-  return [body.environmentName, body.versionName ?? null, names, agentId, candidates(body.pipelineName)];
+export function startParameters(body: StartRequest): ParametersOf<typeof startTypes> {
+  return {
+    environment_name: body.environmentName,
+    version_name: body.versionName ?? null,
+    variable_names: [...Object.keys(body.scalarVariables ?? {}), ...Object.keys(body.gridVariables ?? {})],
+    agent_id: body.agentId === undefined ? null : asUuid(body.agentId),
+    paths: candidates(body.pipelineName),
+  };
 }
 
 export interface Start {

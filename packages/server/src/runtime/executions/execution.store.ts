@@ -1,46 +1,51 @@
-/** The tables `pipeline_execution` and `execution_step`. */
+/** The table `pipeline_execution`. */
 import type {
   EventName,
   ExecutionStatus,
-  ExecutionStep,
   PipelineExecution,
   PipelineExecutionDetail,
   SharedArtifact,
-  Step,
 } from '@headgate/contract';
 import {
+  type ColumnTypes,
   changed,
   insertStatement,
-  type Parameter,
+  type ParameterTypes,
+  type RowOf,
   statement,
   type Transaction,
+  typed,
 } from '../../kernel/database/database.ts';
-
 import { insertIntoEvent } from '../../kernel/database/events.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { asUuid } from '../../kernel/identifiers.ts';
-import { callerSeesAll, guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
+import { callerSeesAll, guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import type { WorkMoment } from '../../kernel/work/work.ts';
 import { executionStates } from './execution.ts';
 
-export interface ExecutionRow {
-  execution_id: string;
-  project_id: string;
-  environment_name: string;
-  pipeline_name: string;
-  pipeline_type: 'ORCHESTRATION' | 'TRANSFORMATION';
-  version_name: string;
-  status: ExecutionStatus;
-  trigger: PipelineExecution['trigger'];
-  execution_tag: string | null;
-  user_name: string | null;
-  message: string | null;
-  started_at: Date;
-  finished_at: Date | null;
-}
+const executionRow = {
+  execution_id: 'uuid',
+  project_id: 'uuid',
+  environment_name: 'text',
+  pipeline_name: 'text',
+  pipeline_type: typed<'ORCHESTRATION' | 'TRANSFORMATION'>('text'),
+  version_name: 'text',
+  status: typed<ExecutionStatus>('execution_status'),
+  trigger: typed<PipelineExecution['trigger']>('text'),
+  execution_tag: 'text?',
+  user_name: 'text?',
+  message: 'text?',
+  started_at: 'timestamptz',
+  finished_at: 'timestamptz?',
+} satisfies ColumnTypes;
+export type ExecutionRow = RowOf<typeof executionRow>;
 
-type DetailRow = ExecutionRow & { shared_artifacts: SharedArtifact[] | null };
+const detailRow = {
+  ...executionRow,
+  shared_artifacts: typed<SharedArtifact[] | null>('jsonb'),
+} satisfies ColumnTypes;
+type DetailRow = RowOf<typeof detailRow>;
 
 const columns = `execution_id, project_id, environment_name, pipeline_name, pipeline_type, version_name, status, trigger,
   execution_tag, user_name, message, started_at, finished_at`;
@@ -52,95 +57,90 @@ const columns = `execution_id, project_id, environment_name, pipeline_name, pipe
 const childOfId = `
   from execution_step s
   join pipeline_execution e on e.account_id = s.account_id and e.execution_id = s.execution_id
-  where s.account_id = $1 and s.child_pipeline_id = $9 and e.project_id = $3`;
+  where s.account_id = $account_id and s.child_pipeline_id = $run_id and e.project_id = $project_id`;
 const childStatus = `
   case when s.status = 'RUNNING' and e.finished_at is null then e.status else s.status::execution_status end`;
 
-// The execution that a run belongs to, in the project $3. By it no step shows under a run that another
+// The execution that a run belongs to, in the project `$project_id`. By it no step shows under a run that another
 // execution owns.
-const executionOfRun = `(
+export const executionOfRun = `(
   select e.execution_id from pipeline_execution e
-  where e.account_id = $1 and e.project_id = $3 and e.execution_id = coalesce(
-    (select execution_id from pipeline_execution where account_id = $1 and execution_id = $9),
-    (select execution_id from execution_step where account_id = $1 and child_pipeline_id = $9)))`;
-const environment = `select environment_name from pipeline_execution where account_id = $1 and execution_id = ${executionOfRun}`;
+  where e.account_id = $account_id and e.project_id = $project_id and e.execution_id = coalesce(
+    (select execution_id from pipeline_execution where account_id = $account_id and execution_id = $run_id),
+    (select execution_id from execution_step where account_id = $account_id and child_pipeline_id = $run_id)))`;
+export const environmentOfRun = `select environment_name from pipeline_execution where account_id = $account_id and execution_id = ${executionOfRun}`;
 
-/** Parameters: id of an execution or of a child pipeline. */
-export const executionById = guardedRead<DetailRow>(
+/** `run_id`: of an execution, or of a child pipeline. */
+export const executionById = guardedRead(
+  {
+    parameters: { run_id: 'uuid' },
+    row: detailRow,
+    environment: environmentOfRun,
+  },
   `
-  select ${columns}, shared_artifacts from pipeline_execution where account_id = $1 and project_id = $3 and execution_id = $9
+  select ${columns}, shared_artifacts from pipeline_execution where account_id = $account_id
+    and project_id = $project_id and execution_id = $run_id
   union all
   select s.child_pipeline_id, e.project_id, e.environment_name, s.child_pipeline_name,
     case when s.child_pipeline_name like '%.tran.yaml' then 'TRANSFORMATION' else 'ORCHESTRATION' end, e.version_name, ${childStatus},
     e.trigger, e.execution_tag, e.user_name, s.message, s.started_at, s.finished_at, e.shared_artifacts
   ${childOfId}`,
-  { environment },
 );
 
-/** Parameters: id of an execution or of a child pipeline. */
-export const executionStatus = guardedRead<{ status: ExecutionStatus }>(
+export const executionStatus = guardedRead(
+  {
+    parameters: { run_id: 'uuid' },
+    row: { status: typed<ExecutionStatus>('execution_status') },
+    environment: environmentOfRun,
+  },
   `
-  select status from pipeline_execution where account_id = $1 and project_id = $3 and execution_id = $9
+  select status from pipeline_execution where account_id = $account_id and project_id = $project_id
+    and execution_id = $run_id
   union all select ${childStatus} ${childOfId}`,
-  { environment },
 );
 
 /**
- * Parameters: project, environment, part of the pipeline's name in lower case, statuses, started after,
- * started before (each or null), id of the last item of the answer before or null, limit, schedule or null.
  * The rows are read in their order until there are enough: what share of them a filter leaves cannot be
  * estimated.
  */
-export const executionsOfAccount = guardedRead<ExecutionRow>(
+export const executionsOfAccount = guardedRead(
+  {
+    parameters: {
+      in_project_id: 'uuid?',
+      environment_name: 'text?',
+      name_part: 'text?',
+      statuses: typed<readonly ExecutionStatus[] | null>('execution_status[]'),
+      started_after: typed<string | null>('timestamptz'),
+      started_before: typed<string | null>('timestamptz'),
+      after_id: 'uuid?',
+      limit: 'bigint',
+      schedule: 'text?',
+    },
+    row: executionRow,
+    alone: true,
+  },
   `
   select ${columns} from (
     select ${columns} from pipeline_execution
-    where account_id = $1 and execution_id < coalesce($15::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+    where account_id = $account_id and execution_id < coalesce($after_id::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
     order by execution_id desc offset 0
   ) newest
   where (${callerSeesAll}
       or project_id in (
         select g.project_id from role_grant g
-        where g.account_id = $1 and g.credential_id = $2 and g.environment_name is null)
+        where g.account_id = $account_id and g.credential_id = $credential_id and g.environment_name is null)
       or (project_id, environment_name) in (
         select g.project_id, g.environment_name from role_grant g
-        where g.account_id = $1 and g.credential_id = $2 and g.environment_name is not null))
-    and ($9::uuid is null or project_id = $9) and ($10::text is null or environment_name = $10)
-    and ($11::text is null or strpos(lower(pipeline_name), $11) > 0) and ($12::execution_status[] is null or status = any ($12))
-    and ($13::timestamptz is null or started_at > $13) and ($14::timestamptz is null or started_at < $14)
-    and $17::text is null
-  order by execution_id desc limit $16`,
-  { alone: true },
+        where g.account_id = $account_id and g.credential_id = $credential_id and g.environment_name is not null))
+    and ($in_project_id::uuid is null or project_id = $in_project_id) and ($environment_name::text is null
+      or environment_name = $environment_name)
+    and ($name_part::text is null or strpos(lower(pipeline_name), $name_part) > 0)
+      and ($statuses::execution_status[] is null or status = any ($statuses))
+    and ($started_after::timestamptz is null or started_at > $started_after)
+      and ($started_before::timestamptz is null or started_at < $started_before)
+    and $schedule::text is null
+  order by execution_id desc limit $limit`,
 );
-
-const ofRun = `s.account_id = $1 and s.pipeline_run_id = $9 and s.execution_id = ${executionOfRun}`;
-
-/**
- * Parameters: id of an execution or of a child pipeline's run, limit, offset. The total is null when there is
- * none such in the project.
- */
-export const stepsOfRun = guardedPage<StepRow, number | null>({
-  environment,
-  rows: `
-    select s.step_id, s.name, s.status, s.message, s.row_count, s.child_pipeline_id, s.child_pipeline_name, s.started_at, s.finished_at
-    from execution_step s where ${ofRun}
-    order by s.started_at, s.ordinal limit $10 offset $11`,
-  total: `
-    select case when ${executionOfRun} is not null
-      then (select count(*) from execution_step s where ${ofRun})::bigint end as total`,
-});
-
-interface StepRow {
-  step_id: string;
-  name: string;
-  status: Step['status'];
-  message: string | null;
-  row_count: number | null;
-  child_pipeline_id: string | null;
-  child_pipeline_name: string | null;
-  started_at: Date;
-  finished_at: Date | null;
-}
 
 // Refuses the transaction when its version was disabled, or its environment deleted, since they were read.
 const insertOne = insertStatement(
@@ -155,12 +155,12 @@ const insertOne = insertStatement(
     version_name: 'text',
     manifest_digest: 'text',
     agent_id: 'uuid',
-    execution_tag: 'text',
+    execution_tag: 'text?',
     scalar_variables: 'jsonb',
     grid_variables: 'jsonb',
     user_name: 'text',
     started_at: 'timestamptz',
-    shared_artifacts: 'jsonb',
+    shared_artifacts: 'jsonb?',
   },
   {
     derived: {
@@ -198,53 +198,92 @@ export function insertExecution(tx: Transaction, scope: Scope, made: NewExecutio
   tx.onConstraint('pipeline_execution_tag_running', () =>
     problem('execution-tag-running', { tag: executionTag ?? '', environmentName }),
   );
-  tx.send(insertOne, [
-    scope.accountId,
-    made.executionId,
-    made.projectId,
-    made.environmentName,
-    made.pipelineName,
-    made.pipelineType,
-    made.versionName,
-    made.manifestDigest,
-    made.agentId,
-    executionTag ?? null,
-    JSON.stringify(made.scalarVariables),
-    JSON.stringify(made.gridVariables),
-    made.userName,
-    now,
-    made.sharedArtifacts === undefined ? null : JSON.stringify(made.sharedArtifacts),
-  ]);
+  tx.send(insertOne, {
+    account_id: scope.accountId,
+    execution_id: made.executionId,
+    project_id: made.projectId,
+    environment_name: made.environmentName,
+    pipeline_name: made.pipelineName,
+    pipeline_type: made.pipelineType,
+    version_name: made.versionName,
+    manifest_digest: made.manifestDigest,
+    agent_id: made.agentId,
+    execution_tag: executionTag ?? null,
+    scalar_variables: JSON.stringify(made.scalarVariables),
+    grid_variables: JSON.stringify(made.gridVariables),
+    user_name: made.userName,
+    started_at: now,
+    shared_artifacts: made.sharedArtifacts === undefined ? null : JSON.stringify(made.sharedArtifacts),
+  });
 }
 
-const selectOne = statement<Pick<ExecutionRow, 'status' | 'environment_name' | 'pipeline_name'>>(`
+const selectOne = statement(
+  {
+    parameters: { account_id: 'uuid', project_id: 'uuid', execution_id: 'uuid' },
+    row: {
+      status: typed<ExecutionStatus>('execution_status'),
+      environment_name: 'text',
+      pipeline_name: 'text',
+    },
+  },
+  `
   select status, environment_name, pipeline_name from pipeline_execution
-  where account_id = $1 and project_id = $2 and execution_id = $3`);
+  where account_id = $account_id and project_id = $project_id and execution_id = $execution_id`,
+);
 
 /**
  * Throws `execution-not-found`. Whoever changes an execution has locked its work before: then what this reads
  * stays so.
  */
 export async function requireExecution(tx: Transaction, scope: Scope, projectId: string, id: string) {
-  const [row] = await tx.query(selectOne, [scope.accountId, projectId, asUuid(id)]);
+  const [row] = await tx.query(selectOne, {
+    account_id: scope.accountId,
+    project_id: projectId,
+    execution_id: asUuid(id),
+  });
   if (row === undefined) throw problem('execution-not-found', { id });
   return row;
 }
 
-const movable = 'account_id = $1 and execution_id = any ($2::uuid[]) and status = any ($6)';
-const given = (array: string) => `(${array})[array_position($2::uuid[], execution_id)]`;
+const movable =
+  'account_id = $account_id and execution_id = any ($execution_ids::uuid[]) and status = any ($from_statuses)';
+const given = (array: string) => `(${array})[array_position($execution_ids::uuid[], execution_id)]`;
 const move = `
-  update pipeline_execution set status = $3, finished_at = $4, running_tag = case when $4::timestamptz is null then running_tag end,
-    message = coalesce(${given('$5::text[]')}, message)
+  update pipeline_execution set status = $status, finished_at = $finished_at,
+    running_tag = case when $finished_at::timestamptz is null then running_tag end,
+    message = coalesce(${given('$messages::text[]')}, message)
   where ${movable}`;
-const moveAll = statement(move);
+const moveParameters = {
+  account_id: 'uuid',
+  execution_ids: 'uuid[]',
+  status: typed<ExecutionStatus>('execution_status'),
+  finished_at: 'timestamptz?',
+  messages: typed<readonly (string | null)[]>('text[]'),
+  from_statuses: typed<readonly ExecutionStatus[]>('execution_status[]'),
+} satisfies ParameterTypes;
+const moveAll = statement({ parameters: moveParameters }, move);
 // The states before are read by the same statement, and so are those of its start.
-const moveAllWithEvents = statement(`
+const moveAllWithEvents = statement(
+  {
+    parameters: {
+      ...moveParameters,
+      occurred_at: 'timestamptz',
+      event_ids: 'uuid[]',
+      event_name: 'text',
+      actor_id: 'uuid?',
+      actor_kind: 'text',
+      request_id: 'uuid?',
+    },
+  },
+  `
   with moving as (select execution_id, project_id, pipeline_name, status from pipeline_execution where ${movable}), moved as (${move})
   ${insertIntoEvent}
-  select $1, $7, ${given('$8::uuid[]')}, $9, $10, $11, $12, project_id, 'pipeline-execution', execution_id::text, pipeline_name,
-    jsonb_build_object('status', status), jsonb_strip_nulls(jsonb_build_object('status', $3, 'message', ${given('$5::text[]')}))
-  from moving`);
+  select $account_id, $occurred_at, ${given('$event_ids::uuid[]')}, $event_name, $actor_id, $actor_kind,
+    $request_id, project_id, 'pipeline-execution', execution_id::text, pipeline_name,
+    jsonb_build_object('status', status), jsonb_strip_nulls(jsonb_build_object('status', $status, 'message',
+      ${given('$messages::text[]')}))
+  from moving`,
+);
 
 export interface ExecutionMove {
   to: ExecutionStatus;
@@ -262,63 +301,26 @@ export function moveExecutions(tx: Transaction, accountId: string, moved: Execut
 /** The same, with an event for each that moves, which tells its status before and after. */
 export function moveExecutionsWithEvents(moment: WorkMoment, moved: ExecutionMove, event: EventName): void {
   const { tx, accountId, source, now, newId } = moment;
-  const ids = moved.executions.map(() => newId());
-  const by = [source.actorId, source.actorKind, source.requestId];
-  tx.send(moveAllWithEvents, [...parametersOf(accountId, moved, now), now, ids, event, ...by]);
+  tx.send(moveAllWithEvents, {
+    ...parametersOf(accountId, moved, now),
+    occurred_at: now,
+    event_ids: moved.executions.map(() => newId()),
+    event_name: event,
+    actor_id: source.actorId,
+    actor_kind: source.actorKind,
+    request_id: source.requestId,
+  });
 }
 
-function parametersOf(accountId: string, { to, executions }: ExecutionMove, now: Date): Parameter[] {
-  const finishedAt = executionStates.ended(to) ? now : null;
-  const messages = executions.map((each) => each.message ?? null);
-  return [
-    accountId,
-    executions.map((each) => each.id),
-    to,
-    finishedAt,
-    messages,
-    executionStates.sources(to),
-  ];
-}
-
-const upsertSteps = statement(`
-  insert into execution_step (account_id, execution_id, step_id, pipeline_run_id, name, component_type, status, message, row_count,
-    child_pipeline_id, child_pipeline_name, started_at, finished_at)
-  select $1, s."executionId", s."stepId", s."pipelineRunId", s.name, s."componentType", s.status, s.message, s."rowCount",
-    s."childId", s."childName", s."startedAt", s."finishedAt"
-  from jsonb_to_recordset($2) as s ("executionId" uuid, "stepId" uuid, "pipelineRunId" uuid, name text, "componentType" text,
-    status text, message text, "rowCount" bigint, "childId" uuid, "childName" text, "startedAt" timestamptz, "finishedAt" timestamptz)
-  on conflict (account_id, execution_id, step_id) do update set status = excluded.status, message = excluded.message,
-    row_count = excluded.row_count, child_pipeline_id = coalesce(execution_step.child_pipeline_id, excluded.child_pipeline_id),
-    child_pipeline_name = coalesce(execution_step.child_pipeline_name, excluded.child_pipeline_name), finished_at = excluded.finished_at`);
-
-/** Writes steps; of a step that is there more than once only its last state counts. */
-export function writeSteps(
-  tx: Transaction,
-  accountId: string,
-  steps: readonly (Step & { executionId: string })[],
-): void {
-  const last = new Map(steps.map((step) => [`${step.executionId} ${step.stepId}`, step]));
-  const rows = [...last.values()].map(({ childPipeline, ...step }) => ({
-    ...step,
-    childId: childPipeline?.id,
-    childName: childPipeline?.name,
-  }));
-  tx.send(upsertSteps, [accountId, JSON.stringify(rows)]);
-}
-
-const closeSteps = statement(`
-  update execution_step set status = $3, message = coalesce(message, $4), finished_at = $5
-  where account_id = $1 and execution_id = any ($2::uuid[]) and status = 'RUNNING'`);
-
-/** Ends the steps that were left running when their execution ended without its agent's word. */
-export function closeOpenSteps(
-  tx: Transaction,
-  accountId: string,
-  executionIds: readonly string[],
-  status: 'FAILED' | 'CANCELLED',
-  now: Date,
-): void {
-  tx.send(closeSteps, [accountId, executionIds, status, 'The execution ended before this step did.', now]);
+function parametersOf(accountId: string, { to, executions }: ExecutionMove, now: Date) {
+  return {
+    account_id: accountId,
+    execution_ids: executions.map((each) => each.id),
+    status: to,
+    finished_at: executionStates.ended(to) ? now : null,
+    messages: executions.map((each) => each.message ?? null),
+    from_statuses: executionStates.sources(to),
+  };
 }
 
 export function presentExecution(row: ExecutionRow): PipelineExecution {
@@ -349,16 +351,4 @@ export function presentDetail(row: DetailRow): PipelineExecutionDetail {
   }
   const sharedPipelines = [...chosen.values()];
   return { ...presentExecution(row), ...(sharedPipelines.length === 0 ? {} : { sharedPipelines }) };
-}
-
-export function presentStep(row: StepRow): ExecutionStep {
-  const result: ExecutionStep['result'] = { status: row.status, startedAt: row.started_at.toISOString() };
-  if (row.finished_at !== null) result.finishedAt = row.finished_at.toISOString();
-  if (row.message !== null) result.message = row.message;
-  if (row.row_count !== null) result.rowCount = row.row_count;
-  const step: ExecutionStep = { id: row.step_id, name: row.name, result };
-  if (row.child_pipeline_id !== null && row.child_pipeline_name !== null) {
-    step.childPipeline = { id: row.child_pipeline_id, name: row.child_pipeline_name };
-  }
-  return step;
 }

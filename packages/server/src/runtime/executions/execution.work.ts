@@ -7,7 +7,8 @@ import { statement } from '../../kernel/database/database.ts';
 import { recordEvents } from '../../kernel/database/events.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { WorkMoment, WorkOwner, WorkSubject } from '../../kernel/work/work.ts';
-import { closeOpenSteps, moveExecutionsWithEvents } from './execution.store.ts';
+import { moveExecutionsWithEvents } from './execution.store.ts';
+import { closeOpenSteps } from './execution-step.store.ts';
 
 /**
  * The variables of each place where something was claimed. The value that counts is the environment's
@@ -21,7 +22,7 @@ const variablesOfPlaces = `
       from variable v
       left join variable_override o on o.account_id = v.account_id and o.project_id = v.project_id and o.variable_name = v.name
         and o.environment_name = place.environment_name
-      where v.account_id = $1 and v.project_id = place.project_id
+      where v.account_id = $account_id and v.project_id = place.project_id
     ), '[]') as variables
     from (select distinct project_id, environment_name from claimed where kind = 'pipeline-execution') place
   )`;
@@ -86,12 +87,15 @@ function note({ tx, source, now, newId }: WorkMoment, event: EventName, about: r
 }
 
 // An execution that was being cancelled when its agent fell silent is being cancelled again.
-const wakeUp = statement(`
+const wakeUp = statement(
+  { parameters: { account_id: 'uuid', execution_ids: 'uuid[]' } },
+  `
   update pipeline_execution e set status = case when w.command is null then 'RUNNING' else 'CANCELLING' end::execution_status
   from work w
-  where e.account_id = $1 and e.execution_id = any ($2::uuid[]) and e.status = 'UNKNOWN'
-    and w.account_id = e.account_id and w.work_id = e.execution_id`);
+  where e.account_id = $account_id and e.execution_id = any ($execution_ids::uuid[]) and e.status = 'UNKNOWN'
+    and w.account_id = e.account_id and w.work_id = e.execution_id`,
+);
 
 function moveBack({ tx, accountId }: WorkMoment, ids: readonly string[]): void {
-  tx.send(wakeUp, [accountId, ids]);
+  tx.send(wakeUp, { account_id: accountId, execution_ids: ids });
 }

@@ -2,7 +2,7 @@
  * Which execution a run belongs to: the run of the pipeline that was started has the execution's own id, that
  * of a child pipeline the id that one step of the execution announces.
  */
-import { type Read, statement } from '../../kernel/database/database.ts';
+import { type ColumnTypes, type Read, statement } from '../../kernel/database/database.ts';
 
 export interface RunOwner {
   executionId: string;
@@ -13,18 +13,21 @@ export interface RunOwner {
 /** By the run's id. */
 export type RunOwners = ReadonlyMap<string, RunOwner>;
 
-interface OwnerRow {
-  run_id: string;
-  execution_id: string;
-  step_id: string | null;
-}
+const ownerRow = {
+  run_id: 'uuid',
+  execution_id: 'uuid',
+  step_id: 'uuid?',
+} satisfies ColumnTypes;
 
-const selectOwners = statement<OwnerRow>(`
+const selectOwners = statement(
+  { parameters: { account_id: 'uuid', run_ids: 'uuid[]' }, row: ownerRow },
+  `
   select execution_id as run_id, execution_id, null::uuid as step_id
-  from pipeline_execution where account_id = $1 and execution_id = any ($2::uuid[])
+  from pipeline_execution where account_id = $account_id and execution_id = any ($run_ids::uuid[])
   union all
   select child_pipeline_id, execution_id, step_id
-  from execution_step where account_id = $1 and child_pipeline_id = any ($2::uuid[])`);
+  from execution_step where account_id = $account_id and child_pipeline_id = any ($run_ids::uuid[])`,
+);
 
 /** Runs that nothing owns are not in the map. */
 export async function readRunOwners(
@@ -33,7 +36,7 @@ export async function readRunOwners(
   runIds: readonly string[],
 ): Promise<RunOwners> {
   if (runIds.length === 0) return new Map();
-  const rows = await read(selectOwners, [accountId, runIds]);
+  const rows = await read(selectOwners, { account_id: accountId, run_ids: runIds });
   return new Map(
     rows.map(({ run_id, execution_id: executionId, step_id: stepId }) => [run_id, { executionId, stepId }]),
   );

@@ -10,10 +10,17 @@ export interface StepTotal {
 /** Of each execution, without the steps that are reported again. */
 export type StepTotals = ReadonlyMap<string, StepTotal>;
 
-const selectTotals = statement<{ execution_id: string; steps: number; bytes: number }>(`
+const selectTotals = statement(
+  {
+    parameters: { account_id: 'uuid', execution_ids: 'uuid[]', step_ids: 'uuid[]' },
+    row: { execution_id: 'uuid', steps: 'integer', bytes: 'double precision' },
+  },
+  `
   select execution_id, count(*)::integer as steps, coalesce(sum(octet_length(message)), 0)::double precision as bytes
-  from execution_step where account_id = $1 and execution_id = any ($2::uuid[]) and step_id <> all ($3::uuid[])
-  group by execution_id`);
+  from execution_step where account_id = $account_id and execution_id = any ($execution_ids::uuid[])
+    and step_id <> all ($step_ids::uuid[])
+  group by execution_id`,
+);
 
 export async function readStepTotals(
   read: Read,
@@ -22,6 +29,10 @@ export async function readStepTotals(
   stepIds: readonly string[],
 ): Promise<StepTotals> {
   if (executionIds.length === 0) return new Map();
-  const rows = await read(selectTotals, [accountId, executionIds, stepIds]);
+  const rows = await read(selectTotals, {
+    account_id: accountId,
+    execution_ids: executionIds,
+    step_ids: stepIds,
+  });
   return new Map(rows.map(({ execution_id, steps, bytes }) => [execution_id, { steps, bytes }]));
 }

@@ -30,7 +30,9 @@ export function secretCheckRoutes({ long }: Endpoints, services: SecretCheckServ
     // Who sends it means to create a reference of this name.
     if (call.body.secretName !== undefined)
       throw problem('secret-reference-name-reserved', { name: 'check' });
-    const environments = await call.rows(checkedEnvironments, [call.body.environmentName ?? null]);
+    const environments = await call.rows(checkedEnvironments, {
+      environment_name: call.body.environmentName ?? null,
+    });
     const begun =
       (await call.awaited.earlier()) ?? (await begin(call, services, await planOf(call, environments)));
     if ('answer' in begun) return begun.answer;
@@ -52,7 +54,7 @@ export function secretCheckRoutes({ long }: Endpoints, services: SecretCheckServ
 /** Throws `secret-reference-not-found`, `unknown-environment` and `unknown-agent`. */
 async function planOf({ body, rows, newId }: CheckCall, environments: readonly EnvironmentRow[]) {
   const { secretReferenceNames: names, environmentName, agentId } = body;
-  const secrets = await rows(namedSecrets, [names ?? null, secretLimit]);
+  const secrets = await rows(namedSecrets, { names: names ?? null, limit: secretLimit });
   const missing = names?.find((name) => !secrets.some(({ reference }) => reference === name));
   if (missing !== undefined) throw problem('secret-reference-not-found', { name: missing });
   if (environmentName !== undefined && environments.length === 0)
@@ -60,7 +62,7 @@ async function planOf({ body, rows, newId }: CheckCall, environments: readonly E
   const only = agentId === undefined ? undefined : asUuid(agentId);
   const askings = askingsOf(secrets, environments, only);
   const ids = new Set([...askings.map((asking) => asking.agentId), only].filter((id) => id !== undefined));
-  const agents = ids.size === 0 ? [] : await rows(askedAgents, [[...ids]]);
+  const agents = ids.size === 0 ? [] : await rows(askedAgents, { agent_ids: [...ids] });
   if (agentId !== undefined && agents.length === 0) throw problem('unknown-agent', { id: agentId });
   return planCheck(askings, agents, newId);
 }

@@ -244,9 +244,10 @@ test('old checks are removed', async () => {
   await answers;
   const now = server.clock.now().getTime();
   const { read } = server.deps.database;
-  const rows = async () => (await read(all, [account.accountId]))[0]?.count;
-  const all = statement<{ count: number }>(
-    'select count(*)::integer as count from secret_check_part where account_id = $1',
+  const rows = async () => (await read(all, { account_id: account.accountId }))[0]?.count;
+  const all = statement(
+    { parameters: { account_id: 'uuid' }, row: { count: 'integer' } },
+    'select count(*)::integer as count from secret_check_part where account_id = $account_id',
   );
   await removeOldSecretChecks(read, new Date(now + 47 * 3_600_000));
   assert.equal(await rows(), 1);

@@ -40,7 +40,10 @@ export interface SecretServices extends Services {
 
 export function secretRoutes({ read, long }: Endpoints, services: SecretServices): void {
   read(getAgentCertificate, async ({ params, rows }) => {
-    const { name, keys } = presentKeys(await rows(agentKeys, [asUuid(params.agentId)]), params.agentId);
+    const { name, keys } = presentKeys(
+      await rows(agentKeys, { agent_id: asUuid(params.agentId) }),
+      params.agentId,
+    );
     const [key] = keys;
     if (key === undefined) throw problem('agent-not-connected', { name });
     return {
@@ -73,7 +76,10 @@ export function secretRoutes({ read, long }: Endpoints, services: SecretServices
     const { params, query, body } = call;
     const value = takeValue(body.secret);
     const place = placeOf(query, body.secret);
-    const agent = presentKeys(await call.rows(agentKeys, [asUuid(params.agentId)]), params.agentId);
+    const agent = presentKeys(
+      await call.rows(agentKeys, { agent_id: asUuid(params.agentId) }),
+      params.agentId,
+    );
     const until = new Date(call.now.getTime() + services.secretWaitSeconds * 1_000);
     const begun =
       (await call.awaited.earlier()) ??

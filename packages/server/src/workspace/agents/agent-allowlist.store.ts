@@ -1,37 +1,47 @@
 /** The table `agent_allowed_place`: where a restricted agent may be used. */
 import type { AgentAllowlist } from '@headgate/contract';
-import { statement, type Transaction } from '../../kernel/database/database.ts';
+import { type ColumnTypes, statement, type Transaction } from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { isUuid } from '../../kernel/identifiers.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 
-interface AllowedProjectRow {
-  project_id: string;
+const allowedProjectRow = {
+  project_id: 'uuid',
   /** Null: every one. */
-  environments: string[] | null;
-}
+  environments: 'text[]?',
+} satisfies ColumnTypes;
 
-const selectAll = statement<AllowedProjectRow>(`
+const selectAll = statement(
+  { parameters: { account_id: 'uuid', agent_id: 'uuid' }, row: allowedProjectRow },
+  `
   select project_id, case when bool_and(environment_name is not null) then array_agg(environment_name order by environment_name) end as environments
-  from agent_allowed_place where account_id = $1 and agent_id = $2 group by project_id order by project_id`);
+  from agent_allowed_place where account_id = $account_id and agent_id = $agent_id group by project_id order by project_id`,
+);
 
 export async function allowlistOf(tx: Transaction, scope: Scope, agentId: string): Promise<AgentAllowlist> {
-  const rows = await tx.query(selectAll, [scope.accountId, agentId]);
+  const rows = await tx.query(selectAll, { account_id: scope.accountId, agent_id: agentId });
   const entries = rows.map(
     ({ project_id, environments }) => [project_id, environments === null ? {} : { environments }] as const,
   );
   return { projects: Object.fromEntries(entries) };
 }
 
-const removeAll = statement('delete from agent_allowed_place where account_id = $1 and agent_id = $2');
-const insertPlaces = statement(`
+const removeAll = statement(
+  { parameters: { account_id: 'uuid', agent_id: 'uuid' } },
+  'delete from agent_allowed_place where account_id = $account_id and agent_id = $agent_id',
+);
+const insertPlaces = statement(
+  { parameters: { account_id: 'uuid', agent_id: 'uuid', places: 'jsonb' } },
+  `
   insert into agent_allowed_place (account_id, agent_id, project_id, environment_name)
-  select distinct $1::uuid, $2::uuid, p."projectId", p."environmentName"
-  from jsonb_to_recordset($3) as p ("projectId" uuid, "environmentName" text)`);
+  select distinct $account_id::uuid, $agent_id::uuid, p."projectId", p."environmentName"
+  from jsonb_to_recordset($places) as p ("projectId" uuid, "environmentName" text)`,
+);
 
 // Its queued work is checked anew.
 const noteChange = statement(
-  'update agent set places_changed = true where account_id = $1 and agent_id = $2',
+  { parameters: { account_id: 'uuid', agent_id: 'uuid' } },
+  'update agent set places_changed = true where account_id = $account_id and agent_id = $agent_id',
 );
 
 const lastOfKey = /, ([^,]*)\) is not present/;
@@ -54,7 +64,7 @@ export function writeAllowlist(
   tx.onConstraint('agent_allowed_place_in_environment', ({ detail }) =>
     problem('unknown-environment', { name: lastOfKey.exec(detail ?? '')?.[1] ?? '' }),
   );
-  tx.send(removeAll, [scope.accountId, agentId]);
-  tx.send(noteChange, [scope.accountId, agentId]);
-  tx.send(insertPlaces, [scope.accountId, agentId, JSON.stringify(places)]);
+  tx.send(removeAll, { account_id: scope.accountId, agent_id: agentId });
+  tx.send(noteChange, { account_id: scope.accountId, agent_id: agentId });
+  tx.send(insertPlaces, { account_id: scope.accountId, agent_id: agentId, places: JSON.stringify(places) });
 }

@@ -5,7 +5,8 @@ import type { Scope } from '../../kernel/security/permissions.ts';
 import { connectedSeconds } from './agent.ts';
 
 const setPause = statement(
-  'update agent set paused = $3, paused_until = $4 where account_id = $1 and agent_id = $2',
+  { parameters: { account_id: 'uuid', agent_id: 'uuid', paused: 'boolean', paused_until: 'timestamptz?' } },
+  'update agent set paused = $paused, paused_until = $paused_until where account_id = $account_id and agent_id = $agent_id',
 );
 
 export function writePause(
@@ -14,16 +15,24 @@ export function writePause(
   agentId: string,
   pause: { paused: boolean; until: Date | null },
 ): void {
-  tx.send(setPause, [scope.accountId, agentId, pause.paused, pause.until]);
+  tx.send(setPause, {
+    account_id: scope.accountId,
+    agent_id: agentId,
+    paused: pause.paused,
+    paused_until: pause.until,
+  });
 }
 
 const [restart] = instanceAbilities;
 
-const requestRestart = statement<{ instance_id: string }>(`
+const requestRestart = statement(
+  { parameters: { account_id: 'uuid', agent_id: 'uuid', now: 'timestamptz' }, row: { instance_id: 'uuid' } },
+  `
   update agent_instance set restart_requested = true
-  where account_id = $1 and agent_id = $2 and '${restart}' = any (abilities) and not stopping
-    and last_seen_at > $3::timestamptz - interval '${connectedSeconds} seconds'
-  returning instance_id`);
+  where account_id = $account_id and agent_id = $agent_id and '${restart}' = any (abilities) and not stopping
+    and last_seen_at > $now::timestamptz - interval '${connectedSeconds} seconds'
+  returning instance_id`,
+);
 
 /** Answers how many instances are to be told. */
 export async function askForRestart(
@@ -32,5 +41,5 @@ export async function askForRestart(
   agentId: string,
   now: Date,
 ): Promise<number> {
-  return (await tx.query(requestRestart, [scope.accountId, agentId, now])).length;
+  return (await tx.query(requestRestart, { account_id: scope.accountId, agent_id: agentId, now })).length;
 }

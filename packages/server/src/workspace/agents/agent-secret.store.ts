@@ -3,7 +3,13 @@
  * can read.
  */
 import { clientSecretPurpose } from '../../access/credentials/index.ts';
-import { type Read, statement, type Transaction } from '../../kernel/database/database.ts';
+import {
+  type ColumnTypes,
+  type Read,
+  type RowOf,
+  statement,
+  type Transaction,
+} from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { asUuid } from '../../kernel/identifiers.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
@@ -12,23 +18,31 @@ import type { Sealer, Secret } from '../../kernel/security/sealed.ts';
 export const secretPurpose = (agentId: string) => `secret of the agent ${agentId}`;
 
 /** A secret as the table stores it: the hash to compare with, and the sealed secret to read back. */
-export function keptForms(sealer: Sealer, agentId: string, secret: Secret): [Buffer, Buffer] {
-  return [sealer.digest(secret.reveal(), clientSecretPurpose), sealer.seal(secret, secretPurpose(agentId))];
+export function keptForms(sealer: Sealer, agentId: string, secret: Secret) {
+  return {
+    secret_digest: sealer.digest(secret.reveal(), clientSecretPurpose),
+    secret_sealed: sealer.seal(secret, secretPurpose(agentId)),
+  };
 }
 
-interface ClientRow {
-  agent_id: string;
-  name: string;
-  client_id: string;
-  secret_sealed: Buffer | null;
-}
+const clientRow = {
+  agent_id: 'uuid',
+  name: 'text',
+  client_id: 'text',
+  secret_sealed: 'bytea?',
+} satisfies ColumnTypes;
+type ClientRow = RowOf<typeof clientRow>;
 
-const selectClient = statement<ClientRow>(`
-  select agent_id, name, client_id, secret_sealed from agent where account_id = $1 and agent_id = $2 for update`);
+const selectClient = statement(
+  { parameters: { account_id: 'uuid', agent_id: 'uuid' }, row: clientRow },
+  `
+  select agent_id, name, client_id, secret_sealed from agent where account_id = $account_id
+    and agent_id = $agent_id for update`,
+);
 
 /** Throws `agent-not-found`. */
 export async function lockClient(tx: Transaction, scope: Scope, id: string): Promise<ClientRow> {
-  const [row] = await tx.query(selectClient, [scope.accountId, asUuid(id)]);
+  const [row] = await tx.query(selectClient, { account_id: scope.accountId, agent_id: asUuid(id) });
   if (row === undefined) throw problem('agent-not-found', { id });
   return row;
 }
@@ -39,9 +53,12 @@ export function openSecret(sealer: Sealer, { agent_id, name, secret_sealed }: Cl
   return sealer.unseal(secret_sealed, secretPurpose(agent_id));
 }
 
-const replaceSecret = statement(`
-  update agent set secret_digest = $3, secret_sealed = $4, secret_generation = secret_generation + 1
-  where account_id = $1 and agent_id = $2`);
+const replaceSecret = statement(
+  { parameters: { account_id: 'uuid', agent_id: 'uuid', secret_digest: 'bytea', secret_sealed: 'bytea' } },
+  `
+  update agent set secret_digest = $secret_digest, secret_sealed = $secret_sealed, secret_generation = secret_generation + 1
+  where account_id = $account_id and agent_id = $agent_id`,
+);
 
 /** Invalidates the previous secret, and the tokens that it gave. */
 export function refreshSecret(
@@ -51,20 +68,33 @@ export function refreshSecret(
   agentId: string,
   secret: Secret,
 ): void {
-  tx.send(replaceSecret, [scope.accountId, agentId, ...keptForms(sealer, agentId, secret)]);
+  tx.send(replaceSecret, {
+    account_id: scope.accountId,
+    agent_id: agentId,
+    ...keptForms(sealer, agentId, secret),
+  });
 }
 
-const selectCertificates = statement<{ key_id: string; instance_id: string }>(`
+const selectCertificates = statement(
+  {
+    parameters: { account_id: 'uuid', agent_id: 'uuid', now: 'timestamptz' },
+    row: { key_id: 'text', instance_id: 'uuid' },
+  },
+  `
   select c.key_id, c.instance_id from agent a
   join agent_certificate c on c.account_id = a.account_id and c.agent_id = a.agent_id and c.secret_generation = a.secret_generation
-  where a.account_id = $1 and a.agent_id = $2 and c.not_after > $3
+  where a.account_id = $account_id and a.agent_id = $agent_id and c.not_after > $now
   order by c.key_id
-  limit 100`);
+  limit 100`,
+);
 // No agent can claim it any more: the next sweep ends it, and wakes the request that waits for it.
-const endSealedWork = statement(`
-  update work set claimable_until = $3::timestamptz, due_at = least(due_at, $3::timestamptz)
-  where account_id = $1 and agent_id = $2 and (state = 'queued' or state in ('held', 'silent'))
-    and key_id is not null and claimable_until > $3`);
+const endSealedWork = statement(
+  { parameters: { account_id: 'uuid', agent_id: 'uuid', now: 'timestamptz' } },
+  `
+  update work set claimable_until = $now::timestamptz, due_at = least(due_at, $now::timestamptz)
+  where account_id = $account_id and agent_id = $agent_id and (state = 'queued' or state in ('held', 'silent'))
+    and key_id is not null and claimable_until > $now`,
+);
 
 /**
  * Before the secret is replaced: the certificates that end with it, for the events. What is sealed to them is
@@ -76,8 +106,8 @@ export async function revokeCertificates(
   agentId: string,
   now: Date,
 ): Promise<{ keyId: string; instanceId: string }[]> {
-  tx.send(endSealedWork, [scope.accountId, agentId, now]);
-  const rows = await tx.query(selectCertificates, [scope.accountId, agentId, now]);
+  tx.send(endSealedWork, { account_id: scope.accountId, agent_id: agentId, now });
+  const rows = await tx.query(selectCertificates, { account_id: scope.accountId, agent_id: agentId, now });
   return rows.map(({ key_id: keyId, instance_id: instanceId }) => ({ keyId, instanceId }));
 }
 
@@ -91,15 +121,19 @@ export function agentOfSecretKey(key: string): string | undefined {
   return key.endsWith(ofSecret) ? key.slice(0, -ofSecret.length) : undefined;
 }
 
-export interface KeptSecretRow {
-  agent_id: string;
-  client_id: string;
-  secret_sealed: Buffer | null;
-  secret_generation: number;
-}
+const keptSecretRow = {
+  agent_id: 'uuid',
+  client_id: 'text',
+  secret_sealed: 'bytea?',
+  secret_generation: 'integer',
+} satisfies ColumnTypes;
 
-const selectSecret = statement<KeptSecretRow>(`
-  select agent_id, client_id, secret_sealed, secret_generation from agent where account_id = $1 and agent_id = $2`);
+const selectSecret = statement(
+  { parameters: { account_id: 'uuid', agent_id: 'uuid' }, row: keptSecretRow },
+  `
+  select agent_id, client_id, secret_sealed, secret_generation from agent where account_id = $account_id
+    and agent_id = $agent_id`,
+);
 
 /**
  * An agent's secret with its generation, for who runs the agent; undefined when it was deleted, or its secret
@@ -111,7 +145,7 @@ export async function currentSecret(
   accountId: string,
   agentId: string,
 ): Promise<{ secret: Secret; generation: number } | undefined> {
-  const [row] = await read(selectSecret, [accountId, agentId]);
+  const [row] = await read(selectSecret, { account_id: accountId, agent_id: agentId });
   if (row === undefined || row.secret_sealed === null) return undefined;
   return {
     secret: sealer.unseal(row.secret_sealed, secretPurpose(agentId)),

@@ -59,15 +59,23 @@ function readingRoutes({ read }: Endpoints, { version }: AgentServices): void {
     const id = agentId === undefined ? null : asUuid(agentId);
     const type = filterWord(agentTypes, query.agentType, 'agentType');
     const status = filterWord(agentStatuses, query.agentStatus, 'agentStatus');
-    const filters = [type, status, query.name ?? null, id];
-    const { rows, total } = await page(agentPage, [...filters, limit, offset]);
+    const { rows, total } = await page(agentPage, {
+      agent_type: type,
+      status,
+      name: query.name ?? null,
+      agent_id: id,
+      limit,
+      offset,
+    });
     if (total === null) throw problem('agent-not-found', { id: agentId ?? '' });
     return { body: { page: query.page, results: rows.map(presentSummary), size: limit, total } };
   });
 
   read(getAgent, async ({ params, rows }) => {
     const id = params.agentId;
-    const row = one(await rows(agentById, [asUuid(id)]), () => problem('agent-not-found', { id }));
+    const row = one(await rows(agentById, { agent_id: asUuid(id) }), () =>
+      problem('agent-not-found', { id }),
+    );
     return { body: presentAgent(row, version), etag: agentTag(row) };
   });
 }

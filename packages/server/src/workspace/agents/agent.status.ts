@@ -1,6 +1,6 @@
 /** The status of an agent follows from what is known of its instances, and moves by the table of agent.ts. */
 import type { AgentStatus } from '@headgate/contract';
-import { statement, type Transaction } from '../../kernel/database/database.ts';
+import { statement, type Transaction, typed } from '../../kernel/database/database.ts';
 import { type EventSource, insertIntoEvent } from '../../kernel/database/events.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import { agentStates, connectedSeconds } from './agent.ts';
@@ -11,43 +11,63 @@ export const heardOf = (at: string, condition = 'true') => `exists (
     where i.account_id = a.account_id and i.agent_id = a.agent_id
       and i.last_seen_at > ${at}::timestamptz - interval '${connectedSeconds} seconds' and ${condition})`;
 
-const lockOne = statement('select from agent where account_id = $1 and agent_id = $2 for update');
+const lockOne = statement(
+  { parameters: { account_id: 'uuid', agent_id: 'uuid' } },
+  'select from agent where account_id = $account_id and agent_id = $agent_id for update',
+);
 
 /**
  * Before what is known of its instances changes: two that change it at once follow one another, and the later
  * one sees both.
  */
 export function lockAgentStatus(tx: Transaction, accountId: string, agentId: string): void {
-  tx.send(lockOne, [accountId, agentId]);
+  tx.send(lockOne, { account_id: accountId, agent_id: agentId });
 }
 
 const allowedMoves = agentStates.states.flatMap((from) =>
   agentStates.states.filter((to) => agentStates.allows(from, to)).map((to) => `${from} ${to}`),
 );
 
-const settle = statement<{ status: AgentStatus }>(`
+const settle = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      agent_id: 'uuid',
+      now: 'timestamptz',
+      when_none: 'text?',
+      allowed_moves: 'text[]',
+      event_id: 'uuid',
+      actor_id: 'uuid?',
+      actor_kind: 'text',
+      request_id: 'uuid?',
+    },
+    row: { status: typed<AgentStatus>('text') },
+  },
+  `
   with facts as (
     select a.agent_id, a.name, a.status, case
-        when not ${heardOf('$3')} then coalesce($4, a.status)
-        when not ${heardOf('$3', 'not i.stopping')} then 'stopping'
+        when not ${heardOf('$now')} then coalesce($when_none, a.status)
+        when not ${heardOf('$now', 'not i.stopping')} then 'stopping'
         when not a.paused then 'running'
         when a.status = 'paused' then 'paused'
         else 'pausing'
       end as next
-    from agent a where a.account_id = $1 and a.agent_id = $2
+    from agent a where a.account_id = $account_id and a.agent_id = $agent_id
   ), moving as (
-    select agent_id, name, status, next from facts where status || ' ' || next = any ($5)
+    select agent_id, name, status, next from facts where status || ' ' || next = any ($allowed_moves)
   ), moved as (
     update agent set status = moving.next from moving
-    where agent.account_id = $1 and agent.agent_id = moving.agent_id and agent.status = moving.status
+    where agent.account_id = $account_id and agent.agent_id = moving.agent_id and agent.status = moving.status
     returning agent.agent_id
   ), noted as (
     ${insertIntoEvent}
-    select $1, $3, $6, 'agent-status-changed', $7, $8, $9, null, 'agent', agent_id::text, name,
+    select $account_id, $now, $event_id, 'agent-status-changed', $actor_id, $actor_kind, $request_id, null,
+      'agent', agent_id::text, name,
       jsonb_build_object('agentStatus', status), jsonb_build_object('agentStatus', next)
     from moving where exists (select from moved)
   )
-  select next as status from facts`);
+  select next as status from facts`,
+);
 
 export interface StatusMoment {
   tx: Transaction;
@@ -66,6 +86,15 @@ export function settleStatus(
   agentId: string,
   whenNone?: 'stopped',
 ): readonly { status: AgentStatus }[] {
-  const by = [source.actorId, source.actorKind, source.requestId];
-  return tx.collect(settle, [source.accountId, agentId, now, whenNone ?? null, allowedMoves, newId(), ...by]);
+  return tx.collect(settle, {
+    account_id: source.accountId,
+    agent_id: agentId,
+    now,
+    when_none: whenNone ?? null,
+    allowed_moves: allowedMoves,
+    event_id: newId(),
+    actor_id: source.actorId,
+    actor_kind: source.actorKind,
+    request_id: source.requestId,
+  });
 }

@@ -1,7 +1,13 @@
 /** The table `agent`. */
 import { createHash } from 'node:crypto';
 import type { Agent, AgentStatus, AgentSummary } from '@headgate/contract';
-import { statement, type Transaction } from '../../kernel/database/database.ts';
+import {
+  type ColumnTypes,
+  type RowOf,
+  statement,
+  type Transaction,
+  typed,
+} from '../../kernel/database/database.ts';
 import { entityTag } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { asUuid, isUuid } from '../../kernel/identifiers.ts';
@@ -11,25 +17,28 @@ import type { Sealer, Secret } from '../../kernel/security/sealed.ts';
 import { heardOf } from './agent.status.ts';
 import { keptForms } from './agent-secret.store.ts';
 
-interface SummaryRow {
-  agent_id: string;
-  name: string;
-  description: string;
-  agent_type: AgentSummary['agentType'];
-  cloud_provider: string;
-  deployment: string;
-  status: AgentStatus;
-  paused_until: Date | null;
-  connected: boolean;
-}
+const summaryRow = {
+  agent_id: 'uuid',
+  name: 'text',
+  description: 'text',
+  agent_type: typed<AgentSummary['agentType']>('text'),
+  cloud_provider: 'text',
+  deployment: 'text',
+  status: typed<AgentStatus>('text'),
+  paused_until: 'timestamptz?',
+  connected: 'boolean',
+} satisfies ColumnTypes;
+type SummaryRow = RowOf<typeof summaryRow>;
 
-export interface AgentRow extends SummaryRow {
-  track_name: Agent['versionDetails']['trackName'];
-  enable_auto_updates: boolean;
-  restricted_access: boolean;
-  agent_version: string;
-  version: number;
-}
+const agentRow = {
+  ...summaryRow,
+  track_name: typed<Agent['versionDetails']['trackName']>('text'),
+  enable_auto_updates: 'boolean',
+  restricted_access: 'boolean',
+  agent_version: 'text',
+  version: 'bigint',
+} satisfies ColumnTypes;
+export type AgentRow = RowOf<typeof agentRow>;
 
 const summaryColumns = (
   now: string,
@@ -39,26 +48,41 @@ const columns = (now: string) =>
   `${summaryColumns(now)}, a.track_name, a.enable_auto_updates, a.restricted_access, a.agent_version, a.version`;
 
 // Of the id as a range, so that one agent is found by its key, however many there are.
-const filters = `account_id = $1 and ($9::text is null or agent_type = $9) and ($10::text is null or status = $10)
-  and ($11::text is null or name = $11) and agent_id >= coalesce($12::uuid, '00000000-0000-0000-0000-000000000000')
-  and agent_id <= coalesce($12::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')`;
+const filters = `account_id = $account_id and ($agent_type::text is null or agent_type = $agent_type) and ($status::text is null or status = $status)
+  and ($name::text is null or name = $name) and agent_id >= coalesce($agent_id::uuid, '00000000-0000-0000-0000-000000000000')
+  and agent_id <= coalesce($agent_id::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')`;
 
-/**
- * Parameters: type, status, name, id (each or null), limit, offset. The total is null when the id is
- * nobody's.
- */
-export const agentPage = guardedPage<SummaryRow, number | null>({
-  rows: `
-    select ${summaryColumns('$8')}
-    from agent a where ${filters} order by created_at desc, agent_id desc limit $13 offset $14`,
-  total: `
-    select case when $12::uuid is null or exists (select from agent where account_id = $1 and agent_id = $12)
+/** The total is null when the id is nobody's. */
+export const agentPage = guardedPage(
+  {
+    parameters: {
+      agent_type: 'text?',
+      status: 'text?',
+      name: 'text?',
+      agent_id: 'uuid?',
+      limit: 'bigint',
+      offset: 'bigint',
+    },
+    row: summaryRow,
+    totalType: 'bigint?',
+  },
+  {
+    rows: `
+    select ${summaryColumns('$now')}
+    from agent a where ${filters} order by created_at desc, agent_id desc limit $limit offset $offset`,
+    total: `
+    select case when $agent_id::uuid is null or exists (select from agent where account_id = $account_id
+      and agent_id = $agent_id)
       then (select count(*) from agent where ${filters})::bigint end as total`,
-});
+  },
+);
 
-/** Parameters: id. */
-export const agentById = guardedRead<AgentRow>(
-  `select ${columns('$8')} from agent a where a.account_id = $1 and a.agent_id = $9`,
+export const agentById = guardedRead(
+  {
+    parameters: { agent_id: 'uuid' },
+    row: agentRow,
+  },
+  `select ${columns('$now')} from agent a where a.account_id = $account_id and a.agent_id = $agent_id`,
 );
 
 export function presentSummary(row: SummaryRow): AgentSummary {
@@ -101,12 +125,18 @@ export function agentTag(row: AgentRow): string {
   return entityTag(row.agent_id, `v${createHash('sha256').update(state).digest('hex').slice(0, 16)}`);
 }
 
-const lockOne = statement<AgentRow>(`
-  select ${columns('$3')} from agent a where a.account_id = $1 and a.agent_id = $2 for update of a`);
+const lockOne = statement(
+  {
+    parameters: { account_id: 'uuid', agent_id: 'uuid', now: 'timestamptz' },
+    row: agentRow,
+  },
+  `
+  select ${columns('$now')} from agent a where a.account_id = $account_id and a.agent_id = $agent_id for update of a`,
+);
 
 /** Throws `agent-not-found`. */
 export async function lockAgent(tx: Transaction, scope: Scope, id: string, now: Date): Promise<AgentRow> {
-  const [row] = await tx.query(lockOne, [scope.accountId, asUuid(id), now]);
+  const [row] = await tx.query(lockOne, { account_id: scope.accountId, agent_id: asUuid(id), now });
   if (row === undefined) throw problem('agent-not-found', { id });
   return row;
 }
@@ -116,25 +146,29 @@ export interface KnownAgent {
   name: string;
 }
 
-const selectAgent = statement<{ agent_id: string; name: string }>(
-  'select agent_id, name from agent where account_id = $1 and agent_id = $2',
+const selectAgent = statement(
+  { parameters: { account_id: 'uuid', agent_id: 'uuid' }, row: { agent_id: 'uuid', name: 'text' } },
+  'select agent_id, name from agent where account_id = $account_id and agent_id = $agent_id',
 );
 
 /** Throws `unknown-agent`: for an agent that a body names. */
 export async function requireAgent(tx: Transaction, scope: Scope, agentId: string): Promise<KnownAgent> {
-  const [row] = isUuid(agentId) ? await tx.query(selectAgent, [scope.accountId, agentId]) : [];
+  const [row] = isUuid(agentId)
+    ? await tx.query(selectAgent, { account_id: scope.accountId, agent_id: agentId })
+    : [];
   if (row === undefined) throw problem('unknown-agent', { id: agentId });
   return { agentId: row.agent_id, name: row.name };
 }
 
 // Locked, so that the agent is still there when what is to refer to it is written.
-const selectTwo = statement<{ agent_id: string; name: string }>(
-  'select agent_id, name from agent where account_id = $1 order by agent_id limit 2 for key share',
+const selectTwo = statement(
+  { parameters: { account_id: 'uuid' }, row: { agent_id: 'uuid', name: 'text' } },
+  'select agent_id, name from agent where account_id = $account_id order by agent_id limit 2 for key share',
 );
 
 /** The only agent of the account; undefined when it has none or several. */
 export async function findOnlyAgent(tx: Transaction, scope: Scope): Promise<KnownAgent | undefined> {
-  const [first, second] = await tx.query(selectTwo, [scope.accountId]);
+  const [first, second] = await tx.query(selectTwo, { account_id: scope.accountId });
   if (first === undefined || second !== undefined) return undefined;
   return { agentId: first.agent_id, name: first.name };
 }
@@ -151,10 +185,31 @@ export interface NewAgent
   secret: Secret;
 }
 
-const insertOne = statement(`
+const insertOne = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      agent_id: 'uuid',
+      name: 'text',
+      description: 'text',
+      agent_type: 'text',
+      cloud_provider: 'text',
+      deployment: 'text',
+      track_name: 'text',
+      enable_auto_updates: 'boolean',
+      restricted_access: 'boolean',
+      client_id: 'text',
+      secret_digest: 'bytea',
+      secret_sealed: 'bytea',
+      created_at: 'timestamptz',
+    },
+  },
+  `
   insert into agent (account_id, agent_id, name, description, agent_type, cloud_provider, deployment, track_name, enable_auto_updates,
     restricted_access, status, client_id, secret_digest, secret_sealed, created_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'pending', $11, $12, $13, $14)`);
+  values ($account_id, $agent_id, $name, $description, $agent_type, $cloud_provider, $deployment, $track_name,
+    $enable_auto_updates, $restricted_access, 'pending', $client_id, $secret_digest, $secret_sealed, $created_at)`,
+);
 
 export function insertAgent(
   tx: Transaction,
@@ -164,14 +219,16 @@ export function insertAgent(
   now: Date,
 ): AgentRow {
   const { agent_id, client_id, secret, ...shown } = made;
-  const { name, description, agent_type, cloud_provider, deployment, track_name } = shown;
+  const { name } = shown;
   tx.onConstraint('agent_name_taken', () => problem('agent-name-taken', { name }));
-  tx.send(insertOne, [
-    ...[accountId, agent_id, name, description, agent_type, cloud_provider, deployment, track_name],
-    ...[shown.enable_auto_updates, shown.restricted_access, client_id],
+  tx.send(insertOne, {
+    account_id: accountId,
+    agent_id,
+    ...shown,
+    client_id,
     ...keptForms(sealer, agent_id, secret),
-    now,
-  ]);
+    created_at: now,
+  });
   const unseen = {
     status: 'pending',
     paused_until: null,
@@ -182,20 +239,37 @@ export function insertAgent(
   return { agent_id, ...shown, ...unseen };
 }
 
-const updateOne = statement(`
-  update agent set name = $3, description = $4, track_name = $5, enable_auto_updates = $6, restricted_access = $7, version = $8,
-    places_changed = places_changed or $7
-  where account_id = $1 and agent_id = $2`);
+const updateOne = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      agent_id: 'uuid',
+      name: 'text',
+      description: 'text',
+      track_name: 'text',
+      enable_auto_updates: 'boolean',
+      restricted_access: 'boolean',
+      version: 'bigint',
+    },
+  },
+  `
+  update agent set name = $name, description = $description, track_name = $track_name,
+    enable_auto_updates = $enable_auto_updates, restricted_access = $restricted_access, version = $version,
+    places_changed = places_changed or $restricted_access
+  where account_id = $account_id and agent_id = $agent_id`,
+);
 
 export function updateAgentRow(tx: Transaction, scope: Scope, row: AgentRow): void {
-  const { name, description, track_name, enable_auto_updates, restricted_access, version } = row;
+  const { name } = row;
   tx.onConstraint('agent_name_taken', () => problem('agent-name-taken', { name }));
-  const settings = [name, description, track_name, enable_auto_updates, restricted_access, version];
-  tx.send(updateOne, [scope.accountId, row.agent_id, ...settings]);
+  tx.send(updateOne, { account_id: scope.accountId, ...row });
 }
 
-const deleteOne = statement('delete from agent where account_id = $1 and agent_id = $2', { alone: true });
+const deleteOne = statement(
+  { parameters: { account_id: 'uuid', agent_id: 'uuid' }, alone: true },
+  'delete from agent where account_id = $account_id and agent_id = $agent_id',
+);
 
 export function deleteAgentRow(tx: Transaction, scope: Scope, agentId: string): void {
-  tx.send(deleteOne, [scope.accountId, agentId]);
+  tx.send(deleteOne, { account_id: scope.accountId, agent_id: agentId });
 }

@@ -2,10 +2,17 @@
 import { statement, type Transaction } from '../../kernel/database/database.ts';
 import type { Sealer, Secret } from '../../kernel/security/sealed.ts';
 import { insertAgent, type NewAgent } from './agent.store.ts';
-import { type KeptSecretRow, refreshSecret, secretPurpose } from './agent-secret.store.ts';
+import { refreshSecret, secretPurpose } from './agent-secret.store.ts';
 
-const lockByName = statement<KeptSecretRow>(`
-  select agent_id, client_id, secret_sealed, secret_generation from agent where account_id = $1 and name = $2 for update`);
+const lockByName = statement(
+  {
+    parameters: { account_id: 'uuid', name: 'text' },
+    row: { agent_id: 'uuid', client_id: 'text', secret_sealed: 'bytea?', secret_generation: 'integer' },
+  },
+  `
+  select agent_id, client_id, secret_sealed, secret_generation from agent where account_id = $account_id
+    and name = $name for update`,
+);
 
 export interface RegisteredAgent {
   agentId: string;
@@ -26,7 +33,7 @@ export async function registerLocalAgent(
   agent: Pick<NewAgent, 'agent_id' | 'name' | 'description' | 'client_id' | 'secret'>,
   now: Date,
 ): Promise<RegisteredAgent> {
-  const [known] = await tx.query(lockByName, [accountId, agent.name]);
+  const [known] = await tx.query(lockByName, { account_id: accountId, name: agent.name });
   if (known !== undefined) {
     const { agent_id: agentId, client_id: clientId, secret_sealed, secret_generation: generation } = known;
     if (secret_sealed !== null) {

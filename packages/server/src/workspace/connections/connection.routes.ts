@@ -46,8 +46,14 @@ function projectConnections({ read, write }: Endpoints): void {
   read(listConnections, async ({ params, query, page }) => {
     const { limit, offset } = pageBounds(query);
     const names = query.connectionNames === undefined ? null : namesIn(query.connectionNames);
-    const filters = [query.authProvider ?? null, query.platformConnectionType ?? null, names];
-    const { rows, total } = await page(connectionPage, [false, ...filters, limit, offset]);
+    const { rows, total } = await page(connectionPage, {
+      is_warehouse: false,
+      auth_provider: query.authProvider ?? null,
+      platform_connection_type: query.platformConnectionType ?? null,
+      names,
+      limit,
+      offset,
+    });
     const results = rows.map((row) => presentConnection(row, params.projectId));
     return { body: { page: query.page, results, size: limit, total } };
   });
@@ -106,7 +112,11 @@ function projectConnections({ read, write }: Endpoints): void {
 function environmentOverrides({ read, write }: Endpoints): void {
   read(listConnectionOverrides, async ({ params, query, page }) => {
     const { limit, offset } = pageBounds(query);
-    const { rows, total } = await page(connectionOverridePage, [query.environmentName, limit, offset]);
+    const { rows, total } = await page(connectionOverridePage, {
+      environment_name: query.environmentName,
+      limit,
+      offset,
+    });
     if (total === null) throw problem('environment-not-found', { name: query.environmentName });
     const results = rows.map((row) => presentOverride(row, params.projectId));
     return { body: { page: query.page, results, size: limit, total } };

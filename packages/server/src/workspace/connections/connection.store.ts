@@ -7,7 +7,13 @@ import type {
   IdentifiedConnection,
   PlatformConnectionType,
 } from '@headgate/contract';
-import { statement, type Transaction } from '../../kernel/database/database.ts';
+import {
+  type ColumnTypes,
+  type RowOf,
+  statement,
+  type Transaction,
+  typed,
+} from '../../kernel/database/database.ts';
 import { entityTag } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
@@ -16,67 +22,111 @@ import type { Scope } from '../../kernel/security/permissions.ts';
 /** The stored type of a data warehouse connection, which the lists of project connections leave out. */
 export const warehouseConnectionType = 'DWH';
 
-export interface ConnectionRow {
-  connection_id: string;
-  name: string;
-  platform_connection_type: PlatformConnectionType | typeof warehouseConnectionType;
-  auth_provider: string;
-  auth_type: string;
+const connectionRow = {
+  connection_id: 'uuid',
+  name: 'text',
+  platform_connection_type: typed<PlatformConnectionType | typeof warehouseConnectionType>('text'),
+  auth_provider: 'text',
+  auth_type: 'text',
   /** Of a warehouse connection: its properties by their names. */
-  details: ConnectionDetails | { connectionProperties: ConnectionPropertyMap } | null;
-  version: number;
-  created_by: string;
-  created_at: Date;
-}
+  details: typed<ConnectionDetails | { connectionProperties: ConnectionPropertyMap } | null>('jsonb'),
+  version: 'bigint',
+  created_by: 'uuid',
+  created_at: 'timestamptz',
+} satisfies ColumnTypes;
+export type ConnectionRow = RowOf<typeof connectionRow>;
 
 const columns =
   'connection_id, name, platform_connection_type, auth_provider, auth_type, details, version, created_by, created_at';
-const filters = `account_id = $1 and project_id = $3 and (platform_connection_type = 'DWH') = $9::boolean
-  and ($10::text is null or auth_provider = $10) and ($11::text is null or platform_connection_type = $11)
-  and ($12::text[] is null or name = any ($12))`;
+const filters = `account_id = $account_id and project_id = $project_id and (platform_connection_type = 'DWH') = $is_warehouse::boolean
+  and ($auth_provider::text is null or auth_provider = $auth_provider)
+    and ($platform_connection_type::text is null or platform_connection_type = $platform_connection_type)
+  and ($names::text[] is null or name = any ($names))`;
 
-/** Parameters: warehouse connections or the others, provider, type, names (each or null), limit, offset. */
-export const connectionPage = guardedPage<ConnectionRow>({
-  rows: `select ${columns} from connection where ${filters} order by name limit $13 offset $14`,
-  total: `select count(*)::bigint as total from connection where ${filters}`,
-});
+export const connectionPage = guardedPage(
+  {
+    parameters: {
+      is_warehouse: 'boolean',
+      auth_provider: 'text?',
+      platform_connection_type: 'text?',
+      names: 'text[]?',
+      limit: 'bigint',
+      offset: 'bigint',
+    },
+    row: connectionRow,
+  },
+  {
+    rows: `select ${columns} from connection where ${filters} order by name limit $limit offset $offset`,
+    total: `select count(*)::bigint as total from connection where ${filters}`,
+  },
+);
 
-const insertOne = statement(`
+const insertOne = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      project_id: 'uuid',
+      name: 'text',
+      connection_id: 'uuid',
+      platform_connection_type: 'text',
+      auth_provider: 'text',
+      auth_type: 'text',
+      details: 'jsonb?',
+      version: 'bigint',
+      created_by: 'uuid',
+      created_at: 'timestamptz',
+    },
+  },
+  `
   insert into connection (account_id, project_id, name, connection_id, platform_connection_type, auth_provider, auth_type, details,
     version, created_by, created_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`);
+  values ($account_id, $project_id, $name, $connection_id, $platform_connection_type, $auth_provider, $auth_type,
+    $details, $version, $created_by, $created_at)`,
+);
 
 export function insertConnection(tx: Transaction, scope: Scope, projectId: string, row: ConnectionRow): void {
   tx.onConstraint('connection_name_taken', () => problem('connection-name-taken', { name: row.name }));
-  tx.send(insertOne, [
-    scope.accountId,
-    projectId,
-    row.name,
-    row.connection_id,
-    row.platform_connection_type,
-    row.auth_provider,
-    row.auth_type,
-    detailsParameter(row),
-    row.version,
-    row.created_by,
-    row.created_at,
-  ]);
+  tx.send(insertOne, {
+    account_id: scope.accountId,
+    project_id: projectId,
+    name: row.name,
+    connection_id: row.connection_id,
+    platform_connection_type: row.platform_connection_type,
+    auth_provider: row.auth_provider,
+    auth_type: row.auth_type,
+    details: detailsParameter(row),
+    version: row.version,
+    created_by: row.created_by,
+    created_at: row.created_at,
+  });
 }
 
-/** Parameters: name. */
-export const warehouseConnectionByName = guardedRead<ConnectionRow>(
+export const warehouseConnectionByName = guardedRead(
+  { parameters: { name: 'text' }, row: connectionRow },
   `select ${columns} from connection
-  where account_id = $1 and project_id = $3 and name = $9 and platform_connection_type = 'DWH'`,
+  where account_id = $account_id and project_id = $project_id and name = $name and platform_connection_type = 'DWH'`,
 );
 
-const lockOne = statement<ConnectionRow>(`
+const lockOne = statement(
+  {
+    parameters: { account_id: 'uuid', project_id: 'uuid', name: 'text', is_warehouse: 'boolean' },
+    row: connectionRow,
+  },
+  `
   select ${columns} from connection
-  where account_id = $1 and project_id = $2 and name = $3 and (platform_connection_type = 'DWH') = $4::boolean for update`);
+  where account_id = $account_id and project_id = $project_id and name = $name
+    and (platform_connection_type = 'DWH') = $is_warehouse::boolean for update`,
+);
 
 const lockOf =
   (isWarehouse: boolean) =>
   async (tx: Transaction, scope: Scope, projectId: string, name: string): Promise<ConnectionRow> => {
-    const [row] = await tx.query(lockOne, [scope.accountId, projectId, name, isWarehouse]);
+    const [row] = await tx.query(lockOne, {
+      account_id: scope.accountId,
+      project_id: projectId,
+      name,
+      is_warehouse: isWarehouse,
+    });
     if (row === undefined) throw problem('connection-not-found', { name });
     return row;
   };
@@ -85,9 +135,23 @@ const lockOf =
 export const lockConnection = lockOf(false);
 export const lockWarehouseConnection = lockOf(true);
 
-const updateOne = statement(`
-  update connection set platform_connection_type = $4, auth_type = $5, details = $6, version = $7
-  where account_id = $1 and project_id = $2 and name = $3`);
+const updateOne = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      project_id: 'uuid',
+      name: 'text',
+      platform_connection_type: 'text',
+      auth_type: 'text',
+      details: 'jsonb?',
+      version: 'bigint',
+    },
+  },
+  `
+  update connection set platform_connection_type = $platform_connection_type, auth_type = $auth_type,
+    details = $details, version = $version
+  where account_id = $account_id and project_id = $project_id and name = $name`,
+);
 
 export function updateConnectionRow(
   tx: Transaction,
@@ -95,56 +159,84 @@ export function updateConnectionRow(
   projectId: string,
   row: ConnectionRow,
 ): void {
-  tx.send(updateOne, [
-    scope.accountId,
-    projectId,
-    row.name,
-    row.platform_connection_type,
-    row.auth_type,
-    detailsParameter(row),
-    row.version,
-  ]);
+  tx.send(updateOne, {
+    account_id: scope.accountId,
+    project_id: projectId,
+    name: row.name,
+    platform_connection_type: row.platform_connection_type,
+    auth_type: row.auth_type,
+    details: detailsParameter(row),
+    version: row.version,
+  });
 }
 
-const deleteOne = statement('delete from connection where account_id = $1 and project_id = $2 and name = $3');
+const deleteOne = statement(
+  { parameters: { account_id: 'uuid', project_id: 'uuid', name: 'text' } },
+  'delete from connection where account_id = $account_id and project_id = $project_id and name = $name',
+);
 
 export function deleteConnectionRow(tx: Transaction, scope: Scope, projectId: string, name: string): void {
-  tx.send(deleteOne, [scope.accountId, projectId, name]);
+  tx.send(deleteOne, { account_id: scope.accountId, project_id: projectId, name });
 }
 
-interface OverrideRow {
-  name: string;
-  platform_connection_type: PlatformConnectionType;
-  auth_provider: string;
-  auth_type: string;
-  overrides: ConnectionOverride['connectionOverrides'];
-  created_by: string;
-  created_at: Date;
-}
+const overrideRow = {
+  name: 'text',
+  platform_connection_type: typed<PlatformConnectionType>('text'),
+  auth_provider: 'text',
+  auth_type: 'text',
+  overrides: typed<ConnectionOverride['connectionOverrides']>('jsonb'),
+  created_by: 'uuid',
+  created_at: 'timestamptz',
+} satisfies ColumnTypes;
+type OverrideRow = RowOf<typeof overrideRow>;
 
-/** Parameters: environment, limit, offset. The total is null when there is no such environment. */
-export const connectionOverridePage = guardedPage<OverrideRow, number | null>({
-  rows: `
+/** The total is null when there is no such environment. */
+export const connectionOverridePage = guardedPage(
+  {
+    parameters: { environment_name: 'text', limit: 'bigint', offset: 'bigint' },
+    row: overrideRow,
+    totalType: 'bigint?',
+  },
+  {
+    rows: `
     select c.name, c.platform_connection_type, c.auth_provider, c.auth_type, o.overrides, o.created_by, o.created_at
     from connection_override o
     join connection c on c.account_id = o.account_id and c.project_id = o.project_id and c.name = o.connection_name
-    where o.account_id = $1 and o.project_id = $3 and o.environment_name = $9
-    order by c.name limit $10 offset $11`,
-  total: `
-    select case when exists (select from environment where account_id = $1 and project_id = $3 and name = $9) then (
-      select count(*) from connection_override where account_id = $1 and project_id = $3 and environment_name = $9)::bigint
+    where o.account_id = $account_id and o.project_id = $project_id and o.environment_name = $environment_name
+    order by c.name limit $limit offset $offset`,
+    total: `
+    select case when exists (select from environment where account_id = $account_id and project_id = $project_id
+      and name = $environment_name) then (
+      select count(*) from connection_override where account_id = $account_id and project_id = $project_id
+        and environment_name = $environment_name)::bigint
     end as total`,
-});
+  },
+);
 
-const upsertOverride = statement<{ overrides_before: object | null; created_by: string; created_at: Date }>(`
+const upsertOverride = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      project_id: 'uuid',
+      environment_name: 'text',
+      connection_name: 'text',
+      overrides: 'jsonb',
+      created_by: 'uuid',
+      created_at: 'timestamptz',
+    },
+    row: { overrides_before: typed<object | null>('jsonb'), created_by: 'uuid', created_at: 'timestamptz' },
+  },
+  `
   with before as (
     select overrides from connection_override
-    where account_id = $1 and project_id = $2 and environment_name = $3 and connection_name = $4
+    where account_id = $account_id and project_id = $project_id and environment_name = $environment_name
+      and connection_name = $connection_name
   )
   insert into connection_override (account_id, project_id, environment_name, connection_name, overrides, created_by, created_at)
-  values ($1, $2, $3, $4, $5, $6, $7)
+  values ($account_id, $project_id, $environment_name, $connection_name, $overrides, $created_by, $created_at)
   on conflict (account_id, project_id, environment_name, connection_name) do update set overrides = excluded.overrides
-  returning (select overrides from before) as overrides_before, created_by, created_at`);
+  returning (select overrides from before) as overrides_before, created_by, created_at`,
+);
 
 export async function writeOverride(
   tx: Transaction,
@@ -154,24 +246,30 @@ export async function writeOverride(
   now: Date,
 ) {
   const { projectId, environmentName, connectionName } = about;
-  const parameters = [
-    scope.accountId,
-    projectId,
-    environmentName,
-    connectionName,
-    JSON.stringify(overrides),
-    scope.actorId,
-    now,
-  ];
-  const [row] = await tx.query(upsertOverride, parameters);
+  const [row] = await tx.query(upsertOverride, {
+    account_id: scope.accountId,
+    project_id: projectId,
+    environment_name: environmentName,
+    connection_name: connectionName,
+    overrides: JSON.stringify(overrides),
+    created_by: scope.actorId,
+    created_at: now,
+  });
   if (row === undefined) throw new Error('An upsert answers its row.');
   return row;
 }
 
-const deleteOverrides = statement<{ connection_name: string; overrides: object }>(`
+const deleteOverrides = statement(
+  {
+    parameters: { account_id: 'uuid', project_id: 'uuid', environment_name: 'text', names: 'text[]' },
+    row: { connection_name: 'text', overrides: typed<object>('jsonb') },
+  },
+  `
   delete from connection_override
-  where account_id = $1 and project_id = $2 and environment_name = $3 and connection_name = any ($4)
-  returning connection_name, overrides`);
+  where account_id = $account_id and project_id = $project_id and environment_name = $environment_name
+    and connection_name = any ($names)
+  returning connection_name, overrides`,
+);
 
 /**
  * Removes the overrides of all names. Throws `connection-override-not-found` when one is missing: then none
@@ -184,7 +282,12 @@ export async function removeOverrides(
   environmentName: string,
   names: readonly string[],
 ) {
-  const rows = await tx.query(deleteOverrides, [scope.accountId, projectId, environmentName, names]);
+  const rows = await tx.query(deleteOverrides, {
+    account_id: scope.accountId,
+    project_id: projectId,
+    environment_name: environmentName,
+    names,
+  });
   const missing = names.filter((name) => !rows.some((row) => row.connection_name === name));
   if (missing.length > 0) throw problem('connection-override-not-found', { names: missing, environmentName });
   return rows;

@@ -32,13 +32,20 @@ import { connectionEvent } from './connection-event.ts';
 export function dataPlatformConnectionRoutes({ read, write }: Endpoints): void {
   read(listDataPlatformConnections, async ({ query, page }) => {
     const { limit, offset } = pageBounds(query);
-    const { rows, total } = await page(connectionPage, [true, null, null, null, limit, offset]);
+    const { rows, total } = await page(connectionPage, {
+      is_warehouse: true,
+      auth_provider: null,
+      platform_connection_type: null,
+      names: null,
+      limit,
+      offset,
+    });
     return { body: { page: query.page, results: rows.map(presentWarehouse), size: limit, total } };
   });
 
   read(getDataPlatformConnection, async ({ params, rows }) => {
     const name = params.connectionName;
-    const found = await rows(warehouseConnectionByName, [name]);
+    const found = await rows(warehouseConnectionByName, { name });
     const row = one(found, () => problem('connection-not-found', { name }));
     return { body: presentWarehouse(row), etag: connectionTag(row) };
   });

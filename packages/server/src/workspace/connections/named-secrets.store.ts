@@ -34,13 +34,26 @@ export const secretPlaces = (account: string, project: string) => `
  * Named is a reference by its own name, or by the secret of the vault that it stands for; a key tells secrets
  * of one name apart where both have one.
  */
-const naming = statement<{ used_by: string }>(`
-  with place as (${secretPlaces('$1', '$2')})
+const naming = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      project_id: 'uuid',
+      name: 'text',
+      secret_name: 'text',
+      secret_key: 'text?',
+      limit: 'bigint',
+    },
+    row: { used_by: 'text' },
+  },
+  `
+  with place as (${secretPlaces('$account_id', '$project_id')})
   select used_by from place
-  where $3 in (properties ->> 'secretName', properties ->> 'credentialSecretName')
-    or ($4 in (properties ->> 'secretName', properties ->> 'credentialSecretName')
-      and coalesce(properties ->> 'secretKey' = $5, true))
-  group by used_by order by used_by collate "C" limit $6`);
+  where $name in (properties ->> 'secretName', properties ->> 'credentialSecretName')
+    or ($secret_name in (properties ->> 'secretName', properties ->> 'credentialSecretName')
+      and coalesce(properties ->> 'secretKey' = $secret_key, true))
+  group by used_by order by used_by collate "C" limit $limit`,
+);
 
 /** So many of them at most, in words. */
 export async function connectionsNaming(
@@ -51,6 +64,13 @@ export async function connectionsNaming(
   limit: number,
 ): Promise<string[]> {
   const { name, secretName, secretKey = null } = reference;
-  const rows = await tx.query(naming, [scope.accountId, projectId, name, secretName, secretKey, limit]);
+  const rows = await tx.query(naming, {
+    account_id: scope.accountId,
+    project_id: projectId,
+    name,
+    secret_name: secretName,
+    secret_key: secretKey,
+    limit,
+  });
   return rows.map((row) => row.used_by);
 }

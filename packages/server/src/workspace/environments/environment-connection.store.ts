@@ -12,15 +12,28 @@ interface At {
 }
 
 const deleteDefaults = statement(
-  'delete from environment_default_connection where account_id = $1 and project_id = $2 and environment_name = $3',
+  { parameters: { account_id: 'uuid', project_id: 'uuid', environment_name: 'text' } },
+  'delete from environment_default_connection where account_id = $account_id and project_id = $project_id and environment_name = $environment_name',
 );
-const insertDefaults = statement<{ auth_provider: string }>(`
+const insertDefaults = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      project_id: 'uuid',
+      environment_name: 'text',
+      auth_providers: 'text[]',
+      connection_names: 'text[]',
+    },
+    row: { auth_provider: 'text' },
+  },
+  `
   insert into environment_default_connection (account_id, project_id, environment_name, platform_connection_type, auth_provider, connection_name)
-  select $1, $2, $3, c.platform_connection_type, c.auth_provider, c.name
-  from unnest($4::text[], $5::text[]) as wanted (provider, name)
-  join connection c on c.account_id = $1 and c.project_id = $2 and c.name = wanted.name
+  select $account_id, $project_id, $environment_name, c.platform_connection_type, c.auth_provider, c.name
+  from unnest($auth_providers::text[], $connection_names::text[]) as wanted (provider, name)
+  join connection c on c.account_id = $account_id and c.project_id = $project_id and c.name = wanted.name
     and c.platform_connection_type = 'DWH' and c.auth_provider = wanted.provider
-  returning auth_provider`);
+  returning auth_provider`,
+);
 
 /** Throws `unknown-connection` for one that the project does not have, or has with another provider. */
 export async function insertDefaultConnections(
@@ -29,8 +42,13 @@ export async function insertDefaultConnections(
   wanted: readonly DefaultConnection[],
 ): Promise<void> {
   if (wanted.length === 0) return;
-  const columns = [wanted.map((each) => each.provider), wanted.map((each) => each.connectionName)];
-  const rows = await tx.query(insertDefaults, [scope.accountId, projectId, environmentName, ...columns]);
+  const rows = await tx.query(insertDefaults, {
+    account_id: scope.accountId,
+    project_id: projectId,
+    environment_name: environmentName,
+    auth_providers: wanted.map((each) => each.provider),
+    connection_names: wanted.map((each) => each.connectionName),
+  });
   const missing = wanted.find((each) => !rows.some((row) => row.auth_provider === each.provider));
   if (missing !== undefined) {
     const { field, connectionName: name, provider } = missing;
@@ -44,19 +62,30 @@ export async function replaceDefaultConnections(
   at: At,
   wanted: readonly DefaultConnection[],
 ): Promise<void> {
-  tx.send(deleteDefaults, [at.scope.accountId, at.projectId, at.environmentName]);
+  tx.send(deleteDefaults, {
+    account_id: at.scope.accountId,
+    project_id: at.projectId,
+    environment_name: at.environmentName,
+  });
   await insertDefaultConnections(tx, at, wanted);
 }
 
 const deleteOverrides = statement(
-  'delete from environment_connection_override where account_id = $1 and project_id = $2 and environment_name = $3',
+  { parameters: { account_id: 'uuid', project_id: 'uuid', environment_name: 'text' } },
+  'delete from environment_connection_override where account_id = $account_id and project_id = $project_id and environment_name = $environment_name',
 );
-const insertOverrides = statement<{ connection_name: string }>(`
+const insertOverrides = statement(
+  {
+    parameters: { account_id: 'uuid', project_id: 'uuid', environment_name: 'text', overrides: 'jsonb' },
+    row: { connection_name: 'text' },
+  },
+  `
   insert into environment_connection_override (account_id, project_id, environment_name, connection_name, properties)
-  select $1, $2, $3, c.name, wanted."connectionProperties"
-  from jsonb_to_recordset($4) as wanted ("connectionName" text, "connectionProperties" jsonb)
-  join connection c on c.account_id = $1 and c.project_id = $2 and c.name = wanted."connectionName"
-  returning connection_name`);
+  select $account_id, $project_id, $environment_name, c.name, wanted."connectionProperties"
+  from jsonb_to_recordset($overrides) as wanted ("connectionName" text, "connectionProperties" jsonb)
+  join connection c on c.account_id = $account_id and c.project_id = $project_id and c.name = wanted."connectionName"
+  returning connection_name`,
+);
 
 /** Throws `unknown-connection`. */
 export async function insertConnectionOverrides(
@@ -65,8 +94,12 @@ export async function insertConnectionOverrides(
   wanted: readonly EnvironmentConnectionOverride[],
 ): Promise<void> {
   if (wanted.length === 0) return;
-  const parameters = [scope.accountId, projectId, environmentName, JSON.stringify(wanted)];
-  const rows = await tx.query(insertOverrides, parameters);
+  const rows = await tx.query(insertOverrides, {
+    account_id: scope.accountId,
+    project_id: projectId,
+    environment_name: environmentName,
+    overrides: JSON.stringify(wanted),
+  });
   const index = wanted.findIndex((each) => !rows.some((row) => row.connection_name === each.connectionName));
   const missing = wanted[index];
   if (missing === undefined) return;
@@ -80,6 +113,10 @@ export async function replaceConnectionOverrides(
   at: At,
   wanted: readonly EnvironmentConnectionOverride[],
 ): Promise<void> {
-  tx.send(deleteOverrides, [at.scope.accountId, at.projectId, at.environmentName]);
+  tx.send(deleteOverrides, {
+    account_id: at.scope.accountId,
+    project_id: at.projectId,
+    environment_name: at.environmentName,
+  });
   await insertConnectionOverrides(tx, at, wanted);
 }

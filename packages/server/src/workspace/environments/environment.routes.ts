@@ -39,13 +39,15 @@ export function environmentRoutes(
 ): void {
   read(listEnvironments, async ({ query, page }) => {
     const { limit, offset } = pageBounds(query);
-    const { rows, total } = await page(environmentPage, [limit, offset]);
+    const { rows, total } = await page(environmentPage, { limit, offset });
     return { body: { page: query.page, results: rows.map(presentEnvironment), size: limit, total } };
   });
 
   read(getEnvironment, async ({ params, rows }) => {
     const name = params.environmentName;
-    const row = one(await rows(environmentByName, [name]), () => problem('environment-not-found', { name }));
+    const row = one(await rows(environmentByName, { name }), () =>
+      problem('environment-not-found', { name }),
+    );
     return { body: presentEnvironment(row), etag: environmentTag(row) };
   });
 

@@ -1,41 +1,67 @@
 /** The table `environment`. */
 import { createHash } from 'node:crypto';
 import type { Environment, Permission } from '@headgate/contract';
-import { statement, type Transaction } from '../../kernel/database/database.ts';
+import {
+  type ColumnTypes,
+  type RowOf,
+  statement,
+  type Transaction,
+  typed,
+} from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { forbidden } from '../../kernel/security/guard.ts';
 import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
 import { requiredRoles, type Scope } from '../../kernel/security/permissions.ts';
 
-export interface EnvironmentRow {
-  name: string;
-  display_name: string | null;
-  description: string | null;
-  default_agent_id: string | null;
-  default_agent_name: string | null;
-  version: number;
-  created_at: Date;
-}
+const environmentRow = {
+  name: 'text',
+  display_name: 'text?',
+  description: 'text?',
+  default_agent_id: 'uuid?',
+  default_agent_name: 'text?',
+  version: 'bigint',
+  created_at: 'timestamptz',
+} satisfies ColumnTypes;
+export type EnvironmentRow = RowOf<typeof environmentRow>;
 
 const columns =
   'e.name, e.display_name, e.description, e.default_agent_id, a.name as default_agent_name, e.version, e.created_at';
 const joined = `environment e left join agent a on a.account_id = e.account_id and a.agent_id = e.default_agent_id`;
 
-/** Parameters: limit, offset. */
-export const environmentPage = guardedPage<EnvironmentRow>({
-  rows: `select ${columns} from ${joined} where e.account_id = $1 and e.project_id = $3 order by e.name limit $9 offset $10`,
-  total: 'select count(*)::bigint as total from environment where account_id = $1 and project_id = $3',
-});
-
-/** Parameters: name. */
-export const environmentByName = guardedRead<EnvironmentRow>(
-  `select ${columns} from ${joined} where e.account_id = $1 and e.project_id = $3 and e.name = $9`,
+export const environmentPage = guardedPage(
+  { parameters: { limit: 'bigint', offset: 'bigint' }, row: environmentRow },
+  {
+    rows: `select ${columns} from ${joined} where e.account_id = $account_id and e.project_id = $project_id order by e.name limit $limit offset $offset`,
+    total:
+      'select count(*)::bigint as total from environment where account_id = $account_id and project_id = $project_id',
+  },
 );
 
-const insertOne = statement(`
+export const environmentByName = guardedRead(
+  { parameters: { name: 'text' }, row: environmentRow },
+  `select ${columns} from ${joined} where e.account_id = $account_id and e.project_id = $project_id and e.name = $name`,
+);
+
+const insertOne = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      project_id: 'uuid',
+      name: 'text',
+      display_name: 'text?',
+      description: 'text?',
+      default_agent_id: 'uuid?',
+      default_user_access_level: 'text',
+      version: 'bigint',
+      created_at: 'timestamptz',
+    },
+  },
+  `
   insert into environment (account_id, project_id, name, display_name, description, default_agent_id,
     default_user_access_level, version, created_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`);
+  values ($account_id, $project_id, $name, $display_name, $description, $default_agent_id,
+    $default_user_access_level, $version, $created_at)`,
+);
 
 export function insertEnvironment(
   tx: Transaction,
@@ -47,22 +73,14 @@ export function insertEnvironment(
   tx.onConstraint('environment_default_agent', () =>
     problem('unknown-agent', { id: row.default_agent_id ?? '' }),
   );
-  tx.send(insertOne, [scope.accountId, projectId, row.name, ...settingsOf(row), row.created_at]);
+  tx.send(insertOne, { account_id: scope.accountId, project_id: projectId, ...row });
 }
 
-/** What may change of an environment, in the order of the columns. */
-function settingsOf(row: EnvironmentRow & { default_user_access_level: string }) {
-  return [
-    row.display_name,
-    row.description,
-    row.default_agent_id,
-    row.default_user_access_level,
-    row.version,
-  ] as const;
-}
-
-const selectOne = statement<EnvironmentRow>(`
-  select ${columns} from ${joined} where e.account_id = $1 and e.project_id = $2 and e.name = $3`);
+const selectOne = statement(
+  { parameters: { account_id: 'uuid', project_id: 'uuid', name: 'text' }, row: environmentRow },
+  `
+  select ${columns} from ${joined} where e.account_id = $account_id and e.project_id = $project_id and e.name = $name`,
+);
 
 /** Throws `environment-not-found`. */
 export async function requireEnvironment(
@@ -71,25 +89,55 @@ export async function requireEnvironment(
   projectId: string,
   name: string,
 ): Promise<EnvironmentRow> {
-  const [row] = await tx.query(selectOne, [scope.accountId, projectId, name]);
+  const [row] = await tx.query(selectOne, { account_id: scope.accountId, project_id: projectId, name });
   if (row === undefined) throw problem('environment-not-found', { name });
   return row;
 }
 
-const lockOne = statement<EnvironmentRow & { default_user_access_level: string }>(`
+const lockOne = statement(
+  {
+    parameters: { account_id: 'uuid', project_id: 'uuid', name: 'text' },
+    row: {
+      name: 'text',
+      display_name: 'text?',
+      description: 'text?',
+      default_agent_id: 'uuid?',
+      default_agent_name: 'text?',
+      version: 'bigint',
+      created_at: 'timestamptz',
+      default_user_access_level: 'text',
+    },
+  },
+  `
   select ${columns}, e.default_user_access_level from ${joined}
-  where e.account_id = $1 and e.project_id = $2 and e.name = $3 for update of e`);
+  where e.account_id = $account_id and e.project_id = $project_id and e.name = $name for update of e`,
+);
 
 /** Throws `environment-not-found`. */
 export async function lockEnvironment(tx: Transaction, scope: Scope, projectId: string, name: string) {
-  const [row] = await tx.query(lockOne, [scope.accountId, projectId, name]);
+  const [row] = await tx.query(lockOne, { account_id: scope.accountId, project_id: projectId, name });
   if (row === undefined) throw problem('environment-not-found', { name });
   return row;
 }
 
-const updateOne = statement(`
-  update environment set display_name = $4, description = $5, default_agent_id = $6, default_user_access_level = $7, version = $8
-  where account_id = $1 and project_id = $2 and name = $3`);
+const updateOne = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      project_id: 'uuid',
+      name: 'text',
+      display_name: 'text?',
+      description: 'text?',
+      default_agent_id: 'uuid?',
+      default_user_access_level: 'text',
+      version: 'bigint',
+    },
+  },
+  `
+  update environment set display_name = $display_name, description = $description,
+    default_agent_id = $default_agent_id, default_user_access_level = $default_user_access_level, version = $version
+  where account_id = $account_id and project_id = $project_id and name = $name`,
+);
 
 export function updateEnvironmentRow(
   tx: Transaction,
@@ -97,16 +145,16 @@ export function updateEnvironmentRow(
   projectId: string,
   row: EnvironmentRow & { default_user_access_level: string },
 ): void {
-  tx.send(updateOne, [scope.accountId, projectId, row.name, ...settingsOf(row)]);
+  tx.send(updateOne, { account_id: scope.accountId, project_id: projectId, ...row });
 }
 
 const deleteOne = statement(
-  'delete from environment where account_id = $1 and project_id = $2 and name = $3',
-  { alone: true },
+  { parameters: { account_id: 'uuid', project_id: 'uuid', name: 'text' }, alone: true },
+  'delete from environment where account_id = $account_id and project_id = $project_id and name = $name',
 );
 
 export function deleteEnvironmentRow(tx: Transaction, scope: Scope, projectId: string, name: string): void {
-  tx.send(deleteOne, [scope.accountId, projectId, name]);
+  tx.send(deleteOne, { account_id: scope.accountId, project_id: projectId, name });
 }
 
 export interface EnvironmentsWhere {
@@ -114,10 +162,25 @@ export interface EnvironmentsWhere {
   permitted: ReadonlySet<string>;
 }
 
-const selectWhere = statement<{ name: string; permitted: boolean }>(`
+const selectWhere = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      credential_id: 'uuid',
+      project_id: 'uuid',
+      account_roles: typed<string>('text[]'),
+      project_roles: typed<string>('text[]'),
+      environment_roles: typed<string>('text[]'),
+      now: 'timestamptz',
+    },
+    row: { name: 'text', permitted: 'boolean' },
+  },
+  `
   select e.name, r.standing = 'permitted' as permitted
-  from environment e, lateral rights($1::uuid, $2::uuid, $3::uuid, e.name, $4::text[], $5::text[], $6::text[], $7::timestamptz) r
-  where e.account_id = $1 and e.project_id = $3`);
+  from environment e, lateral rights($account_id::uuid, $credential_id::uuid, $project_id::uuid, e.name,
+    $account_roles::text[], $project_roles::text[], $environment_roles::text[], $now::timestamptz) r
+  where e.account_id = $account_id and e.project_id = $project_id`,
+);
 
 /**
  * The environments of a project, and those in which the caller has a permission: for operations that name
@@ -131,16 +194,15 @@ export async function environmentsWhere(
   now: Date,
 ): Promise<EnvironmentsWhere> {
   const roles = requiredRoles(permission);
-  const parameters = [
-    scope.accountId,
-    scope.actorId,
-    projectId,
-    roles.account,
-    roles.project,
-    roles.environment,
+  const rows = await tx.query(selectWhere, {
+    account_id: scope.accountId,
+    credential_id: scope.actorId,
+    project_id: projectId,
+    account_roles: roles.account,
+    project_roles: roles.project,
+    environment_roles: roles.environment,
     now,
-  ];
-  const rows = await tx.query(selectWhere, parameters);
+  });
   return {
     all: new Set(rows.map((row) => row.name)),
     permitted: new Set(rows.filter((row) => row.permitted).map((row) => row.name)),

@@ -20,12 +20,12 @@ import {
 export function projectRoutes({ read, write }: Endpoints, services: { owners: WorkOwners }): void {
   read(listProjects, async ({ query, page }) => {
     const { limit, offset } = pageBounds(query);
-    const { rows, total } = await page(projectPage, [limit, offset]);
+    const { rows, total } = await page(projectPage, { limit, offset });
     return { body: { page: query.page, results: rows.map(presentProject), size: limit, total } };
   });
 
   read(getProject, async ({ params, rows }) => {
-    const row = one(await rows(projectById, []), () => problem('project-not-found', params));
+    const row = one(await rows(projectById, {}), () => problem('project-not-found', params));
     return { body: presentProject(row), etag: projectTag(row) };
   });
 

@@ -27,7 +27,12 @@ export function secretReferenceRoutes({ read, write }: Endpoints): void {
   read(listSecretReferences, async ({ query, page }) => {
     const { limit, offset } = pageBounds(query);
     const type = query.secretReferenceType ?? query.type ?? 'PASSWORD';
-    const { rows, total } = await page(secretReferencePage, [type, query.provider ?? null, limit, offset]);
+    const { rows, total } = await page(secretReferencePage, {
+      type,
+      provider: query.provider ?? null,
+      limit,
+      offset,
+    });
     return { body: { page: query.page, results: rows.map(presentSecretReference), size: limit, total } };
   });
 

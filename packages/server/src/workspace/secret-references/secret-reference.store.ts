@@ -1,36 +1,79 @@
 /** The table `secret_reference`. */
 import type { SecretReference } from '@headgate/contract';
-import { statement, type Transaction } from '../../kernel/database/database.ts';
+import {
+  type ColumnTypes,
+  type RowOf,
+  statement,
+  type Transaction,
+  typed,
+} from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import { providerOf } from './secret-reference.ts';
 
 /** The columns that are shown, in the words of the interface; those that are null are left out. */
-export type SecretReferenceRow = {
-  [Member in keyof SecretReference]-?: SecretReference[Member] | null;
-};
+const secretReferenceRow = {
+  name: 'text',
+  type: typed<SecretReference['type']>('text'),
+  secretName: 'text',
+  secretKey: 'text?',
+  vaultName: 'text?',
+  vaultType: typed<NonNullable<SecretReference['vaultType']> | null>('text'),
+  provider: typed<NonNullable<SecretReference['provider']> | null>('text'),
+  agentType: typed<NonNullable<SecretReference['agentType']> | null>('text'),
+  agentId: 'uuid?',
+  description: 'text?',
+} satisfies ColumnTypes;
+export type SecretReferenceRow = RowOf<typeof secretReferenceRow>;
 
 const columns = `name, type, secret_name as "secretName", secret_key as "secretKey", vault_name as "vaultName", vault_type as "vaultType",
   provider, agent_type as "agentType", agent_id as "agentId", description`;
-const filters = `account_id = $1 and project_id = $3 and type = $9
-  and ($10::text is null or type = 'PASSWORD' or provider_of_vault = $10)`;
+const filters = `account_id = $account_id and project_id = $project_id and type = $type
+  and ($provider::text is null or type = 'PASSWORD' or provider_of_vault = $provider)`;
 
-/** Parameters: type, provider or null, limit, offset. */
-export const secretReferencePage = guardedPage<SecretReferenceRow>({
-  rows: `select ${columns} from secret_reference where ${filters} order by name limit $11 offset $12`,
-  total: `select count(*)::bigint as total from secret_reference where ${filters}`,
-});
-
-/** Those of the names that there are. Parameters: names. */
-export const secretReferencesAmong = guardedRead<{ name: string }>(
-  'select name from secret_reference where account_id = $1 and project_id = $3 and name = any ($9::text[])',
+export const secretReferencePage = guardedPage(
+  {
+    parameters: { type: 'text', provider: 'text?', limit: 'bigint', offset: 'bigint' },
+    row: secretReferenceRow,
+  },
+  {
+    rows: `select ${columns} from secret_reference where ${filters} order by name limit $limit offset $offset`,
+    total: `select count(*)::bigint as total from secret_reference where ${filters}`,
+  },
 );
 
-const insertOne = statement(`
+/** Those of the names that there are. */
+export const secretReferencesAmong = guardedRead(
+  { parameters: { names: 'text[]' }, row: { name: 'text' } },
+  'select name from secret_reference where account_id = $account_id and project_id = $project_id and name = any ($names::text[])',
+);
+
+const insertOne = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      project_id: 'uuid',
+      name: 'text',
+      type: 'text',
+      secret_name: 'text',
+      secret_key: 'text?',
+      vault_name: 'text?',
+      vault_type: 'text?',
+      provider: 'text?',
+      provider_of_vault: 'text?',
+      agent_type: 'text?',
+      agent_id: 'uuid?',
+      description: 'text?',
+      created_at: 'timestamptz',
+    },
+  },
+  `
   insert into secret_reference (account_id, project_id, name, type, secret_name, secret_key, vault_name, vault_type, provider,
     provider_of_vault, agent_type, agent_id, description, created_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`);
+  values ($account_id, $project_id, $name, $type, $secret_name, $secret_key, $vault_name, $vault_type, $provider,
+    $provider_of_vault, $agent_type, $agent_id, $description, $created_at)`,
+);
 
 /** Answers by problems: `secret-reference-taken`, `unknown-agent`. */
 export function insertSecretReference(
@@ -43,26 +86,30 @@ export function insertSecretReference(
   const { name, type, agentId } = reference;
   tx.onConstraint('secret_reference_taken', () => problem('secret-reference-taken', { name }));
   tx.onConstraint('secret_reference_of_agent', () => problem('unknown-agent', { id: agentId ?? '' }));
-  tx.send(insertOne, [
-    scope.accountId,
-    projectId,
+  tx.send(insertOne, {
+    account_id: scope.accountId,
+    project_id: projectId,
     name,
     type,
-    reference.secretName,
-    reference.secretKey ?? null,
-    reference.vaultName ?? null,
-    reference.vaultType ?? null,
-    reference.provider ?? null,
-    providerOf(reference) ?? null,
-    reference.agentType ?? null,
-    agentId ?? null,
-    reference.description ?? null,
-    now,
-  ]);
+    secret_name: reference.secretName,
+    secret_key: reference.secretKey ?? null,
+    vault_name: reference.vaultName ?? null,
+    vault_type: reference.vaultType ?? null,
+    provider: reference.provider ?? null,
+    provider_of_vault: providerOf(reference) ?? null,
+    agent_type: reference.agentType ?? null,
+    agent_id: agentId ?? null,
+    description: reference.description ?? null,
+    created_at: now,
+  });
 }
 
-const lockOne = statement<SecretReferenceRow>(`
-  select ${columns} from secret_reference where account_id = $1 and project_id = $2 and name = $3 for update`);
+const lockOne = statement(
+  { parameters: { account_id: 'uuid', project_id: 'uuid', name: 'text' }, row: secretReferenceRow },
+  `
+  select ${columns} from secret_reference where account_id = $account_id and project_id = $project_id
+    and name = $name for update`,
+);
 
 /** Throws `secret-reference-not-found`. */
 export async function lockSecretReference(
@@ -71,13 +118,14 @@ export async function lockSecretReference(
   projectId: string,
   name: string,
 ): Promise<SecretReference> {
-  const [row] = await tx.query(lockOne, [scope.accountId, projectId, name]);
+  const [row] = await tx.query(lockOne, { account_id: scope.accountId, project_id: projectId, name });
   if (row === undefined) throw problem('secret-reference-not-found', { name });
   return presentSecretReference(row);
 }
 
 const deleteOne = statement(
-  'delete from secret_reference where account_id = $1 and project_id = $2 and name = $3',
+  { parameters: { account_id: 'uuid', project_id: 'uuid', name: 'text' } },
+  'delete from secret_reference where account_id = $account_id and project_id = $project_id and name = $name',
 );
 
 export function deleteSecretReferenceRow(
@@ -86,7 +134,7 @@ export function deleteSecretReferenceRow(
   projectId: string,
   name: string,
 ): void {
-  tx.send(deleteOne, [scope.accountId, projectId, name]);
+  tx.send(deleteOne, { account_id: scope.accountId, project_id: projectId, name });
 }
 
 export function presentSecretReference(row: SecretReferenceRow): SecretReference {

@@ -37,13 +37,13 @@ import { emptyValue, isFit, knownValue, misfit } from './variable.ts';
 export function variableRoutes({ read, write }: Endpoints): void {
   read(listVariables, async ({ query, page }) => {
     const { limit, offset } = pageBounds(query);
-    const { rows, total } = await page(variablePage, [limit, offset]);
+    const { rows, total } = await page(variablePage, { limit, offset });
     return { body: { page: query.page, results: rows.map(presentVariable), size: limit, total } };
   });
 
   read(getVariable, async ({ params, rows }) => {
     const name = params.variableName;
-    const row = one(await rows(variableByName, [name]), () => problem('variable-not-found', { name }));
+    const row = one(await rows(variableByName, { name }), () => problem('variable-not-found', { name }));
     return { body: presentVariable(row), etag: variableTag(row) };
   });
 
@@ -110,7 +110,10 @@ export function variableRoutes({ read, write }: Endpoints): void {
 
   read(getOverrides, async ({ params, query, rows }) => {
     const name = params.variableName;
-    const found = await rows(variableWithOverrides, [name, query.environmentName ?? null]);
+    const found = await rows(variableWithOverrides, {
+      variable_name: name,
+      environment_name: query.environmentName ?? null,
+    });
     const first = one(found, () => problem('variable-not-found', { name }));
     const environmentOverrides = found.flatMap((row) =>
       row.environment_name === null

@@ -7,58 +7,74 @@ import type {
   VariableValue,
 } from '@headgate/contract';
 import { countedTotal, countInserted, countRemoved } from '../../kernel/database/counter.ts';
-import { insertStatement, statement, type Transaction } from '../../kernel/database/database.ts';
+import {
+  type ColumnTypes,
+  insertStatement,
+  type RowOf,
+  statement,
+  type Transaction,
+  typed,
+} from '../../kernel/database/database.ts';
 import { entityTag } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 
-export interface VariableRow {
-  variable_id: string;
-  name: string;
-  type: VariableType;
-  behaviour: VariableBehaviour;
-  description: string | null;
-  value: VariableValue | null;
-  supports_double_resolution: boolean;
-  version: number;
-}
+const variableRow = {
+  variable_id: 'uuid',
+  name: 'text',
+  type: typed<VariableType>('variable_type'),
+  behaviour: typed<VariableBehaviour>('variable_behaviour'),
+  description: 'text?',
+  value: typed<VariableValue | null>('jsonb'),
+  supports_double_resolution: 'boolean',
+  version: 'bigint',
+} satisfies ColumnTypes;
+export type VariableRow = RowOf<typeof variableRow>;
 
 const columns = 'variable_id, name, type, behaviour, description, value, supports_double_resolution, version';
 
-/** Parameters: limit, offset. */
-export const variablePage = guardedPage<VariableRow>({
-  // Where the page begins is found in the index alone; only its rows are fetched.
-  rows: `
+export const variablePage = guardedPage(
+  { parameters: { limit: 'bigint', offset: 'bigint' }, row: variableRow },
+  {
+    // Where the page begins is found in the index alone; only its rows are fetched.
+    rows: `
     select ${columns} from variable
-    where account_id = $1 and project_id = $3 and name >= (
-      select name from variable where account_id = $1 and project_id = $3 order by name limit 1 offset $10)
-    order by name limit $9`,
-  total: countedTotal('variable'),
-});
-
-/** Parameters: names, of which the project may have some. */
-export const variablesAmong = guardedRead<{ name: string }>(
-  'select name from variable where account_id = $1 and project_id = $3 and name = any ($9::text[])',
+    where account_id = $account_id and project_id = $project_id and name >= (
+      select name from variable where account_id = $account_id and project_id = $project_id order by name
+        limit 1 offset $offset)
+    order by name limit $limit`,
+    total: countedTotal('variable'),
+  },
 );
 
-/** Parameters: name. */
-export const variableByName = guardedRead<VariableRow>(
-  `select ${columns} from variable where account_id = $1 and project_id = $3 and name = $9`,
+export const variablesAmong = guardedRead(
+  { parameters: { names: 'text[]' }, row: { name: 'text' } },
+  'select name from variable where account_id = $account_id and project_id = $project_id and name = any ($names::text[])',
 );
 
-/** Parameters: name, environment name or null for all. A variable without overrides is one row without an environment. */
-export const variableWithOverrides = guardedRead<
-  VariableRow & { environment_name: string | null; override_value: VariableValue }
->(`
+export const variableByName = guardedRead(
+  { parameters: { name: 'text' }, row: variableRow },
+  `select ${columns} from variable where account_id = $account_id and project_id = $project_id and name = $name`,
+);
+
+/** A variable without overrides is one row without an environment. */
+export const variableWithOverrides = guardedRead(
+  {
+    parameters: { variable_name: 'text', environment_name: 'text?' },
+    row: { ...variableRow, environment_name: 'text?', override_value: typed<VariableValue>('jsonb') },
+  },
+  `
   select ${columns}, o.environment_name, o.override_value
   from variable v
   left join lateral (
     select environment_name, value as override_value from variable_override
-    where account_id = $1 and project_id = $3 and variable_name = $9 and ($10::text is null or environment_name = $10)
+    where account_id = $account_id and project_id = $project_id and variable_name = $variable_name
+      and ($environment_name::text is null or environment_name = $environment_name)
   ) o on true
-  where v.account_id = $1 and v.project_id = $3 and v.name = $9
-  order by o.environment_name`);
+  where v.account_id = $account_id and v.project_id = $project_id and v.name = $variable_name
+  order by o.environment_name`,
+);
 
 const insertOne = insertStatement(
   'variable',
@@ -67,10 +83,10 @@ const insertOne = insertStatement(
     project_id: 'uuid',
     name: 'text',
     variable_id: 'uuid',
-    type: 'variable_type',
-    behaviour: 'variable_behaviour',
-    description: 'text',
-    value: 'jsonb',
+    type: typed<VariableType>('variable_type'),
+    behaviour: typed<VariableBehaviour>('variable_behaviour'),
+    description: 'text?',
+    value: 'jsonb?',
     supports_double_resolution: 'boolean',
     version: 'bigint',
     created_at: 'timestamptz',
@@ -86,23 +102,26 @@ export function insertVariable(
   now: Date,
 ): void {
   tx.onConstraint('variable_name_taken', () => problem('variable-name-taken', { name: row.name }));
-  tx.send(insertOne, [
-    scope.accountId,
-    projectId,
-    row.name,
-    row.variable_id,
-    row.type,
-    row.behaviour,
-    row.description,
-    valueParameter(row.value),
-    row.supports_double_resolution,
-    row.version,
-    now,
-  ]);
+  tx.send(insertOne, {
+    account_id: scope.accountId,
+    project_id: projectId,
+    name: row.name,
+    variable_id: row.variable_id,
+    type: row.type,
+    behaviour: row.behaviour,
+    description: row.description,
+    value: valueParameter(row.value),
+    supports_double_resolution: row.supports_double_resolution,
+    version: row.version,
+    created_at: now,
+  });
 }
 
-const lockOne = statement<VariableRow>(`
-  select ${columns} from variable where account_id = $1 and project_id = $2 and name = $3 for update`);
+const lockOne = statement(
+  { parameters: { account_id: 'uuid', project_id: 'uuid', name: 'text' }, row: variableRow },
+  `
+  select ${columns} from variable where account_id = $account_id and project_id = $project_id and name = $name for update`,
+);
 
 /** Locks a variable until the end of the transaction; its overrides are then only written by this one. */
 export async function lockVariable(
@@ -111,40 +130,65 @@ export async function lockVariable(
   projectId: string,
   name: string,
 ): Promise<VariableRow> {
-  const [row] = await tx.query(lockOne, [scope.accountId, projectId, name]);
+  const [row] = await tx.query(lockOne, { account_id: scope.accountId, project_id: projectId, name });
   if (row === undefined) throw problem('variable-not-found', { name });
   return row;
 }
 
-const updateOne = statement(`
-  update variable set type = $4, behaviour = $5, description = $6, value = $7, supports_double_resolution = $8, version = $9
-  where account_id = $1 and project_id = $2 and name = $3`);
+const updateOne = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      project_id: 'uuid',
+      name: 'text',
+      type: typed<string>('variable_type'),
+      behaviour: typed<string>('variable_behaviour'),
+      description: 'text?',
+      value: 'jsonb?',
+      supports_double_resolution: 'boolean',
+      version: 'bigint',
+    },
+  },
+  `
+  update variable set type = $type, behaviour = $behaviour, description = $description, value = $value,
+    supports_double_resolution = $supports_double_resolution, version = $version
+  where account_id = $account_id and project_id = $project_id and name = $name`,
+);
 
 export function updateVariableRow(tx: Transaction, scope: Scope, projectId: string, row: VariableRow): void {
-  tx.send(updateOne, [
-    scope.accountId,
-    projectId,
-    row.name,
-    row.type,
-    row.behaviour,
-    row.description,
-    valueParameter(row.value),
-    row.supports_double_resolution,
-    row.version,
-  ]);
+  tx.send(updateOne, {
+    account_id: scope.accountId,
+    project_id: projectId,
+    name: row.name,
+    type: row.type,
+    behaviour: row.behaviour,
+    description: row.description,
+    value: valueParameter(row.value),
+    supports_double_resolution: row.supports_double_resolution,
+    version: row.version,
+  });
 }
 
-const deleteOne = statement(`
+const deleteOne = statement(
+  { parameters: { account_id: 'uuid', project_id: 'uuid', name: 'text' } },
+  `
   with counted as (${countRemoved('variable')})
-  delete from variable where account_id = $1 and project_id = $2 and name = $3`);
+  delete from variable where account_id = $account_id and project_id = $project_id and name = $name`,
+);
 
 export function deleteVariableRow(tx: Transaction, scope: Scope, projectId: string, name: string): void {
-  tx.send(deleteOne, [scope.accountId, projectId, name]);
+  tx.send(deleteOne, { account_id: scope.accountId, project_id: projectId, name });
 }
 
-const overridesOf = statement<{ environment_name: string; value: VariableValue }>(`
+const overridesOf = statement(
+  {
+    parameters: { account_id: 'uuid', project_id: 'uuid', variable_name: 'text' },
+    row: { environment_name: 'text', value: typed<VariableValue>('jsonb') },
+  },
+  `
   select environment_name, value from variable_override
-  where account_id = $1 and project_id = $2 and variable_name = $3 order by environment_name`);
+  where account_id = $account_id and project_id = $project_id and variable_name = $variable_name order by environment_name`,
+);
 
 export async function overridesOfVariable(
   tx: Transaction,
@@ -152,15 +196,22 @@ export async function overridesOfVariable(
   projectId: string,
   name: string,
 ): Promise<EnvironmentOverride[]> {
-  const rows = await tx.query(overridesOf, [scope.accountId, projectId, name]);
+  const rows = await tx.query(overridesOf, {
+    account_id: scope.accountId,
+    project_id: projectId,
+    variable_name: name,
+  });
   return rows.map((row) => ({ environmentName: row.environment_name, value: row.value }));
 }
 
-const upsertOverrides = statement(`
+const upsertOverrides = statement(
+  { parameters: { account_id: 'uuid', project_id: 'uuid', variable_name: 'text', overrides: 'jsonb' } },
+  `
   insert into variable_override (account_id, project_id, variable_name, environment_name, value)
-  select $1, $2, $3, o."environmentName", o.value
-  from jsonb_to_recordset($4) as o("environmentName" text, value jsonb)
-  on conflict (account_id, project_id, variable_name, environment_name) do update set value = excluded.value`);
+  select $account_id, $project_id, $variable_name, o."environmentName", o.value
+  from jsonb_to_recordset($overrides) as o("environmentName" text, value jsonb)
+  on conflict (account_id, project_id, variable_name, environment_name) do update set value = excluded.value`,
+);
 
 export function writeOverrideRows(
   tx: Transaction,
@@ -170,12 +221,24 @@ export function writeOverrideRows(
   overrides: readonly EnvironmentOverride[],
 ): void {
   if (overrides.length > 0)
-    tx.send(upsertOverrides, [scope.accountId, projectId, name, JSON.stringify(overrides)]);
+    tx.send(upsertOverrides, {
+      account_id: scope.accountId,
+      project_id: projectId,
+      variable_name: name,
+      overrides: JSON.stringify(overrides),
+    });
 }
 
-const deleteOverrideRow = statement<{ value: VariableValue }>(`
-  delete from variable_override where account_id = $1 and project_id = $2 and variable_name = $3 and environment_name = $4
-  returning value`);
+const deleteOverrideRow = statement(
+  {
+    parameters: { account_id: 'uuid', project_id: 'uuid', variable_name: 'text', environment_name: 'text' },
+    row: { value: typed<VariableValue>('jsonb') },
+  },
+  `
+  delete from variable_override where account_id = $account_id and project_id = $project_id
+    and variable_name = $variable_name and environment_name = $environment_name
+  returning value`,
+);
 
 /** Answers the value that the override had. */
 export async function removeOverride(
@@ -185,7 +248,12 @@ export async function removeOverride(
   name: string,
   environmentName: string,
 ): Promise<VariableValue> {
-  const [row] = await tx.query(deleteOverrideRow, [scope.accountId, projectId, name, environmentName]);
+  const [row] = await tx.query(deleteOverrideRow, {
+    account_id: scope.accountId,
+    project_id: projectId,
+    variable_name: name,
+    environment_name: environmentName,
+  });
   if (row === undefined) throw problem('override-not-found', { name, environmentName });
   return row.value;
 }

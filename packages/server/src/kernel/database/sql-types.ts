@@ -1,0 +1,81 @@
+/**
+ * The SQL types of parameters and columns, and what they are in TypeScript (docs/adr/0040).
+ *
+ * Notation
+ *   'text'             never null
+ *   'text?'            may be null. PostgreSQL does not describe nullability, so no test can check it
+ *   'uuid[]'           an array
+ *   typed<T>('jsonb')  what the name of the type does not say: JSON, an enum, one of few texts. T includes null
+ *
+ * A test compares the types with PostgreSQL's own description of each statement (database.test.ts).
+ */
+
+interface Scalars {
+  uuid: string;
+  text: string;
+  boolean: boolean;
+  smallint: number;
+  integer: number;
+  bigint: number;
+  'double precision': number;
+  timestamptz: Date;
+  bytea: Buffer;
+  /** As a parameter, its text. As a column it is typed<T>('jsonb'). */
+  jsonb: string;
+}
+
+type Scalar = keyof Scalars & string;
+type SqlName = Scalar | `${Scalar}[]`;
+/** JSON is parsed to any value, and elements of bigint[] to text: such a column needs typed<T>(). */
+type ColumnName = Exclude<SqlName, 'jsonb' | 'jsonb[]' | 'bigint[]'>;
+
+export interface Typed<T> {
+  readonly name: string;
+  /** Never set: carries T. */
+  readonly value?: T;
+}
+
+export type ParameterType = SqlName | `${SqlName}?` | Typed<unknown>;
+export type ColumnType = ColumnName | `${ColumnName}?` | Typed<unknown>;
+/** Types of parameters, or of the columns of a row, by name. */
+export type ParameterTypes = Readonly<Record<string, ParameterType>>;
+export type ColumnTypes = Readonly<Record<string, ColumnType>>;
+
+export function typed<T>(name: string): Typed<T> {
+  return { name };
+}
+
+/** The name of a type as PostgreSQL knows it. */
+export function sqlName(type: ParameterType): string {
+  return typeof type === 'string' ? type.replace('?', '') : type.name;
+}
+
+type ScalarOf<Name> = Name extends Scalar ? Scalars[Name] : never;
+
+type ParameterOf<Type> =
+  Type extends Typed<infer T>
+    ? T
+    : Type extends `${infer Name}?`
+      ? ParameterOf<Name> | null
+      : Type extends `${infer Name}[]`
+        ? readonly ScalarOf<Name>[]
+        : ScalarOf<Type>;
+
+type ColumnOf<Type> =
+  Type extends Typed<infer T>
+    ? T
+    : Type extends `${infer Name}?`
+      ? ColumnOf<Name> | null
+      : Type extends `${infer Name}[]`
+        ? ScalarOf<Name>[]
+        : ScalarOf<Type>;
+
+export type NoParameters = Record<string, never>;
+
+/** The values that a statement takes, by the names of its parameters. */
+export type ParametersOf<Types> = [keyof Types] extends [never]
+  ? NoParameters
+  : { readonly [Name in keyof Types]: ParameterOf<Types[Name]> };
+
+/** A row, by the names of its columns. */
+export type RowOf<Types> = { -readonly [Name in keyof Types]: ColumnOf<Types[Name]> };
