@@ -77,7 +77,7 @@ export function createApp(
   const answerElse = elsewhere(deps, methodsOf);
   observe(app, deps, cors, answerElse);
   app.setErrorHandler((failure, request, reply) => {
-    const found = inWords(failure, deps);
+    const found = inWords(failure, request, deps);
     if (found.status >= 500)
       deps.log.error({ err: failure, requestId: request.id, code: found.code }, 'a request failed');
     return answerProblem(deps, request, reply, found);

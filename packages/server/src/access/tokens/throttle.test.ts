@@ -16,9 +16,9 @@ function fail(throttle: Throttle, times: number, address: string = stranger, cli
 }
 
 /** One wrong secret, again and again. */
-function repeat(throttle: Throttle, times: number): void {
+function repeat(throttle: Throttle, times: number, secret = 'of last year'): void {
   for (let attempt = 0; attempt < times; attempt += 1)
-    throttle.failed({ ...at(stranger), guess: Buffer.from('of last year') });
+    throttle.failed({ ...at(stranger), guess: Buffer.from(secret) });
 }
 
 function failing(times: number) {
@@ -74,6 +74,21 @@ test('one wrong secret sent again and again counts for its pair, and once for th
   repeat(throttle, 10 * addressLimit);
   assert.equal(throttle.pairPause(at(stranger)), 300);
   fail(throttle, addressLimit - 2, stranger, 'other');
+  assert.equal(throttle.addressPause(stranger), 0);
+  fail(throttle, 1, stranger, 'other');
+  assert.equal(throttle.addressPause(stranger), 1);
+});
+
+test('stale secrets between right ones count once each for the address', () => {
+  const throttle = createThrottle(movableClock());
+  for (let round = 0; round < 5 * addressLimit; round += 1) {
+    repeat(throttle, 1);
+    repeat(throttle, 1, 'of the year before');
+    throttle.succeeded(at(stranger));
+  }
+  assert.equal(throttle.pairPause(at(stranger)), 0);
+  assert.equal(throttle.addressPause(stranger), 0);
+  fail(throttle, addressLimit - 3, stranger, 'other');
   assert.equal(throttle.addressPause(stranger), 0);
   fail(throttle, 1, stranger, 'other');
   assert.equal(throttle.addressPause(stranger), 1);

@@ -17,6 +17,8 @@ export const addressLimit = 10;
 const firstPauseSeconds = 1;
 const longestPauseSeconds = 300;
 const forgottenAfterSeconds = 900;
+/** Of a pair: as many stale secrets may be in use at one address without slowing down others there. */
+const knownGuesses = 4;
 /**
  * Of each table. Beyond it the entry whose last failure is oldest is dropped; this forgets failures and
  * refuses nothing.
@@ -51,11 +53,11 @@ export function createThrottle(clock: Clock): Throttle {
     pairPause: (attempt) => pairs.pause(pairKey(attempt)),
     failed(attempt) {
       const guess = attempt.guess.toString('base64');
-      // A program that repeats one wrong secret does not guess: it must not slow down others at its address.
-      if (pairs.lastGuess(pairKey(attempt)) !== guess) addresses.count(addressKey(attempt.address));
+      // A program that repeats a stale secret does not guess, and must not slow down others at its address.
+      if (!pairs.hasGuess(pairKey(attempt), guess)) addresses.count(addressKey(attempt.address));
       pairs.count(pairKey(attempt), guess);
     },
-    succeeded: (attempt) => pairs.forget(pairKey(attempt)),
+    succeeded: (attempt) => pairs.reset(pairKey(attempt)),
   };
 }
 
@@ -63,7 +65,8 @@ interface Failures {
   count: number;
   /** In seconds. */
   last: number;
-  guess: string | undefined;
+  /** The latest different ones. */
+  guesses: readonly string[];
 }
 
 /** The failures of many keys, in the order of the last one of each. */
@@ -87,14 +90,19 @@ function createFailures(clock: Clock, limit: number) {
       const pause = Math.min(longestPauseSeconds, firstPauseSeconds * 2 ** (found.count - limit));
       return Math.max(0, Math.ceil(found.last + pause - now()));
     },
-    lastGuess: (key: string) => current(key)?.guess,
+    hasGuess: (key: string, guess: string) => current(key)?.guesses.includes(guess) ?? false,
     count(key: string, guess?: string): void {
-      const count = (current(key)?.count ?? 0) + 1;
+      const { count, guesses } = current(key) ?? { count: 0, guesses: [] };
       failures.delete(key);
       if (failures.size >= entryLimit) failures.delete(failures.keys().next().value ?? '');
-      failures.set(key, { count, last: now(), guess });
+      const known = guess === undefined ? guesses : [guess, ...guesses.filter((each) => each !== guess)];
+      failures.set(key, { count: count + 1, last: now(), guesses: known.slice(0, knownGuesses) });
     },
-    forget: (key: string) => void failures.delete(key),
+    /** The guesses stay known: a program with the right secret may run beside one with a stale one. */
+    reset(key: string): void {
+      const found = current(key);
+      if (found !== undefined) found.count = 0;
+    },
   };
 }
 

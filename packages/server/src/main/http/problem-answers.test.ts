@@ -1,5 +1,6 @@
 /** Problems where no operation was reached, and the pages that explain them. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { type ProblemCode, ProblemDetail, problemMeanings, problems } from '@headgate/contract';
@@ -88,4 +89,21 @@ test('all types are listed, each with its codes, and every code has its sentence
   for (const { code, when } of body.flatMap(({ codes }) => codes))
     assert.equal(when, problemMeanings[code as ProblemCode]);
   requireProblem(await anonymous.get('/problems/nothing'), 404, 'path-not-found');
+});
+
+test('a client that hangs up in the middle of its body is no failure of the database', async () => {
+  const { hostname, port } = new URL(await listening);
+  const socket = connect(Number(port), hostname);
+  const head = 'POST /oauth/dpc/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded';
+  const before = server.logLines.length;
+  socket.write(`${head}\r\nContent-Length: 100\r\n\r\ngra`);
+  const [, answer] = await once(server.app.server, 'request');
+  socket.destroy();
+  await once(answer, 'close');
+  assert.equal((await anonymous.get('/livez')).status, 200, 'what the failure leads to has happened');
+  const logged = server.logLines.slice(before).map((line) => JSON.parse(line));
+  assert.deepEqual(
+    logged.filter(({ level }) => level >= 50),
+    [],
+  );
 });

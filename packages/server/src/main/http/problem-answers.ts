@@ -48,7 +48,9 @@ function mayPersist(request: FastifyRequest, { raw }: FastifyReply): boolean {
  * What the framework threw, in words for the caller; a failure of the service is told as such, and the cause
  * logged under its id.
  */
-export function inWords(failure: unknown, deps: Dependencies): Problem {
+export function inWords(failure: unknown, request: FastifyRequest, deps: Dependencies): Problem {
+  // The client hung up before its body was complete: Node reports ECONNRESET, as for a lost database.
+  if (failure === request.raw.errored) return problem('malformed-request');
   const known = asProblem(failure);
   if (known !== undefined) return known;
   const code = failure instanceof Error && 'code' in failure ? failure.code : undefined;
