@@ -21,7 +21,6 @@ import { type Manifest, type ManifestFile, manifestOf } from './manifest.ts';
 import { partName } from './part-name.ts';
 import type { PipelineChecks } from './pipeline-checks.ts';
 import { isPipelinePath, type PipelineDescription } from './pipeline-description.ts';
-import { createRequestChunks, freeMemory, type RequestChunks } from './request-chunks.ts';
 
 export interface UploadLimits {
   parts: number;
@@ -54,9 +53,8 @@ export async function readUpload(
   writer: BlobWriter,
   checks: PipelineChecks,
 ): Promise<Upload> {
-  const chunks = createRequestChunks();
-  const collected = createCollection(createBatches(writer, chunks), checks);
-  await eachPart(request, limits, chunks, (name, bytes) => collected.add(name, bytes));
+  const collected = createCollection(createBatches(writer), checks);
+  await eachPart(request, limits, (name, bytes) => collected.add(name, bytes));
   return collected.finish();
 }
 
@@ -125,7 +123,7 @@ interface Batches {
   finish(): Promise<KeptBlobs>;
 }
 
-function createBatches(writer: BlobWriter, chunks: RequestChunks): Batches {
+function createBatches(writer: BlobWriter): Batches {
   let batch: { digest: string; bytes: Buffer }[] = [];
   let bytesInBatch = 0;
   let keeping: Promise<void> = Promise.resolve();
@@ -134,12 +132,8 @@ function createBatches(writer: BlobWriter, chunks: RequestChunks): Batches {
     const full = batch;
     batch = [];
     bytesInBatch = 0;
-    const freeChunks = chunks.upToNow();
     await keeping;
-    keeping = writer.keep(full).then(() => {
-      freeChunks();
-      for (const { bytes } of full) freeMemory(bytes);
-    });
+    keeping = writer.keep(full);
     keeping.catch(() => undefined);
   }
 
@@ -164,7 +158,6 @@ function createBatches(writer: BlobWriter, chunks: RequestChunks): Batches {
 async function eachPart(
   request: IncomingMessage,
   limits: UploadLimits,
-  chunks: RequestChunks,
   take: (name: string, bytes: Buffer) => Promise<void> | undefined,
 ): Promise<void> {
   const form = createFormParser(boundaryOf(request), { ...limits, isUnwanted: hasGitName });
@@ -176,7 +169,6 @@ async function eachPart(
       received += chunk.length;
       if (received > limits.requestBytes)
         throw tooLarge(`an upload has at most ${limits.requestBytes} bytes`, 'HEADGATE_UPLOAD_MB');
-      chunks.arrived(chunk);
       for (const { header, content } of form.write(chunk)) {
         partsRead += 1;
         const name = partName(header, partsRead);

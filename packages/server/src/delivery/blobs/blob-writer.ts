@@ -74,9 +74,7 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
 
   async function put(pack: Pack): Promise<void> {
     open = undefined;
-    const putting = Promise.all(placings)
-      .then(() => objects.put(accountId, pack.key, pack.chunks))
-      .finally(() => pack.release());
+    const putting = Promise.all(placings).then(() => objects.put(accountId, pack.key, pack.chunks));
     await queue(puts, putting);
   }
 
