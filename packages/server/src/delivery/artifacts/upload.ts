@@ -14,11 +14,10 @@ import { decodedContent } from '../../kernel/http/content-encoding.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import type { BlobWriter, KeptBlobs } from '../blobs/index.ts';
 import { assetNameFault, requireNoFileAsFolder, sameNameKey } from './asset-name.ts';
-import { createFormParser } from './form-parser.ts';
+import { createFormParser, type FormPart } from './form-parser.ts';
 import { tooLarge, unreadable } from './form-problems.ts';
-import { createGitFiles, hasGitName, isGitFile } from './git-files.ts';
+import { createGitFiles, isGitFile } from './git-files.ts';
 import { type Manifest, type ManifestFile, manifestOf } from './manifest.ts';
-import { partName } from './part-name.ts';
 import type { PipelineChecks } from './pipeline-checks.ts';
 import { isPipelinePath, type PipelineDescription } from './pipeline-description.ts';
 
@@ -160,28 +159,30 @@ async function eachPart(
   limits: UploadLimits,
   take: (name: string, bytes: Buffer) => Promise<void> | undefined,
 ): Promise<void> {
-  const form = createFormParser(boundaryOf(request), { ...limits, isUnwanted: hasGitName });
+  const form = createFormParser(boundaryOf(request), { ...limits, isUnwanted: isGitFile });
   let received = 0;
-  let partsRead = 0;
   let since = performance.now();
+
+  async function takeAll(parts: readonly FormPart[]): Promise<void> {
+    for (const { name, content } of parts) {
+      const fault = assetNameFault(name);
+      if (fault !== undefined) throw problem('invalid-asset-name', { name, reason: fault });
+      const wait = take(name, content);
+      if (wait !== undefined) await wait;
+    }
+  }
+
   try {
     for await (const chunk of decodedContent(request)) {
       received += chunk.length;
       if (received > limits.requestBytes)
         throw tooLarge(`an upload has at most ${limits.requestBytes} bytes`, 'HEADGATE_UPLOAD_MB');
-      for (const { header, content } of form.write(chunk)) {
-        partsRead += 1;
-        const name = partName(header, partsRead);
-        const fault = assetNameFault(name);
-        if (fault !== undefined) throw problem('invalid-asset-name', { name, reason: fault });
-        const wait = take(name, content);
-        if (wait !== undefined) await wait;
-      }
+      await takeAll(await form.write(chunk));
       if (performance.now() - since < longestStretchMilliseconds) continue;
       await breath();
       since = performance.now();
     }
-    form.end();
+    await takeAll(await form.end());
   } catch (failure) {
     // The connection ended before the form did.
     const lost = failure instanceof Error && 'code' in failure && failure.code === 'ECONNRESET';
