@@ -10,8 +10,6 @@ export interface Statement<Row> {
   readonly parameterCount: number;
   /** May take long: no other read waits for it in the same trip (shared-trips.ts). */
   readonly alone: boolean;
-  /** Of an insert of one row: the same of many, which takes an array for each parameter. */
-  readonly ofMany?: Statement<Row>;
   /** Never set: carries the type of a row. */
   readonly row?: Row;
 }
@@ -38,31 +36,23 @@ export function statement<Row = never>(
 interface MoreOfInsert {
   /** Columns that are computed, each from the row `given`. */
   derived?: Readonly<Record<string, string>>;
-  /** Changes of other tables that go with it, from all rows of `given`. */
+  /** Changes of other tables in the same statement, computed from `given`. */
   with?: readonly string[];
 }
 
-/**
- * An insert of one row, which in a trip with others of its kind goes as one of all their rows (shared-trips.ts). It may then come behind
- * what was sent after it, which must not need it: a row that refers to it, say. `columns` are its parameters, in their order, with their types.
- */
+/** An insert of one row. `columns` are its parameters, in their order, with their types. */
 export function insertStatement(
   table: string,
   columns: Readonly<Record<string, string>>,
   { derived = {}, with: changes = [] }: MoreOfInsert = {},
 ): Statement<never> {
   const names = Object.keys(columns);
+  const parameters = Object.values(columns).map((type, index) => `$${index + 1}::${type}`);
   const values = [...names.map((name) => `given.${name}`), ...Object.values(derived)];
-  const insert = (given: string) => `
-    with given (${names.join(', ')}) as (${given})${changes.map((change, index) => `, change_${index} as (${change})`).join('')}
+  return statement(`
+    with given (${names.join(', ')}) as (values (${parameters.join(', ')}))${changes.map((change, index) => `, change_${index} as (${change})`).join('')}
     insert into ${table} (${[...names, ...Object.keys(derived)].join(', ')})
-    select ${values.join(', ')} from given`;
-  const parameters = (suffix: string) =>
-    Object.values(columns)
-      .map((type, index) => `$${index + 1}::${type}${suffix}`)
-      .join(', ');
-  const ofMany = statement(insert(`select * from unnest(${parameters('[]')})`));
-  return { ...statement(insert(`values (${parameters('')})`)), ofMany };
+    select ${values.join(', ')} from given`);
 }
 
 /** For the test that prepares each of them on the migrated database. */
