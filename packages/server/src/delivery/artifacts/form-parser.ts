@@ -36,9 +36,13 @@ export function createFormParser(boundary: string, limits: FormLimits): FormPars
   /** The parts that were not returned yet. The last one may be incomplete. */
   const open: OpenPart[] = [];
   let isFinished = false;
+  /** Resolves the promise of the last `write`. */
+  let taken: () => void = () => undefined;
   const finished = new Promise<void>((resolve, reject) => {
     dicer.once('finish', () => {
       isFinished = true;
+      // Dicer may finish without the callback of its last write.
+      taken();
       resolve();
     });
     dicer.on('error', reject);
@@ -78,10 +82,10 @@ export function createFormParser(boundary: string, limits: FormLimits): FormPars
     async write(chunk) {
       if (isFinished) return [];
       const { promise: isTaken, resolve } = Promise.withResolvers<void>();
+      taken = resolve;
       dicer.write(chunk, () => resolve());
       const complete = readParts();
-      // Dicer may finish without the callback of its last write.
-      await Promise.race([isTaken, finished]);
+      await isTaken;
       return complete;
     },
     async end() {

@@ -52,7 +52,7 @@ export function folderObjectStore({ folder }: { folder: string }): ObjectStore {
 async function writeSynced(path: string, chunks: readonly Uint8Array[]): Promise<void> {
   const file = await open(path, 'w', mode);
   try {
-    await file.writeFile(Buffer.concat(chunks));
+    await file.writeFile(chunks);
     await file.datasync();
   } finally {
     await file.close();

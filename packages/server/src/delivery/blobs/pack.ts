@@ -3,6 +3,9 @@
 /** A pack that has as much takes no further blob, and is put while the next one fills. */
 export const fullPackBytes = 2 * 1_048_576;
 
+/** Packs are written in pieces of this size. */
+const pieceBytes = 262_144;
+
 /** The key of a blob without bytes. */
 export const noObject = '';
 
@@ -24,20 +27,38 @@ export interface Pack {
 
 export function createPack(key: string): Pack {
   const blobs: PlacedBlob[] = [];
-  const chunks: Uint8Array[] = [];
+  const pieces: Buffer[] = [];
   let size = 0;
+
+  /** What is left of the last piece, or a new piece. */
+  function room(): Buffer {
+    const used = size - (pieces.length - 1) * pieceBytes;
+    const last = pieces.at(-1)?.subarray(used);
+    if (last !== undefined && last.length > 0) return last;
+    const piece = Buffer.allocUnsafe(pieceBytes);
+    pieces.push(piece);
+    return piece;
+  }
+
   return {
     key,
     blobs,
-    chunks,
+    get chunks() {
+      return pieces.map((piece, index) => piece.subarray(0, size - index * pieceBytes));
+    },
     get size() {
       return size;
     },
     add(digest, bytes) {
       const blob = { digest, size: bytes.length, key, offset: size };
       blobs.push(blob);
-      chunks.push(Buffer.from(bytes));
-      size += bytes.length;
+      for (let left = bytes; left.length > 0; ) {
+        const into = room();
+        const some = left.subarray(0, into.length);
+        into.set(some);
+        size += some.length;
+        left = left.subarray(some.length);
+      }
       return blob;
     },
   };
