@@ -10,8 +10,8 @@ import type { Work } from './work.ts';
 
 const files = 2_000;
 const fileBytes = 4_096;
-const mostForNew = 10;
-const mostForOneChanged = 5;
+const mostForNew = 15;
+const mostForOneChanged = 8;
 const largeFileBytes = 4 * 1_048_576;
 /** With the headers of their parts just below the limit of a request. */
 const largeFiles = 63;

@@ -27,13 +27,6 @@ const entries = /** @type {Record<string, string>} */ ({
   'pack-agent': 'scripts/pack-agent.ts',
 });
 
-/**
- * Keeps the processes small: most objects of a request die young, in 3 × 16 MB, and the old generation may double before it is collected.
- * Measured: 175 MiB in place of 202 after 100,000 requests. Growing by a fifth it was 151, but an upload, whose pieces count as growth, was
- * collected after every 5 MB and took half as much again.
- */
-const nodeOptions = ['--max-semi-space-size=16', '--heap-growing-percent=100'];
-
 const FORWARDED = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2']);
 /** npm passes on a Ctrl-C that the terminal has already sent to this process: within this time it is the same one. */
 const SAME_SIGNAL_MS = 300;
@@ -61,7 +54,7 @@ async function main([command = '', ...args]) {
  */
 function run(node, entry, args, npm) {
   // In a group of its own, so that Ctrl-C reaches it once: from here.
-  const child = spawn(node, [...nodeOptions, '--require', lifeline, entry, ...args], {
+  const child = spawn(node, ['--require', lifeline, entry, ...args], {
     stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
     detached: true,
     env: environment(),

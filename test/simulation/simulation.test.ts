@@ -11,7 +11,7 @@ const schedulesEach = 5_000;
 
 async function simulate(seed: number): Promise<string> {
   const args = [program, String(schedulesEach), '--seed', String(seed)];
-  const child = spawn(process.execPath, ['--max-semi-space-size=16', ...args], {
+  const child = spawn(process.execPath, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';

@@ -6,11 +6,9 @@ import { createFailureLog, type FailureLog } from '../kernel/failure-log.ts';
 import type { UncaughtCounts } from '../kernel/metrics.ts';
 import { createApp } from './app.ts';
 import { banner } from './banner.ts';
-import { letCollectorYield } from './collector-priority.ts';
 import { type Config, loadConfig } from './config.ts';
 import { createDependencies, type Dependencies } from './deps.ts';
 import { publishExample } from './example.ts';
-import { limitHeapGrowth } from './heap-growth.ts';
 import { type Ending, endOnSignals } from './host/ending.ts';
 import { explainDatabase, placesOf, startDatabase } from './host/installation.ts';
 import { takeInstanceLock } from './host/instance-lock.ts';
@@ -52,8 +50,6 @@ async function main(): Promise<void> {
   const end = endOnSignals({ stopping, starting, endings, output });
   try {
     await starting;
-    letCollectorYield();
-    limitHeapGrowth();
   } catch (failure) {
     // A signal in the middle of the start ends what was started, and is no failure.
     if (stopping.signal.aborted) return;

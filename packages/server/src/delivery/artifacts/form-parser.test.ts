@@ -1,30 +1,29 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { createFormParser, type FormLimits } from './form-parser.ts';
+import { createFormParser, type FormLimits, type FormPart } from './form-parser.ts';
 
 const boundary = '-a-boundary';
 const limits: FormLimits = { parts: 20, partBytes: 400 };
 
 interface Part {
-  header: string;
+  name: string;
   content: string;
 }
 
+const headerOf = (name: string) => `content-disposition: form-data; name="${name}"`;
 const formOf = (parts: readonly Part[]) =>
-  Buffer.from(
-    `${parts.map(({ header, content }) => `--${boundary}\r\n${header}\r\n\r\n${content}\r\n`).join('')}--${boundary}--\r\n`,
-    'latin1',
+  textOf(
+    parts.map(({ name, content }) => `--${boundary}\r\n${headerOf(name)}\r\n\r\n${content}\r\n`).join(''),
   );
+const textOf = (parts: string) => Buffer.from(`${parts}--${boundary}--\r\n`, 'latin1');
 
-function parse(chunks: readonly Buffer[]): Part[] {
-  const form = createFormParser(boundary, limits);
-  const parts = chunks.flatMap((chunk) => form.write(chunk));
-  form.end();
-  return parts.map(({ header, content }) => ({
-    header: header.toString('latin1'),
-    content: content.toString('latin1'),
-  }));
+async function parse(chunks: readonly Buffer[], given = limits): Promise<Part[]> {
+  const form = createFormParser(boundary, given);
+  const parts: FormPart[] = [];
+  for (const chunk of chunks) parts.push(...(await form.write(chunk)));
+  parts.push(...(await form.end()));
+  return parts.map(({ name, content }) => ({ name, content: content.toString('latin1') }));
 }
 
 function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
@@ -49,77 +48,119 @@ const contents = fc
   .array(pieces, { maxLength: 12 })
   .map((some) => some.join(''))
   .filter((content) => !`\r\n${content}\r\n`.includes(`\r\n--${boundary}`));
-const headers = fc.constantFrom(
-  'a: b',
-  'content-disposition: form-data; name="x"\r\ncontent-type: y',
-  '-',
-  '\u00ff',
-);
-const parts = fc.array(fc.record({ header: headers, content: contents }, { noNullPrototype: true }), {
-  maxLength: 6,
-});
+const names = fc.constantFrom('x', '', 'a b/ü.txt', '-', `--${boundary}`);
+const parts = fc
+  .array(fc.record({ name: names, content: contents }, { noNullPrototype: true }), { maxLength: 6 })
+  .map((some) => some.map(({ name, content }) => ({ name: latin1OfUtf8(name), content })));
+const latin1OfUtf8 = (text: string) => Buffer.from(text).toString('latin1');
+const decoded = (parts: readonly Part[]) =>
+  parts.map(({ name, content }) => ({ name: Buffer.from(name, 'latin1').toString(), content }));
 
-test('a form is read the same however its bytes arrive', () => {
-  fc.assert(
-    fc.property(parts, fc.array(fc.nat(), { maxLength: 12 }), (given, places) => {
-      assert.deepEqual(parse(cut(formOf(given), places)), given);
+test('a form is read the same however its bytes arrive', async () => {
+  await fc.assert(
+    fc.asyncProperty(parts, fc.array(fc.nat(), { maxLength: 12 }), async (given, places) => {
+      assert.deepEqual(await parse(cut(formOf(given), places)), decoded(given));
     }),
     { numRuns: 2_000 },
   );
 });
 
-test('byte by byte, too', () => {
+test('byte by byte, too', async () => {
   const given = [
-    { header: 'a: b', content: `\r\n--${boundary.slice(0, 5)}\r\r\n--` },
-    { header: 'c: d', content: '' },
+    { name: 'a', content: `\r\n--${boundary.slice(0, 5)}\r\r\n--` },
+    { name: 'c', content: '' },
   ];
   const form = formOf(given);
-  assert.deepEqual(parse(Array.from(form, (_, index) => form.subarray(index, index + 1))), given);
+  assert.deepEqual(await parse(Array.from(form, (_, index) => form.subarray(index, index + 1))), given);
 });
 
-test('a form that is cut off anywhere has no end', () => {
+test('a chunk may be larger than the buffers of the parser', async () => {
+  const given = ['a', 'b', 'c'].map((name) => ({ name, content: name.repeat(200_000) }));
+  const whole = { parts: 3, partBytes: 200_000 };
+  for (const places of [[], [199_990], [65_536, 131_072, 196_608]])
+    assert.deepEqual(await parse(cut(formOf(given), places), whole), given);
+});
+
+test('a form that is cut off anywhere has no end', async () => {
   const form = formOf([
-    { header: 'a: b', content: 'some content' },
-    { header: 'c: d', content: 'more' },
+    { name: 'a', content: 'some content' },
+    { name: 'c', content: 'more' },
   ]);
   const end = form.length - '\r\n'.length;
   for (let length = 0; length < end; length++)
-    assert.throws(() => parse([form.subarray(0, length)]), { code: 'invalid-upload' }, `${length} bytes`);
-  assert.equal(parse([form.subarray(0, end)]).length, 2);
+    await assert.rejects(parse([form.subarray(0, length)]), { code: 'invalid-upload' }, `${length} bytes`);
+  assert.equal((await parse([form.subarray(0, end)])).length, 2);
 });
 
-test('parts that are not wanted come without content, and count for no limit', () => {
-  const isUnwanted = (header: Buffer) => header.toString().startsWith('git');
-  const unwanted = Array.from({ length: limits.parts + 1 }, () => ({ header: 'git: x', content: 'x' }));
+test('a broken form is refused or read, and never waited for', async () => {
+  const junk = fc.constantFrom(...['\r\n', '\r\n\r\n', '--', '\r\n--', `\r\n--${boundary}`, ':', '\0', 'x']);
+  const damages = fc.array(fc.tuple(fc.nat(), fc.nat({ max: 30 }), junk), { minLength: 1, maxLength: 4 });
+  await fc.assert(
+    fc.asyncProperty(parts, damages, fc.array(fc.nat(), { maxLength: 6 }), async (given, damaged, places) => {
+      const broken = damaged.reduce((form, [at, removed, added]) => {
+        const from = at % (form.length + 1);
+        return Buffer.concat([form.subarray(0, from), Buffer.from(added), form.subarray(from + removed)]);
+      }, formOf(given));
+      await parse(cut(broken, places)).catch((failure) => {
+        if (failure.code !== 'invalid-upload') throw failure;
+      });
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test('what follows the end of a form is not read as parts', async () => {
+  const form = formOf([{ name: 'a', content: 'b' }]);
+  const more = [
+    formOf([{ name: 'hidden', content: 'c' }]),
+    Buffer.from(`--${boundary}\r\n--${boundary}\r\n--${boundary}`),
+    Buffer.from(`\r\n--${boundary}\r\n--${boundary}\r\n\r\n`),
+  ];
+  for (const epilogue of more)
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat(), { maxLength: 6 }), async (places) => {
+        const chunks = cut(Buffer.concat([form, epilogue]), places);
+        assert.deepEqual(await parse(chunks), [{ name: 'a', content: 'b' }]);
+      }),
+    );
+});
+
+test('parts that are not wanted come without content, and count for no limit', async () => {
+  const isUnwanted = (name: string) => name.startsWith('git');
+  const unwanted = Array.from({ length: limits.parts + 1 }, () => ({ name: 'git', content: 'x' }));
   const given = [
     ...unwanted,
-    { header: 'git: x', content: 'x'.repeat(limits.partBytes + 1) },
-    { header: 'a: b', content: 'c' },
+    { name: 'git', content: 'x'.repeat(limits.partBytes + 1) },
+    { name: 'a', content: 'c' },
   ];
-  fc.assert(
-    fc.property(fc.array(fc.nat(), { maxLength: 12 }), (places) => {
-      const form = createFormParser(boundary, { ...limits, isUnwanted });
-      const read = cut(formOf(given), places).flatMap((chunk) => form.write(chunk));
-      form.end();
-      const contents = read.map(({ content }) => content.toString());
-      assert.deepEqual(contents, [...unwanted.map(() => ''), '', 'c']);
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.nat(), { maxLength: 12 }), async (places) => {
+      const read = await parse(cut(formOf(given), places), { ...limits, isUnwanted });
+      assert.deepEqual(
+        read.map(({ content }) => content),
+        [...unwanted.map(() => ''), '', 'c'],
+      );
     }),
   );
 });
 
-test('what is no form, or is larger than allowed, is refused', () => {
-  const text = (content: string) => Buffer.from(content, 'latin1');
-  const refused = (code: string, body: Buffer) => assert.throws(() => parse([body]), { code });
-  refused('invalid-upload', text(`a preamble\r\n--${boundary}--`));
-  refused('invalid-upload', text(`--${boundary}x\r\na: b\r\n\r\nc\r\n--${boundary}--`));
-  refused('invalid-upload', text(`--${boundary}\r\n${'a'.repeat(20_000)}`));
-  refused('invalid-upload', formOf([{ header: 'a'.repeat(20_000), content: '' }]));
-  const many = (count: number) =>
-    formOf(Array.from({ length: count }, () => ({ header: 'a: b', content: '' })));
-  assert.equal(parse([many(limits.parts)]).length, limits.parts);
-  refused('body-too-large', many(limits.parts + 1));
-  const named = 'content-disposition: form-data; name="a"';
-  const large = (length: number) => formOf([{ header: named, content: 'x'.repeat(length) }]);
-  assert.equal(parse([large(limits.partBytes)]).length, 1);
-  refused('body-too-large', large(limits.partBytes + 1));
+test('what is no form, or is larger than allowed, is refused', async () => {
+  const refused = (code: string, body: Buffer) => assert.rejects(parse([body]), { code });
+  const part = (header: string) => textOf(`--${boundary}\r\n${header}\r\n\r\nc\r\n`);
+  await refused('invalid-upload', textOf(`a preamble\r\n`));
+  await refused('invalid-upload', textOf(`--${boundary}x\r\n${headerOf('a')}\r\n\r\nc\r\n`));
+  await refused('invalid-upload', textOf(`--${boundary}\r\n${headerOf('a')}\r\n`));
+  await refused('invalid-upload', Buffer.from(`--${boundary}\r\n${'a'.repeat(20_000)}`));
+  await refused('invalid-upload', part('a'.repeat(20_000)));
+  await refused('invalid-upload', part(`${headerOf('a')}\r\na: ${'a'.repeat(20_000)}`));
+  await refused('invalid-upload', part(`${headerOf('a')}\r\na: ${'a'.repeat(200_000)}`));
+  await refused('invalid-upload', part('a: b'));
+  await refused('invalid-upload', part(`a\r\n${headerOf('a')}`));
+  await refused('invalid-upload', part(`${headerOf('a')}\r\n${headerOf('b')}`));
+  const many = (count: number) => formOf(Array.from({ length: count }, () => ({ name: 'a', content: '' })));
+  assert.equal((await parse([many(limits.parts)])).length, limits.parts);
+  await refused('body-too-large', many(limits.parts + 1));
+  const large = (length: number) => formOf([{ name: 'a', content: 'x'.repeat(length) }]);
+  assert.equal((await parse([large(limits.partBytes)])).length, 1);
+  await refused('body-too-large', large(limits.partBytes + 1));
 });

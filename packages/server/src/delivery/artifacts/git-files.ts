@@ -3,18 +3,12 @@
  * (decisions.md E10).
  */
 import { type IgnoredResource, listedGitResourceLimit } from '@headgate/contract';
-import { partName } from './part-name.ts';
 
 const reason = "It belongs to git's own data below .git/, which is not part of a version.";
 
 /** @param name the path of a file */
 export function isGitFile(name: string): boolean {
   return /(?:^|\/)\.git(?:\/|$)/i.test(name);
-}
-
-/** The same of a part of a form, by its header lines; nearly all are told apart without reading the name. */
-export function hasGitName(header: Buffer, number: number): boolean {
-  return /\.git/i.test(header.toString('latin1')) && isGitFile(partName(header, number));
 }
 
 /** A working copy may hold any number of them, so only the first ones are listed one by one. */

@@ -1,25 +1,23 @@
 import { isUtf8 } from 'node:buffer';
 import { unreadable } from './form-problems.ts';
 
+/** The values of a part's header by their names in lower case; each character is one byte. */
+export type PartHeader = Readonly<Record<string, readonly string[] | undefined>>;
+
 /**
- * The name in a part's Content-Disposition (RFC 7578 §4.2), exactly as it was sent; only `\"` and `\\` are
- * unescaped, so that any other backslash is seen and refused. What stands in the value of another parameter
- * is no name. Empty when it has none.
- * @param header the part's header lines
+ * The name in a part's Content-Disposition (RFC 7578 §4.2), exactly as it was sent. Only `\"` and `\\` are
+ * unescaped, so that any other backslash is seen and refused. Empty when there is no name.
  * @param number which part it is, from 1
  * @throws `invalid-upload`
  */
-export function partName(header: Buffer, number: number): string {
-  if (!isUtf8(header)) throw unreadable(`the headers of the part number ${number} are not UTF-8`);
-  const text = header.toString();
-  const usual = usualHeader.exec(text)?.[1];
-  if (usual !== undefined) return usual;
-  const [disposition, another] = text
-    .split('\r\n')
-    .flatMap((line) => /^content-disposition[ \t]*:[ \t]*(.*)$/is.exec(line)?.[1] ?? []);
+export function partName(header: PartHeader, number: number): string {
+  const [value, another] = header['content-disposition'] ?? [];
   if (another !== undefined)
     throw unreadable(`the part number ${number} has two \`Content-Disposition\` headers`);
-  if (disposition === undefined || !/^form-data\s*(;|$)/i.test(disposition))
+  const bytes = Buffer.from(value ?? '', 'latin1');
+  if (!isUtf8(bytes)) throw unreadable(`the headers of the part number ${number} are not UTF-8`);
+  const disposition = bytes.toString().trim();
+  if (!/^form-data\s*(;|$)/i.test(disposition))
     throw unreadable(`the part number ${number} has no \`Content-Disposition: form-data\` header`);
   for (const [, parameter = '', quoted, plain] of disposition
     .slice('form-data'.length)
@@ -29,8 +27,5 @@ export function partName(header: Buffer, number: number): string {
   return '';
 }
 
-/** As nearly all clients write it; the rest is read by the grammar. */
-const usualHeader =
-  /^content-disposition: form-data; name="([^"\\\r\n]*)"(?:; filename="[^"\\\r\n]*")?(?:\r\ncontent-type: [^\r\n]*)?$/i;
 /** One after another from the beginning: RFC 6266 §4.1. */
 const dispositionParameter = /\s*;\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))/gy;

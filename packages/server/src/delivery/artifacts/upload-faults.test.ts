@@ -150,7 +150,7 @@ describe('a disk that is full', async () => {
     const { open } = await import('node:fs/promises');
     const file = await open(join(place, 'any'), 'w');
     const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
-    mock.method(Object.getPrototypeOf(file), 'writev', () => Promise.reject(full));
+    mock.method(Object.getPrototypeOf(file), 'writeFile', () => Promise.reject(full));
     await file.close();
   }
 });

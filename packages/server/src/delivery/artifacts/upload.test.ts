@@ -1,4 +1,4 @@
-/** However a request is cut into chunks, and whatever is freed of it meanwhile, each file is kept as it was sent. */
+/** Each file is stored as it was sent, however the request is cut into chunks. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -60,7 +60,7 @@ async function upload(parts: readonly Part[], sizes: readonly number[], isCompre
   return { files: read.manifest.files, ignored: read.ignored, kept: writer.kept };
 }
 
-// Some larger than a batch, and some that are ignored, so that what is freed was cut in every way.
+// Some are larger than a batch, and some are ignored.
 const length = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: 0, max: 9_000 }) },
   { weight: 2, arbitrary: fc.integer({ min: 40_000, max: 300_000 }) },

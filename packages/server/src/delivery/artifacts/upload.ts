@@ -14,14 +14,12 @@ import { decodedContent } from '../../kernel/http/content-encoding.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import type { BlobWriter, KeptBlobs } from '../blobs/index.ts';
 import { assetNameFault, requireNoFileAsFolder, sameNameKey } from './asset-name.ts';
-import { createFormParser } from './form-parser.ts';
+import { createFormParser, type FormPart } from './form-parser.ts';
 import { tooLarge, unreadable } from './form-problems.ts';
-import { createGitFiles, hasGitName, isGitFile } from './git-files.ts';
+import { createGitFiles, isGitFile } from './git-files.ts';
 import { type Manifest, type ManifestFile, manifestOf } from './manifest.ts';
-import { partName } from './part-name.ts';
 import type { PipelineChecks } from './pipeline-checks.ts';
 import { isPipelinePath, type PipelineDescription } from './pipeline-description.ts';
-import { createRequestChunks, freeMemory, type RequestChunks } from './request-chunks.ts';
 
 export interface UploadLimits {
   parts: number;
@@ -54,9 +52,8 @@ export async function readUpload(
   writer: BlobWriter,
   checks: PipelineChecks,
 ): Promise<Upload> {
-  const chunks = createRequestChunks();
-  const collected = createCollection(createBatches(writer, chunks), checks);
-  await eachPart(request, limits, chunks, (name, bytes) => collected.add(name, bytes));
+  const collected = createCollection(createBatches(writer), checks);
+  await eachPart(request, limits, (name, bytes) => collected.add(name, bytes));
   return collected.finish();
 }
 
@@ -125,7 +122,7 @@ interface Batches {
   finish(): Promise<KeptBlobs>;
 }
 
-function createBatches(writer: BlobWriter, chunks: RequestChunks): Batches {
+function createBatches(writer: BlobWriter): Batches {
   let batch: { digest: string; bytes: Buffer }[] = [];
   let bytesInBatch = 0;
   let keeping: Promise<void> = Promise.resolve();
@@ -134,12 +131,8 @@ function createBatches(writer: BlobWriter, chunks: RequestChunks): Batches {
     const full = batch;
     batch = [];
     bytesInBatch = 0;
-    const freeChunks = chunks.upToNow();
     await keeping;
-    keeping = writer.keep(full).then(() => {
-      freeChunks();
-      for (const { bytes } of full) freeMemory(bytes);
-    });
+    keeping = writer.keep(full);
     keeping.catch(() => undefined);
   }
 
@@ -164,32 +157,32 @@ function createBatches(writer: BlobWriter, chunks: RequestChunks): Batches {
 async function eachPart(
   request: IncomingMessage,
   limits: UploadLimits,
-  chunks: RequestChunks,
   take: (name: string, bytes: Buffer) => Promise<void> | undefined,
 ): Promise<void> {
-  const form = createFormParser(boundaryOf(request), { ...limits, isUnwanted: hasGitName });
+  const form = createFormParser(boundaryOf(request), { ...limits, isUnwanted: isGitFile });
   let received = 0;
-  let partsRead = 0;
   let since = performance.now();
+
+  async function takeAll(parts: readonly FormPart[]): Promise<void> {
+    for (const { name, content } of parts) {
+      const fault = assetNameFault(name);
+      if (fault !== undefined) throw problem('invalid-asset-name', { name, reason: fault });
+      const wait = take(name, content);
+      if (wait !== undefined) await wait;
+    }
+  }
+
   try {
     for await (const chunk of decodedContent(request)) {
       received += chunk.length;
       if (received > limits.requestBytes)
         throw tooLarge(`an upload has at most ${limits.requestBytes} bytes`, 'HEADGATE_UPLOAD_MB');
-      chunks.arrived(chunk);
-      for (const { header, content } of form.write(chunk)) {
-        partsRead += 1;
-        const name = partName(header, partsRead);
-        const fault = assetNameFault(name);
-        if (fault !== undefined) throw problem('invalid-asset-name', { name, reason: fault });
-        const wait = take(name, content);
-        if (wait !== undefined) await wait;
-      }
+      await takeAll(await form.write(chunk));
       if (performance.now() - since < longestStretchMilliseconds) continue;
       await breath();
       since = performance.now();
     }
-    form.end();
+    await takeAll(await form.end());
   } catch (failure) {
     // The connection ended before the form did.
     const lost = failure instanceof Error && 'code' in failure && failure.code === 'ECONNRESET';

@@ -45,7 +45,8 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
   const reading = readBase(read, accountId, base);
   // A failure of this, and of what goes on beside the reading, is told to whoever waits for it.
   reading.catch(() => undefined);
-  const packs: Pack[] = [];
+  /** Of all packs, whose bytes go once they are put. */
+  const packs: { key: string; size: number }[] = [];
   let open: Pack | undefined;
   /** Of what goes on beside the reading, the oldest first. */
   const puts: Promise<void>[] = [];
@@ -59,24 +60,17 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
   let keeping: Promise<unknown> = Promise.resolve();
 
   async function add(files: readonly FileBytes[]): Promise<void> {
-    open ??= begin();
+    open ??= createPack(newId());
     const pack = open;
     const blobs = files.map(({ digest, bytes }) => pack.add(digest, bytes));
     await queue(placings, place(pack, blobs));
     if (pack.size >= fullPackBytes) await put(pack);
   }
 
-  function begin(): Pack {
-    const pack = createPack(newId());
-    packs.push(pack);
-    return pack;
-  }
-
   async function put(pack: Pack): Promise<void> {
     open = undefined;
-    const putting = Promise.all(placings)
-      .then(() => objects.put(accountId, pack.key, pack.chunks))
-      .finally(() => pack.release());
+    packs.push({ key: pack.key, size: pack.size });
+    const putting = Promise.all(placings).then(() => objects.put(accountId, pack.key, pack.chunks));
     await queue(puts, putting);
   }
 
@@ -92,7 +86,7 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
 
   async function removeUntaken(): Promise<void> {
     await Promise.allSettled([...puts, ...placings]);
-    const keys = packs.map((pack) => pack.key);
+    const keys = [...packs, ...(open === undefined ? [] : [open])].map(({ key }) => key);
     const doomed = await database.transaction((tx) =>
       doomUntaken(tx, accountId, keys, [...seen], clock.now()),
     );
@@ -136,7 +130,7 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
         base: await reading,
         unplaced,
         stored,
-        objects: packs.map(({ key, size }) => ({ key, size })),
+        objects: packs,
         taken: () => {
           taken = true;
         },
@@ -145,7 +139,7 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
     async close() {
       isClosed = true;
       await keeping;
-      if (taken || packs.length === 0) return;
+      if (taken || (packs.length === 0 && open === undefined)) return;
       // What is left of it goes with the next collection.
       await removeUntaken().catch((failure) =>
         log.warn({ err: failure, accountId }, 'what an upload left could not be removed'),

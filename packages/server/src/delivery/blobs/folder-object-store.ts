@@ -1,5 +1,5 @@
 /** Objects in a folder: `<account>/<key>`, written aside, synced, and renamed into place. */
-import { constants, createReadStream } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import { type FileHandle, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { problem } from '../../kernel/http/problems.ts';
@@ -8,9 +8,6 @@ import type { ListedObject, ObjectStore } from './object-store.ts';
 /** A put that is not finished; there is one at a time of a key. */
 const aside = '.part';
 const mode = 0o600;
-const { O_WRONLY, O_CREAT, O_TRUNC } = constants;
-/** Not on every system. */
-const direct: number | undefined = constants.O_DIRECT;
 
 export function folderObjectStore({ folder }: { folder: string }): ObjectStore {
   const place = (accountId: string, key: string) => join(folder, accountId, key);
@@ -53,64 +50,13 @@ export function folderObjectStore({ folder }: { folder: string }): ObjectStore {
 }
 
 async function writeSynced(path: string, chunks: readonly Uint8Array[]): Promise<void> {
-  const { blocks, rest } = inBlocks(chunks);
-  const isBegun = await writeDirect(path, blocks);
-  const file = await open(path, isBegun ? 'a' : 'w', mode);
+  const file = await open(path, 'w', mode);
   try {
-    await writeAll(file, isBegun ? rest : chunks);
+    await file.writeFile(chunks);
     await file.datasync();
   } finally {
     await file.close();
   }
-}
-
-/** What is written directly comes in as many bytes, from memory and to a place that are multiples of them. */
-const blockBytes = 4_096;
-
-/** What of a large object are whole blocks, and its end. */
-function inBlocks(chunks: readonly Uint8Array[]): { blocks: Uint8Array[]; rest: Uint8Array[] } {
-  const last = chunks.at(-1);
-  if (last === undefined || chunks.length === 1) return { blocks: [], rest: [...chunks] };
-  const whole = last.length - (last.length % blockBytes);
-  return { blocks: [...chunks.slice(0, -1), last.subarray(0, whole)], rest: [last.subarray(whole)] };
-}
-
-/**
- * Past the cache of the system, into which it takes as long to write as all else that an upload does (docs/adr/0028). Answers whether it did: some file
- * systems cannot, and some memory does not lie on pages.
- */
-async function writeDirect(path: string, blocks: readonly Uint8Array[]): Promise<boolean> {
-  if (direct === undefined || blocks.length === 0) return false;
-  try {
-    const file = await open(path, O_WRONLY | O_CREAT | O_TRUNC | direct, mode);
-    await writeAll(file, blocks).finally(() => file.close());
-    return true;
-  } catch (failure) {
-    if (hasCode(failure, 'EINVAL', 'ENOTSUP', 'EOPNOTSUPP')) return false;
-    throw failure;
-  }
-}
-
-/** What one call to the system takes (IOV_MAX). */
-const chunksAtOnce = 1_024;
-
-/** A write may take less than it is given: on a disk that is nearly full, say. */
-async function writeAll(file: FileHandle, chunks: readonly Uint8Array[]): Promise<void> {
-  for (let left = chunks; left.length > 0; ) {
-    const { bytesWritten } = await file.writev(left.slice(0, chunksAtOnce));
-    left = without(left, bytesWritten);
-  }
-}
-
-function without(chunks: readonly Uint8Array[], bytes: number): readonly Uint8Array[] {
-  let written = bytes;
-  const first = chunks.findIndex((chunk) => {
-    if (written < chunk.length) return true;
-    written -= chunk.length;
-    return false;
-  });
-  const [half, ...rest] = first < 0 ? [] : chunks.slice(first);
-  return half === undefined ? [] : [half.subarray(written), ...rest];
 }
 
 /** The folder is there, but for what comes into it first. */

@@ -78,13 +78,11 @@ for (const [kind, settings] of Object.entries(kinds)) {
     });
 
     test('gives back a pack of any length', async () => {
-      for (const length of [262_143, 262_144, 262_145, 266_240, 524_287, 524_288, 528_385]) {
+      for (const length of [1, 262_143, 262_144, 262_145, 524_287, 524_288, 528_385]) {
         const pack = createPack(randomUUID());
         const bytes = randomBytes(length);
         for (let at = 0; at < length; at += 50_000) pack.add(`${at}`, bytes.subarray(at, at + 50_000));
         await store.put(account, pack.key, pack.chunks);
-        // The next one has the same memory.
-        pack.release();
         assert.ok(bytes.equals((await bytesOf(store, account, pack.key, 0, length)) ?? Buffer.alloc(0)));
       }
     });

@@ -13,7 +13,7 @@ export interface ObjectStore {
   readonly isLocal: boolean;
   /**
    * When the promise resolves the object is whole and outlives a crash; before, nobody reads it. Putting the same again does no harm.
-   * @param chunks not changed until then; a store of files is quickest when each begins on a page and holds whole ones, the last one excepted
+   * @param chunks must not change until then
    */
   put(accountId: string, key: string, chunks: readonly Uint8Array[]): Promise<void>;
   /** A part that lies within the object, at least one byte. Undefined when there is no such object. */

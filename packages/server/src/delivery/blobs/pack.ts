@@ -3,10 +3,8 @@
 /** A pack that has as much takes no further blob, and is put while the next one fills. */
 export const fullPackBytes = 2 * 1_048_576;
 
+/** Packs are written in pieces of this size. */
 const pieceBytes = 262_144;
-/** Of memory that packs have given back, so much is kept for the next ones: what is new each time, V8 soon collects everything for. */
-const mostSpareBytes = 8 * 1_048_576;
-const spare: Buffer[] = [];
 
 /** The key of a blob without bytes. */
 export const noObject = '';
@@ -23,10 +21,8 @@ export interface Pack {
   readonly blobs: readonly PlacedBlob[];
   readonly chunks: readonly Uint8Array[];
   readonly size: number;
-  /** The bytes are copied. */
+  /** Copies the bytes: a view of them would keep the whole chunk of the request in memory. */
   add(digest: string, bytes: Uint8Array): PlacedBlob;
-  /** Gives its memory back, when nobody reads its chunks any more. */
-  release(): void;
 }
 
 export function createPack(key: string): Pack {
@@ -34,12 +30,12 @@ export function createPack(key: string): Pack {
   const pieces: Buffer[] = [];
   let size = 0;
 
-  /** What is left of the last piece, or a new one. */
+  /** What is left of the last piece, or a new piece. */
   function room(): Buffer {
     const used = size - (pieces.length - 1) * pieceBytes;
     const last = pieces.at(-1)?.subarray(used);
     if (last !== undefined && last.length > 0) return last;
-    const piece = spare.pop() ?? wholePages(pieceBytes);
+    const piece = Buffer.allocUnsafe(pieceBytes);
     pieces.push(piece);
     return piece;
   }
@@ -65,14 +61,5 @@ export function createPack(key: string): Pack {
       }
       return blob;
     },
-    release() {
-      const wanted = mostSpareBytes / pieceBytes - spare.length;
-      spare.push(...pieces.splice(0).slice(0, wanted));
-    },
   };
-}
-
-/** A buffer that could grow lies on a page of its own, which an object store may need (see `ObjectStore.put`). It never does. */
-function wholePages(bytes: number): Buffer {
-  return Buffer.from(new ArrayBuffer(bytes, { maxByteLength: bytes }), 0, bytes);
 }

@@ -11,7 +11,7 @@ export async function rewriteObject(services: BlobServices, accountId: string, k
   for (const blob of await database.read(blobsOfObject, { account_id: accountId, object_key: key }))
     pack.add(blob.digest, await bytesOf(services, accountId, key, blob));
   await announceObject(database.read, accountId, pack.key, clock.now());
-  await objects.put(accountId, pack.key, pack.chunks).finally(() => pack.release());
+  await objects.put(accountId, pack.key, pack.chunks);
   await database.transaction((tx) => moveToObject(tx, accountId, key, pack, clock.now()));
 }
 

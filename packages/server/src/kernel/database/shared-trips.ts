@@ -10,7 +10,6 @@
  */
 import type { Sent } from './batch.ts';
 import { isDatabaseError } from './database-error.ts';
-import type { Parameter } from './statement.ts';
 
 /** A trip of few leaves work for other connections, and nobody waits for many others. */
 const readsOfTrip = 8;
@@ -106,28 +105,7 @@ function travel(
       }
     }
   }
-  together(itemsOf(passengers)).then(arrive, fail);
-}
-
-/** What passengers send, in their order; inserts of the same kind go as one of many rows, where the last of them is. */
-function itemsOf(passengers: readonly Passenger[]): readonly Sent[] {
-  const items = passengers.flatMap((passenger) => passenger.items);
-  if (passengers.length === 1) return items;
-  const inserts = Map.groupBy(items, ({ statement }) => statement.ofMany);
-  return items.flatMap((item) => {
-    const { ofMany } = item.statement;
-    const alike = ofMany && inserts.get(ofMany);
-    if (ofMany === undefined || alike === undefined || alike.length === 1) return [item];
-    return alike.at(-1) === item ? [{ statement: ofMany, parameters: asColumns(alike), rows: [] }] : [];
-  });
-}
-
-/** The parameters of inserts of one row each, as those of one insert of all. */
-function asColumns(inserts: readonly Sent[]): Parameter[] {
-  const [first] = inserts;
-  return (first?.parameters ?? []).map((_, column) =>
-    inserts.map(({ parameters }) => parameters[column] as string),
-  );
+  together(passengers.flatMap(({ items }) => items)).then(arrive, fail);
 }
 
 /** The connection gave up waiting (PostgreSQL, Appendix A: lock_not_available). */

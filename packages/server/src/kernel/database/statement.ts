@@ -9,7 +9,6 @@ import {
   type ParameterTypes,
   type RowOf,
   sqlName,
-  type Typed,
 } from './sql-types.ts';
 
 /** A statement as PostgreSQL gets it. */
@@ -25,8 +24,6 @@ export interface PreparedStatement {
   readonly columnTypes: ColumnTypes | undefined;
   /** May take long: no other read waits for it in the same trip (shared-trips.ts). */
   readonly alone: boolean;
-  /** Of an insert of one row: the same of many, which takes an array for each parameter. */
-  readonly ofMany?: PreparedStatement;
 }
 
 export interface Statement<Row, Parameters> extends PreparedStatement {
@@ -107,33 +104,26 @@ export function valuesOf<Parameters>(
 interface MoreOfInsert {
   /** Columns that are computed, each from the row `given`. */
   derived?: Readonly<Record<string, string>>;
-  /** Changes of other tables that go with it, from all rows of `given`. */
+  /** Changes of other tables in the same statement, computed from `given`. */
   with?: readonly string[];
 }
 
-/**
- * An insert of one row, which in a trip with others of its kind goes as one of all their rows (shared-trips.ts). It may then come behind
- * what was sent after it, which must not need it: a row that refers to it, say. `columns` are its parameters, with their types.
- */
+/** An insert of one row. `columns` are its parameters, with their types. */
 export function insertStatement<const Columns extends ParameterTypes>(
   table: string,
   columns: Columns,
   { derived = {}, with: changes = [] }: MoreOfInsert = {},
 ): Statement<never, ParametersOf<Columns>> {
   const names = Object.keys(columns);
+  const parameters = Object.entries(columns).map(([name, type]) => `$${name}::${sqlName(type)}`);
   const values = [...names.map((name) => `given.${name}`), ...Object.values(derived)];
-  const insert = (given: string) => `
-    with given (${names.join(', ')}) as (${given})${changes.map((change, index) => `, change_${index} as (${change})`).join('')}
+  return statement<Columns>(
+    { parameters: columns },
+    `
+    with given (${names.join(', ')}) as (values (${parameters.join(', ')}))${changes.map((change, index) => `, change_${index} as (${change})`).join('')}
     insert into ${table} (${[...names, ...Object.keys(derived)].join(', ')})
-    select ${values.join(', ')} from given`;
-  const types = Object.entries(columns).map(([name, type]) => [name, sqlName(type)] as const);
-  const arrays = Object.fromEntries(
-    types.map(([name, type]): [string, Typed<unknown>] => [name, { name: `${type}[]` }]),
+    select ${values.join(', ')} from given`,
   );
-  const parameters = (suffix: string) => types.map(([name, type]) => `$${name}::${type}${suffix}`).join(', ');
-  const ofMany = statement({ parameters: arrays }, insert(`select * from unnest(${parameters('[]')})`));
-  const ofOne = statement<Columns>({ parameters: columns }, insert(`values (${parameters('')})`));
-  return { ...ofOne, ofMany };
 }
 
 /** For the test that prepares each of them on the migrated database. */

@@ -1,0 +1,181 @@
+/**
+ * batch.ts uses members of pg that its documentation does not promise (docs/adr/0041). This test names each of
+ * them, so that an update of pg that changes one fails here first.
+ */
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { after, before, test } from 'node:test';
+import pg from 'pg';
+import { createTestDatabase } from '../../testing/database.ts';
+
+const { version } = createRequire(import.meta.url)('pg/package.json') as { version: string };
+const changed = (what: string) =>
+  `pg ${version}: ${what}. kernel/database/batch.ts relies on it: change batch.ts and this test together (docs/adr/0041).`;
+
+/** What pg gives to a query of one's own when it is its turn. */
+interface Connection {
+  stream: Record<'cork' | 'uncork', unknown>;
+  parsedStatements: Record<string, unknown>;
+  parse(query: object): void;
+  bind(config: object): void;
+  describe(message: object): void;
+  execute(config: object): void;
+  sync(): void;
+  on(event: string, listener: () => void): void;
+  off(event: string, listener: () => void): void;
+}
+
+const name = 'canary';
+const text = 'select $1::integer as number, $2::bytea as bytes';
+
+/** A query as batch.ts is one: pg calls `submit`, then a handler for each message of the server. */
+class Probe {
+  readonly called: string[] = [];
+  readonly seen = new Map<string, unknown[]>();
+  readonly ended = Promise.withResolvers<void>();
+  readonly #send: (connection: Connection) => void;
+  callback = () => undefined;
+  name = name;
+  text = text;
+
+  constructor(send: (connection: Connection) => void) {
+    this.#send = send;
+  }
+
+  submit(connection: Connection): null {
+    try {
+      this.#send(connection);
+    } catch (failure) {
+      this.ended.reject(failure);
+    }
+    return null;
+  }
+
+  #note(handler: string, given: unknown[]): void {
+    this.called.push(handler);
+    this.seen.set(handler, given);
+  }
+
+  handleRowDescription(...given: unknown[]): void {
+    this.#note('handleRowDescription', given);
+  }
+  handleDataRow(...given: unknown[]): void {
+    this.#note('handleDataRow', given);
+  }
+  handleCommandComplete(...given: unknown[]): void {
+    this.#note('handleCommandComplete', given);
+  }
+  handleEmptyQuery(...given: unknown[]): void {
+    this.#note('handleEmptyQuery', given);
+  }
+  handleError(...given: unknown[]): void {
+    this.#note('handleError', given);
+    const [, connection] = given as [Error, Connection];
+    const onReady = () => {
+      connection.off('readyForQuery', onReady);
+      this.called.push('readyForQuery');
+      this.ended.resolve();
+    };
+    connection.on('readyForQuery', onReady);
+  }
+  handleReadyForQuery(...given: unknown[]): void {
+    this.#note('handleReadyForQuery', given);
+    this.ended.resolve();
+  }
+}
+
+function send(connection: Connection, values: readonly unknown[], { isParsed = false } = {}): void {
+  if (!isParsed) connection.parse({ name, text, types: [] });
+  const valueMapper = (value: unknown) => (Buffer.isBuffer(value) ? value : `${value}`);
+  connection.bind({ statement: name, values, valueMapper });
+  connection.describe({ type: 'P', name: '' });
+  connection.execute({ portal: '' });
+}
+
+const database = await createTestDatabase();
+const client = new pg.Client(database.connection);
+before(() => client.connect());
+after(async () => {
+  await client.end();
+  await database.drop();
+});
+
+async function probe(work: (connection: Connection) => void): Promise<Probe> {
+  const query = new Probe(work);
+  client.query(query as never);
+  await query.ended.promise;
+  return query;
+}
+
+test('the connection of pg has what a batch calls', async () => {
+  await probe((connection) => {
+    for (const member of ['parse', 'bind', 'describe', 'execute', 'sync', 'on', 'off'] as const)
+      assert.equal(typeof connection[member], 'function', changed(`connection.${member}() is gone`));
+    for (const member of ['cork', 'uncork'] as const)
+      assert.equal(
+        typeof connection.stream[member],
+        'function',
+        changed(`connection.stream.${member}() is gone`),
+      );
+    assert.equal(
+      typeof connection.parsedStatements,
+      'object',
+      changed('connection.parsedStatements is gone'),
+    );
+    connection.sync();
+  });
+});
+
+test('several statements before one Sync are answered through the handlers, in order', async () => {
+  const values = [7, Buffer.from([0, 92, 255])];
+  const { called, seen } = await probe((connection) => {
+    send(connection, values);
+    send(connection, values, { isParsed: true });
+    connection.parse({ name: '', text: '', types: [] });
+    connection.bind({ statement: '', values: [], valueMapper: String });
+    connection.execute({ portal: '' });
+    connection.sync();
+  });
+  const one = ['handleRowDescription', 'handleDataRow', 'handleCommandComplete'];
+  assert.deepEqual(
+    called,
+    [...one, ...one, 'handleEmptyQuery', 'handleReadyForQuery'],
+    changed('other handlers of a query are called'),
+  );
+  const [description] = (seen.get('handleRowDescription') ?? []) as [{ fields: Record<string, unknown>[] }];
+  assert.deepEqual(
+    description.fields.map((field) => [field.name, field.dataTypeID]),
+    [
+      ['number', 23],
+      ['bytes', 17],
+    ],
+    changed('handleRowDescription gets no fields with name and dataTypeID'),
+  );
+  const [row] = (seen.get('handleDataRow') ?? []) as [{ fields: unknown[] }];
+  assert.deepEqual(
+    row.fields,
+    ['7', '\\x005cff'],
+    changed('bind ignores valueMapper, or handleDataRow gets no fields as text'),
+  );
+});
+
+test('pg notes a statement as parsed under its name', async () => {
+  await probe((connection) => {
+    assert.equal(
+      connection.parsedStatements[name],
+      text,
+      changed('connection.parsedStatements[name] is not the text'),
+    );
+    connection.sync();
+  });
+});
+
+test('a refused statement is told before the connection is ready again', async () => {
+  const { called, seen } = await probe((connection) => {
+    send(connection, ['no number', null], { isParsed: true });
+    connection.sync();
+  });
+  assert.deepEqual(called, ['handleError', 'readyForQuery'], changed('a failure is told in another order'));
+  const [failure] = seen.get('handleError') ?? [];
+  assert.ok(failure instanceof pg.DatabaseError, changed('handleError gets no pg.DatabaseError'));
+});
