@@ -53,13 +53,13 @@ async function runIterationTarget(
   if (target === undefined) {
     return {
       status: 'FAILED',
-      message: `the iterator's target "${name}" is no component of ${run.pipeline.path}: connect one`,
+      message: `the iterationTarget "${name}" is not a component of ${run.pipeline.path}: connect the component to run`,
     };
   }
   if (iterators.includes(name)) {
     return {
       status: 'FAILED',
-      message: `iterators run each other in a circle: ${[...iterators, name].join(' → ')}`,
+      message: `the iterators form a cycle: ${[...iterators, name].join(' → ')}: connect another component`,
     };
   }
   return runComponent(run, target, scope, iterators);

@@ -265,7 +265,7 @@ describe('what shows itself only in a run fails the whole run', () => {
     await fixture.publish({ 'main.orch.yaml': calling('gone') });
     const { status, message = '' } = await fixture.run('main');
     assert.equal(status, 'FAILED');
-    assert.match(message, /holds no pipeline "gone"/);
+    assert.match(message, /has no pipeline "gone"/);
   });
 
   it('a pipeline that calls itself too deep, whoever takes up the failure', async () => {

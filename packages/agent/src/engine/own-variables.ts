@@ -1,8 +1,8 @@
 /** The variables of a pipeline that starts, with their default values; one whose default is a secret has that of the secret. */
 import {
-  declaredVariable,
+  createDeclaredVariable,
+  findSecretOfDefault,
   type Pipeline,
-  secretOfDefault,
   type Variable,
   type VariableDeclaration,
 } from '@headgate/pipelines';
@@ -18,13 +18,13 @@ export function ownVariables(
   given: ReadonlySet<string>,
 ): Promise<Variable[]> {
   async function valued(declaration: VariableDeclaration): Promise<Variable> {
-    const secret = secretOfDefault(declaration.defaultValue);
-    if (secret === undefined) return declaredVariable(declaration);
-    if (given.has(declaration.name)) return declaredVariable({ ...declaration, defaultValue: '' });
+    const secret = findSecretOfDefault(declaration.defaultValue);
+    if (secret === undefined) return createDeclaredVariable(declaration);
+    if (given.has(declaration.name)) return createDeclaredVariable({ ...declaration, defaultValue: '' });
     const defaultValue = await context.readSecret(secret).catch((error) => {
       throw new Error(`${pipeline.path}: the variable "${declaration.name}": ${messageOf(error)}`);
     });
-    return declaredVariable({ ...declaration, defaultValue });
+    return createDeclaredVariable({ ...declaration, defaultValue });
   }
   return Promise.all([...pipeline.variables.values()].map(valued));
 }

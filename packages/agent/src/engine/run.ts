@@ -1,18 +1,18 @@
 /** Runs a pipeline of an artifact from its root down, over the ports. */
 import {
-  candidates,
   createExpressionEngine,
+  createProjectVariable,
   createScope,
   duckdb,
   expressionBytesLimit,
   expressionMillisecondsLimit,
   iterationLimit,
+  listCandidatePaths,
   type Orchestration,
   type Pipeline,
   pipelineDepthLimit,
   pipelinePath,
   pipelineTypeOf,
-  projectVariable,
   setArguments,
   stepLimit,
   type Transformation,
@@ -54,7 +54,7 @@ export async function runPipeline(request: RunRequest, ports: RunPorts): Promise
 
 async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOutcome> {
   try {
-    const scope = createScope(request.variables.map(projectVariable));
+    const scope = createScope(request.variables.map(createProjectVariable));
     const context = createContext(request, secrets);
     const outcome = await context.call({
       artifact: ownArtifact(request, secrets.ports),
@@ -152,7 +152,7 @@ class HaltingError extends Error {}
 /** @throws HaltingError when it, or one that it can come to, is wrong or not there. */
 async function soundPipeline(context: RunContext, call: PipelineCall): Promise<Pipeline> {
   const { name, type, artifact } = call;
-  const paths = type === undefined ? candidates(name) : [pipelinePath(name, type)];
+  const paths = type === undefined ? listCandidatePaths(name) : [pipelinePath(name, type)];
   for (const path of paths) {
     if (!artifact.files.paths.includes(path) && !artifact.files.ignored.has(path)) continue;
     call.found?.(path);
@@ -162,7 +162,7 @@ async function soundPipeline(context: RunContext, call: PipelineCall): Promise<P
     throw new HaltingError(wrong);
   }
   throw new HaltingError(
-    `${artifact.title} holds no pipeline "${name}" (looked for ${paths.join(' and ')}): publish it, or correct the name`,
+    `${artifact.title} has no pipeline "${name}" (looked for ${paths.join(' and ')}): publish it or correct the name`,
   );
 }
 

@@ -120,7 +120,7 @@ test('shared pipelines use shared pipelines; one that calls itself without an en
   await publishCall('again');
   const { status, message } = await fixture.run('main');
   assert.equal(status, 'FAILED');
-  assert.match(message ?? '', /calls itself without an end: .*Checks\/again\.orch\.yaml/);
+  assert.match(message ?? '', /calls itself endlessly: .*Checks\/again\.orch\.yaml/);
 });
 
 test('a use for which nothing was chosen ends the run with what to do; one that is not reached harms nobody', async () => {
@@ -137,7 +137,7 @@ test('a use for which nothing was chosen ends the run with what to do; one that 
   await fixture.choose({ prefix: 'Checks', versionName: '9' }, { versionName: '9', files: {} });
   assert.match(
     (await fixture.run('main')).message ?? '',
-    /version "9" of the shared pipelines "Checks" holds no pipeline "p": publish it/,
+    /version "9" of the shared pipelines "Checks" has no pipeline "p": publish it/,
   );
   await fixture.publish({
     'main.orch.yaml': orchestration({ S: start(), Call: call('p', { versionName: 'never' }) }),

@@ -42,13 +42,13 @@ export const wrongOrders: WrongPipeline[] = [
     what: 'another version of the format',
     code: 'syntax-error',
     files: saying('"1.0"', '"2.0"'),
-    says: /main\.orch\.yaml, line 2: .*"version" is "2\.0": only "1\.0" can be read/,
+    says: /main\.orch\.yaml, line 2: .*"version" is "2\.0": use "1\.0", the only supported version/,
   },
   {
     what: 'a component that is skipped "Yess"',
     code: 'syntax-error',
     files: around({ ...script('select 1'), skipped: 'Yess' }),
-    says: /line 7: .*skipped" is "yess"; it can be true or false/,
+    says: /line 7: .*skipped" is "yess": use true or false/,
   },
   {
     what: 'a transition that leads nowhere',
@@ -60,7 +60,7 @@ export const wrongOrders: WrongPipeline[] = [
     what: 'transitions that go round',
     code: 'transition-cycle',
     files: around({ ...script('select 1'), transitions: { success: ['Effect'], failure: [] } }),
-    says: /main\.orch\.yaml, line 6, component "Effect": .*circle without an end: Effect → Bad → Effect.*iterator/,
+    says: /main\.orch\.yaml, line 6, component "Effect": .*endless cycle: Effect → Bad → Effect.*iterator/,
   },
   {
     what: 'a component that leads to itself',
@@ -73,7 +73,7 @@ export const wrongOrders: WrongPipeline[] = [
     code: 'missing-pipeline',
     files: around({ type: 'run-orchestration', parameters: { orchestrationJob: 'child' } }),
     ignored: { 'child.orch.yaml': { reason: 'line 3, column 9: "pipeline" must be a map', line: 3 } },
-    says: /line 7, component "Bad": the pipeline child\.orch\.yaml cannot be read: line 3, column 9.*correct that file/,
+    says: /line 7, component "Bad": the called pipeline child\.orch\.yaml cannot be read: line 3, column 9.*correct that file/,
   },
   {
     what: 'a called pipeline that cannot be read',
@@ -82,7 +82,7 @@ export const wrongOrders: WrongPipeline[] = [
       ...around({ type: 'run-orchestration', parameters: { orchestrationJob: 'child' } }),
       'child.orch.yaml': 'type: [\n',
     },
-    says: /line 7, component "Bad": the pipeline child\.orch\.yaml cannot be read: line \d+, column \d+/,
+    says: /line 7, component "Bad": the called pipeline child\.orch\.yaml cannot be read: line \d+, column \d+/,
   },
   {
     what: 'a started pipeline that cannot be read',
@@ -106,7 +106,7 @@ export const wrongOrders: WrongPipeline[] = [
     what: 'a type of the other kind of pipeline',
     code: 'component-type-misplaced',
     files: around({ type: 'filter', parameters: {} }),
-    says: /line 7, component "Bad": .*belongs in a pipeline of type transformation.*move it/,
+    says: /line 7, component "Bad": .*belongs in a pipeline of type transformation.*move the component/,
   },
   {
     what: 'a misspelled member, which hides the components after it',
@@ -130,7 +130,7 @@ export const wrongOrders: WrongPipeline[] = [
     what: 'true on a component that is no if',
     code: 'transition-not-allowed',
     files: around({ ...script('select 1'), transitions: { true: ['Done'] } }),
-    says: /line 7, component "Bad": only an if has a transition "true".*use success/,
+    says: /line 7, component "Bad": sql-script has no transition "true", only an if has: use success/,
   },
   {
     what: 'a component after the end',
@@ -150,7 +150,7 @@ export const wrongOrders: WrongPipeline[] = [
       { Target: script('select 1', { transitions: { success: ['Handled'] } }) },
       { g: grid({ a: 'TEXT' }, []), x: text('') },
     ),
-    says: /line 10, component "Target": the iterator "Bad".*connect the iterator instead/,
+    says: /line 10, component "Target": the iterator "Bad".*add the transition to the iterator instead/,
   },
   {
     what: 'an and that waits for what never runs',
@@ -159,7 +159,7 @@ export const wrongOrders: WrongPipeline[] = [
       { type: 'and', parameters: {} },
       { Lost: script('select 1', { transitions: { success: ['Bad'] } }) },
     ),
-    says: /line 7, component "Bad": it never starts, since it waits for "Lost", which never runs/,
+    says: /line 7, component "Bad": the and never starts, because it waits for "Lost", which never runs/,
   },
   {
     what: 'an and that waits for both branches of an if',
@@ -178,7 +178,7 @@ export const wrongOrders: WrongPipeline[] = [
         Done: done,
       }),
     },
-    says: /line 9, component "Both": it never starts, since it waits for branches of "If" of which only one is taken/,
+    says: /line 9, component "Both": the and never starts, because it waits for several branches of "If", but only one of them is taken/,
   },
   {
     what: 'an iterator without a target',
@@ -188,7 +188,7 @@ export const wrongOrders: WrongPipeline[] = [
       {},
       { g: grid({ a: 'TEXT' }, []), x: text('') },
     ),
-    says: /line 7, component "Bad": it has no iterationTarget: connect/,
+    says: /line 7, component "Bad": the iterator has no iterationTarget: connect/,
   },
   {
     what: 'an iterator whose target does not exist',
@@ -202,13 +202,13 @@ export const wrongOrders: WrongPipeline[] = [
       {},
       { g: grid({ a: 'TEXT' }, []), x: text('') },
     ),
-    says: /line 7, component "Bad": its iterationTarget "Handle".*did you mean "Handled"\?/,
+    says: /line 7, component "Bad": the iterationTarget "Handle".*did you mean "Handled"\?/,
   },
   {
     what: 'an iteration target of what is no iterator',
     code: 'iteration-target-not-allowed',
     files: around({ ...script('select 1'), iterationTarget: 'Handled' }),
-    says: /line 7, component "Bad": sql-script is no iterator.*connect it by a transition/,
+    says: /line 7, component "Bad": sql-script is not an iterator.*use a transition instead/,
   },
   {
     what: 'iterators that run each other',
@@ -222,19 +222,19 @@ export const wrongOrders: WrongPipeline[] = [
       {},
       { g: grid({ a: 'TEXT' }, []), x: text('') },
     ),
-    says: /line 7, component "Bad": iterators run each other in a circle: Bad → Bad/,
+    says: /line 7, component "Bad": the iterators form a cycle: Bad → Bad/,
   },
   {
     what: 'a source that is not there',
     code: 'dangling-source',
     files: flow({ One: one, Out: output('Ones') }),
-    says: /flow\.tran\.yaml, line 1, component "Out": its source "Ones".*did you mean "One"\?/,
+    says: /flow\.tran\.yaml, line 1, component "Out": the source "Ones".*did you mean "One"\?/,
   },
   {
     what: 'too few sources',
     code: 'source-count',
     files: flow({ One: one, Out: output() }),
-    says: /flow\.tran\.yaml, line 1, component "Out": it has 0 sources and takes 1: connect some/,
+    says: /flow\.tran\.yaml, line 1, component "Out": the component has 0 sources but takes 1: connect some/,
   },
   {
     what: 'sources that go round',
@@ -244,7 +244,7 @@ export const wrongOrders: WrongPipeline[] = [
       B: { type: 'filter', sources: ['A'], parameters: { filterConditions: [['a', 'Is', 'Null', '']] } },
       Out: output('B'),
     }),
-    says: /flow\.tran\.yaml, line 1, component "A": the sources go round in a circle: A → B → A: disconnect one/,
+    says: /flow\.tran\.yaml, line 1, component "A": the sources form a cycle: A → B → A: disconnect one/,
   },
   {
     what: 'a transformation that writes nothing',

@@ -42,7 +42,7 @@ export const wrongReferences: WrongPipeline[] = [
     what: 'a number of rows without a comparator',
     code: 'invalid-parameter',
     files: asserted({ rowCountValue: '5' }),
-    says: /line 7, component "Bad": "rowCountValue" is 5, but "rowCountComparisonType" does not say how/,
+    says: /line 7, component "Bad": "rowCountValue" is 5, but "rowCountComparisonType" is missing/,
   },
   {
     what: 'a number of rows with a comparator that is [Custom]',
@@ -63,9 +63,7 @@ export const wrongReferences: WrongPipeline[] = [
       type: 'create-table',
       parameters: { newTableName: 't', columns: [['a', 'VARCHAR', '', '', '', word]] },
     }),
-    says: new RegExp(
-      `line 7, component "Bad": "not null" of the column "a" is "${word}"; it can be Yes or No`,
-    ),
+    says: new RegExp(`line 7, component "Bad": "not null" of the column "a" is "${word}": use Yes or No`),
   })),
   {
     what: 'a column that is unique "UNIQUE"',
@@ -74,19 +72,19 @@ export const wrongReferences: WrongPipeline[] = [
       type: 'create-table',
       parameters: { newTableName: 't', columns: [['a', 'VARCHAR', '', '', '', '', 'UNIQUE']] },
     }),
-    says: /line 7, component "Bad": "unique" of the column "a" is "UNIQUE"; it can be Yes or No/,
+    says: /line 7, component "Bad": "unique" of the column "a" is "UNIQUE": use Yes or No/,
   },
   {
     what: 'an expression that cannot be read',
     code: 'invalid-expression',
     files: unread('1 +'),
-    says: /line 7, component "Bad": the expression cannot be read \(.*\); a text needs quotes: 1 \+/,
+    says: /line 7, component "Bad": the expression has a syntax error \(.*\): correct it.*: 1 \+/,
   },
   {
     what: 'an expression inside of a text that cannot be read',
     code: 'invalid-expression',
     files: around(script("select '${1 +}'")),
-    says: /line 7, component "Bad": the expression cannot be read/,
+    says: /line 7, component "Bad": the expression has a syntax error/,
   },
   {
     what: 'a condition that cannot be read',
@@ -96,7 +94,7 @@ export const wrongReferences: WrongPipeline[] = [
       {},
       { x: text('') },
     ),
-    says: /line 7, component "Bad": the expression cannot be read/,
+    says: /line 7, component "Bad": the expression has a syntax error/,
   },
   {
     what: 'a post-processing that cannot be read',
@@ -106,7 +104,7 @@ export const wrongReferences: WrongPipeline[] = [
       {},
       { x: text('') },
     ),
-    says: /line 7, component "Bad": the expression cannot be read/,
+    says: /line 7, component "Bad": the expression has a syntax error/,
   },
   {
     what: 'a transformation that is called as an orchestration',
@@ -144,7 +142,7 @@ export const wrongReferences: WrongPipeline[] = [
       {},
       { project: text('t') },
     ),
-    says: /line 7, component "Bad": "createReplace" is "Replac"; it can be Create, Replace.*did you mean "Replace"\?/,
+    says: /line 7, component "Bad": "createReplace" is "Replac", which is not a known value: did you mean "Replace"\?/,
   },
   {
     what: 'a type of column that does not exist',
@@ -160,7 +158,7 @@ export const wrongReferences: WrongPipeline[] = [
       {},
       { x: text('') },
     ),
-    says: /line 7, component "Bad": "Equal" is no comparator; there are/,
+    says: /line 7, component "Bad": "Equal" is not a comparator: use one of/,
   },
   {
     what: 'a component of a transformation with a word that it does not know',
@@ -170,7 +168,7 @@ export const wrongReferences: WrongPipeline[] = [
       Sums: { type: 'aggregate', sources: ['One'], parameters: { aggregations: [['a', 'Summ']] } },
       Out: output('Sums'),
     }),
-    says: /flow\.tran\.yaml, line 1, component "Sums": "Summ" is no aggregation; there are/,
+    says: /flow\.tran\.yaml, line 1, component "Sums": "Summ" is not an aggregation: use one of/,
   },
   {
     what: 'a default value that its variable cannot hold',
@@ -179,7 +177,7 @@ export const wrongReferences: WrongPipeline[] = [
       ...around({ type: 'run-orchestration', parameters: { orchestrationJob: 'child' } }),
       'child.orch.yaml': orchestration({ Start: start() }, { n: number('many') }),
     },
-    says: /child\.orch\.yaml, line 1: the default value does not fit: .*"n".*correct it/,
+    says: /child\.orch\.yaml, line 1: the default value is invalid: .*"n".*correct it/,
   },
   {
     what: 'a called pipeline that is not there',
@@ -207,7 +205,7 @@ export const wrongReferences: WrongPipeline[] = [
     what: 'a pipeline that calls itself without an end',
     code: 'pipeline-calls-itself',
     files: around({ type: 'run-orchestration', parameters: { orchestrationJob: 'main' } }),
-    says: /main\.orch\.yaml, line 7, component "Bad": the pipeline calls itself without an end: main\.orch\.yaml → main\.orch\.yaml: let an if/,
+    says: /main\.orch\.yaml, line 7, component "Bad": the pipeline calls itself endlessly: main\.orch\.yaml → main\.orch\.yaml: put the call behind an if/,
   },
   {
     what: 'a use of shared pipelines that no start can make sense of',
@@ -217,7 +215,7 @@ export const wrongReferences: WrongPipeline[] = [
       {},
       { x: text('') },
     ),
-    says: /line 7, component "Bad": "sharedPipelineIdPrefix" cannot be an expression.*write the name out/,
+    says: /line 7, component "Bad": "sharedPipelineIdPrefix" cannot be an expression.*write the name itself/,
   },
   {
     what: 'a group of shared pipelines that is not there',
@@ -240,7 +238,7 @@ export const wrongReferences: WrongPipeline[] = [
       prefix: 'Checks',
       chosen: { versionName: '1', files: { 'check.orch.yaml': orchestration({ S: start() }) } },
     },
-    says: /line 7, component "Bad": version "1" of the shared pipelines "Checks" holds no pipeline "chek": did you mean "check"\?/,
+    says: /line 7, component "Bad": version "1" of the shared pipelines "Checks" has no pipeline "chek": did you mean "check"\?/,
   },
   {
     what: 'a pipeline that is not in the group of the shared pipeline that calls it',
@@ -280,7 +278,7 @@ export const wrongReferences: WrongPipeline[] = [
     what: 'a variable that nothing declares',
     code: 'undeclared-variable',
     files: around(script('select ${cty}'), {}, { city: text('Oslo') }),
-    says: /line 7, component "Bad": the pipeline declares no variable "cty": did you mean "city"\?/,
+    says: /line 7, component "Bad": the variable "cty" is not declared: did you mean "city"\?/,
   },
   {
     what: 'a value for a variable that the called pipeline does not have',
@@ -292,7 +290,7 @@ export const wrongReferences: WrongPipeline[] = [
       }),
       'child.orch.yaml': orchestration({ Start: start() }, { name: text('') }),
     },
-    says: /line 7, component "Bad": the pipeline declares no variable "nme": did you mean "name"\?/,
+    says: /line 7, component "Bad": the variable "nme" is not declared: did you mean "name"\?/,
   },
   {
     what: 'a scalar where a grid is needed',
@@ -306,7 +304,7 @@ export const wrongReferences: WrongPipeline[] = [
       { Target: script('select 1') },
       { g: text(''), x: text('') },
     ),
-    says: /line 7, component "Bad": the variable "g" is TEXT: name a grid variable/,
+    says: /line 7, component "Bad": the variable "g" is TEXT, but a grid variable is needed/,
   },
   {
     what: 'a column that a grid does not have',
@@ -320,7 +318,7 @@ export const wrongReferences: WrongPipeline[] = [
       { Target: script('select 1') },
       { g: grid({ a: 'TEXT' }, []), x: text('') },
     ),
-    says: /line 7, component "Bad": the grid variable "g" has no column "b": name one of a/,
+    says: /line 7, component "Bad": the grid variable "g" has no column "b": use one of a/,
   },
   {
     what: 'a PRIVATE variable that is set from outside',
@@ -332,19 +330,19 @@ export const wrongReferences: WrongPipeline[] = [
       }),
       'child.orch.yaml': orchestration({ Start: start() }, { mine: text('', 'COPIED', 'PRIVATE') }),
     },
-    says: /line 7, component "Bad": "mine" is PRIVATE in child\.orch\.yaml.*make it PUBLIC/,
+    says: /line 7, component "Bad": the variable "mine" is PRIVATE in child\.orch\.yaml.*make it PUBLIC/,
   },
   {
     what: 'an expression without an end',
     code: 'unclosed-expression',
     files: around(script('select ${x'), {}, { x: text('') }),
-    says: /line 7, component "Bad": "\$\{" without its "\}" in: \$\{x: close it/,
+    says: /line 7, component "Bad": "\$\{" has no matching "\}" in: \$\{x: close it/,
   },
   {
     what: 'a pipeline that needs a warehouse in a project of one that cannot be used',
     code: 'warehouse-not-supported',
     files: around(script('select 1')),
     warehouse: 'SNOWFLAKE',
-    says: /line 6, component "Effect": sql-script needs the project's warehouse, which is SNOWFLAKE; this version runs pipelines in DUCKDB only/,
+    says: /line 6, component "Effect": sql-script needs a warehouse of type DUCKDB, but the project's warehouse is SNOWFLAKE/,
   },
 ];

@@ -6,7 +6,7 @@ import {
   type startPipelineExecution,
   type VariableType,
 } from '@headgate/contract';
-import { candidates } from '@headgate/pipelines';
+import { listCandidatePaths } from '@headgate/pipelines';
 import {
   chosenVersion,
   noVersion,
@@ -57,7 +57,13 @@ export const whatStartNeeds = guardedRead<StartRow>(`
 export function startParameters(body: StartRequest): Parameter[] {
   const names = [...Object.keys(body.scalarVariables ?? {}), ...Object.keys(body.gridVariables ?? {})];
   const agentId = body.agentId === undefined ? null : asUuid(body.agentId);
-  return [body.environmentName, body.versionName ?? null, names, agentId, candidates(body.pipelineName)];
+  return [
+    body.environmentName,
+    body.versionName ?? null,
+    names,
+    agentId,
+    listCandidatePaths(body.pipelineName),
+  ];
 }
 
 export interface Start {
@@ -99,14 +105,14 @@ function findPipeline(
   named: string,
   versionName: string,
 ): PipelineDescription {
-  for (const path of candidates(named)) {
+  for (const path of listCandidatePaths(named)) {
     const pipeline = pipelines.find((each) => pathOf(each) === path);
     if (pipeline !== undefined) return pipeline;
     const reason = ignored.find((each) => each.path === path)?.reason;
     if (reason !== undefined) throw problem('pipeline-unreadable', { path, versionName, reason });
   }
   const known = [...pipelines.map(pathOf), ...ignored.map(({ path }) => path)];
-  const nearest = nearestName(named, known) ?? nearestName(candidates(named)[0] ?? named, known);
+  const nearest = nearestName(named, known) ?? nearestName(listCandidatePaths(named)[0] ?? named, known);
   throw problem('pipeline-not-found', { name: named, versionName, nearest });
 }
 
