@@ -29,7 +29,7 @@ export function createBackoff(
  *
  * @throws the last error: after `limit` attempts, for an error that does not pass, or the signal's reason.
  */
-export async function retrying<T>(
+export async function retry<T>(
   attempt: () => Promise<T>,
   options: { limit: number; signal: AbortSignal; again: (error: unknown) => boolean; backoff?: Backoff },
 ): Promise<T> {

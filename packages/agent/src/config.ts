@@ -6,7 +6,7 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { agentSettingNames, Secret, unknownSettings } from '@headgate/contract';
 import type { KeyType } from './certificates/certificate-request.ts';
-import { type LogLevel, logLevels, reasonOf } from './log.ts';
+import { getReason, type LogLevel, logLevels } from './log.ts';
 import { readCredential } from './session/credential-settings.ts';
 import { parseVaults, type VaultSettings } from './vaults/settings.ts';
 
@@ -59,7 +59,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** @throws ConfigError naming every setting that is missing or bad. */
 export function loadConfig(environment: Environment = process.env, userId = process.getuid?.()): AgentConfig {
   const problems: string[] = [];
-  const read = settingReader(environment, problems);
+  const read = createSettingReader(environment, problems);
   const endWithStdin = read.yesOrNo('HEADGATE_AGENT_END_WITH_STDIN');
   const credential = readCredential(
     {
@@ -111,10 +111,10 @@ export function loadConfig(environment: Environment = process.env, userId = proc
  * past the count. A process's own limit is by default so far above it that only what gets past the count
  * meets it. ADR 0030.
  */
-function readMemory(read: ReturnType<typeof settingReader>, problems: string[]) {
+function readMemory(read: ReturnType<typeof createSettingReader>, problems: string[]) {
   const run = read.integer('HEADGATE_AGENT_RUN_MEMORY_MB', 256, 64, 65_536);
   const warehouse = read.integer('HEADGATE_AGENT_WAREHOUSE_MEMORY_MB', 1_024, 64, 1_048_576);
-  const whole = (name: string, preset: number, inner: string, megabytes: number): number => {
+  const readProcessLimit = (name: string, preset: number, inner: string, megabytes: number): number => {
     const value = read.integer(name, preset, 192, 2_097_152);
     if (value < megabytes + 128)
       problems.push(`${name} (${value}) must be at least 128 above ${inner} (${megabytes})`);
@@ -123,8 +123,13 @@ function readMemory(read: ReturnType<typeof settingReader>, problems: string[]) 
   return {
     run,
     warehouse,
-    runProcess: whole('HEADGATE_AGENT_RUN_PROCESS_MEMORY_MB', run + 256, 'HEADGATE_AGENT_RUN_MEMORY_MB', run),
-    warehouseProcess: whole(
+    runProcess: readProcessLimit(
+      'HEADGATE_AGENT_RUN_PROCESS_MEMORY_MB',
+      run + 256,
+      'HEADGATE_AGENT_RUN_MEMORY_MB',
+      run,
+    ),
+    warehouseProcess: readProcessLimit(
       'HEADGATE_AGENT_WAREHOUSE_PROCESS_MEMORY_MB',
       Math.ceil(warehouse * 1.25) + 256,
       'HEADGATE_AGENT_WAREHOUSE_MEMORY_MB',
@@ -133,8 +138,8 @@ function readMemory(read: ReturnType<typeof settingReader>, problems: string[]) 
   };
 }
 
-function settingReader(environment: Environment, problems: string[]) {
-  const bad = <T>(name: string, expected: string, fallback: T): T => {
+function createSettingReader(environment: Environment, problems: string[]) {
+  const reportBad = <T>(name: string, expected: string, fallback: T): T => {
     problems.push(`${name} must be ${expected}; it is ${JSON.stringify(environment[name])}`);
     return fallback;
   };
@@ -144,17 +149,19 @@ function settingReader(environment: Environment, problems: string[]) {
       if (text === undefined || text === '') return fallback;
       const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
       if (value >= minimum && value <= maximum) return value;
-      return bad(name, `a whole number from ${minimum} to ${maximum}`, fallback);
+      return reportBad(name, `a whole number from ${minimum} to ${maximum}`, fallback);
     },
     yesOrNo(name: string): boolean {
       const text = environment[name];
       if (text === undefined || text === '' || text === 'no') return false;
-      return text === 'yes' ? true : bad(name, 'yes or no', false);
+      return text === 'yes' ? true : reportBad(name, 'yes or no', false);
     },
     oneOf<T extends string>(name: string, values: readonly T[], fallback: T): T {
       const text = environment[name];
       if (text === undefined || text === '') return fallback;
-      return values.find((value) => value === text) ?? bad(name, `one of ${values.join(', ')}`, fallback);
+      return (
+        values.find((value) => value === text) ?? reportBad(name, `one of ${values.join(', ')}`, fallback)
+      );
     },
   };
 }
@@ -171,7 +178,7 @@ function readVaults(environment: Environment, problems: string[]): VaultSettings
   try {
     return parseVaults(environment.HEADGATE_AGENT_VAULTS, secrets);
   } catch (error) {
-    problems.push(`HEADGATE_AGENT_VAULTS: ${reasonOf(error)}`);
+    problems.push(`HEADGATE_AGENT_VAULTS: ${getReason(error)}`);
     return [];
   }
 }

@@ -52,7 +52,7 @@ export function openLogOutput(): LogWriter {
 }
 
 /** What a caught value says, for a message or a log line. */
-export function reasonOf(error: unknown): string {
+export function getReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   // fetch hides the real reason (ECONNREFUSED …) in its cause.
   const cause = error.cause instanceof Error ? `: ${error.cause.message}` : '';

@@ -12,13 +12,13 @@ import { type AgentConfig, ConfigError, loadConfig } from './config.ts';
 import { openConfinement } from './confinement/confinement.ts';
 import { createHandlers } from './handlers/registry.ts';
 import { lockFolder } from './host/folder-lock.ts';
-import { agentFolders, privateFolder } from './host/folders.ts';
+import { createFolders, makePrivateFolder } from './host/folders.ts';
 import { followParent } from './host/parent.ts';
 import { readOrMakePrivateFile } from './host/private-file.ts';
-import { createLog, type Log, openLogOutput, reasonOf } from './log.ts';
+import { createLog, getReason, type Log, openLogOutput } from './log.ts';
 import { createSecretReferences } from './secrets/secret-references.ts';
 import { TakenValues } from './secrets/taken-values.ts';
-import { asAgent } from './session/agent-identity.ts';
+import { requireAgent } from './session/agent-identity.ts';
 import { createControlPlane } from './session/control-plane.ts';
 import { Session } from './session/session.ts';
 import { createVaults } from './vaults/registry.ts';
@@ -36,7 +36,7 @@ const logMilliseconds = 2_000;
 async function main(config: AgentConfig, log: Log): Promise<number> {
   for (const warning of config.warnings) log.warn(warning);
   process.on('unhandledRejection', (failure) => {
-    log.error('nothing handled a rejection; the agent goes on', { reason: reasonOf(failure) });
+    log.error('nothing handled a rejection; the agent goes on', { reason: getReason(failure) });
   });
   const { serverUrl, clientId, clientSecret = '' } = config;
   const credential = { serverUrl, clientId, clientSecret };
@@ -45,13 +45,13 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
   let certificates: Certificates | undefined;
   const parent = config.endWithStdin ? followParent(stop) : undefined;
   if (parent !== undefined && config.clientSecret === undefined)
-    credential.clientSecret = (await parent.firstSecret(secretWaitMilliseconds)).reveal();
+    credential.clientSecret = (await parent.waitForFirstSecret(secretWaitMilliseconds)).reveal();
   parent?.onSecret((secret) => {
     credential.clientSecret = secret.reveal();
     certificates?.renewSoon();
     log.info('the secret was refreshed, and the new one given');
   });
-  const folders = agentFolders(await ownFolder(config.folder));
+  const folders = createFolders(await ownFolder(config.folder));
   const lock = await lockFolder(folders.lock, lockWaitMilliseconds, stopping);
   const confinement = await openConfinement(log);
   const warehouses = createWarehouses({
@@ -63,8 +63,8 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
   });
   let end: 'stopped' | 'restart';
   try {
-    await privateFolder(folders.temporary);
-    const controlPlane = asAgent(config.agentId, createControlPlane(credential));
+    await makePrivateFolder(folders.temporary);
+    const controlPlane = requireAgent(config.agentId, createControlPlane(credential));
     const limitBytes = config.artifactCacheMegabytes * 1024 * 1024;
     const artifacts = await ArtifactCache.open({ folders, limitBytes, source: controlPlane, log });
     const instanceId = await readOrMakePrivateFile(folders.instanceId, randomUUID);
@@ -118,11 +118,11 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
 
 /** The real path of the agent's folder, which is made when it is missing. */
 async function ownFolder(path: string): Promise<string> {
-  return privateFolder(path)
+  return makePrivateFolder(path)
     .then((made) => realpath(made))
     .catch((failure: unknown) => {
       throw new Error(
-        `HEADGATE_AGENT_DIR: ${path} cannot be used (${reasonOf(failure)}). Set it to a folder that this user may write.`,
+        `HEADGATE_AGENT_DIR: ${path} cannot be used (${getReason(failure)}). Set it to a folder that this user may write.`,
       );
     });
 }
@@ -153,7 +153,7 @@ async function run(): Promise<number> {
   } catch (error) {
     // Told to stop while it waited for its folder.
     if (error instanceof Error && error.name === 'AbortError') return 0;
-    const reasons = error instanceof ConfigError ? error.message.split('\n') : [reasonOf(error)];
+    const reasons = error instanceof ConfigError ? error.message.split('\n') : [getReason(error)];
     const log = createLog({ level: 'error', write: output.write });
     for (const reason of reasons) log.error(reason);
     return 1;

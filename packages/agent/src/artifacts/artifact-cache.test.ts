@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { agentFolders, type Folders, removeTree } from '../host/folders.ts';
+import { createFolders, type Folders, removeTree } from '../host/folders.ts';
 import { createLog } from '../log.ts';
 import { type ControlPlane, createControlPlane } from '../session/control-plane.ts';
 import { FakeServer, testCredential } from '../testing/fake-server.ts';
@@ -42,7 +42,7 @@ describe('the artifact cache', { timeout: 120_000 }, () => {
 
   beforeEach(async () => {
     server = await new FakeServer().start();
-    folders = agentFolders(mkdtempSync(join(tmpdir(), 'headgate-artifacts-')));
+    folders = createFolders(mkdtempSync(join(tmpdir(), 'headgate-artifacts-')));
   });
   afterEach(async () => {
     await server.stop();

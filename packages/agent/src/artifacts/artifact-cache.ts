@@ -8,10 +8,10 @@ import { createHash, randomUUID } from 'node:crypto';
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ArtifactManifest, canonicalManifest } from '@headgate/contract';
-import { type Folders, privateFolder, removeTree } from '../host/folders.ts';
-import { type Log, reasonOf } from '../log.ts';
+import { type Folders, makePrivateFolder, removeTree } from '../host/folders.ts';
+import { getReason, type Log } from '../log.ts';
 import type { ControlPlane } from '../session/control-plane.ts';
-import { checkPath, fetchFiles, patient } from './artifact-files.ts';
+import { checkPath, fetchFiles, retryFetch } from './artifact-files.ts';
 
 /** Files of all versions that are kept: small ones cost a file system more than their bytes. */
 const fileLimit = 200_000;
@@ -65,7 +65,8 @@ export class ArtifactCache {
     const cache = new ArtifactCache(options);
     const { folders } = options;
     await removeTree(folders.incoming);
-    for (const folder of [folders.artifacts, folders.verified, folders.incoming]) await privateFolder(folder);
+    for (const folder of [folders.artifacts, folders.verified, folders.incoming])
+      await makePrivateFolder(folder);
     for (const projectId of await readdir(folders.verified)) {
       for (const name of await readdir(folders.projectVerified(projectId))) {
         await cache.#takeOver(projectId, name.replace(/\.json$/, ''));
@@ -89,7 +90,7 @@ export class ArtifactCache {
         const fetched = this.#fetch(projectId, digest, signal).finally(() => this.#fetching.delete(key));
         // After all who wait for it have gone on.
         fetched.then(
-          (done) => setImmediate(() => this.#letGo(done)),
+          (done) => setImmediate(() => this.#release(done)),
           () => undefined,
         );
         fetching = { entry: fetched, signal };
@@ -111,13 +112,13 @@ export class ArtifactCache {
     entry.users += 1;
     entry.lastUsed = Date.now();
     const used = new Date(entry.lastUsed);
-    void utimes(this.#marker(entry), used, used).catch(() => undefined);
+    void utimes(this.#getMarkerPath(entry), used, used).catch(() => undefined);
     let held = true;
     return {
-      folder: join(this.#place(entry), 'files'),
+      folder: join(this.#getFolder(entry), 'files'),
       paths: entry.manifest.files.map((file) => file.path),
       release: () => {
-        if (held) this.#letGo(entry);
+        if (held) this.#release(entry);
         held = false;
       },
     };
@@ -127,12 +128,12 @@ export class ArtifactCache {
     const { source, folders, limitBytes, log } = this.#options;
     if (!/^[0-9a-f]{64}$/.test(digest))
       throw new Error(`the artifact’s digest ${JSON.stringify(digest)} is not a SHA-256`);
-    const manifest = await patient(() => source.artifact(digest, signal), signal);
+    const manifest = await retryFetch(() => source.artifact(digest, signal), signal);
     const found = createHash('sha256').update(canonicalManifest(manifest.files)).digest('hex');
     if (found !== digest) {
       throw new Error(`the server answered another artifact (${found}) than the one asked for (${digest})`);
     }
-    const size = sizeOf(manifest);
+    const size = measureSize(manifest);
     if (size.bytes > limitBytes) {
       throw new Error(
         `the artifact’s files have ${size.bytes} bytes and the agent’s cache ${limitBytes}: raise HEADGATE_AGENT_ARTIFACT_CACHE_MB`,
@@ -159,14 +160,14 @@ export class ArtifactCache {
   async #install(entry: Entry, incoming: string): Promise<void> {
     const { folders } = this.#options;
     const project = folders.projectArtifacts(entry.projectId);
-    const place = this.#place(entry);
-    await this.#opened(project, async () => {
+    const place = this.#getFolder(entry);
+    await this.#changeFolder(project, async () => {
       await removeTree(place);
       await rename(incoming, place);
       await chmod(place, 0o555);
     });
-    await privateFolder(folders.projectVerified(entry.projectId));
-    const marker = this.#marker(entry);
+    await makePrivateFolder(folders.projectVerified(entry.projectId));
+    const marker = this.#getMarkerPath(entry);
     await writeFile(`${marker}.new`, JSON.stringify(entry.manifest), { mode: 0o600 });
     await rename(`${marker}.new`, marker);
     this.#entries.set(`${entry.projectId}/${entry.digest}`, entry);
@@ -174,33 +175,37 @@ export class ArtifactCache {
 
   async #takeOver(projectId: string, digest: string): Promise<void> {
     const entry = { projectId, digest };
-    const marker = this.#marker(entry);
+    const marker = this.#getMarkerPath(entry);
     try {
       const manifest = JSON.parse(await readFile(marker, 'utf8')) as ArtifactManifest;
       if (manifest.digest !== digest) throw new Error('the manifest is of another version');
-      await stat(join(this.#place(entry), 'files'));
+      await stat(join(this.#getFolder(entry), 'files'));
       const lastUsed = (await stat(marker)).mtimeMs;
-      const size = sizeOf(manifest);
+      const size = measureSize(manifest);
       this.#entries.set(`${projectId}/${digest}`, { ...entry, manifest, size, lastUsed, users: 0 });
     } catch (error) {
-      this.#options.log.warn('an artifact is not used again', { projectId, digest, reason: reasonOf(error) });
+      this.#options.log.warn('an artifact is not used again', {
+        projectId,
+        digest,
+        reason: getReason(error),
+      });
       await rm(marker, { force: true });
     }
   }
 
   /** One user less. What was kept above the limit because it was in use goes now. */
-  #letGo(entry: Entry): void {
+  #release(entry: Entry): void {
     entry.users -= 1;
     if (entry.users > 0) return;
     this.#evict().catch((error) => {
-      this.#options.log.warn('the artifact cache could not be emptied', { reason: reasonOf(error) });
+      this.#options.log.warn('the artifact cache could not be emptied', { reason: getReason(error) });
     });
   }
 
   /** Removes what was longest unused until what is kept and expected is within the limits. What is in use stays, even above them. */
   #evict(): Promise<void> {
     const mine = this.#evicting.then(async () => {
-      for (let entry = this.#toEvict(); entry !== undefined; entry = this.#toEvict()) {
+      for (let entry = this.#findEvictable(); entry !== undefined; entry = this.#findEvictable()) {
         this.#entries.delete(`${entry.projectId}/${entry.digest}`);
         await this.#remove(entry);
       }
@@ -209,7 +214,7 @@ export class ArtifactCache {
     return mine;
   }
 
-  #toEvict(): Entry | undefined {
+  #findEvictable(): Entry | undefined {
     const entries = [...this.#entries.values()];
     const sizes = [...entries.map((entry) => entry.size), ...this.#expected];
     const total = (of: keyof Size) => sizes.reduce((sum, size) => sum + size[of], 0);
@@ -220,11 +225,11 @@ export class ArtifactCache {
 
   async #remove(entry: Entry): Promise<void> {
     const project = this.#options.folders.projectArtifacts(entry.projectId);
-    await rm(this.#marker(entry), { force: true });
-    await this.#opened(project, () => removeTree(this.#place(entry)));
+    await rm(this.#getMarkerPath(entry), { force: true });
+    await this.#changeFolder(project, () => removeTree(this.#getFolder(entry)));
   }
 
-  async #opened(project: string, change: () => Promise<void>): Promise<void> {
+  async #changeFolder(project: string, change: () => Promise<void>): Promise<void> {
     const mine = this.#turn.then(async () => {
       await mkdir(project, { recursive: true });
       await chmod(project, 0o755);
@@ -238,15 +243,15 @@ export class ArtifactCache {
     await mine;
   }
 
-  #place(entry: { projectId: string; digest: string }): string {
+  #getFolder(entry: { projectId: string; digest: string }): string {
     return join(this.#options.folders.projectArtifacts(entry.projectId), entry.digest);
   }
 
-  #marker(entry: { projectId: string; digest: string }): string {
+  #getMarkerPath(entry: { projectId: string; digest: string }): string {
     return join(this.#options.folders.projectVerified(entry.projectId), `${entry.digest}.json`);
   }
 }
 
-function sizeOf({ files }: ArtifactManifest): Size {
+function measureSize({ files }: ArtifactManifest): Size {
   return { bytes: files.reduce((sum, file) => sum + file.size, 0), files: files.length };
 }

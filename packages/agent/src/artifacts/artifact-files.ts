@@ -6,8 +6,8 @@ import { dirname, join } from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ArtifactManifest } from '@headgate/contract';
-import { retrying } from '../backoff.ts';
-import { type ControlPlane, mayPass } from '../session/control-plane.ts';
+import { retry } from '../backoff.ts';
+import { type ControlPlane, isTransient } from '../session/control-plane.ts';
 
 const parallelFetches = 4;
 const attemptsPerFile = 6;
@@ -32,7 +32,7 @@ export async function fetchFiles(
       for (const file of waiting) {
         const target = join(folder, file.path);
         await mkdir(dirname(target), { recursive: true });
-        await patient(() => fetchFile(source, target, file, either), either);
+        await retryFetch(() => fetchFile(source, target, file, either), either);
       }
     } catch (error) {
       failed.abort(error);
@@ -87,9 +87,9 @@ class DamagedFile extends Error {
   }
 }
 
-export function patient<T>(attempt: () => Promise<T>, signal: AbortSignal): Promise<T> {
-  const again = (error: unknown) => !(error instanceof DamagedFile) && mayPass(error);
-  return retrying(attempt, { limit: attemptsPerFile, signal, again });
+export function retryFetch<T>(attempt: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  const again = (error: unknown) => !(error instanceof DamagedFile) && isTransient(error);
+  return retry(attempt, { limit: attemptsPerFile, signal, again });
 }
 
 /** The server checks paths at upload; here a bad one would leave the folder, so it is checked again. */

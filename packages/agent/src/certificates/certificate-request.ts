@@ -23,7 +23,7 @@ export async function makePrivateKey(type: KeyType): Promise<string> {
   );
 }
 
-export function keyTypeOf(key: KeyObject): KeyType {
+export function getKeyType(key: KeyObject): KeyType {
   return key.asymmetricKeyType === 'rsa' ? 'rsa' : 'ec';
 }
 
@@ -32,7 +32,7 @@ export async function requestCertificate(privateKey: string, commonName: string)
   await import('reflect-metadata');
   const { Pkcs10CertificateRequestGenerator } = await import('@peculiar/x509');
   const key = createPrivateKey(privateKey);
-  const algorithm = algorithms[keyTypeOf(key)];
+  const algorithm = algorithms[getKeyType(key)];
   const pkcs8 = key.export({ format: 'der', type: 'pkcs8' });
   const { d: _, p, q, dp, dq, qi, ...publicJwk } = key.export({ format: 'jwk' });
   const request = await Pkcs10CertificateRequestGenerator.create({

@@ -50,7 +50,7 @@ for (const keyType of ['ec', 'rsa'] as const) {
     const { current } = second;
     assert.ok(current);
     assert.deepEqual([current.agentId, current.keyType], ['the-agent', keyType]);
-    assert.equal(second.keyOf(current.kid), current);
+    assert.equal(second.findKey(current.kid), current);
     for (const name of await readdir(folder))
       assert.equal((await stat(join(folder, name))).mode & 0o077, 0, name);
     assert.ok(!lines.join('').includes('PRIVATE'));
@@ -68,11 +68,11 @@ test('it is renewed when two thirds of its time are over; the old key stays unti
   time.now += 2 * day;
   await certificates.renew(signal);
   assert.notEqual(certificates.current?.kid, old);
-  assert.ok(certificates.keyOf(old) && (await open()).keyOf(old));
+  assert.ok(certificates.findKey(old) && (await open()).findKey(old));
   time.now += 31 * day;
   await certificates.renew(signal);
-  assert.equal(certificates.keyOf(old), undefined);
-  assert.equal((await open()).keyOf(old), undefined);
+  assert.equal(certificates.findKey(old), undefined);
+  assert.equal((await open()).findKey(old), undefined);
 });
 
 test('an answer that is lost leads to no other key', async () => {
@@ -114,7 +114,7 @@ test('a certificate counts under the secret that it was issued under: a refreshe
   certificates.renewSoon();
   const second = await until(() => certificates.current);
   assert.notEqual(second.kid, first.kid);
-  assert.equal(certificates.keyOf(first.kid), first, 'what it holds may still be opened');
+  assert.equal(certificates.findKey(first.kid), first, 'what it holds may still be opened');
   ending.abort();
   assert.equal((await open({ credential })).current?.kid, second.kid);
   assert.equal(issuer.requests.length, 2);

@@ -14,10 +14,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CertificateRequest, IssuedCertificate } from '@headgate/contract';
 import { createBackoff } from '../backoff.ts';
-import { privateFolder } from '../host/folders.ts';
+import { makePrivateFolder } from '../host/folders.ts';
 import { readPrivateFile, writePrivateFile } from '../host/private-file.ts';
-import { type Log, reasonOf } from '../log.ts';
-import { type KeyType, keyTypeOf, makePrivateKey, requestCertificate } from './certificate-request.ts';
+import { getReason, type Log } from '../log.ts';
+import { getKeyType, type KeyType, makePrivateKey, requestCertificate } from './certificate-request.ts';
 
 const lookEveryMilliseconds = 60_000;
 const renewAfter = 2 / 3;
@@ -71,18 +71,18 @@ export class Certificates {
 
   static async open(options: CertificateOptions): Promise<Certificates> {
     const certificates = new Certificates(options);
-    await privateFolder(options.folder);
+    await makePrivateFolder(options.folder);
     await certificates.#load();
     return certificates;
   }
 
-  keyOf(kid: string): AgentKey | undefined {
+  findKey(kid: string): AgentKey | undefined {
     return this.#keys.get(kid);
   }
 
   get current(): AgentKey | undefined {
     const now = this.#now();
-    const secret = this.#secretDigest();
+    const secret = this.#computeSecretDigest();
     const good = [...this.#keys.values()].filter((key) => key.notAfter > now && key.secretDigest === secret);
     return good.sort((one, other) => other.notBefore.getTime() - one.notBefore.getTime())[0];
   }
@@ -100,7 +100,7 @@ export class Certificates {
         if (signal.aborted) return;
         wait = Math.round(backoff.next());
         this.#options.log.warn('no certificate yet; asked for again', {
-          reason: reasonOf(error),
+          reason: getReason(error),
           waitMilliseconds: wait,
         });
       }
@@ -121,9 +121,9 @@ export class Certificates {
     const { current } = this;
     if (current !== undefined && current.keyType === keyType && !this.#isDue(current)) return;
     const nextKey = join(folder, 'next.pem');
-    const secretDigest = this.#secretDigest();
+    const secretDigest = this.#computeSecretDigest();
     let privateKey = (await readPrivateFile(nextKey))?.toString('utf8');
-    if (privateKey === undefined || keyTypeOf(createPrivateKey(privateKey)) !== keyType) {
+    if (privateKey === undefined || getKeyType(createPrivateKey(privateKey)) !== keyType) {
       privateKey = await makePrivateKey(keyType);
       await writePrivateFile(nextKey, privateKey);
     }
@@ -137,7 +137,7 @@ export class Certificates {
   }
 
   /** Of a random secret that is long; kept in a file that holds private keys. */
-  #secretDigest(): string {
+  #computeSecretDigest(): string {
     const { clientId, clientSecret } = this.#options.credential;
     return createHash('sha256').update(`${clientId}\n${clientSecret}`).digest('base64url');
   }
@@ -152,13 +152,13 @@ export class Certificates {
     { privateKey, secretDigest }: { privateKey: string; secretDigest: string },
   ): Promise<void> {
     const certificate = new X509Certificate(issued.certificate);
-    if (kidOf(certificate) !== issued.kid || !certificate.checkPrivateKey(createPrivateKey(privateKey)))
+    if (computeKid(certificate) !== issued.kid || !certificate.checkPrivateKey(createPrivateKey(privateKey)))
       throw new Error('the server answered with a certificate of another key');
     const { credential, folder } = this.#options;
     const { clientId } = credential;
     const kept: KeptKey = { clientId, secretDigest, privateKey, certificate: issued.certificate };
     await writePrivateFile(join(folder, `${issued.kid}.json`), JSON.stringify(kept));
-    this.#keys.set(issued.kid, opened(kept));
+    this.#keys.set(issued.kid, parseKey(kept));
   }
 
   async #load(): Promise<void> {
@@ -167,7 +167,7 @@ export class Certificates {
       if (!name.endsWith('.json')) continue;
       try {
         const kept = JSON.parse(String(await readPrivateFile(join(folder, name)))) as KeptKey;
-        const key = opened(kept);
+        const key = parseKey(kept);
         if (kept.clientId === credential.clientId) this.#keys.set(key.kid, key);
       } catch {
         // Its text holds a key, and a parser's message would quote it.
@@ -186,20 +186,20 @@ export class Certificates {
   }
 }
 
-function opened({ privateKey, certificate: pem, secretDigest }: KeptKey): AgentKey {
+function parseKey({ privateKey, certificate: pem, secretDigest }: KeptKey): AgentKey {
   const certificate = new X509Certificate(pem);
   const key = createPrivateKey(privateKey);
   return {
-    kid: kidOf(certificate),
+    kid: computeKid(certificate),
     agentId: /^CN=(.+)$/m.exec(certificate.subject)?.[1] ?? '',
     privateKey: key,
-    keyType: keyTypeOf(key),
+    keyType: getKeyType(key),
     notBefore: new Date(certificate.validFrom),
     notAfter: new Date(certificate.validTo),
     secretDigest,
   };
 }
 
-function kidOf(certificate: X509Certificate): string {
+function computeKid(certificate: X509Certificate): string {
   return createHash('sha256').update(certificate.raw).digest('base64url');
 }

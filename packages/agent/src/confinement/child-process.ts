@@ -41,7 +41,7 @@ export function startChild(
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
-  endFirst(child.pid);
+  raiseOomScore(child.pid);
   let tail = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     tail = (tail + text).slice(-stderrTailLength);
@@ -50,7 +50,7 @@ export function startChild(
 }
 
 /** When the machine runs out of memory, the kernel ends this process before the agent and the server. */
-function endFirst(pid: number | undefined): void {
+function raiseOomScore(pid: number | undefined): void {
   try {
     if (pid !== undefined) writeFileSync(`/proc/${pid}/oom_score_adj`, '1000');
   } catch {
@@ -68,6 +68,6 @@ function killGroup(pid: number | undefined): void {
 }
 
 /** What became of a process, in words. */
-export function endingOf(code: number | null, signal: NodeJS.Signals | null): string {
+export function describeExit(code: number | null, signal: NodeJS.Signals | null): string {
   return signal ? `was killed by ${signal}` : `ended with code ${code ?? 'unknown'}`;
 }

@@ -13,7 +13,7 @@ import { createLog } from '../log.ts';
 import { startChild } from './child-process.ts';
 import { type Confinement, openConfinement } from './confinement.ts';
 import { type NetworkProbe, openNetworkProbe } from './network-probe.ts';
-import { socketFilterLauncher } from './socket-filter.ts';
+import { createSocketFilterLauncher } from './socket-filter.ts';
 
 const duckdb = import.meta.resolve('@duckdb/node-api');
 
@@ -95,7 +95,7 @@ describe('the confinement of processes', { timeout: 60_000 }, () => {
   });
 
   it('of the socket filter holds for unix sockets, too', async (t) => {
-    const launcher = socketFilterLauncher();
+    const launcher = createSocketFilterLauncher();
     if (!launcher || (await probe.fault(launcher)) !== undefined) return t.skip('no perl or no seccomp here');
     const folder = mkdtempSync(join(tmpdir(), 'headgate-confinement-'));
     t.after(() => rmSync(folder, { recursive: true }));

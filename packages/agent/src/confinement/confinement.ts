@@ -3,10 +3,10 @@
  * in them: no network, and bounded memory. Both are found out at the agent's start and written to its log.
  */
 import type { Log } from '../log.ts';
-import { reasonOf } from '../log.ts';
+import { getReason } from '../log.ts';
 import { MemoryWatch } from './memory-watch.ts';
 import { openNetworkProbe } from './network-probe.ts';
-import { socketFilterLauncher } from './socket-filter.ts';
+import { createSocketFilterLauncher } from './socket-filter.ts';
 
 export interface Confinement {
   /**
@@ -20,14 +20,14 @@ export interface Confinement {
 
 /** From the strictest on. A namespace leaves unix sockets that have a path. */
 const launchers: readonly (readonly [name: string, launcher: readonly string[] | undefined])[] = [
-  ['seccomp', socketFilterLauncher()],
+  ['seccomp', createSocketFilterLauncher()],
   ['network namespace', ['/usr/bin/unshare', '--net', '--']],
   ['user and network namespace', ['/usr/bin/unshare', '--user', '--map-current-user', '--net', '--']],
 ];
 
 export async function openConfinement(log: Log): Promise<Confinement> {
   const memory = new MemoryWatch();
-  if (memory.holds) log.info('the memory of runs and warehouses is bounded', { by: 'watch' });
+  if (memory.isSupported) log.info('the memory of runs and warehouses is bounded', { by: 'watch' });
   else log.warn('the memory of runs and warehouses is not bounded by the agent: it needs /proc of Linux');
   const launcher = await findLauncher(log);
   return { launcher, memory, close: () => memory.close() };
@@ -50,7 +50,7 @@ async function findLauncher(log: Log): Promise<readonly string[]> {
       probe.close();
     }
   } catch (error) {
-    faults.probe = reasonOf(error);
+    faults.probe = getReason(error);
   }
   log.warn(
     'the operating system does not keep runs and warehouses from the network: only the checks of SQL and expressions do; install perl, or allow user namespaces',

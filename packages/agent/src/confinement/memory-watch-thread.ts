@@ -24,7 +24,7 @@ let timer: NodeJS.Timeout | undefined;
 let periods = 0;
 
 /** Undefined: it has ended. */
-function kilobytesOf(status: number): number | undefined {
+function readKilobytes(status: number): number | undefined {
   try {
     const length = readSync(status, text, 0, text.length, 0);
     const lines = text.toString('latin1', 0, length);
@@ -35,7 +35,7 @@ function kilobytesOf(status: number): number | undefined {
   }
 }
 
-function look(): void {
+function checkLimits(): void {
   periods += 1;
   for (const [leader, { members, limitKilobytes, exceeded }] of watched) {
     const kilobytes = measure(members);
@@ -53,7 +53,7 @@ function look(): void {
 function measure(members: Map<number, number>): number {
   let total = 0;
   for (const [pid, status] of members) {
-    const kilobytes = kilobytesOf(status);
+    const kilobytes = readKilobytes(status);
     if (kilobytes === undefined) {
       closeSync(status);
       members.delete(pid);
@@ -65,22 +65,22 @@ function measure(members: Map<number, number>): number {
 /** Also the children of those that it adds: they come later in the same walk. */
 function addChildren(members: Map<number, number>): void {
   for (const pid of members.keys())
-    for (const child of childrenOf(pid)) {
+    for (const child of listChildren(pid)) {
       if (!members.has(child)) add(members, child);
     }
 }
 
 /** None where the kernel was built without these lists (CONFIG_PROC_CHILDREN). */
-function childrenOf(pid: number): number[] {
-  return orNothing(() => readdirSync(`/proc/${pid}/task`)).flatMap((task) =>
-    orNothing(() =>
+function listChildren(pid: number): number[] {
+  return readOrEmpty(() => readdirSync(`/proc/${pid}/task`)).flatMap((task) =>
+    readOrEmpty(() =>
       readFileSync(`/proc/${pid}/task/${task}/children`, 'latin1').split(' ').filter(Boolean).map(Number),
     ),
   );
 }
 
 /** A process or a thread may have ended meanwhile. */
-function orNothing<Found>(find: () => Found[]): Found[] {
+function readOrEmpty<Found>(find: () => Found[]): Found[] {
   try {
     return find();
   } catch {
@@ -108,7 +108,7 @@ function watch({ pid, limitKilobytes, exceeded }: Extract<WatchMessage, { type: 
   const members = new Map<number, number>();
   add(members, pid);
   watched.set(pid, { members, limitKilobytes, exceeded });
-  timer ??= setInterval(look, periodMilliseconds);
+  timer ??= setInterval(checkLimits, periodMilliseconds);
 }
 
 function end(pid: number): void {

@@ -16,11 +16,11 @@ export type WatchMessage =
   | { type: 'end'; pid: number };
 
 export class MemoryWatch {
-  readonly holds = existsSync('/proc/self/status');
+  readonly isSupported = existsSync('/proc/self/status');
   readonly #thread: Worker | undefined;
 
   constructor() {
-    if (!this.holds) return;
+    if (!this.isSupported) return;
     // Without a listener for its errors: a thread that fails takes the agent with it, for without it nothing
     // is bounded.
     this.#thread = new Worker(new URL('./memory-watch-thread.ts', import.meta.url), { env: {} });

@@ -5,7 +5,7 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { endingOf, startChild } from './child-process.ts';
+import { describeExit, startChild } from './child-process.ts';
 import { type ProbePorts, reach } from './reach.ts';
 
 const probeTimeoutMilliseconds = 10_000;
@@ -65,7 +65,7 @@ async function tryFrom(launcher: readonly string[], ports: ProbePorts): Promise<
       child.process.once('error', (error) => resolve(error.message));
       child.process.once('close', (code, signal) => {
         const said = child.stderrTail().trim().split('\n').at(-1);
-        resolve(said || `the probe ${endingOf(code, signal)}`);
+        resolve(said || `the probe ${describeExit(code, signal)}`);
       });
       child.process.send(ports, () => undefined);
     });

@@ -44,31 +44,31 @@ exec { $command[0] } @command or die "exec: $!\\n";
  * The command that starts the program after it without sockets; undefined on an architecture that the filter
  * does not know.
  */
-export function socketFilterLauncher(
+export function createSocketFilterLauncher(
   architecture: NodeJS.Architecture = process.arch,
 ): readonly string[] | undefined {
   const known = architectures[architecture];
   if (known === undefined) return undefined;
-  const filter = filterProgram(known.audit, known.socket).toString('hex');
+  const filter = encodeFilter(known.audit, known.socket).toString('hex');
   return ['/usr/bin/perl', '-e', perlProgram, '--', String(known.prctl), filter];
 }
 
-function filterProgram(audit: number, socket: number): Buffer {
+function encodeFilter(audit: number, socket: number): Buffer {
   return Buffer.concat([
-    instruction(load, architectureOffset),
-    instruction(jumpIfEqual, audit, 1, 0),
-    instruction(answer, killProcess),
-    instruction(load, numberOffset),
-    instruction(jumpIfAtLeast, x32Bit, 2, 0),
-    instruction(jumpIfEqual, socket, 1, 0),
-    instruction(jumpIfEqual, ioUringSetup, 0, 1),
-    instruction(answer, failWithEacces),
-    instruction(answer, allow),
+    encodeInstruction(load, architectureOffset),
+    encodeInstruction(jumpIfEqual, audit, 1, 0),
+    encodeInstruction(answer, killProcess),
+    encodeInstruction(load, numberOffset),
+    encodeInstruction(jumpIfAtLeast, x32Bit, 2, 0),
+    encodeInstruction(jumpIfEqual, socket, 1, 0),
+    encodeInstruction(jumpIfEqual, ioUringSetup, 0, 1),
+    encodeInstruction(answer, failWithEacces),
+    encodeInstruction(answer, allow),
   ]);
 }
 
 /** `struct sock_filter`; the jumps are relative to the next instruction. */
-function instruction(code: number, operand: number, jumpTrue = 0, jumpFalse = 0): Buffer {
+function encodeInstruction(code: number, operand: number, jumpTrue = 0, jumpFalse = 0): Buffer {
   const bytes = Buffer.alloc(8);
   bytes.writeUInt16LE(code, 0);
   bytes.writeUInt8(jumpTrue, 2);

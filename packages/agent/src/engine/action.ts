@@ -8,7 +8,7 @@ import {
   pipelineTypeOf,
 } from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from './action-context.ts';
-import { fileToRead, writeFileAtomically } from './files.ts';
+import { findFileToRead, writeFileAtomically } from './files.ts';
 import { iterate } from './iteration.ts';
 import type { RunArtifact, RunContext } from './run-context.ts';
 
@@ -53,19 +53,19 @@ const performers: Performers = {
   assert: assertChecks,
   'run-pipeline': (action, context) => {
     const { artifact } = context.run;
-    return runCalled(action, { artifact, type: action.pipelineType }, context);
+    return runCalledPipeline(action, { artifact, type: action.pipelineType }, context);
   },
   async 'run-shared-pipeline'(action, context) {
-    const artifact = context.run.context.sharedArtifact(action.use);
+    const artifact = context.run.context.getSharedArtifact(action.use);
     const called = { artifact, type: pipelineTypeOf(action.pipelineName) };
-    const result = await runCalled(action, called, context);
+    const result = await runCalledPipeline(action, called, context);
     // Of a failure the message says where it happened; of a success, what ran is of interest.
     return { message: artifact.title, ...result };
   },
   iterate,
   async 'load-file'({ source, statement }, { run }) {
     const { ports, warehouse } = run.context;
-    const path = await fileToRead(ports, run.artifact.files, source);
+    const path = await findFileToRead(ports, run.artifact.files, source);
     return { ...success, ...(await warehouse.execute(statement(path))) };
   },
   async 'unload-file'({ target, statement }, { run }) {
@@ -84,7 +84,7 @@ export function assign(
   expression: string,
   evaluation: Evaluation,
 ): Promise<void> {
-  return context.exclusively(async () => {
+  return context.runExclusively(async () => {
     evaluation.scope.setScalar(variable, await evaluateValue(expression, evaluation));
   });
 }
@@ -136,7 +136,7 @@ async function assertChecks(
   return counted === undefined ? success : { ...success, rowCount: counted };
 }
 
-async function runCalled(
+async function runCalledPipeline(
   { pipelineName, scalars, grids }: CallArguments & { pipelineName: string },
   { artifact, type }: { artifact: RunArtifact; type: PipelineType | undefined },
   { run, step, evaluation }: ActionContext,

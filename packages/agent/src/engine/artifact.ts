@@ -9,21 +9,22 @@ import {
 import type { ArtifactFiles, RunPorts, RunRequest } from './ports.ts';
 import type { RunArtifact } from './run-context.ts';
 
-export function ownArtifact({ versionName }: RunRequest, { artifact }: RunPorts): RunArtifact {
-  return reading(artifact, { versionName, title: `version "${versionName}"`, prefix: '' });
+export function createOwnArtifact({ versionName }: RunRequest, { artifact }: RunPorts): RunArtifact {
+  return createArtifact(artifact, { versionName, title: `version "${versionName}"`, prefix: '' });
 }
 
 /** Each version is one artifact, however many uses it is chosen for. */
-export function sharedArtifacts(ports: RunPorts): (use: SharedPipelineUse) => RunArtifact {
+export function createSharedArtifacts(ports: RunPorts): (use: SharedPipelineUse) => RunArtifact {
   const artifacts = new Map<string, RunArtifact>();
   return (use) => {
-    const chosen = ports.shared(use);
-    if (chosen === undefined) throw new Error(notChosen(use));
+    const chosen = ports.findShared(use);
+    if (chosen === undefined) throw new Error(describeNotChosen(use));
     if ('fault' in chosen) throw new Error(chosen.fault);
     const { versionName, files } = chosen;
     const title = `version "${versionName}" of the shared pipelines "${use.prefix}"`;
     const key = JSON.stringify([use.prefix, versionName]);
-    const artifact = artifacts.get(key) ?? reading(files, { versionName, title, prefix: `${use.prefix}/` });
+    const artifact =
+      artifacts.get(key) ?? createArtifact(files, { versionName, title, prefix: `${use.prefix}/` });
     artifacts.set(key, artifact);
     return artifact;
   };
@@ -34,7 +35,7 @@ type ReadPipeline = Exclude<ReturnType<typeof readPipelineFile>, { error: unknow
 /**
  * `prefix` goes before the paths of its pipelines, so that messages tell them from those of other artifacts.
  */
-function reading(
+function createArtifact(
   files: ArtifactFiles,
   { versionName, title, prefix }: { versionName: string; title: string; prefix: string },
 ): RunArtifact {
@@ -78,7 +79,7 @@ async function readPipeline(files: ArtifactFiles, path: string): Promise<ReadPip
   return 'error' in read ? { reason: describeSyntaxError(read.error), line: read.error.line } : read;
 }
 
-function notChosen({ prefix, versionName }: SharedPipelineUse): string {
+function describeNotChosen({ prefix, versionName }: SharedPipelineUse): string {
   const wanted = versionName === undefined ? 'the latest version' : `version "${versionName}"`;
   return (
     `${wanted} of the shared pipelines "${prefix}" was not looked up when the execution started: publish the version that uses it again, ` +

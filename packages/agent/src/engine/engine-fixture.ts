@@ -59,7 +59,7 @@ export async function createFixture(): Promise<Fixture> {
   let cancelled = false;
   let ids = 0;
   const ports: RunPorts = {
-    warehouse: warehouseOver(connection),
+    warehouse: createWarehouse(connection),
     artifact: {
       get paths() {
         return [...files.keys()];
@@ -74,14 +74,14 @@ export async function createFixture(): Promise<Fixture> {
       if (value === undefined) throw new Error(`the secret reference "${name}" cannot be looked up: none`);
       return value;
     },
-    shared: ({ prefix, versionName }) => shared.get(`${prefix} ${versionName ?? 'latest'}`),
+    findShared: ({ prefix, versionName }) => shared.get(`${prefix} ${versionName ?? 'latest'}`),
     filesFolder,
     report(step) {
       steps.set(step.stepId, step);
       reports.push(step);
     },
     log: (line) => lines.push(line),
-    cancelled: () => cancelled,
+    isCancelled: () => cancelled,
     now: () => new Date(Date.UTC(2030, 0, 1)),
     newId() {
       ids += 1;
@@ -150,7 +150,7 @@ const baseRequest = {
   bounds: runBounds,
 };
 
-function warehouseOver(connection: DuckDBConnection): Warehouse {
+function createWarehouse(connection: DuckDBConnection): Warehouse {
   return {
     async execute(sql) {
       const result = await connection.runAndReadAll(sql);
@@ -160,14 +160,14 @@ function warehouseOver(connection: DuckDBConnection): Warehouse {
     },
     async query(sql, maxRows) {
       const result = await connection.runAndReadAll(sql);
-      const rows = result.getRowsJS().map((row) => row.map(plainValue));
+      const rows = result.getRowsJS().map((row) => row.map(toPlainValue));
       if (rows.length > maxRows) throw new Error(`the query returned more than ${maxRows} rows`);
       return { columns: result.columnNames(), rows };
     },
   };
 }
 
-function plainValue(value: unknown): unknown {
+function toPlainValue(value: unknown): unknown {
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
   return value instanceof Date ? value.toISOString() : value;
 }

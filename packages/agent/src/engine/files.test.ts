@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from '
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { createFixture, type Fixture } from './engine-fixture.ts';
-import { orchestration, start } from './pipeline-fixture.ts';
+import { renderOrchestration, start } from './pipeline-fixture.ts';
 
 let fixture: Fixture;
 beforeEach(async () => {
@@ -14,12 +14,12 @@ afterEach(() => fixture.dispose());
 
 describe('files', () => {
   const load = (source: string) =>
-    orchestration({
+    renderOrchestration({
       Start: start('Load'),
       Load: { type: 'file-load', parameters: { source, fileType: 'CSV', targetTable: 't' } },
     });
   const unload = (target: string) =>
-    orchestration({
+    renderOrchestration({
       Start: start('Unload'),
       Unload: { type: 'file-unload', parameters: { query: 'select 1 as a', target, fileType: 'CSV' } },
     });
@@ -56,7 +56,7 @@ describe('files', () => {
   it('are replaced whole, or stay as they were when the query fails', async () => {
     await fixture.publish({ 'p.orch.yaml': unload('f.csv') });
     await fixture.run('p');
-    const broken = orchestration({
+    const broken = renderOrchestration({
       Start: start('Unload'),
       Unload: {
         type: 'file-unload',

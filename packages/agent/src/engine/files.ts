@@ -10,7 +10,7 @@ import type { ArtifactFiles, RunPorts } from './ports.ts';
 export class FileError extends Error {}
 
 /** The names along a relative path. @throws FileError */
-function segmentsOf(path: string): string[] {
+function splitPath(path: string): string[] {
   const segments = path.split('/');
   const odd = segments.some((segment) => segment === '' || segment === '.' || segment === '..');
   const control = [...path].some((character) => character < ' ' || character === '\\');
@@ -23,7 +23,7 @@ function segmentsOf(path: string): string[] {
 }
 
 /** The absolute path of a file to read: of the pipeline's artifact, else of the files folder. @throws FileError */
-export async function fileToRead(
+export async function findFileToRead(
   ports: Pick<RunPorts, 'filesFolder'>,
   artifact: ArtifactFiles,
   path: string,
@@ -31,7 +31,7 @@ export async function fileToRead(
   const published = artifact.place(path);
   if (published !== undefined) return published;
   const folder = await realpath(ports.filesFolder);
-  const found = await realpath(join(folder, ...segmentsOf(path))).catch(() => undefined);
+  const found = await realpath(join(folder, ...splitPath(path))).catch(() => undefined);
   if (found === undefined) {
     throw new FileError(
       `there is no file "${path}", neither in the artifact nor in the agent's files folder: publish it with the pipelines, or put it there`,
@@ -54,7 +54,7 @@ export async function writeFileAtomically<T>(
   path: string,
   write: (path: string) => Promise<T>,
 ): Promise<T> {
-  const segments = segmentsOf(path);
+  const segments = splitPath(path);
   const target = join(await realpath(ports.filesFolder), ...segments);
   await makeFolders(ports, segments.slice(0, -1), path);
   const existing = await lstat(target).catch(() => undefined);

@@ -17,7 +17,7 @@ export async function iterate(action: Iterate, context: ActionContext): Promise<
   let done = 0;
   async function work(): Promise<void> {
     while (next < iterations.length && !(breakOnFailure && failures.length > 0)) {
-      halted ??= context.run.context.halted();
+      halted ??= context.run.context.findHalt();
       if (halted !== undefined) return;
       const iteration = next;
       next += 1;
@@ -29,7 +29,7 @@ export async function iterate(action: Iterate, context: ActionContext): Promise<
   }
   const workers = concurrent ? Math.min(concurrencyLimit, iterations.length) : 1;
   await Promise.all(Array.from({ length: workers }, work));
-  return halted ?? summary(iterations.length, done, failures);
+  return halted ?? summarize(iterations.length, done, failures);
 }
 
 async function runIteration(
@@ -42,7 +42,7 @@ async function runIteration(
   return context.runTarget(action.target, { ...context.evaluation, scope });
 }
 
-function summary(
+function summarize(
   total: number,
   done: number,
   failures: readonly { iteration: number; result: ActionResult }[],

@@ -6,25 +6,25 @@ import {
   type Variable,
   type VariableDeclaration,
 } from '@headgate/pipelines';
-import { messageOf, type RunContext } from './run-context.ts';
+import { getMessage, type RunContext } from './run-context.ts';
 
 /**
  * @param given names of those whose default does not count
  * @throws VariableError, and Error when a secret cannot be had
  */
-export function ownVariables(
+export function readOwnVariables(
   context: RunContext,
   pipeline: Pipeline,
   given: ReadonlySet<string>,
 ): Promise<Variable[]> {
-  async function valued(declaration: VariableDeclaration): Promise<Variable> {
+  async function createVariable(declaration: VariableDeclaration): Promise<Variable> {
     const secret = findSecretOfDefault(declaration.defaultValue);
     if (secret === undefined) return createDeclaredVariable(declaration);
     if (given.has(declaration.name)) return createDeclaredVariable({ ...declaration, defaultValue: '' });
     const defaultValue = await context.readSecret(secret).catch((error) => {
-      throw new Error(`${pipeline.path}: the variable "${declaration.name}": ${messageOf(error)}`);
+      throw new Error(`${pipeline.path}: the variable "${declaration.name}": ${getMessage(error)}`);
     });
     return createDeclaredVariable({ ...declaration, defaultValue });
   }
-  return Promise.all([...pipeline.variables.values()].map(valued));
+  return Promise.all([...pipeline.variables.values()].map(createVariable));
 }

@@ -59,7 +59,7 @@ export interface RunPorts {
    */
   secret(name: string): Promise<string>;
   /** Undefined for a use that the execution's start did not know of. */
-  shared(use: SharedPipelineUse): SharedVersion | undefined;
+  findShared(use: SharedPipelineUse): SharedVersion | undefined;
   /** Absolute path of the agent's files folder for this environment; it exists. */
   filesFolder: string;
   /**
@@ -70,7 +70,7 @@ export interface RunPorts {
   /** Takes a line for the run's log (print-variables); it becomes the step's message too. */
   log(line: string): void;
   /** True once a graceful cancel was asked for: the running step ends, none starts after it. */
-  cancelled(): boolean;
+  isCancelled(): boolean;
   now(): Date;
   /** A new uuid. */
   newId(): string;

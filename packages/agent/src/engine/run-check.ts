@@ -38,9 +38,9 @@ export function createRunCheck(
 
     async function check(): Promise<string | undefined> {
       const { errors, errorsTotal, checked } = await checkRun(artifact.checked, path, names);
-      const wrong = await wrongExpressions(checked, expressions);
+      const wrong = await findWrongExpressions(checked, expressions);
       const total = errorsTotal + wrong.length;
-      if (total > 0) return refusal([...errors, ...wrong], total);
+      if (total > 0) return describeRefusal([...errors, ...wrong], total);
       for (const each of checked) sound.add(`${each.artifact.title}\n${each.path}`);
       return undefined;
     }
@@ -48,7 +48,10 @@ export function createRunCheck(
 }
 
 /** The expressions that QuickJS cannot read; each text is compiled once. */
-async function wrongExpressions(checked: RunCheck['checked'], engine: ExpressionEngine): Promise<Finding[]> {
+async function findWrongExpressions(
+  checked: RunCheck['checked'],
+  engine: ExpressionEngine,
+): Promise<Finding[]> {
   const placed: (PlacedExpression & { path: string })[] = [];
   for (const { artifact, path } of checked)
     for (const each of await artifact.expressions(path))
@@ -63,7 +66,7 @@ async function wrongExpressions(checked: RunCheck['checked'], engine: Expression
   });
 }
 
-function refusal(errors: readonly Finding[], total: number): string {
+function describeRefusal(errors: readonly Finding[], total: number): string {
   const described = errors.slice(0, namedFindings).map(describeFinding);
   if (total === 1) return `not started: ${described.join('')}`;
   const more = total > described.length ? [`and ${total - described.length} more`] : [];

@@ -39,7 +39,7 @@ export interface PipelineCall {
   /** Which holds the pipeline. */
   readonly artifact: RunArtifact;
   /** Takes the path of the pipeline, before it runs. */
-  found?(path: string): void;
+  onFound?(path: string): void;
   readonly pipelineRunId: string;
   /** Paths of the pipelines from the root to the caller. */
   readonly chain: readonly string[];
@@ -61,17 +61,17 @@ export interface RunContext {
   mask(text: string): string;
   /** Counts a step that starts. */
   countStep(): void;
-  halted(): RunOutcome | undefined;
+  findHalt(): RunOutcome | undefined;
   /** Ends the whole run, whatever the pipelines make of a failure; nothing more starts. */
   halt(outcome: RunOutcome): void;
-  haltedBy(): RunOutcome | undefined;
+  getHaltOutcome(): RunOutcome | undefined;
   /** Checks a pipeline with all that it can come to, unless that is done. What is wrong, as a message. */
   check(artifact: RunArtifact, path: string): Promise<string | undefined>;
   call(call: PipelineCall): Promise<RunOutcome>;
   /** @throws Error that says what to do when there is no version for the use */
-  sharedArtifact(use: SharedPipelineUse): RunArtifact;
+  getSharedArtifact(use: SharedPipelineUse): RunArtifact;
   /** Runs one piece of work at a time, so that a variable's new value is computed from its latest one. */
-  exclusively<T>(work: () => Promise<T>): Promise<T>;
+  runExclusively<T>(work: () => Promise<T>): Promise<T>;
 }
 
 export interface PipelineRun<P extends Pipeline = Pipeline> {
@@ -89,7 +89,7 @@ export interface PipelineRun<P extends Pipeline = Pipeline> {
  * What `${sysvar.…}` reads. `thisComponent` gains `status`, `message` and `rowCount` when the component has
  * ended.
  */
-export function systemVariables(run: PipelineRun, step: Step): Record<string, unknown> {
+export function createSystemVariables(run: PipelineRun, step: Step): Record<string, unknown> {
   const { request } = run.context;
   return {
     thisPipeline: { name: run.pipeline.name.split('/').at(-1) ?? '', fullName: run.pipeline.name },
@@ -109,6 +109,6 @@ export function systemVariables(run: PipelineRun, step: Step): Record<string, un
   };
 }
 
-export function messageOf(error: unknown): string {
+export function getMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { openConfinement } from '../confinement/confinement.ts';
 import { createLog } from '../log.ts';
-import { orchestration, start, text, update } from './pipeline-fixture.ts';
+import { renderOrchestration, start, text, update } from './pipeline-fixture.ts';
 import { type RunOptions, runInProcess } from './run-process.ts';
 
 /**
@@ -62,7 +62,9 @@ test('a run that is caught in one built-in function is killed, and told so', {
   timeout: 60_000,
 }, async (t) => {
   const components = { Start: start('Search'), Search: update('x', oneLongBuiltIn) };
-  const outcome = await run(t, orchestration(components, { x: text('') }), { silenceMilliseconds: 4_000 });
+  const outcome = await run(t, renderOrchestration(components, { x: text('') }), {
+    silenceMilliseconds: 4_000,
+  });
   assert.equal(outcome.status, 'FAILED');
   assert.match(outcome.message ?? '', /busy for more than 4 s in one built-in function/);
 });
@@ -79,11 +81,11 @@ test('a run whose process outgrows its limit fails with the setting to raise; th
   ]);
   const components = { Start: start('Fill v0'), ...Object.fromEntries(steps) };
   const variables = Object.fromEntries(names.map((name) => [name, text('')]));
-  const pipeline = orchestration(components, variables);
+  const pipeline = renderOrchestration(components, variables);
   const limits = { memoryMegabytes: 2_048, processMegabytes: 200 };
   const outcome = await run(t, pipeline, limits);
   assert.equal(outcome.status, 'FAILED');
   assert.match(outcome.message ?? '', /took more than 200 MB.*HEADGATE_AGENT_RUN_PROCESS_MEMORY_MB/);
-  const next = await run(t, orchestration({ Start: start() }, {}), limits);
+  const next = await run(t, renderOrchestration({ Start: start() }, {}), limits);
   assert.equal(next.status, 'SUCCESS', next.message);
 });

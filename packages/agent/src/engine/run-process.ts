@@ -7,10 +7,10 @@ import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Secret, Step } from '@headgate/contract';
-import { type Child, endingOf, startChild } from '../confinement/child-process.ts';
+import { type Child, describeExit, startChild } from '../confinement/child-process.ts';
 import type { Confinement } from '../confinement/confinement.ts';
 import type { WatchedProcess } from '../confinement/memory-watch.ts';
-import { reasonOf } from '../log.ts';
+import { getReason } from '../log.ts';
 import type { RunOutcome, Warehouse } from './ports.ts';
 import type { FromRun, PlacedArtifact, PlacedShared, RunStart, ToRun } from './run-messages.ts';
 
@@ -19,7 +19,7 @@ import type { FromRun, PlacedArtifact, PlacedShared, RunStart, ToRun } from './r
  * built-in of an expression.
  */
 const silenceMilliseconds = 15_000;
-const caught = (milliseconds: number) =>
+const describeUnresponsive = (milliseconds: number) =>
   `an expression kept the run’s process busy for more than ${milliseconds / 1_000} s in one built-in function, and the process was killed: search or copy less at once`;
 
 export interface RunOptions {
@@ -61,7 +61,7 @@ export async function runInProcess(options: RunOptions): Promise<RunOutcome> {
     execArgv: [
       '--disable-warning=ExperimentalWarning',
       `--max-old-space-size=${options.memoryMegabytes}`,
-      ...permissions(options),
+      ...listPermissions(options),
     ],
     home: options.workFolder,
   });
@@ -87,7 +87,7 @@ function converse(child: Child, memory: WatchedProcess, options: RunOptions): Pr
     const limit = options.silenceMilliseconds ?? silenceMilliseconds;
     const watch = setInterval(() => {
       if (performance.now() - heardAt < limit) return;
-      outcome = { status: 'FAILED', message: caught(limit) };
+      outcome = { status: 'FAILED', message: describeUnresponsive(limit) };
       child.kill();
     }, 1_000);
     let heardAt = performance.now();
@@ -100,7 +100,7 @@ function converse(child: Child, memory: WatchedProcess, options: RunOptions): Pr
         outcome = message.outcome;
         // It has nothing left to do, and whatever it may have started ends with it.
         child.kill();
-      } else void answer(child, options, message);
+      } else void answerRequest(child, options, message);
     });
     child.process.once('error', (error) => {
       clearInterval(watch);
@@ -111,7 +111,8 @@ function converse(child: Child, memory: WatchedProcess, options: RunOptions): Pr
     // On a busy machine its exit is seen before its last words are read; at its close all have been.
     child.process.once('close', (code, signal) => {
       clearInterval(watch);
-      const message = () => (memory.exceeded ? memoryDeath(options) : deathOf(child, code, signal, options));
+      const message = () =>
+        memory.exceeded ? describeMemoryDeath(options) : describeDeath(child, code, signal, options);
       resolve(outcome ?? { status: 'FAILED', message: message() });
     });
     send(child, {
@@ -127,7 +128,7 @@ function converse(child: Child, memory: WatchedProcess, options: RunOptions): Pr
   });
 }
 
-async function answer(
+async function answerRequest(
   child: Child,
   options: RunOptions,
   message: Extract<FromRun, { id: number }>,
@@ -136,7 +137,7 @@ async function answer(
   try {
     send(child, { type: 'answer', id, value: await carryOut(options, message) });
   } catch (error) {
-    send(child, { type: 'refusal', id, message: reasonOf(error) });
+    send(child, { type: 'refusal', id, message: getReason(error) });
   }
 }
 
@@ -159,11 +160,11 @@ function send(child: Child, message: ToRun): void {
   if (child.process.connected) child.process.send(message, () => undefined);
 }
 
-function memoryDeath({ processMegabytes }: RunOptions): string {
+function describeMemoryDeath({ processMegabytes }: RunOptions): string {
   return `the run’s process took more than ${processMegabytes} MB of memory and was ended: make its variables smaller, or raise HEADGATE_AGENT_RUN_PROCESS_MEMORY_MB of the agent; its running step may have had effects`;
 }
 
-function deathOf(
+function describeDeath(
   child: Child,
   code: number | null,
   signal: NodeJS.Signals | null,
@@ -177,12 +178,12 @@ function deathOf(
     .split('\n')
     .findLast((line) => /error/i.test(line))
     ?.trim();
-  return `the run’s process ${endingOf(code, signal)}${last ? ` (${last.slice(0, 500)})` : ''}; its running step may have had effects`;
+  return `the run’s process ${describeExit(code, signal)}${last ? ` (${last.slice(0, 500)})` : ''}; its running step may have had effects`;
 }
 
-function permissions(options: RunOptions): string[] {
+function listPermissions(options: RunOptions): string[] {
   const shared = options.shared.flatMap((one) => ('artifact' in one ? [one.artifact.folder] : []));
-  const readable = [...codeFolders(), options.artifact.folder, ...new Set(shared), options.filesFolder];
+  const readable = [...findCodeFolders(), options.artifact.folder, ...new Set(shared), options.filesFolder];
   return [
     '--permission',
     ...readable.map((folder) => `--allow-fs-read=${folder}`),
@@ -196,7 +197,7 @@ let folders: readonly string[] | undefined;
  * Where the engine's modules lie: this package, those that it imports, and every `node_modules` that
  * resolution looks into.
  */
-function codeFolders(): readonly string[] {
+function findCodeFolders(): readonly string[] {
   if (folders) return folders;
   const own = dirname(dirname(dirname(realpathSync(fileURLToPath(import.meta.url)))));
   const found = new Set([own]);

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { createFixture, type Fixture } from './engine-fixture.ts';
-import { orchestration, print, start, text, transformation, update } from './pipeline-fixture.ts';
+import { print, renderOrchestration, renderTransformation, start, text, update } from './pipeline-fixture.ts';
 
 const canary = 'canary of/a "bay"+ 8f21';
 let fixture: Fixture;
@@ -22,7 +22,7 @@ const script = (sqlScript: string, more: object = {}) => ({
 });
 
 async function run(components: Record<string, object>, variables: object = { x: text('') }) {
-  await fixture.publish({ 'main.orch.yaml': orchestration(components, variables) });
+  await fixture.publish({ 'main.orch.yaml': renderOrchestration(components, variables) });
   const outcome = await fixture.run('main');
   const told = JSON.stringify([outcome, fixture.reports, fixture.lines]);
   for (const part of ['canary', '8f21', 'bay"', Buffer.from(canary).toString('base64').slice(0, 8)])
@@ -129,7 +129,7 @@ test('errors of expressions, names of pipelines and post-processing tell nothing
 
 test('a transformation uses secrets, too; a long message is masked before it is cut', async () => {
   await fixture.publish({
-    'tran.tran.yaml': transformation({
+    'tran.tran.yaml': renderTransformation({
       Made: { type: 'sql', parameters: { query: 'select \'${secret("lake")}\' as v' }, sources: [] },
       Kept: { type: 'rewrite-table', parameters: { targetTable: 'kept' }, sources: ['Made'] },
     }),
@@ -180,7 +180,7 @@ test('rows that are written to a file are the customer’s, and are not masked',
 
 test('what is computed from a value is not masked: so it is documented', async () => {
   await fixture.publish({
-    'main.orch.yaml': orchestration(chain(update('x', 'secret("lake").toUpperCase()'), print('x')), {
+    'main.orch.yaml': renderOrchestration(chain(update('x', 'secret("lake").toUpperCase()'), print('x')), {
       x: text(''),
     }),
   });

@@ -14,7 +14,7 @@ export interface RunSecrets {
   mask(text: string): string;
 }
 
-export function runSecrets(ports: RunPorts): RunSecrets {
+export function createRunSecrets(ports: RunPorts): RunSecrets {
   const masking = new Masking();
   const values = new Map<string, Promise<string>>();
 
@@ -40,8 +40,8 @@ export function runSecrets(ports: RunPorts): RunSecrets {
     source: { read, conceal: (message) => masking.conceal(message) },
     ports: {
       ...ports,
-      warehouse: concealingWarehouse(ports.warehouse, masking),
-      report: (step) => ports.report(maskedStep(step, mask)),
+      warehouse: createConcealingWarehouse(ports.warehouse, masking),
+      report: (step) => ports.report(maskStep(step, mask)),
       log: (line) => ports.log(mask(line)),
     },
     mask,
@@ -49,9 +49,9 @@ export function runSecrets(ports: RunPorts): RunSecrets {
 }
 
 /** Databases quote a statement in their errors, mostly a part of it. */
-function concealingWarehouse(warehouse: Warehouse, masking: Masking): Warehouse {
+function createConcealingWarehouse(warehouse: Warehouse, masking: Masking): Warehouse {
   const conceal = (sql: string) => (error: unknown) => {
-    if (error instanceof Error && masking.finds(sql)) throw new Error(masking.conceal(error.message));
+    if (error instanceof Error && masking.hasSecret(sql)) throw new Error(masking.conceal(error.message));
     throw error;
   };
   return {
@@ -61,7 +61,7 @@ function concealingWarehouse(warehouse: Warehouse, masking: Masking): Warehouse 
 }
 
 /** Names can be expressions, too: that of a called pipeline. */
-function maskedStep(step: Step, mask: (text: string) => string): Step {
+function maskStep(step: Step, mask: (text: string) => string): Step {
   const { message, childPipeline } = step;
   return {
     ...step,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { createFixture, type Fixture } from './engine-fixture.ts';
-import { grid, number, orchestration, print, start, text, update } from './pipeline-fixture.ts';
+import { grid, number, print, renderOrchestration, start, text, update } from './pipeline-fixture.ts';
 
 let fixture: Fixture;
 beforeEach(async () => {
@@ -15,7 +15,7 @@ const step = (name: string) => [...fixture.steps.values()].find((each) => each.n
 describe('variables', () => {
   it('come from the request before the pipeline, and from the pipeline before the project', async () => {
     await fixture.publish({
-      'p.orch.yaml': orchestration(
+      'p.orch.yaml': renderOrchestration(
         { Start: start('Print'), Print: print('a', 'b', 'c') },
         { a: text('pipeline'), b: text('pipeline') },
       ),
@@ -32,7 +32,7 @@ describe('variables', () => {
 
   it('keep a number a number: 2 + 3 is 5', async () => {
     await fixture.publish({
-      'p.orch.yaml': orchestration(
+      'p.orch.yaml': renderOrchestration(
         {
           Start: start('Add'),
           Add: { ...update('n', '${n + 3}'), transitions: { success: ['Print'] } },
@@ -47,7 +47,7 @@ describe('variables', () => {
 
   it('of a query are set from its first row', async () => {
     await fixture.publish({
-      'p.orch.yaml': orchestration(
+      'p.orch.yaml': renderOrchestration(
         {
           Start: start('Query'),
           Query: {
@@ -73,7 +73,7 @@ describe('variables', () => {
 
   it('are handed to a called pipeline, grids too, and post-processing sees how the component ended', async () => {
     await fixture.publish({
-      'p.orch.yaml': orchestration(
+      'p.orch.yaml': renderOrchestration(
         {
           Start: start('Call'),
           Call: {
@@ -106,7 +106,7 @@ describe('variables', () => {
           ]),
         },
       ),
-      'child.orch.yaml': orchestration(
+      'child.orch.yaml': renderOrchestration(
         { Start: start('Inner'), Inner: print('s', 'g') },
         { s: text(''), g: grid({ v: 'NUMBER' }, []) },
       ),
@@ -117,7 +117,7 @@ describe('variables', () => {
 
   it('that are unknown or PRIVATE cannot be set from outside', async () => {
     await fixture.publish({
-      'p.orch.yaml': orchestration({ Start: start() }, { secret: text('', 'COPIED', 'PRIVATE') }),
+      'p.orch.yaml': renderOrchestration({ Start: start() }, { secret: text('', 'COPIED', 'PRIVATE') }),
     });
     assert.match(
       (await fixture.run('p', { scalarVariables: { nope: 1 } })).message ?? '',
@@ -138,7 +138,7 @@ describe('iterators', () => {
     transitions: { success: ['Print'], failure: ['Print'] },
   });
   const pipeline = (body: object, concurrency: string, breakOnFailure = 'No') =>
-    orchestration(
+    renderOrchestration(
       {
         Start: start('Each'),
         Each: iterator(concurrency, breakOnFailure),

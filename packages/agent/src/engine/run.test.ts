@@ -4,7 +4,15 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { createFixture, type Fixture } from './engine-fixture.ts';
-import { number, orchestration, print, start, text, transformation, update } from './pipeline-fixture.ts';
+import {
+  number,
+  print,
+  renderOrchestration,
+  renderTransformation,
+  start,
+  text,
+  update,
+} from './pipeline-fixture.ts';
 import { runBounds } from './run.ts';
 
 let fixture: Fixture;
@@ -27,7 +35,7 @@ describe('a whole run', () => {
   it('loads a CSV file, transforms it, asserts the rows, rewrites a table and unloads Parquet', async () => {
     await fixture.publish({
       'data/orders.csv': 'id,customer,amount\n1,1,10.5\n2,2,20\n3,1,30\n4,3,5\n',
-      'main.orch.yaml': orchestration(
+      'main.orch.yaml': renderOrchestration(
         {
           Start: start('Load'),
           Load: {
@@ -62,7 +70,7 @@ describe('a whole run', () => {
         },
         {},
       ),
-      'transform/totals.tran.yaml': transformation(
+      'transform/totals.tran.yaml': renderTransformation(
         {
           Orders: {
             type: 'table-input',
@@ -152,7 +160,7 @@ describe('a whole run', () => {
   });
 
   it('reports each step as running and then as ended', async () => {
-    await fixture.publish({ 'p.orch.yaml': orchestration({ Start: start() }) });
+    await fixture.publish({ 'p.orch.yaml': renderOrchestration({ Start: start() }) });
     await fixture.run('p.orch.yaml');
     assert.deepEqual(
       fixture.reports.map(({ status, finishedAt }) => [status, finishedAt !== undefined]),
@@ -165,7 +173,7 @@ describe('a whole run', () => {
 
   it('runs a transformation directly', async () => {
     await fixture.publish({
-      't.tran.yaml': transformation({
+      't.tran.yaml': renderTransformation({
         One: { type: 'sql', parameters: { query: 'select 1 as a;' } },
         Out: { type: 'rewrite-table', sources: ['One'], parameters: { targetTable: 'one' } },
       }),
@@ -178,7 +186,7 @@ describe('a whole run', () => {
 describe('ends and bounds', () => {
   it('an unknown component type ends the run before its first step, naming type and file', async () => {
     await fixture.publish({
-      'a/p.orch.yaml': orchestration({
+      'a/p.orch.yaml': renderOrchestration({
         Start: start('Odd'),
         Odd: { type: 'salesforce-query', parameters: {} },
       }),
@@ -194,7 +202,7 @@ describe('ends and bounds', () => {
 
   it('an unknown type in a transformation ends the run, and no output is written', async () => {
     await fixture.publish({
-      't.tran.yaml': transformation({
+      't.tran.yaml': renderTransformation({
         Odd: { type: 'vendor-thing', parameters: {} },
         Out: { type: 'rewrite-table', sources: ['Odd'], parameters: { targetTable: 'o' } },
         One: { type: 'sql', parameters: { query: 'select 1 as a' } },
@@ -211,7 +219,7 @@ describe('ends and bounds', () => {
 
   it('a failure goes to the failure transition; a skipped component passes on as succeeded', async () => {
     await fixture.publish({
-      'p.orch.yaml': orchestration(
+      'p.orch.yaml': renderOrchestration(
         {
           Start: start('Skipped'),
           Skipped: { type: 'sql-script', skipped: true, parameters: {}, transitions: { success: ['Bad'] } },
@@ -241,7 +249,7 @@ describe('ends and bounds', () => {
       Bad: { type: 'end-failure', parameters: {} },
     };
     await fixture.publish({
-      'simple.orch.yaml': orchestration(
+      'simple.orch.yaml': renderOrchestration(
         {
           Start: start('If'),
           If: when({
@@ -253,7 +261,7 @@ describe('ends and bounds', () => {
         },
         { n: number('10') },
       ),
-      'advanced.orch.yaml': orchestration(
+      'advanced.orch.yaml': renderOrchestration(
         {
           Start: start('If'),
           If: when({ mode: 'Advanced', condition1: '${a} == "y" && "${a}${a}" === "yy"' }),
@@ -273,7 +281,7 @@ describe('ends and bounds', () => {
   it('a pipeline that calls itself ends with a message that shows the chain', async () => {
     const self = { type: 'run-orchestration', parameters: { orchestrationJob: 'p' } };
     await fixture.publish({
-      'p.orch.yaml': orchestration({ Start: start('If'), If: always('Again'), Again: self }),
+      'p.orch.yaml': renderOrchestration({ Start: start('If'), If: always('Again'), Again: self }),
     });
     const { status, message } = await fixture.run('p');
     assert.equal(status, 'FAILED');
@@ -292,7 +300,12 @@ describe('ends and bounds', () => {
     };
     const second = { type: 'run-orchestration', parameters: { orchestrationJob: 'p' } };
     await fixture.publish({
-      'p.orch.yaml': orchestration({ Start: start('If'), If: always('First'), First: fork, Second: second }),
+      'p.orch.yaml': renderOrchestration({
+        Start: start('If'),
+        If: always('First'),
+        First: fork,
+        Second: second,
+      }),
     });
     const { message } = await fixture.run('p', { bounds: { ...runBounds, steps: 100 } });
     assert.match(message ?? '', /more than 100 steps/);
@@ -301,7 +314,7 @@ describe('ends and bounds', () => {
 
   it('an expression that never ends fails its component', async () => {
     await fixture.publish({
-      'p.orch.yaml': orchestration(
+      'p.orch.yaml': renderOrchestration(
         { Start: start('Loop'), Loop: update('n', '(() => { for (;;); })()') },
         { n: number('') },
       ),
@@ -313,7 +326,7 @@ describe('ends and bounds', () => {
   it('a missing pipeline, a broken one and a missing file say what to do', async () => {
     await fixture.publish({
       'broken.orch.yaml': 'type: orchestration\npipeline: [\n',
-      'file.orch.yaml': orchestration({
+      'file.orch.yaml': renderOrchestration({
         Start: start('Load'),
         Load: { type: 'file-load', parameters: { source: 'no.csv', fileType: 'CSV', targetTable: 't' } },
       }),
@@ -334,7 +347,7 @@ describe('ends and bounds', () => {
 
   it('a graceful cancel lets the running step end and starts none after it', async () => {
     await fixture.publish({
-      'p.orch.yaml': orchestration({
+      'p.orch.yaml': renderOrchestration({
         Start: start('First'),
         First: {
           type: 'sql-script',

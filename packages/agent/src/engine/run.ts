@@ -18,13 +18,13 @@ import {
   type Transformation,
   variableRowLimit,
 } from '@headgate/pipelines';
-import { ownArtifact, sharedArtifacts } from './artifact.ts';
+import { createOwnArtifact, createSharedArtifacts } from './artifact.ts';
 import { runOrchestration } from './orchestration.ts';
-import { ownVariables } from './own-variables.ts';
+import { readOwnVariables } from './own-variables.ts';
 import type { RunBounds, RunOutcome, RunPorts, RunRequest } from './ports.ts';
 import { createRunCheck } from './run-check.ts';
-import { messageOf, type PipelineCall, type PipelineRun, type RunContext } from './run-context.ts';
-import { type RunSecrets, runSecrets } from './run-secrets.ts';
+import { getMessage, type PipelineCall, type PipelineRun, type RunContext } from './run-context.ts';
+import { createRunSecrets, type RunSecrets } from './run-secrets.ts';
 import { createSession } from './session.ts';
 import { cutMessage } from './step.ts';
 import { runTransformation } from './transformation.ts';
@@ -46,7 +46,7 @@ export const runBounds: RunBounds = {
  *   the pipeline's file and the component.
  */
 export async function runPipeline(request: RunRequest, ports: RunPorts): Promise<RunOutcome> {
-  const secrets = runSecrets(ports);
+  const secrets = createRunSecrets(ports);
   const outcome = await runRoot(request, secrets);
   if (outcome.message === undefined) return outcome;
   return { ...outcome, message: cutMessage(secrets.mask(outcome.message)) };
@@ -57,7 +57,7 @@ async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOut
     const scope = createScope(request.variables.map(createProjectVariable));
     const context = createContext(request, secrets);
     const outcome = await context.call({
-      artifact: ownArtifact(request, secrets.ports),
+      artifact: createOwnArtifact(request, secrets.ports),
       name: request.pipelineName,
       type: pipelineTypeOf(request.pipelineName),
       pipelineRunId: request.pipelineExecutionId,
@@ -66,9 +66,9 @@ async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOut
       scalars: Object.entries(request.scalarVariables),
       grids: Object.entries(request.gridVariables),
     });
-    return context.haltedBy() ?? outcome;
+    return context.getHaltOutcome() ?? outcome;
   } catch (error) {
-    return { status: 'FAILED', message: messageOf(error) };
+    return { status: 'FAILED', message: getMessage(error) };
   }
 }
 
@@ -77,7 +77,7 @@ function createContext(request: RunRequest, { source, ports, mask }: RunSecrets)
   let steps = 0;
   let last: Promise<unknown> = Promise.resolve();
   let ended: RunOutcome | undefined;
-  const sharedArtifact = sharedArtifacts(ports);
+  const getSharedArtifact = createSharedArtifacts(ports);
   const expressions = createExpressionEngine(
     { milliseconds: bounds.expressionMilliseconds, bytes: bounds.expressionBytes },
     source,
@@ -96,11 +96,11 @@ function createContext(request: RunRequest, { source, ports, mask }: RunSecrets)
     halt(outcome) {
       ended ??= outcome;
     },
-    haltedBy: () => ended,
-    check: createRunCheck(request, expressions, sharedArtifact),
-    halted() {
+    getHaltOutcome: () => ended,
+    check: createRunCheck(request, expressions, getSharedArtifact),
+    findHalt() {
       if (ended !== undefined) return ended;
-      if (ports.cancelled())
+      if (ports.isCancelled())
         return { status: 'CANCELLED', message: 'cancelled; the step that was running has ended' };
       if (steps < bounds.steps) return undefined;
       return {
@@ -109,8 +109,8 @@ function createContext(request: RunRequest, { source, ports, mask }: RunSecrets)
       };
     },
     call: (call) => callPipeline(context, call),
-    sharedArtifact,
-    exclusively(work) {
+    getSharedArtifact: getSharedArtifact,
+    runExclusively(work) {
       const result = last.then(work);
       last = result.catch(() => undefined);
       return result;
@@ -122,7 +122,7 @@ function createContext(request: RunRequest, { source, ports, mask }: RunSecrets)
 /** Starts a pipeline with variables of its own. What is wrong with the call is the outcome, not an error. */
 async function callPipeline(context: RunContext, call: PipelineCall): Promise<RunOutcome> {
   try {
-    const pipeline = await soundPipeline(context, call);
+    const pipeline = await findSoundPipeline(context, call);
     const chain = [...call.chain, pipeline.path];
     const limit = context.request.bounds.pipelineDepth;
     if (chain.length > limit) {
@@ -132,7 +132,7 @@ async function callPipeline(context: RunContext, call: PipelineCall): Promise<Ru
     }
     const scalars = [...call.scalars];
     const given = new Set(scalars.map(([name]) => name));
-    const scope = call.scope.call(await ownVariables(context, pipeline, given));
+    const scope = call.scope.call(await readOwnVariables(context, pipeline, given));
     setArguments(scope, scalars, call.grids);
     const { pipelineRunId, artifact } = call;
     const run = { context, pipelineRunId, pipeline, artifact, chain, scope };
@@ -140,7 +140,7 @@ async function callPipeline(context: RunContext, call: PipelineCall): Promise<Ru
       ? runOrchestration(run as PipelineRun<Orchestration>)
       : runTransformation(run as PipelineRun<Transformation>));
   } catch (error) {
-    const outcome = { status: 'FAILED', message: messageOf(error) } as const;
+    const outcome = { status: 'FAILED', message: getMessage(error) } as const;
     if (error instanceof HaltingError) context.halt(outcome);
     return outcome;
   }
@@ -150,12 +150,12 @@ async function callPipeline(context: RunContext, call: PipelineCall): Promise<Ru
 class HaltingError extends Error {}
 
 /** @throws HaltingError when it, or one that it can come to, is wrong or not there. */
-async function soundPipeline(context: RunContext, call: PipelineCall): Promise<Pipeline> {
+async function findSoundPipeline(context: RunContext, call: PipelineCall): Promise<Pipeline> {
   const { name, type, artifact } = call;
   const paths = type === undefined ? listCandidatePaths(name) : [pipelinePath(name, type)];
   for (const path of paths) {
     if (!artifact.files.paths.includes(path) && !artifact.files.ignored.has(path)) continue;
-    call.found?.(path);
+    call.onFound?.(path);
     const wrong = await context.check(artifact, path);
     const pipeline = wrong === undefined ? await artifact.pipeline(path) : undefined;
     if (pipeline !== undefined) return pipeline;

@@ -17,27 +17,28 @@ export interface Session extends Warehouse {
 
 export function createSession(warehouse: Warehouse): Session {
   let last: Promise<unknown> = Promise.resolve();
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  function runInTurn<T>(work: () => Promise<T>): Promise<T> {
     const result = last.then(work);
     last = result.catch(() => undefined);
     return result;
   }
   return {
-    execute: (sql) => inTurn(() => warehouse.execute(sql)),
-    query: (sql, maxRows) => inTurn(() => warehouse.query(sql, maxRows)),
+    execute: (sql) => runInTurn(() => warehouse.execute(sql)),
+    query: (sql, maxRows) => runInTurn(() => warehouse.query(sql, maxRows)),
     async executeScript(statements) {
       // No other branch's statement may come into the script's transaction.
       if (statements.some((statement) => mayBegin.test(statement)))
-        return inTurn(() => script(warehouse, statements));
+        return runInTurn(() => runScript(warehouse, statements));
       let rowCount = 0;
-      for (const statement of statements) ({ rowCount } = await inTurn(() => warehouse.execute(statement)));
+      for (const statement of statements)
+        ({ rowCount } = await runInTurn(() => warehouse.execute(statement)));
       return { rowCount };
     },
     executeAll: ({ statements, counted }) =>
-      inTurn(() =>
+      runInTurn(() =>
         statements.length === 1
           ? runAll(warehouse, statements, counted)
-          : transaction(warehouse, statements, counted),
+          : runTransaction(warehouse, statements, counted),
       ),
   };
 }
@@ -47,7 +48,7 @@ const mayBegin = /\b(?:begin|start)\b/i;
 const noTransaction = /no transaction is active/i;
 const leftOpen = 'the script leaves a transaction open; end it with COMMIT or ROLLBACK';
 
-async function script(warehouse: Warehouse, statements: readonly string[]) {
+async function runScript(warehouse: Warehouse, statements: readonly string[]) {
   let result: { rowCount: number };
   try {
     result = await runAll(warehouse, statements, statements.length - 1);
@@ -56,12 +57,12 @@ async function script(warehouse: Warehouse, statements: readonly string[]) {
     await warehouse.execute('ROLLBACK').catch(() => undefined);
     throw error;
   }
-  if (await rolledBack(warehouse)) throw new Error(leftOpen);
+  if (await rollBackIfActive(warehouse)) throw new Error(leftOpen);
   return result;
 }
 
 /** Whether there was a transaction; what it did is gone. */
-async function rolledBack(warehouse: Warehouse): Promise<boolean> {
+async function rollBackIfActive(warehouse: Warehouse): Promise<boolean> {
   try {
     await warehouse.execute('ROLLBACK');
     return true;
@@ -71,7 +72,7 @@ async function rolledBack(warehouse: Warehouse): Promise<boolean> {
   }
 }
 
-async function transaction(warehouse: Warehouse, statements: readonly string[], counted: number) {
+async function runTransaction(warehouse: Warehouse, statements: readonly string[], counted: number) {
   await warehouse.execute('BEGIN TRANSACTION');
   try {
     const result = await runAll(warehouse, statements, counted);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { createFixture, type Fixture } from './engine-fixture.ts';
-import { orchestration, print, start, text, transformation } from './pipeline-fixture.ts';
+import { print, renderOrchestration, renderTransformation, start, text } from './pipeline-fixture.ts';
 
 let fixture: Fixture;
 beforeEach(async () => {
@@ -24,7 +24,7 @@ const calls = (type: string, parameters: object, ...success: string[]) => ({
 /** The project's main pipeline is one call. */
 const publishCall = (sharedPipeline: string, more: object = {}) =>
   fixture.publish({
-    'main.orch.yaml': orchestration({ S: start('Call'), Call: call(sharedPipeline, more) }),
+    'main.orch.yaml': renderOrchestration({ S: start('Call'), Call: call(sharedPipeline, more) }),
   });
 
 test('a shared pipeline finds its own files and pipelines, where the project has others of the same names', async () => {
@@ -37,12 +37,12 @@ test('a shared pipeline finds its own files and pipelines, where the project has
       versionName: '2.0',
       files: {
         'data.csv': 'n\n41\n42\n',
-        'inner/load.orch.yaml': orchestration({
+        'inner/load.orch.yaml': renderOrchestration({
           S: start('Load'),
           Load: calls('file-load', load, 'Copy'),
           Copy: calls('run-transformation', { transformationJob: 'inner/copy' }),
         }),
-        'inner/copy.tran.yaml': transformation({
+        'inner/copy.tran.yaml': renderTransformation({
           In: { type: 'table-input', parameters: { targetTable: 'loaded', columnNames: ['n'] } },
           Out: { type: 'rewrite-table', sources: ['In'], parameters: { targetTable: 'copied' } },
         }),
@@ -64,7 +64,7 @@ test('it gets values for its public variables, reads those of the project, and k
     {
       versionName: '1',
       files: {
-        'greet.orch.yaml': orchestration(
+        'greet.orch.yaml': renderOrchestration(
           {
             S: start('Print'),
             Print: {
@@ -99,20 +99,23 @@ test('shared pipelines use shared pipelines; one that calls itself without an en
     {
       versionName: '1',
       files: {
-        'outer.orch.yaml': orchestration({
+        'outer.orch.yaml': renderOrchestration({
           S: start('Other'),
           Other: {
             type: 'run-shared-pipeline',
             parameters: { sharedPipelineIdPrefix: 'Loads', sharedPipeline: 'load', versionName: '7' },
           },
         }),
-        'again.orch.yaml': orchestration({ S: start('Again'), Again: call('again') }),
+        'again.orch.yaml': renderOrchestration({ S: start('Again'), Again: call('again') }),
       },
     },
   );
   await fixture.choose(
     { prefix: 'Loads', versionName: '7' },
-    { versionName: '7', files: { 'load.orch.yaml': orchestration({ S: start('Print'), Print: print() }) } },
+    {
+      versionName: '7',
+      files: { 'load.orch.yaml': renderOrchestration({ S: start('Print'), Print: print() }) },
+    },
   );
   assert.deepEqual(await fixture.run('main'), { status: 'SUCCESS' });
   assert.equal(step('Print')?.status, 'SUCCESS');
@@ -140,7 +143,7 @@ test('a use for which nothing was chosen ends the run with what to do; one that 
     /version "9" of the shared pipelines "Checks" has no pipeline "p": publish it/,
   );
   await fixture.publish({
-    'main.orch.yaml': orchestration({ S: start(), Call: call('p', { versionName: 'never' }) }),
+    'main.orch.yaml': renderOrchestration({ S: start(), Call: call('p', { versionName: 'never' }) }),
   });
   assert.deepEqual(await fixture.run('main'), { status: 'SUCCESS' });
 });

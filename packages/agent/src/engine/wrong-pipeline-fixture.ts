@@ -4,7 +4,7 @@
  */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 import type { FindingCode, Unreadable } from '@headgate/pipelines';
-import { start, transformation } from './pipeline-fixture.ts';
+import { renderTransformation, start } from './pipeline-fixture.ts';
 
 export interface WrongPipeline {
   what: string;
@@ -67,7 +67,7 @@ export function lines(components: Record<string, Component>, variables: object =
 
 export function flow(components: Record<string, Component>): Record<string, string> {
   const call = { type: 'run-transformation', parameters: { transformationJob: 'flow' } };
-  const body = transformation(components);
+  const body = renderTransformation(components);
   return { ...around(call), 'flow.tran.yaml': body };
 }
 export const one = { type: 'sql', parameters: { query: 'select 1 as a' } };

@@ -1,6 +1,6 @@
 /** For the engine's tests: wrong parameters, calls and variables, each with what its run says. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
-import { grid, number, orchestration, start, text } from './pipeline-fixture.ts';
+import { grid, number, renderOrchestration, start, text } from './pipeline-fixture.ts';
 import { around, flow, one, output, script, type WrongPipeline } from './wrong-pipeline-fixture.ts';
 
 const without = ({ 'main.orch.yaml': _, ...others }: Record<string, string>) => others;
@@ -175,7 +175,7 @@ export const wrongReferences: WrongPipeline[] = [
     code: 'invalid-default-value',
     files: {
       ...around({ type: 'run-orchestration', parameters: { orchestrationJob: 'child' } }),
-      'child.orch.yaml': orchestration({ Start: start() }, { n: number('many') }),
+      'child.orch.yaml': renderOrchestration({ Start: start() }, { n: number('many') }),
     },
     says: /child\.orch\.yaml, line 1: the default value is invalid: .*"n".*correct it/,
   },
@@ -184,7 +184,7 @@ export const wrongReferences: WrongPipeline[] = [
     code: 'missing-pipeline',
     files: {
       ...around({ type: 'run-orchestration', parameters: { orchestrationJob: 'chidl' } }),
-      'child.orch.yaml': orchestration({ Start: start() }),
+      'child.orch.yaml': renderOrchestration({ Start: start() }),
     },
     says: /line 7, component "Bad": the pipeline chidl\.orch\.yaml is not in the project: did you mean "child\.orch\.yaml"\?/,
   },
@@ -193,11 +193,11 @@ export const wrongReferences: WrongPipeline[] = [
     code: 'dangling-transition',
     files: {
       ...around({ type: 'run-orchestration', parameters: { orchestrationJob: 'child' } }),
-      'child.orch.yaml': orchestration({
+      'child.orch.yaml': renderOrchestration({
         Start: start('Inner'),
         Inner: { type: 'run-orchestration', parameters: { orchestrationJob: 'inner' } },
       }),
-      'inner.orch.yaml': orchestration({ Start: start('Gone') }),
+      'inner.orch.yaml': renderOrchestration({ Start: start('Gone') }),
     },
     says: /inner\.orch\.yaml, line 1, component "Start": the transition "unconditional" leads to "Gone"/,
   },
@@ -236,7 +236,7 @@ export const wrongReferences: WrongPipeline[] = [
     }),
     shared: {
       prefix: 'Checks',
-      chosen: { versionName: '1', files: { 'check.orch.yaml': orchestration({ S: start() }) } },
+      chosen: { versionName: '1', files: { 'check.orch.yaml': renderOrchestration({ S: start() }) } },
     },
     says: /line 7, component "Bad": version "1" of the shared pipelines "Checks" has no pipeline "chek": did you mean "check"\?/,
   },
@@ -252,7 +252,7 @@ export const wrongReferences: WrongPipeline[] = [
       chosen: {
         versionName: '1',
         files: {
-          'check.orch.yaml': orchestration({
+          'check.orch.yaml': renderOrchestration({
             S: start('Call'),
             Call: { type: 'run-orchestration', parameters: { orchestrationJob: 'gone' } },
           }),
@@ -270,7 +270,7 @@ export const wrongReferences: WrongPipeline[] = [
     }),
     shared: {
       prefix: 'Checks',
-      chosen: { versionName: '1', files: { 'check.orch.yaml': orchestration({ S: start('Gone') }) } },
+      chosen: { versionName: '1', files: { 'check.orch.yaml': renderOrchestration({ S: start('Gone') }) } },
     },
     says: /Checks\/check\.orch\.yaml, line 1, component "S": the transition "unconditional" leads to "Gone"/,
   },
@@ -288,7 +288,7 @@ export const wrongReferences: WrongPipeline[] = [
         type: 'run-orchestration',
         parameters: { orchestrationJob: 'child', setScalarVariables: [['nme', 'x']] },
       }),
-      'child.orch.yaml': orchestration({ Start: start() }, { name: text('') }),
+      'child.orch.yaml': renderOrchestration({ Start: start() }, { name: text('') }),
     },
     says: /line 7, component "Bad": the variable "nme" is not declared: did you mean "name"\?/,
   },
@@ -328,7 +328,7 @@ export const wrongReferences: WrongPipeline[] = [
         type: 'run-orchestration',
         parameters: { orchestrationJob: 'child', setScalarVariables: [['mine', 'x']] },
       }),
-      'child.orch.yaml': orchestration({ Start: start() }, { mine: text('', 'COPIED', 'PRIVATE') }),
+      'child.orch.yaml': renderOrchestration({ Start: start() }, { mine: text('', 'COPIED', 'PRIVATE') }),
     },
     says: /line 7, component "Bad": the variable "mine" is PRIVATE in child\.orch\.yaml.*make it PUBLIC/,
   },

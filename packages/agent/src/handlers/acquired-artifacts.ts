@@ -5,7 +5,7 @@
 import type { IgnoredPipeline, PipelineExecutionWork, SharedArtifact } from '@headgate/contract';
 import type { ArtifactCache, HeldArtifact } from '../artifacts/artifact-cache.ts';
 import type { PlacedArtifact, PlacedShared } from '../engine/run-messages.ts';
-import { reasonOf } from '../log.ts';
+import { getReason } from '../log.ts';
 
 export interface AcquiredArtifacts {
   artifact: PlacedArtifact;
@@ -40,7 +40,7 @@ export async function acquireArtifacts(
   try {
     const artifact = await acquire({ digest: work.artifactDigest, ignored: work.ignoredPipelines });
     const shared: PlacedShared[] = [];
-    for (const told of work.sharedArtifacts ?? []) shared.push(await placed(told, acquire, signal));
+    for (const told of work.sharedArtifacts ?? []) shared.push(await placeShared(told, acquire, signal));
     return { artifact, shared, release };
   } catch (error) {
     release();
@@ -48,7 +48,7 @@ export async function acquireArtifacts(
   }
 }
 
-async function placed(
+async function placeShared(
   told: SharedArtifact,
   acquire: (wanted: Wanted) => Promise<PlacedArtifact>,
   signal: AbortSignal,
@@ -68,6 +68,6 @@ async function placed(
   } catch (error) {
     signal.throwIfAborted();
     const which = `version "${versionName}" of the shared pipelines "${prefix}"`;
-    return { use, fault: `${which} could not be fetched: ${reasonOf(error)}` };
+    return { use, fault: `${which} could not be fetched: ${getReason(error)}` };
   }
 }

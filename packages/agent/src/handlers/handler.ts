@@ -7,7 +7,7 @@ export interface WorkContext {
    * Says that the work is about to have effects: until then it can be given back unharmed. Settles when the server knows that, and only then
    * may there be any: work of which it knows nothing is given to another claim when this one falls silent. Rejects when the work is killed.
    */
-  started(): Promise<void>;
+  reportStarted(): Promise<void>;
   step(step: Step): void;
   /** From now on everything that is reported of this work passes through here first: the second line after what the run itself masks. */
   conceal(mask: (text: string) => string): void;

@@ -6,12 +6,12 @@ import type { ArtifactCache } from '../artifacts/artifact-cache.ts';
 import type { AgentConfig } from '../config.ts';
 import type { Confinement } from '../confinement/confinement.ts';
 import { type RunOptions, runInProcess } from '../engine/run-process.ts';
-import { type Folders, privateFolder } from '../host/folders.ts';
+import { type Folders, makePrivateFolder } from '../host/folders.ts';
 import type { Log } from '../log.ts';
 import { Masking } from '../secrets/masking.ts';
 import type { SecretReferences } from '../secrets/secret-references.ts';
 import type { Outcome } from '../session/outbox.ts';
-import { unusableWarehouse } from '../warehouses/registry.ts';
+import { createUnusableWarehouse } from '../warehouses/registry.ts';
 import type { WarehouseDriver, WarehouseKind } from '../warehouses/warehouse.ts';
 import { acquireArtifacts } from './acquired-artifacts.ts';
 import type { Handler, WorkContext } from './handler.ts';
@@ -66,16 +66,18 @@ async function run(
   });
   if (!held) return { status: 'CANCELLED' };
   try {
-    const filesFolder = await privateFolder(folders.files(place));
+    const filesFolder = await makePrivateFolder(folders.files(place));
     const { kind } = payload.warehouse;
-    const warehouse = await (kind === 'duckdb' ? warehouses[kind].connect(place) : unusableWarehouse(kind));
+    const warehouse = await (kind === 'duckdb'
+      ? warehouses[kind].connect(place)
+      : createUnusableWarehouse(kind));
     // The interrupt must not wait for the process: its statement runs in another one.
     const interrupt = () => void warehouse.close();
     context.kill.addEventListener('abort', interrupt);
     try {
       context.kill.throwIfAborted();
       if (context.cancel.aborted) return { status: 'CANCELLED' };
-      await context.started();
+      await context.reportStarted();
       return await runInProcess({
         request: {
           pipelineExecutionId: payload.pipelineExecutionId,
@@ -95,7 +97,7 @@ async function run(
         processMegabytes: config.runProcessMegabytes,
         confinement,
         warehouse,
-        ...secretsOf(work, context, dependencies),
+        ...createSecretOptions(work, context, dependencies),
         cancel: context.cancel,
         kill: context.kill,
         onStep: context.step,
@@ -113,7 +115,7 @@ async function run(
 }
 
 /** What it reads for the run is masked in the run's reports, too. */
-function secretsOf(
+function createSecretOptions(
   work: WorkOf<'pipeline-execution'>,
   context: WorkContext,
   { secretReferences, log }: PipelineExecutionDependencies,

@@ -8,7 +8,7 @@ import { createSecretCheckHandler } from './secret-check.ts';
 
 const unused = () => assert.fail('no value is read, and nothing is changed');
 const context: WorkContext = {
-  started: unused,
+  reportStarted: unused,
   step: unused,
   conceal: unused,
   cancel: new AbortController().signal,

@@ -1,6 +1,6 @@
 /** Says of each secret whether this agent could read it. Its value does not leave the vault's answer. */
 import type { CheckedSecrets, SecretCoordinates, SecretFinding } from '@headgate/contract';
-import { reasonOf } from '../log.ts';
+import { getReason } from '../log.ts';
 import type { Vaults } from '../vaults/registry.ts';
 import { VaultError, type VaultFault } from '../vaults/vault.ts';
 import type { Handler } from './handler.ts';
@@ -57,6 +57,6 @@ async function check(
     return { finding: 'NOT_FOUND', message: 'the vault has no such secret or key' };
   } catch (error) {
     const finding = error instanceof VaultError ? findingOf[error.fault] : 'UNAVAILABLE';
-    return { finding, message: reasonOf(error).slice(0, messageLimit) };
+    return { finding, message: getReason(error).slice(0, messageLimit) };
   }
 }

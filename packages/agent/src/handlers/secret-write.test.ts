@@ -70,7 +70,7 @@ async function scene(keyType: 'ec' | 'rsa' = 'ec') {
     const work = { workId, epoch: 1, kind: 'secret-write' as const, leaseExpiresAt: '', payload };
     const nothing = () => undefined;
     return (await open())(work, {
-      started: async () => undefined,
+      reportStarted: async () => undefined,
       step: nothing,
       conceal: nothing,
       cancel: signal,

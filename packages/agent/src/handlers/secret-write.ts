@@ -19,13 +19,13 @@ import { CompactSign, compactDecrypt, decodeProtectedHeader } from 'jose';
 import type { AgentKey, Certificates } from '../certificates/certificates.ts';
 import type { TakenValues } from '../secrets/taken-values.ts';
 import type { Outcome } from '../session/outbox.ts';
-import { namedVault } from '../vaults/named-vault.ts';
+import { findNamedVault } from '../vaults/named-vault.ts';
 import type { Vaults } from '../vaults/registry.ts';
 import type { WrittenSecret } from '../vaults/vault.ts';
 import type { Handler, WorkContext } from './handler.ts';
 
 export interface SecretWriteDependencies {
-  certificates: Pick<Certificates, 'keyOf'>;
+  certificates: Pick<Certificates, 'findKey'>;
   takenValues: TakenValues;
   vaults: Vaults;
   now?: () => Date;
@@ -52,11 +52,11 @@ export function createSecretWriteHandler(dependencies: SecretWriteDependencies):
 
   async function write({ workId, payload }: WorkOf<'secret-write'>, { kill }: WorkContext): Promise<Outcome> {
     const { keyId, sealedValue, ...place } = payload;
-    const key = certificates.keyOf(keyId);
+    const key = certificates.findKey(keyId);
     if (key === undefined)
       throw new Error('this instance does not hold the key that the value is sealed for.');
-    const { jti, exp } = headerOf(payload, key, now());
-    const vault = namedVault(vaults, place);
+    const { jti, exp } = readHeader(payload, key, now());
+    const vault = findNamedVault(vaults, place);
     const value = await openValue(sealedValue, key, place);
     const sha256 = createHash('sha256').update(sealedValue).digest('base64url');
     const taken = { workId, sha256, until: exp * 1_000 };
@@ -68,7 +68,7 @@ export function createSecretWriteHandler(dependencies: SecretWriteDependencies):
     // its reports are one call.
     const written = await vault.write({ name: place.name, key: place.key }, value, kill);
     const receipt = await signReceipt(key, { place, jti, sha256, written, now: now() });
-    await takenValues.written(jti, { ...taken, receipt });
+    await takenValues.recordWritten(jti, { ...taken, receipt });
     return { status: 'SUCCESS', receipt };
   }
 }
@@ -84,7 +84,7 @@ class RefusedValue extends Error {
   }
 }
 
-function headerOf(
+function readHeader(
   { keyId, sealedValue, ...place }: SecretWriteWork,
   key: AgentKey,
   now: Date,
@@ -110,7 +110,7 @@ async function openValue(sealed: string, key: AgentKey, { type }: SecretPlace): 
     contentEncryptionAlgorithms: [contentEncryption],
   }).catch(() => undefined);
   if (opened === undefined) throw new RefusedValue('it was cut or changed, or is sealed for another key');
-  const value = membersIn(opened.plaintext);
+  const value = parseMembers(opened.plaintext);
   if (value === undefined) throw new RefusedValue('what it holds is no JSON object of texts');
   const missing = missingMembers(type, value);
   if (missing !== undefined) throw new RefusedValue(`it lacks ${missing.join(', ')} of the type ${type}`);
@@ -118,7 +118,7 @@ async function openValue(sealed: string, key: AgentKey, { type }: SecretPlace): 
   return new Secret(type === 'PASSWORD' ? (members.password ?? '') : JSON.stringify(members));
 }
 
-function membersIn(plaintext: Uint8Array): Record<string, string> | undefined {
+function parseMembers(plaintext: Uint8Array): Record<string, string> | undefined {
   try {
     const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(plaintext));
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);

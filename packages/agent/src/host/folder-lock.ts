@@ -21,14 +21,14 @@ export async function lockFolder(
   waitMilliseconds: number,
   signal: AbortSignal,
 ): Promise<{ release(): Promise<void> }> {
-  const mine: Holder = { pid: process.pid, started: startOf(process.pid) ?? '' };
+  const mine: Holder = { pid: process.pid, started: readStartTime(process.pid) ?? '' };
   const own = `${path}.${process.pid}`;
   await writeFile(own, JSON.stringify(mine), { mode: 0o600 });
   try {
     const deadline = performance.now() + waitMilliseconds;
-    while (!(await taken(own, path))) {
+    while (!(await tryLink(own, path))) {
       const holder = await readHolder(path);
-      if (!holder || !lives(holder)) {
+      if (!holder || !isAlive(holder)) {
         await setAside(path);
       } else if (performance.now() > deadline) {
         throw new Error(
@@ -50,7 +50,7 @@ export async function lockFolder(
 }
 
 /** A hard link is made whole or not at all, and only when the name is free. */
-async function taken(own: string, path: string): Promise<boolean> {
+async function tryLink(own: string, path: string): Promise<boolean> {
   try {
     await link(own, path);
     return true;
@@ -79,18 +79,18 @@ async function readHolder(path: string): Promise<Holder | undefined> {
   }
 }
 
-function lives(holder: Holder): boolean {
+function isAlive(holder: Holder): boolean {
   try {
     process.kill(holder.pid, 0);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
   }
-  const started = startOf(holder.pid);
+  const started = readStartTime(holder.pid);
   return started === undefined || started === holder.started;
 }
 
 /** Field 22 of /proc/<pid>/stat (proc(5)), in clock ticks since boot, and the boot's id; undefined where there is no /proc. */
-function startOf(pid: number): string | undefined {
+function readStartTime(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The second field is the program's name in parentheses and may hold spaces.

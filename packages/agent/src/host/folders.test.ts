@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { agentFolders, safeName } from './folders.ts';
+import { createFolders, toSafeName } from './folders.ts';
 
 describe('names on disk', () => {
   it('are the environment’s own where that is safe', () => {
-    assert.equal(safeName('prod-eu_1'), 'prod-eu_1');
+    assert.equal(toSafeName('prod-eu_1'), 'prod-eu_1');
   });
 
   it('never meet, leave their folder or grow too long', () => {
@@ -25,13 +25,13 @@ describe('names on disk', () => {
       '~',
       '-x',
     ];
-    const safe = names.map(safeName);
+    const safe = names.map(toSafeName);
     assert.equal(new Set(safe).size, names.length);
     for (const name of safe) assert.match(name, /^[a-z0-9][a-z0-9_.-]{0,80}$/);
   });
 
   it('refuse an id of a project that is none', () => {
-    assert.throws(() => agentFolders('/x').projectArtifacts('../y'), /cannot name a folder/);
+    assert.throws(() => createFolders('/x').projectArtifacts('../y'), /cannot name a folder/);
   });
 });
 

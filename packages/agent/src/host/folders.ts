@@ -28,7 +28,7 @@ const plainName = /^[a-z0-9][a-z0-9_-]{0,63}$/;
  * A name for the file system: the environment's own where that is safe on every file system, else its safe characters and a
  * digest. The two cannot meet, for a plain name has no point.
  */
-export function safeName(environmentName: string): string {
+export function toSafeName(environmentName: string): string {
   if (plainName.test(environmentName)) return environmentName;
   const readable = environmentName
     .toLowerCase()
@@ -39,10 +39,10 @@ export function safeName(environmentName: string): string {
   return `${readable || 'environment'}.${digest}`;
 }
 
-export type Folders = ReturnType<typeof agentFolders>;
+export type Folders = ReturnType<typeof createFolders>;
 
-export function agentFolders(root: string) {
-  const projectFolder = (kind: string, projectId: string) => join(root, kind, checkedId(projectId));
+export function createFolders(root: string) {
+  const projectFolder = (kind: string, projectId: string) => join(root, kind, checkId(projectId));
   return {
     root,
     lock: join(root, 'agent.lock'),
@@ -57,31 +57,31 @@ export function agentFolders(root: string) {
     projectArtifacts: (projectId: string) => projectFolder('artifacts', projectId),
     projectVerified: (projectId: string) => projectFolder('verified', projectId),
     files: (place: EnvironmentPlace) =>
-      join(projectFolder('files', place.projectId), safeName(place.environmentName)),
+      join(projectFolder('files', place.projectId), toSafeName(place.environmentName)),
     database: (place: EnvironmentPlace) =>
-      join(projectFolder('warehouses', place.projectId), `${safeName(place.environmentName)}.duckdb`),
+      join(projectFolder('warehouses', place.projectId), `${toSafeName(place.environmentName)}.duckdb`),
     warehouseTemporary: (place: EnvironmentPlace) =>
-      join(projectFolder('temporary', place.projectId), safeName(place.environmentName)),
+      join(projectFolder('temporary', place.projectId), toSafeName(place.environmentName)),
   };
 }
 
-function checkedId(projectId: string): string {
+function checkId(projectId: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9-]{0,63}$/.test(projectId)) return projectId;
   throw new Error(`the project's id ${JSON.stringify(projectId)} cannot name a folder`);
 }
 
 /** Makes the folder, readable by its owner only, if it is not there. */
-export async function privateFolder(path: string): Promise<string> {
-  if (await isThere(path)) return path;
+export async function makePrivateFolder(path: string): Promise<string> {
+  if (await isPresent(path)) return path;
   // Not `recursive`: that loops forever where `mkdir` fails with ENOENT below a folder that exists, as in /proc.
-  await privateFolder(dirname(path));
+  await makePrivateFolder(dirname(path));
   await mkdir(path, { mode: 0o700 }).catch((failure: NodeJS.ErrnoException) => {
     if (failure.code !== 'EEXIST') throw failure;
   });
   return path;
 }
 
-function isThere(path: string): Promise<boolean> {
+function isPresent(path: string): Promise<boolean> {
   return access(path).then(
     () => true,
     () => false,

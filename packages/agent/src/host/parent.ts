@@ -10,7 +10,7 @@ export interface Parent {
    * The secret that it gives first, or another one that took its place meanwhile. Rejects when none comes in
    * time, and when the agent is to stop.
    */
-  firstSecret(milliseconds: number): Promise<Secret>;
+  waitForFirstSecret(milliseconds: number): Promise<Secret>;
   /** Calls `take` with each secret that it gives from now on. */
   onSecret(take: (secret: Secret) => void): void;
 }
@@ -24,7 +24,7 @@ export function followParent(stop: AbortController): Parent {
   let take: ((secret: Secret) => void) | undefined;
   process.stdin.on('end', gone).on('error', gone);
   createInterface({ input: process.stdin }).on('line', (line) => {
-    const secret = secretIn(line);
+    const secret = parseSecret(line);
     if (secret === undefined) return;
     last = secret;
     came.resolve();
@@ -33,7 +33,7 @@ export function followParent(stop: AbortController): Parent {
   // Whoever read our output may be gone too; to fail on that would leave no time to end in order.
   for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined);
   return {
-    async firstSecret(milliseconds) {
+    async waitForFirstSecret(milliseconds) {
       const late = setTimeout(() => came.reject(new Error(noSecret)), milliseconds);
       const end = () => came.reject(new DOMException(String(stop.signal.reason), 'AbortError'));
       stop.signal.addEventListener('abort', end);
@@ -52,7 +52,7 @@ const noSecret =
   'or gives HEADGATE_AGENT_CLIENT_SECRET_FILE';
 
 /** Undefined for what a newer parent may say beside it. */
-function secretIn(line: string): Secret | undefined {
+function parseSecret(line: string): Secret | undefined {
   try {
     const { clientSecret } = JSON.parse(line) as Partial<ParentMessage>;
     return typeof clientSecret === 'string' && clientSecret !== '' ? new Secret(clientSecret) : undefined;

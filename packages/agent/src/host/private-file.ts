@@ -11,7 +11,7 @@ export async function writePrivateFile(path: string, content: string | Buffer): 
 }
 
 /** The same for what may be lost with the machine's power, for it can be found out again; never half written while the machine stays. */
-export async function writeQuickly(path: string, content: string): Promise<void> {
+export async function writeWithoutSync(path: string, content: string): Promise<void> {
   const aside = `${path}.${randomUUID()}.new`;
   await writeFile(aside, content, { flag: 'wx', mode: 0o600 });
   await rename(aside, path);

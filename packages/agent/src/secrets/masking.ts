@@ -29,9 +29,9 @@ export class Masking {
   add(secret: Secret): void {
     const value = secret.reveal();
     if (value.length > 0 && value.length < shortBelow) this.#words.add(value);
-    for (const part of partsOf(value)) {
-      for (const form of formsOf(part)) this.#forms.add(form);
-      for (const form of [part, ...quotedForms(part)])
+    for (const part of listParts(value)) {
+      for (const form of listForms(part)) this.#forms.add(form);
+      for (const form of [part, ...listQuotedForms(part)])
         for (let at = 0; at + fragmentLength <= form.length; at += 1)
           this.#fragments.add(form.slice(at, at + fragmentLength));
     }
@@ -40,44 +40,44 @@ export class Masking {
   /** The text with each form of each value replaced. */
   mask(text: string): string {
     if (this.#forms.size === 0 && this.#words.size === 0) return text;
-    return covered(text, this.#found(text));
+    return replaceRanges(text, this.#findRanges(text));
   }
 
   /** For messages of errors, which may quote a part of what they are about: fragments are replaced, too. */
   conceal(message: string): string {
     const text = message.slice(0, messageLimit);
-    const found = this.#found(text);
+    const found = this.#findRanges(text);
     for (let at = 0; at + fragmentLength <= text.length; at += 1)
       if (this.#fragments.has(text.slice(at, at + fragmentLength))) found.push([at, at + fragmentLength]);
-    return covered(text, found);
+    return replaceRanges(text, found);
   }
 
   /** Whether some value is in the text. */
-  finds(text: string): boolean {
+  hasSecret(text: string): boolean {
     return this.mask(text) !== text;
   }
 
-  #found(text: string): Range[] {
+  #findRanges(text: string): Range[] {
     const found: Range[] = [];
     for (const form of this.#forms)
       for (let at = text.indexOf(form); at >= 0; at = text.indexOf(form, at + 1))
         found.push([at, at + form.length]);
     for (const word of this.#words) {
-      const alone = new RegExp(`(?<![\\p{L}\\p{N}])${escaped(word)}(?![\\p{L}\\p{N}])`, 'gu');
+      const alone = new RegExp(`(?<![\\p{L}\\p{N}])${escapeWord(word)}(?![\\p{L}\\p{N}])`, 'gu');
       for (const { index } of text.matchAll(alone)) found.push([index, index + word.length]);
     }
     return found;
   }
 }
 
-function escaped(word: string): string {
+function escapeWord(word: string): string {
   return Array.from(word, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`).join('');
 }
 
 type Range = [from: number, to: number];
 
 /** The text with a mask in place of each run of ranges that touch. */
-function covered(text: string, ranges: Range[]): string {
+function replaceRanges(text: string, ranges: Range[]): string {
   let result = '';
   let end = 0;
   for (const [from, to] of ranges.sort(([one], [other]) => one - other)) {
@@ -87,13 +87,13 @@ function covered(text: string, ranges: Range[]): string {
   return result + text.slice(end);
 }
 
-function partsOf(value: string): Set<string> {
-  const parts = [value, ...value.split(/[\r\n]+/).map((line) => line.trim()), ...textsIn(value)];
+function listParts(value: string): Set<string> {
+  const parts = [value, ...value.split(/[\r\n]+/).map((line) => line.trim()), ...collectTexts(value)];
   return new Set(parts.filter((part) => part.length >= shortBelow));
 }
 
 /** The texts of a JSON object, however deep. */
-function textsIn(value: string): string[] {
+function collectTexts(value: string): string[] {
   if (!value.trimStart().startsWith('{')) return [];
   const texts: string[] = [];
   try {
@@ -108,19 +108,23 @@ function textsIn(value: string): string[] {
 }
 
 /** As a text stands inside of the quotes of another language. */
-function quotedForms(part: string): string[] {
+function listQuotedForms(part: string): string[] {
   return [JSON.stringify(part).slice(1, -1), part.replaceAll("'", "''"), part.replaceAll('"', '""')];
 }
 
-function formsOf(part: string): string[] {
+function listForms(part: string): string[] {
   const bytes = Buffer.from(part);
   const hex = bytes.toString('hex');
   const whole = bytes.toString('base64');
-  const base64 = [whole, whole.replaceAll('=', ''), ...[0, 1, 2].map((shift) => insideBase64(bytes, shift))];
+  const base64 = [
+    whole,
+    whole.replaceAll('=', ''),
+    ...[0, 1, 2].map((shift) => encodeInsideBase64(bytes, shift)),
+  ];
   return [
     part,
-    ...quotedForms(part),
-    ...urlForms(part.toWellFormed()),
+    ...listQuotedForms(part),
+    ...listUrlForms(part.toWellFormed()),
     hex,
     hex.toUpperCase(),
     ...base64,
@@ -129,7 +133,7 @@ function formsOf(part: string): string[] {
 }
 
 /** As URLs hold it: programs differ in what they escape, in how they write a space, and in the case of the digits. */
-function urlForms(part: string): string[] {
+function listUrlForms(part: string): string[] {
   const component = encodeURIComponent(part);
   // RFC 3986 reserves these, and encodeURIComponent leaves them.
   const strict = component.replaceAll(
@@ -145,7 +149,7 @@ function urlForms(part: string): string[] {
 }
 
 /** The characters of base64 that only the part decides when so many bytes (of each three) come before it. */
-function insideBase64(bytes: Buffer, shift: number): string {
+function encodeInsideBase64(bytes: Buffer, shift: number): string {
   const text = Buffer.concat([Buffer.alloc(shift), bytes]).toString('base64');
   return text.slice(Math.ceil((shift * 8) / 6), Math.floor(((shift + bytes.length) * 8) / 6));
 }

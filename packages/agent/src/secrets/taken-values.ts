@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sealedSecondsLimit } from '@headgate/contract';
-import { privateFolder } from '../host/folders.ts';
-import { makePrivateFile, readPrivateFile, writeQuickly } from '../host/private-file.ts';
+import { makePrivateFolder } from '../host/folders.ts';
+import { makePrivateFile, readPrivateFile, writeWithoutSync } from '../host/private-file.ts';
 
 interface TakenValue {
   workId: string;
@@ -40,12 +40,12 @@ export class TakenValues {
   }
 
   static async open(folder: string, now: () => Date = () => new Date()): Promise<TakenValues> {
-    return new TakenValues(await privateFolder(folder), now);
+    return new TakenValues(await makePrivateFolder(folder), now);
   }
 
   async take(jti: string, value: TakenValue): Promise<Taking> {
     await this.#removeStale();
-    const path = this.#pathOf(jti);
+    const path = this.#getPath(jti);
     if (await makePrivateFile(path, JSON.stringify(value))) return { state: 'new' };
     const before = await readTaken(path);
     if (before === undefined || before.workId !== value.workId || before.sha256 !== value.sha256)
@@ -53,11 +53,11 @@ export class TakenValues {
     return before.receipt === undefined ? { state: 'again' } : { state: 'written', receipt: before.receipt };
   }
 
-  async written(jti: string, value: TakenValue & { receipt: string }): Promise<void> {
-    await writeQuickly(this.#pathOf(jti), JSON.stringify(value));
+  async recordWritten(jti: string, value: TakenValue & { receipt: string }): Promise<void> {
+    await writeWithoutSync(this.#getPath(jti), JSON.stringify(value));
   }
 
-  #pathOf(jti: string): string {
+  #getPath(jti: string): string {
     return join(this.#folder, `${createHash('sha256').update(jti).digest('hex')}.json`);
   }
 

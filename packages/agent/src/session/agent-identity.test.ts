@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { HelloRequest } from '@headgate/contract';
-import { asAgent } from './agent-identity.ts';
+import { requireAgent } from './agent-identity.ts';
 import type { ControlPlane } from './control-plane.ts';
 
 const welcome = { agentId: 'the-agent-of-the-credential', name: 'oslo-1' };
 const controlPlane = { hello: async () => welcome } as unknown as ControlPlane;
 const hello = (agentId: string | undefined) =>
-  asAgent(agentId, controlPlane).hello({} as HelloRequest, new AbortController().signal);
+  requireAgent(agentId, controlPlane).hello({} as HelloRequest, new AbortController().signal);
 
 test('the credential of another agent than the one that is meant is refused, with both names', async () => {
   assert.equal(await hello(undefined), welcome);

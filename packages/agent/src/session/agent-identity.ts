@@ -2,7 +2,7 @@
 import { type ControlPlane, ControlPlaneError } from './control-plane.ts';
 
 /** Refuses the server's welcome when the credential is that of another agent than `agentId`. */
-export function asAgent(agentId: string | undefined, controlPlane: ControlPlane): ControlPlane {
+export function requireAgent(agentId: string | undefined, controlPlane: ControlPlane): ControlPlane {
   if (agentId === undefined) return controlPlane;
   return {
     ...controlPlane,

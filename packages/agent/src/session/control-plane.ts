@@ -55,7 +55,7 @@ export class ControlPlaneError extends Error {
  * Whether the same call may succeed later: the network, a restart, a limit; not what the server has
  * understood and refuses.
  */
-export function mayPass(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   if (!(error instanceof ControlPlaneError)) return true;
   return [401, 408, 425, 429].includes(error.status) || error.status >= 500;
 }
@@ -84,7 +84,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
         signal: bounded,
       });
       if (response.ok) return response;
-      const error = await problemOf(response, `${init.method} ${path}`);
+      const error = await readProblem(response, `${init.method} ${path}`);
       if (response.status !== 401 || attempt > 1) throw error;
       tokens.drop(token);
     }
@@ -142,7 +142,7 @@ function createTokenSource(options: ControlPlaneOptions) {
       redirect: 'error',
       signal: AbortSignal.timeout(callTimeoutMilliseconds),
     });
-    if (!response.ok) throw await problemOf(response, 'POST /oauth/dpc/token');
+    if (!response.ok) throw await readProblem(response, 'POST /oauth/dpc/token');
     const { access_token: token, expires_in: seconds } = (await readJson(response)) as Record<
       string,
       unknown
@@ -189,7 +189,7 @@ function createTokenSource(options: ControlPlaneOptions) {
   };
 }
 
-async function problemOf(response: Response, call: string): Promise<ControlPlaneError> {
+async function readProblem(response: Response, call: string): Promise<ControlPlaneError> {
   const problem = (await readJson(response).catch(() => undefined)) as Record<string, unknown> | undefined;
   // `error` and `error_description` are RFC 6749's.
   const code = problem?.code ?? problem?.error;

@@ -3,7 +3,7 @@
  * one in a file.
  */
 import { readFileSync, statSync } from 'node:fs';
-import { reasonOf } from '../log.ts';
+import { getReason } from '../log.ts';
 
 /** As the environment gives them. */
 export interface CredentialSettings {
@@ -94,7 +94,7 @@ function readOwnFile(file: string, name: string, problems: string[]): string | u
     if ((statSync(file).mode & 0o077) === 0) return readFileSync(file, 'utf8');
     problems.push(`${name} can be read by other users: set its mode to 0600`);
   } catch (error) {
-    problems.push(`${name} cannot be read: ${reasonOf(error)}`);
+    problems.push(`${name} cannot be read: ${getReason(error)}`);
   }
   return undefined;
 }

@@ -22,7 +22,7 @@ export interface HeldWork extends WorkKey {
   confirmedAt: number;
 }
 
-export function hold({ workId, epoch }: WorkKey, now: number): HeldWork {
+export function createHeldWork({ workId, epoch }: WorkKey, now: number): HeldWork {
   const begun = Promise.withResolvers<void>();
   // Of a handler that does not wait for it nobody is told.
   begun.promise.catch(() => undefined);
@@ -40,13 +40,14 @@ export function hold({ workId, epoch }: WorkKey, now: number): HeldWork {
   };
 }
 
-export function failed(message: string): Extract<Kill, { report: 'completed' }> {
+export function createFailedKill(message: string): Extract<Kill, { report: 'completed' }> {
   return { report: 'completed', outcome: { status: 'FAILED', message } };
 }
 
 /** What is reported of work whose handler ended with `outcome`. */
-export function endOf(killed: Kill | undefined, outcome: Outcome): Outcome {
+export function getReportedOutcome(killed: Kill | undefined, outcome: Outcome): Outcome {
   if (!killed || killed.report === 'nothing') return outcome;
   if (killed.report === 'completed') return killed.outcome;
-  return failed(`${killed.why} while the run was under way; its running step may have had effects`).outcome;
+  return createFailedKill(`${killed.why} while the run was under way; its running step may have had effects`)
+    .outcome;
 }

@@ -10,9 +10,9 @@ import {
   type Step,
 } from '@headgate/contract';
 import { createBackoff } from '../backoff.ts';
-import { type Log, reasonOf } from '../log.ts';
+import { getReason, type Log } from '../log.ts';
 import type { Time } from '../time.ts';
-import { ControlPlaneError, mayPass } from './control-plane.ts';
+import { ControlPlaneError, isTransient } from './control-plane.ts';
 
 /** Progress is gathered this long before it is sent. */
 const gatherMilliseconds = 100;
@@ -68,44 +68,44 @@ export class Outbox {
     this.#options = options;
   }
 
-  get empty(): boolean {
+  get isEmpty(): boolean {
     return this.#channels.size === 0;
   }
 
   open(key: WorkKey): void {
     const { workId, epoch } = key;
     const empty = { sequence: 0, reports: [], steps: new Map(), ending: undefined };
-    this.#channels.set(nameOf(key), { workId, epoch, ...empty, mask: (text) => text });
+    this.#channels.set(getWorkName(key), { workId, epoch, ...empty, mask: (text) => text });
   }
 
-  started(key: WorkKey): void {
-    const channel = this.#channels.get(nameOf(key));
+  addStarted(key: WorkKey): void {
+    const channel = this.#channels.get(getWorkName(key));
     if (channel) this.#add(channel, { type: 'started' });
     this.#wake();
   }
 
   step(key: WorkKey, step: Step): void {
-    const channel = this.#channels.get(nameOf(key));
-    channel?.steps.set(step.stepId, fitting(step, channel.mask));
+    const channel = this.#channels.get(getWorkName(key));
+    channel?.steps.set(step.stepId, limitStep(step, channel.mask));
     this.#wake();
   }
 
   /** All texts that are reported of this work pass through `mask`. */
   conceal(key: WorkKey, mask: (text: string) => string): void {
-    const channel = this.#channels.get(nameOf(key));
+    const channel = this.#channels.get(getWorkName(key));
     if (channel) channel.mask = mask;
   }
 
   /** The last report of this work. */
   end(key: WorkKey, ending: Ending): void {
-    const channel = this.#channels.get(nameOf(key));
+    const channel = this.#channels.get(getWorkName(key));
     if (channel) channel.ending = ending;
     this.#wake();
   }
 
   /** Forgets all reports of this work. */
   drop(key: WorkKey): void {
-    if (this.#channels.delete(nameOf(key))) this.#options.onSettled(key);
+    if (this.#channels.delete(getWorkName(key))) this.#options.onSettled(key);
   }
 
   /** Sends until `signal` ends it. Never rejects. */
@@ -114,7 +114,7 @@ export class Outbox {
     while (!signal.aborted) {
       const batch = this.#nextBatch();
       if (batch.length === 0) {
-        await this.#woken(signal);
+        await this.#waitForReports(signal);
         continue;
       }
       try {
@@ -124,7 +124,7 @@ export class Outbox {
         backoff.reset();
       } catch (error) {
         if (signal.aborted) return;
-        if (isUnreadable(error)) this.#isolate(batch, reasonOf(error));
+        if (isUnreadable(error)) this.#isolate(batch, getReason(error));
         else await this.#pause(error, backoff.next(), signal);
       }
     }
@@ -132,15 +132,15 @@ export class Outbox {
 
   async #pause(error: unknown, milliseconds: number, signal: AbortSignal): Promise<void> {
     this.#options.log.warn('reports were not taken; they are sent again', {
-      reason: reasonOf(error),
-      passing: mayPass(error),
+      reason: getReason(error),
+      passing: isTransient(error),
       waitMilliseconds: Math.round(milliseconds),
     });
     await this.#options.time.sleep(milliseconds, signal);
   }
 
   /** Waits for something to send, and when that is progress only, for a little more of it. */
-  async #woken(signal: AbortSignal): Promise<void> {
+  async #waitForReports(signal: AbortSignal): Promise<void> {
     await new Promise<void>((resolve) => {
       const done = () => {
         signal.removeEventListener('abort', done);
@@ -149,7 +149,7 @@ export class Outbox {
       };
       this.#wake = done;
       signal.addEventListener('abort', done);
-      if (this.#due()) done();
+      if (this.#hasReports()) done();
     });
     const urgent = [...this.#channels.values()].some(
       (channel) => channel.ending || channel.reports.length > 0,
@@ -157,7 +157,7 @@ export class Outbox {
     if (!urgent) await this.#options.time.sleep(gatherMilliseconds, signal);
   }
 
-  #due(): boolean {
+  #hasReports(): boolean {
     const channels = [...this.#channels.values()];
     return channels.some((channel) => channel.reports.length > 0 || channel.steps.size > 0 || channel.ending);
   }
@@ -199,13 +199,13 @@ export class Outbox {
     if (steps.length > 0) this.#add(channel, { type: 'progress', steps });
     const ended = channel.reports.at(-1)?.type;
     if (channel.ending && ended !== 'completed' && ended !== 'released') {
-      this.#add(channel, fittingEnding(channel.ending, channel.mask));
+      this.#add(channel, limitEnding(channel.ending, channel.mask));
     }
   }
 
   #settle(batch: readonly Report[], results: ReportsResponse['results']): void {
     for (const [index, report] of batch.entries()) {
-      const channel = this.#channels.get(nameOf(report));
+      const channel = this.#channels.get(getWorkName(report));
       const result = results[index];
       if (!channel || !result) continue;
       if (!result.accepted) {
@@ -231,7 +231,7 @@ export class Outbox {
       type: report.type,
       detail,
     });
-    const channel = this.#channels.get(nameOf(report));
+    const channel = this.#channels.get(getWorkName(report));
     if (!channel || report.type === 'completed' || report.type === 'released') {
       this.#options.onRefused(report, { kind: 'lost', detail });
       this.drop(report);
@@ -245,7 +245,7 @@ export class Outbox {
 }
 
 /** A key of maps: one claim of one work. */
-export function nameOf(key: WorkKey): string {
+export function getWorkName(key: WorkKey): string {
   return `${key.workId}/${key.epoch}`;
 }
 
@@ -253,29 +253,29 @@ function isUnreadable(error: unknown): boolean {
   return error instanceof ControlPlaneError && [400, 413, 422].includes(error.status);
 }
 
-function fitting(step: Step, mask: (text: string) => string): Step {
+function limitStep(step: Step, mask: (text: string) => string): Step {
   const { name, message, childPipeline } = step;
   return {
     ...step,
-    name: textOf(mask(name), nameLimit),
-    ...(message === undefined ? {} : { message: textOf(mask(message), messageLimit) }),
+    name: cleanText(mask(name), nameLimit),
+    ...(message === undefined ? {} : { message: cleanText(mask(message), messageLimit) }),
     ...(childPipeline === undefined
       ? {}
       : { childPipeline: { ...childPipeline, name: mask(childPipeline.name) } }),
   };
 }
 
-function fittingEnding(ending: Ending, mask: (text: string) => string): Ending {
-  if (ending.type === 'released') return { ...ending, reason: textOf(mask(ending.reason), reasonLimit) };
+function limitEnding(ending: Ending, mask: (text: string) => string): Ending {
+  if (ending.type === 'released') return { ...ending, reason: cleanText(mask(ending.reason), reasonLimit) };
   const { message, ...rest } = ending.outcome;
   return {
     type: 'completed',
-    outcome: message === undefined ? rest : { ...rest, message: textOf(mask(message), messageLimit) },
+    outcome: message === undefined ? rest : { ...rest, message: cleanText(mask(message), messageLimit) },
   };
 }
 
 /** Valid Unicode without NUL, as the interface takes it. */
-function textOf(text: string, limit: number): string {
+function cleanText(text: string, limit: number): string {
   const clean = text.toWellFormed().replaceAll('\0', '\uFFFD');
   return clean.length <= limit ? clean : `${clean.slice(0, limit - 1).toWellFormed()}…`;
 }

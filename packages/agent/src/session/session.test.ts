@@ -59,7 +59,7 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
   it('masks all texts of a work in its reports, once its handler says how', async () => {
     connect(async (_work, context) => {
       context.step(step('before'));
-      await context.started();
+      await context.reportStarted();
       context.conceal((text) => text.replaceAll('canary', '***'));
       const childPipeline = { id: randomUUID(), name: 'a canary' };
       context.step({ ...step('the canary', 'canary'.repeat(2)), childPipeline });
@@ -80,7 +80,7 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
 
   it('claims work, reports its progress in order and its end', async () => {
     connect(async (_work, context) => {
-      context.started();
+      context.reportStarted();
       context.step(step('first', 'x'.repeat(20_000)));
       context.step(step('second', 'with \0 and \ud800'));
       return { status: 'SUCCESS' };
@@ -100,7 +100,7 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
       Object.assign(server, { heartbeatSeconds: 1, leaseSeconds: 3 });
       const over = Promise.withResolvers<void>();
       connect(async (_work, context) => {
-        await context.started();
+        await context.reportStarted();
         await over.promise;
         return { status: 'SUCCESS' };
       });
@@ -124,7 +124,7 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
     connect(
       (_work, context) =>
         new Promise((resolve) => {
-          context.started();
+          context.reportStarted();
           ends.push(() => resolve({ status: 'SUCCESS' }));
         }),
       { concurrency: 2 },
@@ -155,7 +155,7 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
 
   it('passes a graceful cancel on and reports what the handler makes of it', async () => {
     connect(async (_work, context) => {
-      context.started();
+      context.reportStarted();
       await new Promise((resolve) => context.cancel.addEventListener('abort', resolve));
       return { status: 'CANCELLED', message: 'after the running step' };
     });
@@ -170,7 +170,7 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
 
   it('kills at a forced cancel and reports CANCELLED, whatever the handler says', async () => {
     connect(async (_work, context) => {
-      context.started();
+      context.reportStarted();
       await killed(context);
       return { status: 'SUCCESS' };
     });
@@ -183,7 +183,7 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
   it('kills work that someone else holds by now, and reports nothing more of it', async () => {
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
     connect(async (_work, context) => {
-      context.started();
+      context.reportStarted();
       await killed(context);
       end();
       return { status: 'SUCCESS' };
@@ -202,7 +202,7 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
   it('applies a report once whose answer was lost', async () => {
     server.loseAnswers.set('/agent/v1/reports', 3);
     connect(async (_work, context) => {
-      context.started();
+      context.reportStarted();
       context.step(step('only'));
       return { status: 'SUCCESS' };
     });
@@ -217,7 +217,7 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
     let isTold = false;
     connect(async (work, context) => {
       server.loseAnswers.set('/agent/v1/reports', 2);
-      await context.started();
+      await context.reportStarted();
       isTold = server.work(work.workId).reports.includes('started');
       return { status: 'SUCCESS' };
     });
@@ -230,7 +230,7 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
     const { promise: ended, resolve: end } = Promise.withResolvers<unknown>();
     connect(async (_work, context) => {
       server.loseAnswers.set('/agent/v1/reports', 1_000);
-      await context.started().then(() => end('begun'), end);
+      await context.reportStarted().then(() => end('begun'), end);
       return { status: 'SUCCESS' };
     });
     const workId = server.enqueue({ artifactDigest });
@@ -245,7 +245,7 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
     connect(
       (_work, context) =>
         new Promise((resolve) => {
-          context.started();
+          context.reportStarted();
           finish = () => resolve({ status: 'SUCCESS' });
         }),
     );
@@ -272,7 +272,7 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
     const { promise: bothHeld, resolve: held } = Promise.withResolvers<void>();
     let count = 0;
     connect(async (work, context) => {
-      if (work.payload.environmentName === 'started') context.started();
+      if (work.payload.environmentName === 'started') context.reportStarted();
       count += 1;
       if (count === 2) held();
       await killed(context);
@@ -291,7 +291,7 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
   it('says that it stops, and that it is gone when nothing is held any more', async () => {
     let finish = () => {};
     connect((_work, context) => {
-      context.started();
+      context.reportStarted();
       return new Promise((resolve) => {
         finish = () => resolve({ status: 'SUCCESS' });
       });
@@ -312,7 +312,7 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
     // Longer than a stop would wait.
     connect(
       (_work, context) => {
-        context.started();
+        context.reportStarted();
         return new Promise((resolve) => {
           finish = () => resolve({ status: 'SUCCESS' });
         });
@@ -333,7 +333,7 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
 
   it('stops within its bound also while it waits to restart', async () => {
     connect(async (_work, context) => {
-      context.started();
+      context.reportStarted();
       await killed(context);
       return { status: 'SUCCESS' };
     });
@@ -361,7 +361,7 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
 
   it('fails one run whose progress the server cannot read, and reports the others', async () => {
     connect(async (work, context) => {
-      context.started();
+      context.reportStarted();
       if (work.payload.environmentName === 'odd') {
         context.step({ ...step('odd'), stepId: 'no uuid' });
         await killed(context);

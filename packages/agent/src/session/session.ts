@@ -15,12 +15,18 @@ import {
   type WorkKind,
 } from '@headgate/contract';
 import type { Handler, Handlers } from '../handlers/handler.ts';
-import { type Log, reasonOf } from '../log.ts';
+import { getReason, type Log } from '../log.ts';
 import { realTime, type Time } from '../time.ts';
 import type { ControlPlane } from './control-plane.ts';
-import { sayGoodbye, untilItSucceeds } from './faltering-calls.ts';
-import { endOf, failed, type HeldWork, hold, type Kill } from './held-work.ts';
-import { nameOf, Outbox, type Outcome, type WorkKey } from './outbox.ts';
+import {
+  createFailedKill,
+  createHeldWork,
+  getReportedOutcome,
+  type HeldWork,
+  type Kill,
+} from './held-work.ts';
+import { getWorkName, Outbox, type Outcome, type WorkKey } from './outbox.ts';
+import { retryUntilSuccess, sayGoodbye } from './retried-calls.ts';
 
 /**
  * A run that has not been confirmed for this many leases is ended: by then another agent may have been given
@@ -40,7 +46,7 @@ const pauseMilliseconds = 250;
  * How long a heartbeat's call may take: one that hangs leaves time for another before the lease ends. Those
  * that fail follow one another at this distance.
  */
-function callBound(heartbeatMilliseconds: number, leaseMilliseconds: number): number {
+function computeCallTimeout(heartbeatMilliseconds: number, leaseMilliseconds: number): number {
   const untilLeaseEnds = Math.max(heartbeatMilliseconds, leaseMilliseconds - heartbeatMilliseconds);
   return Math.min(heartbeatMilliseconds, untilLeaseEnds / 2);
 }
@@ -80,16 +86,16 @@ export class Session {
     const { controlPlane, instanceId, log } = options;
     this.#outbox = new Outbox({
       send: (reports, signal) =>
-        controlPlane.report({ instanceId, reports }, this.#within(this.#leaseMilliseconds, signal)),
+        controlPlane.report({ instanceId, reports }, this.#limitTime(this.#leaseMilliseconds, signal)),
       onRefused: (key, { kind, detail }) => {
         if (kind === 'lost') this.#kill(key, { report: 'nothing', why: detail });
-        else this.#kill(key, failed(`the server refused the run’s progress: ${detail}`));
+        else this.#kill(key, createFailedKill(`the server refused the run’s progress: ${detail}`));
       },
       onTaken: (report) => {
-        if (report.type === 'started') this.#held.get(nameOf(report))?.begun.resolve();
+        if (report.type === 'started') this.#held.get(getWorkName(report))?.begun.resolve();
       },
       onSettled: (key) => {
-        const work = this.#held.get(nameOf(key));
+        const work = this.#held.get(getWorkName(key));
         if (!work) return;
         work.settled = true;
         this.#free(work);
@@ -105,7 +111,7 @@ export class Session {
    */
   async run(): Promise<'stopped' | 'restart'> {
     const sending = this.#outbox.run(this.#ending.signal);
-    await this.#hello();
+    await this.#sayHello();
     this.#claiming = this.#claim();
     await Promise.all([this.#claiming, this.#heartbeat(), sending]);
     await this.#leaving;
@@ -127,25 +133,25 @@ export class Session {
 
   async #leave(): Promise<void> {
     this.#stopping.abort();
-    const told = this.#goodbye('stopping');
-    if (this.#restarts) await this.#idle(this.#hurry.signal);
+    const told = this.#sayGoodbye('stopping');
+    if (this.#restarts) await this.#waitUntilIdle(this.#hurry.signal);
     if (this.#hurry.signal.aborted) await this.#endHeld(this.#options.shutdownSeconds * 1_000);
     await Promise.all([told, this.#claiming]);
-    await this.#goodbye('stopped');
+    await this.#sayGoodbye('stopped');
     this.#ending.abort();
   }
 
   async #endHeld(milliseconds: number): Promise<void> {
-    await this.#idle(this.#time.timeout(milliseconds * finishPart));
+    await this.#waitUntilIdle(this.#time.timeout(milliseconds * finishPart));
     for (const work of this.#held.values())
       this.#kill(work, { report: 'released or failed', why: 'the agent was stopped' });
-    await this.#idle(this.#time.timeout(milliseconds * (1 - finishPart)));
+    await this.#waitUntilIdle(this.#time.timeout(milliseconds * (1 - finishPart)));
     if (this.#held.size > 0) this.#options.log.warn('work is left to its lease', { held: this.#held.size });
   }
 
-  async #goodbye(stage: GoodbyeStage): Promise<void> {
+  async #sayGoodbye(stage: GoodbyeStage): Promise<void> {
     const { controlPlane, instanceId } = this.#options;
-    if (this.#times !== undefined) await sayGoodbye(controlPlane, { instanceId, stage }, this.#faltering);
+    if (this.#times !== undefined) await sayGoodbye(controlPlane, { instanceId, stage }, this.#callContext);
   }
 
   /** A restart waits for what runs, however long that takes. */
@@ -156,11 +162,11 @@ export class Session {
     this.#leaving = this.#leave();
   }
 
-  get #faltering() {
+  get #callContext() {
     return { log: this.#options.log, time: this.#time };
   }
 
-  async #hello(): Promise<void> {
+  async #sayHello(): Promise<void> {
     const { controlPlane, instanceId, agentVersion, concurrency, handlers, log } = this.#options;
     const body = {
       protocolVersions: [agentProtocolVersion],
@@ -169,7 +175,7 @@ export class Session {
       abilities: [...Object.keys(handlers), ...instanceAbilities],
       concurrency,
     };
-    await untilItSucceeds('hello', this.#faltering, this.#stopping.signal, async (signal) => {
+    await retryUntilSuccess('hello', this.#callContext, this.#stopping.signal, async (signal) => {
       this.#times = await controlPlane.hello(body, signal);
       const { name, agentId, serverVersion } = this.#times;
       log.info('connected', { name, agentId, serverVersion, instanceId });
@@ -177,7 +183,7 @@ export class Session {
   }
 
   /** Waits until nothing is held, or until the signal. */
-  async #idle(signal: AbortSignal): Promise<void> {
+  async #waitUntilIdle(signal: AbortSignal): Promise<void> {
     while (this.#held.size > 0 && !signal.aborted) {
       await once(this.#events, 'freed', { signal }).catch(() => undefined);
     }
@@ -187,9 +193,9 @@ export class Session {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       let away = false;
-      await untilItSucceeds('claims', this.#faltering, signal, async () => {
+      await retryUntilSuccess('claims', this.#callContext, signal, async () => {
         // A server that was away may be another one, or have forgotten this instance.
-        if (away) await this.#hello();
+        if (away) await this.#sayHello();
         away = true;
         const asked = this.#time.now();
         const news = await this.#claimOnce(signal);
@@ -209,7 +215,7 @@ export class Session {
     if (max === 0) this.#events.once('freed', onFreed);
     try {
       const waitSeconds = this.#times?.claimWaitSeconds ?? 0;
-      const bounded = this.#within(waitSeconds * 1_000 + this.#leaseMilliseconds, signal, freed.signal);
+      const bounded = this.#limitTime(waitSeconds * 1_000 + this.#leaseMilliseconds, signal, freed.signal);
       const answer = await controlPlane.claim({ instanceId, max, waitSeconds }, bounded);
       const { work, commands, agentCommand } = answer;
       for (const item of work) this.#take(item);
@@ -231,11 +237,11 @@ export class Session {
       pause = this.#heartbeatMilliseconds;
       if (signal.aborted || this.#held.size === 0) continue;
       const began = this.#time.now();
-      const bound = callBound(this.#heartbeatMilliseconds, this.#leaseMilliseconds);
+      const bound = computeCallTimeout(this.#heartbeatMilliseconds, this.#leaseMilliseconds);
       try {
-        await this.#beat(this.#within(bound, signal));
+        await this.#beat(this.#limitTime(bound, signal));
       } catch (error) {
-        if (!signal.aborted) this.#options.log.warn('no heartbeat', { reason: reasonOf(error) });
+        if (!signal.aborted) this.#options.log.warn('no heartbeat', { reason: getReason(error) });
         pause = bound;
       }
       pause = Math.max(0, pause - (this.#time.now() - began));
@@ -244,7 +250,7 @@ export class Session {
   }
 
   /** Aborted by any of the signals, and after so long. */
-  #within(milliseconds: number, ...signals: AbortSignal[]): AbortSignal {
+  #limitTime(milliseconds: number, ...signals: AbortSignal[]): AbortSignal {
     return AbortSignal.any([...signals, this.#time.timeout(milliseconds)]);
   }
 
@@ -262,7 +268,7 @@ export class Session {
     this.#obeyAsInstance(agentCommand);
     for (const { workId, epoch, state, command } of held) {
       const key = { workId, epoch };
-      const work = this.#held.get(nameOf(key));
+      const work = this.#held.get(getWorkName(key));
       if (!work) continue;
       if (state === 'lost') {
         this.#kill(work, { report: 'nothing', why: 'the server gave it to another holder, or ended it' });
@@ -283,7 +289,7 @@ export class Session {
       if (this.#time.now() - work.confirmedAt < bound) continue;
       this.#kill(
         work,
-        failed(
+        createFailedKill(
           `the agent had no contact with the server for ${Math.round(bound / 1_000)} s and ended the run`,
         ),
       );
@@ -292,16 +298,16 @@ export class Session {
 
   #take(item: WorkItem): void {
     const key = { workId: item.workId, epoch: item.epoch };
-    if (this.#held.has(nameOf(key))) return;
-    const work = hold(key, this.#time.now());
-    this.#held.set(nameOf(key), work);
+    if (this.#held.has(getWorkName(key))) return;
+    const work = createHeldWork(key, this.#time.now());
+    this.#held.set(getWorkName(key), work);
     this.#outbox.open(key);
     this.#options.log.info('work claimed', { ...key, kind: item.kind });
     void this.#handle(item, work);
   }
 
   async #handle(item: WorkItem, work: HeldWork): Promise<void> {
-    const outcome = await this.#outcomeOf(item, work);
+    const outcome = await this.#runHandler(item, work);
     work.handled = true;
     const { workId, epoch, killed } = work;
     const { log } = this.#options;
@@ -311,7 +317,7 @@ export class Session {
       log.info('work given back', { workId, epoch });
       this.#outbox.end(work, { type: 'released', reason: killed.why });
     } else {
-      const reported = endOf(killed, outcome);
+      const reported = getReportedOutcome(killed, outcome);
       log.info('work ended', { workId, epoch, status: reported.status });
       this.#start(work);
       this.#outbox.end(work, { type: 'completed', outcome: reported });
@@ -319,13 +325,14 @@ export class Session {
     this.#free(work);
   }
 
-  async #outcomeOf(item: WorkItem, work: HeldWork): Promise<Outcome> {
+  async #runHandler(item: WorkItem, work: HeldWork): Promise<Outcome> {
     // A handler is found by the kind of its own work.
     const handler = this.#options.handlers[item.kind] as Handler<WorkKind> | undefined;
-    if (!handler) return failed(`this agent knows no work of the kind ${JSON.stringify(item.kind)}`).outcome;
+    if (!handler)
+      return createFailedKill(`this agent knows no work of the kind ${JSON.stringify(item.kind)}`).outcome;
     try {
       return await handler(item, {
-        started: () => {
+        reportStarted: () => {
           this.#start(work);
           return work.begun.promise;
         },
@@ -337,19 +344,19 @@ export class Session {
         kill: work.kill.signal,
       });
     } catch (error) {
-      return { status: 'FAILED', message: reasonOf(error) };
+      return { status: 'FAILED', message: getReason(error) };
     }
   }
 
   #start(work: HeldWork): void {
     if (work.started) return;
     work.started = true;
-    this.#outbox.started(work);
+    this.#outbox.addStarted(work);
   }
 
   /** Returns whether the command was news. */
   #obey({ command, ...key }: Command): boolean {
-    const work = this.#held.get(nameOf(key));
+    const work = this.#held.get(getWorkName(key));
     if (!work || work.handled || work.killed) return false;
     if (command === 'cancel') {
       const news = !work.cancel.signal.aborted;
@@ -367,7 +374,7 @@ export class Session {
 
   /** Returns whether this is what kills it: the first reason counts. */
   #kill(key: WorkKey, kill: Kill): boolean {
-    const work = this.#held.get(nameOf(key));
+    const work = this.#held.get(getWorkName(key));
     if (!work || work.killed) return false;
     work.killed = kill;
     work.kill.abort(new Error('the run was ended'));
@@ -382,7 +389,7 @@ export class Session {
    */
   #free(work: HeldWork): void {
     if (!work.handled || !work.settled) return;
-    this.#held.delete(nameOf(work));
+    this.#held.delete(getWorkName(work));
     this.#events.emit('freed');
   }
 }

@@ -27,18 +27,19 @@ interface Limits {
 }
 
 /** `open` gives the vault of one test; the same store for all of them will do. */
-export function vaultConformance(
+export function testVaultConformance(
   kind: string,
   open: () => Promise<Vault>,
   { separator = '/', valueBytes = 40_000 }: Limits = {},
 ): void {
-  const named = (what: string) => `conformance${separator}${what}-${Math.random().toString(36).slice(2)}`;
+  const createName = (what: string) =>
+    `conformance${separator}${what}-${Math.random().toString(36).slice(2)}`;
   const read = async (vault: Vault, name: string, key?: string) =>
     (await vault.read({ name, key }, signal)).reveal();
 
   test(`${kind}: what is written is read again, and its reference holds no value`, async () => {
     const vault = await open();
-    const name = named('text');
+    const name = createName('text');
     const written = await vault.write({ name }, new Secret(canary), signal);
     assert.equal(await read(vault, name), canary);
     assert.ok(written.vaultSecretName.endsWith(name));
@@ -48,7 +49,7 @@ export function vaultConformance(
 
   test(`${kind}: writing again replaces the value`, async () => {
     const vault = await open();
-    const name = named('again');
+    const name = createName('again');
     await vault.write({ name }, new Secret('first'), signal);
     await vault.write({ name }, new Secret('second'), signal);
     assert.equal(await read(vault, name), 'second');
@@ -56,7 +57,7 @@ export function vaultConformance(
 
   test(`${kind}: a key is one value of a secret, and the others stay`, async () => {
     const vault = await open();
-    const name = named('keys');
+    const name = createName('keys');
     await vault.write({ name, key: 'one' }, new Secret('1'), signal);
     await vault.write({ name, key: 'two' }, new Secret(canary), signal);
     const { resolverRef } = await vault.write({ name, key: 'one' }, new Secret('11'), signal);
@@ -68,7 +69,7 @@ export function vaultConformance(
 
   test(`${kind}: odd keys and values come back as they were`, async () => {
     const vault = await open();
-    const name = named('odd');
+    const name = createName('odd');
     for (const key of ['__proto__', 'constructor', 'a.b-c']) {
       await vault.write({ name, key }, new Secret(` ${key}\n`), signal);
       assert.equal(await read(vault, name, key), ` ${key}\n`);
@@ -80,7 +81,7 @@ export function vaultConformance(
 
   test(`${kind}: what is not there is said so, and deleting it is no failure`, async () => {
     const vault = await open();
-    const name = named('gone');
+    const name = createName('gone');
     await assert.rejects(vault.read({ name }, signal), requireFault('not-found'));
     assert.equal(await vault.exists({ name }, signal), false);
     await vault.delete(name, signal);

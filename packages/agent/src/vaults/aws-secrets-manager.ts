@@ -1,6 +1,6 @@
 /** AWS Secrets Manager by its SDK, which is loaded when the vault is first used. Credentials are found as AWS's own tools find them. */
 import type * as Sdk from '@aws-sdk/client-secrets-manager';
-import { createTextVault, nothingOf } from './text-vault.ts';
+import { createTextVault, ignoreNotFound } from './text-vault.ts';
 import { type Vault, VaultError, type VaultFault, vaultCallMilliseconds } from './vault.ts';
 
 export interface AwsVaultOptions {
@@ -59,7 +59,7 @@ export function createAwsVault({ name: vaultName, region, endpoint, prefix }: Aw
     try {
       return await work(sdk, client, { abortSignal });
     } catch (error) {
-      throw failureOf(error, vaultName);
+      throw createVaultError(error, vaultName);
     }
   }
 
@@ -77,7 +77,7 @@ export function createAwsVault({ name: vaultName, region, endpoint, prefix }: Aw
       const SecretString = text.reveal();
       const replaced = await call(signal, (sdk, client, options) =>
         client.send(new sdk.PutSecretValueCommand({ SecretId: name, SecretString }), options),
-      ).catch(nothingOf);
+      ).catch(ignoreNotFound);
       const written =
         replaced ??
         (await call(signal, (sdk, client, options) =>
@@ -92,7 +92,7 @@ export function createAwsVault({ name: vaultName, region, endpoint, prefix }: Aw
   });
 }
 
-function failureOf(error: unknown, vaultName: string): VaultError {
+function createVaultError(error: unknown, vaultName: string): VaultError {
   if (error instanceof VaultError) return error;
   const { name = '', message = '' } = error instanceof Error ? error : {};
   // One name for all that does not fit the secret's state; the text tells which.

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { Secret } from '@headgate/contract';
 import { azureCredential, startFakeKeyVault } from '../testing/fake-key-vault.ts';
-import { canary, requireFault, vaultConformance } from '../testing/vault-conformance.ts';
+import { canary, requireFault, testVaultConformance } from '../testing/vault-conformance.ts';
 import { createAzureVault } from './azure-key-vault.ts';
 
 const signal = AbortSignal.timeout(300_000);
@@ -20,7 +20,7 @@ const shared = createVault();
 const write = (name: string, vault = shared, within = signal) =>
   vault.write({ name }, new Secret(canary), within);
 
-vaultConformance('azure-key-vault', async () => shared, { separator: '-', valueBytes: 24_000 });
+testVaultConformance('azure-key-vault', async () => shared, { separator: '-', valueBytes: 24_000 });
 
 test('Azure: one token serves many calls, and nothing else of the network is asked', async () => {
   const vault = createVault();

@@ -1,7 +1,7 @@
 /** Azure Key Vault by its SDK, which is loaded when the vault is first used. Credentials are found as Azure's own tools find them. */
 import type * as Identity from '@azure/identity';
 import type * as Sdk from '@azure/keyvault-secrets';
-import { boundedCall } from './bounded-call.ts';
+import { callWithTimeout } from './call-with-timeout.ts';
 import { createTextVault } from './text-vault.ts';
 import { type Vault, VaultError, type VaultFault } from './vault.ts';
 
@@ -51,10 +51,10 @@ export function createAzureVault({ name: vaultName, address, authority, prefix }
       throw new VaultError('invalid', vaultName, 'names there have letters, digits and hyphens only');
     opened ??= open();
     const client = opened;
-    return boundedCall(
+    return callWithTimeout(
       { signal, vaultName },
       async (abortSignal) => work(await client, abortSignal),
-      (error) => failureOf(error, vaultName),
+      (error) => createVaultError(error, vaultName),
     );
   }
 
@@ -95,14 +95,14 @@ interface AzureError {
   details?: { error?: { innerError?: { code?: string } } };
 }
 
-function failureOf(error: unknown, vaultName: string): VaultError {
+function createVaultError(error: unknown, vaultName: string): VaultError {
   const { name = '', statusCode = 0, code, details } = (error ?? {}) as AzureError;
   const said = details?.error?.innerError?.code ?? code ?? name;
   const hint = /^\w{1,60}$/.test(said) && said !== 'Error' ? said : undefined;
-  return new VaultError(faultOf(name, statusCode, said), vaultName, hint);
+  return new VaultError(findFault(name, statusCode, said), vaultName, hint);
 }
 
-function faultOf(name: string, statusCode: number, said: string): VaultFault {
+function findFault(name: string, statusCode: number, said: string): VaultFault {
   if (/^ObjectIs(BeingDeleted|DeletedButRecoverable)$/.test(said)) return 'being-deleted';
   if (said === 'SecretDisabled') return 'disabled';
   // What the credential's library throws, whatever the status behind it.

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { Secret } from '@headgate/contract';
 import { googleCredentials, startFakeGoogleSecrets } from '../testing/fake-google-secrets.ts';
-import { canary, requireFault, vaultConformance } from '../testing/vault-conformance.ts';
+import { canary, requireFault, testVaultConformance } from '../testing/vault-conformance.ts';
 import { createGoogleVault } from './google-secret-manager.ts';
 
 const signal = AbortSignal.timeout(300_000);
@@ -41,7 +41,7 @@ const latest = (name: string) => {
   return version;
 };
 
-vaultConformance('google-secret-manager', async () => shared, { separator: '-' });
+testVaultConformance('google-secret-manager', async () => shared, { separator: '-' });
 
 test('Google: a service account signs for itself, a user’s refresh token is exchanged; nothing else is asked', async () => {
   const before = { ...google.seen };

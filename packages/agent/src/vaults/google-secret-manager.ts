@@ -1,9 +1,9 @@
 /** Google Secret Manager by its SDK over HTTPS (not gRPC), which is loaded when the vault is first used. Credentials are found as Google's own tools find them. */
 import { isUtf8 } from 'node:buffer';
 import type * as Sdk from '@google-cloud/secret-manager';
-import { createBackoff, retrying } from '../backoff.ts';
-import { boundedCall } from './bounded-call.ts';
-import { createTextVault, nothingOf } from './text-vault.ts';
+import { createBackoff, retry } from '../backoff.ts';
+import { callWithTimeout } from './call-with-timeout.ts';
+import { createTextVault, ignoreNotFound } from './text-vault.ts';
 import { type Vault, VaultError, type VaultFault } from './vault.ts';
 
 export interface GoogleVaultOptions {
@@ -54,7 +54,7 @@ const faults: Readonly<Record<number, VaultFault>> = {
 const retries = {
   limit: 3,
   again: (error: unknown) =>
-    [codes.resourceExhausted, codes.unavailable].some((code) => code === codeOf(error)),
+    [codes.resourceExhausted, codes.unavailable].some((code) => code === getCode(error)),
 };
 const pauses = { firstMilliseconds: 250, limitMilliseconds: 1_000 };
 const attemptMilliseconds = 5_000;
@@ -77,7 +77,7 @@ export function createGoogleVault(options: GoogleVaultOptions): Vault {
     return client;
   }
 
-  function ready(): Promise<Client> {
+  function getClient(): Promise<Client> {
     opened ??= open();
     const client = opened;
     // Whoever calls next looks for a credential again.
@@ -87,7 +87,7 @@ export function createGoogleVault(options: GoogleVaultOptions): Vault {
     return client;
   }
 
-  const pathOf = (name: string) => `projects/${project}/secrets/${name}`;
+  const getPath = (name: string) => `projects/${project}/secrets/${name}`;
 
   function call<Result>(
     name: string,
@@ -96,16 +96,16 @@ export function createGoogleVault(options: GoogleVaultOptions): Vault {
   ): Promise<Result> {
     if (!nameForm.test(name))
       throw new VaultError('invalid', vaultName, 'names there have letters, digits, hyphens and _ only');
-    const client = ready();
-    return boundedCall(
+    const client = getClient();
+    return callWithTimeout(
       { signal, vaultName },
       async (abortSignal) => {
         const callOptions = { timeout: attemptMilliseconds, signal: abortSignal, retry: { retryCodes: [] } };
         const ready = await client;
         const again = { ...retries, signal: abortSignal, backoff: createBackoff(pauses) };
-        return retrying(() => work(ready, pathOf(name), callOptions), again);
+        return retry(() => work(ready, getPath(name), callOptions), again);
       },
-      (error) => failureOf(error, vaultName),
+      (error) => createVaultError(error, vaultName),
     );
   }
 
@@ -116,7 +116,7 @@ export function createGoogleVault(options: GoogleVaultOptions): Vault {
       const request = { parent: `projects/${project}`, secretId, secret: { replication } };
       await client.createSecret(request, callOptions).catch((error: unknown) => {
         // Another has made it meanwhile: it takes our version all the same.
-        if (codeOf(error) !== codes.alreadyExists) throw error;
+        if (getCode(error) !== codes.alreadyExists) throw error;
       });
     });
 
@@ -137,23 +137,23 @@ export function createGoogleVault(options: GoogleVaultOptions): Vault {
         call(name, signal, (client, parent, callOptions) =>
           client.addSecretVersion({ parent, payload }, callOptions),
         );
-      if ((await add().catch(nothingOf)) === undefined) {
+      if ((await add().catch(ignoreNotFound)) === undefined) {
         await create(name, signal);
         await add();
       }
-      return `//secretmanager.googleapis.com/${pathOf(name)}`;
+      return `//secretmanager.googleapis.com/${getPath(name)}`;
     },
     remove: (name, signal) =>
       call(name, signal, (client, path, callOptions) => client.deleteSecret({ name: path }, callOptions)),
   });
 }
 
-function codeOf(error: unknown): unknown {
+function getCode(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
-function failureOf(error: unknown, vaultName: string): VaultError {
-  const code = codeOf(error);
+function createVaultError(error: unknown, vaultName: string): VaultError {
+  const code = getCode(error);
   const message = error instanceof Error ? error.message : '';
   // A credential that is missing or refused before any call is made has no code of gRPC, or the status of the token's address.
   if (/default credentials|invalid_grant|invalid_client/i.test(message) || code === 401 || code === 403)

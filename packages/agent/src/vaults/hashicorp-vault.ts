@@ -1,6 +1,6 @@
 /** HashiCorp Vault and OpenBao: the secrets engine KV, version 2, by HTTP. */
 import { Secret } from '@headgate/contract';
-import { addressText } from './keyed-secret.ts';
+import { formatAddress } from './keyed-secret.ts';
 import { type Vault, VaultError, type VaultFault, vaultCallMilliseconds } from './vault.ts';
 
 export interface HashicorpVaultOptions {
@@ -60,12 +60,12 @@ export function createHashicorpVault(options: HashicorpVaultOptions): Vault {
 
   async function find(name: string, signal: AbortSignal): Promise<Found> {
     const { status, answer } = await call('GET', 'data', name, signal);
-    if (status !== 200 && status !== 404) throw failureOf(status, vaultName);
+    if (status !== 200 && status !== 404) throw createVaultError(status, vaultName);
     const { data, metadata } = answer.data ?? {};
     return { members: status === 200 ? (data ?? undefined) : undefined, version: metadata?.version ?? 0 };
   }
 
-  async function valueAt(at: { name: string; key?: string | undefined }, signal: AbortSignal) {
+  async function readValueAt(at: { name: string; key?: string | undefined }, signal: AbortSignal) {
     const { members = {} } = await find(at.name, signal);
     const key = at.key ?? onlyKey;
     const value = Object.hasOwn(members, key) ? members[key] : undefined;
@@ -83,7 +83,7 @@ export function createHashicorpVault(options: HashicorpVaultOptions): Vault {
     if (status === 200 || status === 204) return true;
     if (status === 400 && cas !== undefined && /check-and-set/.test(JSON.stringify(answer.errors ?? '')))
       return false;
-    throw failureOf(status, vaultName);
+    throw createVaultError(status, vaultName);
   }
 
   async function putKey(name: string, key: string, value: Secret, signal: AbortSignal): Promise<void> {
@@ -101,19 +101,19 @@ export function createHashicorpVault(options: HashicorpVaultOptions): Vault {
       if (key === undefined) await put(name, { [onlyKey]: value.reveal() }, undefined, signal);
       else await putKey(name, key, value, signal);
       return {
-        resolverRef: `hashicorp-vault://${mount}/${addressText(prefix + name, key ?? onlyKey)}`,
+        resolverRef: `hashicorp-vault://${mount}/${formatAddress(prefix + name, key ?? onlyKey)}`,
         vaultSecretName: prefix + name,
       };
     },
     async read(at, signal) {
-      const found = await valueAt(at, signal);
+      const found = await readValueAt(at, signal);
       if (found === undefined) throw new VaultError('not-found', vaultName);
       return found;
     },
-    exists: async (at, signal) => (await valueAt(at, signal)) !== undefined,
+    exists: async (at, signal) => (await readValueAt(at, signal)) !== undefined,
     async delete(name, signal) {
       const { status } = await call('DELETE', 'metadata', name, signal);
-      if (status !== 204 && status !== 200 && status !== 404) throw failureOf(status, vaultName);
+      if (status !== 204 && status !== 200 && status !== 404) throw createVaultError(status, vaultName);
     },
   };
 }
@@ -133,7 +133,7 @@ async function readAnswer(response: Response): Promise<Answer> {
   }
 }
 
-function failureOf(status: number, vaultName: string): VaultError {
+function createVaultError(status: number, vaultName: string): VaultError {
   const known: Readonly<Record<number, VaultFault>> = {
     400: 'invalid',
     401: 'denied',

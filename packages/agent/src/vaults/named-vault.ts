@@ -6,7 +6,7 @@ import type { Vault } from './vault.ts';
 type Named = Pick<SecretPlace | SecretCoordinates, 'vaultName' | 'provider'>;
 
 /** @throws Error that names what was asked for. */
-export function namedVault(vaults: Vaults, place: Named): Vault {
+export function findNamedVault(vaults: Vaults, place: Named): Vault {
   const vault = vaults.find(place);
   if (vault === undefined) throw new Error(`this agent has no vault ${describe(place)}.`);
   return vault;

@@ -68,30 +68,32 @@ function parseVault(given: unknown, which: string, secrets: VaultSecrets): Vault
       kind: 'aws-secrets-manager',
       name,
       region: text('region', /^[a-z0-9-]{1,40}$/),
-      ...(members.endpoint === undefined ? {} : { endpoint: address(text('endpoint', /^.+$/), which) }),
+      ...(members.endpoint === undefined ? {} : { endpoint: parseAddress(text('endpoint', /^.+$/), which) }),
       prefix: text('prefix', prefixForm, ''),
     }),
     'azure-key-vault': () => ({
       kind: 'azure-key-vault',
       name,
-      address: address(text('address', /^https:.+$/), which),
+      address: parseAddress(text('address', /^https:.+$/), which),
       ...(members.authority === undefined
         ? {}
-        : { authority: address(text('authority', /^https:.+$/), which) }),
+        : { authority: parseAddress(text('authority', /^https:.+$/), which) }),
       prefix: text('prefix', shortPrefixForm, ''),
     }),
     'google-secret-manager': () => ({
       kind: 'google-secret-manager',
       name,
       project: text('project', /^[a-z0-9:.-]{1,100}$/),
-      ...(members.endpoint === undefined ? {} : { endpoint: address(text('endpoint', /^https:.+$/), which) }),
+      ...(members.endpoint === undefined
+        ? {}
+        : { endpoint: parseAddress(text('endpoint', /^https:.+$/), which) }),
       ...(members.location === undefined ? {} : { location: text('location', /^[a-z0-9-]{1,40}$/) }),
       prefix: text('prefix', shortPrefixForm, ''),
     }),
     'hashicorp-vault': () => ({
       kind: 'hashicorp-vault',
       name,
-      address: address(text('address', /^.+$/), which),
+      address: parseAddress(text('address', /^.+$/), which),
       mount: text('mount', /^[\w./-]{1,200}$/, 'secret'),
       ...(members.namespace === undefined ? {} : { namespace: text('namespace', /^[\w./-]{1,200}$/) }),
       prefix: text('prefix', prefixForm, ''),
@@ -101,7 +103,7 @@ function parseVault(given: unknown, which: string, secrets: VaultSecrets): Vault
   return parse[kind]();
 }
 
-function address(text: string, which: string): string {
+function parseAddress(text: string, which: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !['http:', 'https:'].includes(url.protocol) || url.username || url.search || url.hash)
     throw new Error(`${which}: its address must be http or https, without user, query and fragment`);

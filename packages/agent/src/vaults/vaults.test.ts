@@ -7,7 +7,7 @@ import { after, test } from 'node:test';
 import { Secret } from '@headgate/contract';
 import { startFakeHashicorpVault } from '../testing/fake-hashicorp-vault.ts';
 import { awsCredential, startFakeSecretsManager } from '../testing/fake-secrets-manager.ts';
-import { canary, requireFault, vaultConformance } from '../testing/vault-conformance.ts';
+import { canary, requireFault, testVaultConformance } from '../testing/vault-conformance.ts';
 import { createAwsVault } from './aws-secrets-manager.ts';
 import { createFileVault } from './file.ts';
 import { createHashicorpVault } from './hashicorp-vault.ts';
@@ -39,9 +39,9 @@ const hashicorpVault = (token = 'a token of the test') =>
 const awsVault = () =>
   createAwsVault({ name: 'aws', region: aws.region, endpoint: aws.endpoint, prefix: 'headgate/' });
 
-vaultConformance('file', async () => fileVault());
-vaultConformance('hashicorp-vault', async () => hashicorpVault());
-vaultConformance('aws-secrets-manager', async () => awsVault());
+testVaultConformance('file', async () => fileVault());
+testVaultConformance('hashicorp-vault', async () => hashicorpVault());
+testVaultConformance('aws-secrets-manager', async () => awsVault());
 
 test('the file vault is encrypted, its key is the owner’s only, and another key or a changed file is refused', async () => {
   const name = 'closed';

@@ -30,7 +30,7 @@ export async function openConfined(settings: DatabaseSettings): Promise<DuckDBIn
     threads: String(settings.threads),
   });
   const connection = await instance.connect();
-  const allowed = settings.allowedFolders.map(quoted).join(', ');
+  const allowed = settings.allowedFolders.map(quoteText).join(', ');
   // DuckDB shows, but does not keep, a limit that is given at the opening.
   await connection.run(`set max_temp_directory_size = '${settings.temporaryMegabytes}MiB'`);
   // In this order: external access cannot be given back, and nothing can be set after the lock.
@@ -41,7 +41,7 @@ export async function openConfined(settings: DatabaseSettings): Promise<DuckDBIn
   return instance;
 }
 
-function quoted(text: string): string {
+function quoteText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 

@@ -1,5 +1,5 @@
 /** The agent's side of one DuckDB process: starts it, speaks with it, notices its death. */
-import { type Child, endingOf, startChild } from '../confinement/child-process.ts';
+import { type Child, describeExit, startChild } from '../confinement/child-process.ts';
 import type { Confinement } from '../confinement/confinement.ts';
 import type { WatchedProcess } from '../confinement/memory-watch.ts';
 import type { DatabaseMessage, DatabaseRequest, DatabaseSettings } from './duckdb-messages.ts';
@@ -56,7 +56,7 @@ export class DatabaseProcess {
         this.#die(how);
         resolve();
       };
-      child.once('exit', (code, signal) => gone(endingOf(code, signal)));
+      child.once('exit', (code, signal) => gone(describeExit(code, signal)));
       child.once('error', (error) => gone(`could not be started: ${error.message}`));
     });
     this.opened = this.#start(settings);
@@ -72,7 +72,7 @@ export class DatabaseProcess {
    * The death of this process, for a connection that has not met it in an answer: it lost its session, and
    * with it its transaction.
    */
-  untoldDeath(connection: number): Error | undefined {
+  takeDeathFor(connection: number): Error | undefined {
     return this.#told.has(connection) ? undefined : this.#death;
   }
 
@@ -140,7 +140,7 @@ export class DatabaseProcess {
     if (this.#death) return;
     const said = this.#child.stderrTail().trim().split('\n').at(-1);
     const why = this.#killedFor ?? `the warehouse’s process ${how}${said ? ` (${said})` : ''}; run it again`;
-    this.#death = new Error(this.#memory.exceeded ? memoryDeath(this.#bounds.processMegabytes) : why);
+    this.#death = new Error(this.#memory.exceeded ? describeMemoryDeath(this.#bounds.processMegabytes) : why);
     for (const waiting of this.#waiting.values()) {
       this.#told.add(waiting.connection);
       waiting.reject(this.#death);
@@ -150,6 +150,6 @@ export class DatabaseProcess {
 }
 
 /** Which statement took the memory is not known: DuckDB counts only a part of it, and not by statement. */
-function memoryDeath(processMegabytes: number): string {
+function describeMemoryDeath(processMegabytes: number): string {
   return `the warehouse’s process took more than ${processMegabytes} MB of memory and was ended, with every statement that was running in this environment: make the queries smaller, or raise HEADGATE_AGENT_WAREHOUSE_PROCESS_MEMORY_MB of the agent`;
 }

@@ -1,9 +1,9 @@
 /** DuckDB's errors in words that help here: it proposes settings that the agent has locked. */
-import { reasonOf } from '../log.ts';
+import { getReason } from '../log.ts';
 
 export function explainError(error: unknown, memoryMegabytes: number): string {
   // An internal error lists addresses and paths of this machine.
-  const reason = reasonOf(error).split(/\n+Stack Trace:/)[0] ?? '';
+  const reason = getReason(error).split(/\n+Stack Trace:/)[0] ?? '';
   if (/max_temp_directory_size/.test(reason))
     return `${(reason.split(/\.?\s+This limit was set/)[0] ?? reason).trim()}; the disk for what does not fit in memory is bounded: make the query smaller, or raise HEADGATE_AGENT_WAREHOUSE_TEMP_MB of the agent`;
   const [said = '', advice] = reason.split(/\n+Possible solutions:/);

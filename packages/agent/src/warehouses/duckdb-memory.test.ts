@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type Confinement, openConfinement } from '../confinement/confinement.ts';
-import { agentFolders, removeTree } from '../host/folders.ts';
+import { createFolders, removeTree } from '../host/folders.ts';
 import { createLog } from '../log.ts';
 import { createDuckdbDriver } from './duckdb.ts';
 import type { WarehouseConnection, WarehouseDriver } from './warehouse.ts';
 
 const place = { projectId: '11111111-1111-4111-8111-111111111111', environmentName: 'dev' };
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'headgate-duckdb-')));
-const folders = agentFolders(root);
+const folders = createFolders(root);
 const limitMegabytes = 420;
 const overshootMegabytes = 150;
 

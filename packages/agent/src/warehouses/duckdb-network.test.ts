@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { StatementType } from '@duckdb/node-api';
 import { MemoryWatch } from '../confinement/memory-watch.ts';
-import { agentFolders, removeTree } from '../host/folders.ts';
+import { createFolders, removeTree } from '../host/folders.ts';
 import { createLog } from '../log.ts';
 import { createDuckdbDriver } from './duckdb.ts';
 import { allowedKinds, checkStatementKind } from './duckdb-statement-kinds.ts';
@@ -20,7 +20,7 @@ import type { WarehouseConnection, WarehouseDriver } from './warehouse.ts';
 
 const place = { projectId: '11111111-1111-4111-8111-111111111111', environmentName: 'dev' };
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'headgate-duckdb-')));
-const folders = agentFolders(root);
+const folders = createFolders(root);
 const memory = new MemoryWatch();
 
 describe('SQL that tries to reach the network', { timeout: 120_000 }, () => {

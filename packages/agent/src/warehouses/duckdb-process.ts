@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { reasonOf } from '../log.ts';
+import { getReason } from '../log.ts';
 import { checkHealth, openConfined } from './duckdb-confinement.ts';
 import { explainError } from './duckdb-errors.ts';
 import type { DatabaseMessage, DatabaseRequest, DatabaseSettings } from './duckdb-messages.ts';
@@ -38,8 +38,8 @@ async function start(settings: DatabaseSettings): Promise<void> {
       instance = await openConfined(settings);
       return send({ type: 'ready' });
     } catch (error) {
-      const held = /lock/i.test(reasonOf(error));
-      if (!held || performance.now() > deadline) return send({ type: 'failed', message: reasonOf(error) });
+      const held = /lock/i.test(getReason(error));
+      if (!held || performance.now() > deadline) return send({ type: 'failed', message: getReason(error) });
       await sleep(100);
     }
   }

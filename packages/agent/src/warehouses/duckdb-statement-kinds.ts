@@ -83,7 +83,7 @@ export function checkStatementKind(type: StatementType): void {
  * A statement behind EXPLAIN. `prefix` and `statement` together explain exactly the `statement` that was
  * checked.
  */
-export interface Explained {
+export interface ParsedExplain {
   prefix: string;
   statement: string;
 }
@@ -96,14 +96,14 @@ const explainOptions = /^\(\s*(?:analyze|format)\b[\w\s,']*\)/i;
  * Takes EXPLAIN off a statement. DuckDB says of an EXPLAIN only that it is one, and executes what is behind
  * EXPLAIN ANALYZE. Comments before the statement are left out, as DuckDB may see another end of them.
  */
-export function takeExplained(sql: string): Explained | undefined {
-  const afterExplain = afterWord(skipBlank(sql), 'explain');
+export function parseExplain(sql: string): ParsedExplain | undefined {
+  const afterExplain = skipWord(skipBlank(sql), 'explain');
   if (afterExplain === undefined) return undefined;
   const rest = skipBlank(afterExplain);
   const options = explainOptions.exec(rest)?.[0];
   if (options !== undefined)
     return { prefix: `EXPLAIN ${options} `, statement: skipBlank(rest.slice(options.length)) };
-  const afterAnalyze = afterWord(rest, 'analyze');
+  const afterAnalyze = skipWord(rest, 'analyze');
   return afterAnalyze === undefined
     ? { prefix: 'EXPLAIN ', statement: rest }
     : { prefix: 'EXPLAIN ANALYZE ', statement: skipBlank(afterAnalyze) };
@@ -113,7 +113,7 @@ function skipBlank(sql: string): string {
   return sql.replace(blank, '');
 }
 
-function afterWord(sql: string, word: string): string | undefined {
+function skipWord(sql: string, word: string): string | undefined {
   const end = word.length;
   const isWord = sql.slice(0, end).toLowerCase() === word && !/^[\w$]/.test(sql.slice(end));
   return isWord ? sql.slice(end) : undefined;

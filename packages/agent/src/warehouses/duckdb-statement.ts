@@ -11,7 +11,7 @@ import {
   ResultReturnType,
   StatementType,
 } from '@duckdb/node-api';
-import { checkStatementKind, takeExplained } from './duckdb-statement-kinds.ts';
+import { checkStatementKind, parseExplain } from './duckdb-statement-kinds.ts';
 
 /** Bytes of text that one query may return. */
 const resultLimit = 64 * 1024 * 1024;
@@ -23,7 +23,7 @@ export async function execute(
   temporaryFolder: string,
 ): Promise<{ rowCount: number }> {
   let rowCount = 0;
-  await eachStatement(connection, sql, async (statement) => {
+  await forEachStatement(connection, sql, async (statement) => {
     checkTarget(statement.statementType, sql, temporaryFolder);
     rowCount = await runAndCount(statement);
   });
@@ -41,7 +41,7 @@ export async function query(
   maxRows: number,
 ): Promise<{ columns: string[]; rows: unknown[][] }> {
   let answer: { columns: string[]; rows: unknown[][] } = { columns: [], rows: [] };
-  await eachStatement(connection, sql, async (statement) => {
+  await forEachStatement(connection, sql, async (statement) => {
     answer = await readRows(statement, maxRows);
   });
   return answer;
@@ -58,7 +58,7 @@ function checkTarget(type: StatementType, sql: string, temporaryFolder: string):
   );
 }
 
-async function eachStatement(
+async function forEachStatement(
   connection: DuckDBConnection,
   sql: string,
   run: (statement: DuckDBPreparedStatement) => Promise<void>,
@@ -84,7 +84,7 @@ async function explain(
   sql: string | undefined,
   run: (statement: DuckDBPreparedStatement) => Promise<void>,
 ): Promise<void> {
-  const explained = sql === undefined ? undefined : takeExplained(sql);
+  const explained = sql === undefined ? undefined : parseExplain(sql);
   if (explained === undefined)
     throw new Error('EXPLAIN is not allowed beside other statements: let it be the only one of its SQL');
   await checkAlone(connection, explained.statement);

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { openConfinement } from '../confinement/confinement.ts';
-import { agentFolders, removeTree } from '../host/folders.ts';
+import { createFolders, removeTree } from '../host/folders.ts';
 import { createLog } from '../log.ts';
 import { createDuckdbDriver } from './duckdb.ts';
 import { DatabaseProcess } from './duckdb-database.ts';
@@ -21,7 +21,7 @@ import type { WarehouseConnection, WarehouseDriver } from './warehouse.ts';
 
 const place = { projectId: '11111111-1111-4111-8111-111111111111', environmentName: 'dev' };
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'headgate-duckdb-')));
-const folders = agentFolders(root);
+const folders = createFolders(root);
 const artifact = join(folders.projectArtifacts(place.projectId), 'digest', 'files');
 
 const confinement = await openConfinement(createLog({ level: 'error', write: (line) => console.log(line) }));

@@ -4,8 +4,8 @@
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { type EnvironmentPlace, privateFolder } from '../host/folders.ts';
-import { reasonOf } from '../log.ts';
+import { type EnvironmentPlace, makePrivateFolder } from '../host/folders.ts';
+import { getReason } from '../log.ts';
 import { DatabaseProcess } from './duckdb-database.ts';
 import type { WarehouseConnection, WarehouseDriver, WarehouseSettings } from './warehouse.ts';
 
@@ -51,26 +51,26 @@ class EnvironmentDatabase {
     this.#open.add(connection);
     clearTimeout(this.#idle);
     let database: DatabaseProcess | undefined;
-    const opened = async (): Promise<DatabaseProcess> => {
+    const openProcess = async (): Promise<DatabaseProcess> => {
       if (!this.#open.has(connection)) throw new Error('this connection to the warehouse is closed');
       if (database?.alive) return database;
-      const death = database?.untoldDeath(connection);
+      const death = database?.takeDeathFor(connection);
       database = undefined;
       if (death) throw death;
       database = await this.#openOn(connection);
       return database;
     };
     try {
-      await opened();
+      await openProcess();
     } catch (error) {
       this.#forget(connection);
       throw error;
     }
     return {
       execute: async (sql) =>
-        (await (await opened()).ask({ type: 'execute', connection, sql })) as { rowCount: number },
+        (await (await openProcess()).ask({ type: 'execute', connection, sql })) as { rowCount: number },
       query: async (sql, maxRows) =>
-        (await (await opened()).ask({ type: 'query', connection, sql, maxRows })) as {
+        (await (await openProcess()).ask({ type: 'query', connection, sql, maxRows })) as {
           columns: string[];
           rows: unknown[][];
         },
@@ -102,7 +102,7 @@ class EnvironmentDatabase {
       return first;
     } catch (error) {
       // A database that has failed for good repeats the error, which may quote a statement.
-      const reason = reasonOf(error).split('Original error')[0];
+      const reason = getReason(error).split('Original error')[0];
       this.#settings.log.warn('the warehouse is started again', { ...this.#place, reason });
       await first.end();
       const second = await this.#running();
@@ -140,7 +140,8 @@ class EnvironmentDatabase {
     const artifactFolder = folders.projectArtifacts(this.#place.projectId);
     const filesFolder = folders.files(this.#place);
     await rm(temporaryFolder, { recursive: true, force: true });
-    for (const folder of [dirname(databaseFile), temporaryFolder, filesFolder]) await privateFolder(folder);
+    for (const folder of [dirname(databaseFile), temporaryFolder, filesFolder])
+      await makePrivateFolder(folder);
     await mkdir(artifactFolder, { recursive: true, mode: 0o555 });
     log.debug('the warehouse is started', { ...this.#place });
     const database = new DatabaseProcess(

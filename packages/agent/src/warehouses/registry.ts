@@ -9,7 +9,7 @@ const drivers: Record<WarehouseKind, (settings: WarehouseSettings) => WarehouseD
  * The warehouse of a project that this agent cannot use. A run that needs none does not come to it; any other
  * is refused before its first step.
  */
-export function unusableWarehouse(kind: string): WarehouseConnection {
+export function createUnusableWarehouse(kind: string): WarehouseConnection {
   const refuse = async (): Promise<never> => {
     throw new Error(`this agent cannot use the project's warehouse, ${kind}`);
   };

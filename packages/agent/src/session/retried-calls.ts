@@ -1,9 +1,9 @@
 /** Calls to a server that may be away: which are tried again, and which are not worth it. */
 import type { GoodbyeRequest } from '@headgate/contract';
 import { createBackoff } from '../backoff.ts';
-import { type Log, reasonOf } from '../log.ts';
+import { getReason, type Log } from '../log.ts';
 import type { Time } from '../time.ts';
-import { type ControlPlane, mayPass } from './control-plane.ts';
+import { type ControlPlane, isTransient } from './control-plane.ts';
 
 interface Surroundings {
   log: Log;
@@ -11,7 +11,7 @@ interface Surroundings {
 }
 
 /** Tries again for as long as it takes: the server's absence is no reason to end. */
-export async function untilItSucceeds(
+export async function retryUntilSuccess(
   call: string,
   { log, time }: Surroundings,
   signal: AbortSignal,
@@ -24,8 +24,8 @@ export async function untilItSucceeds(
     } catch (error) {
       if (signal.aborted) return;
       const waitMilliseconds = Math.round(backoff.next());
-      const fields = { call, reason: reasonOf(error), waitMilliseconds };
-      if (mayPass(error)) log.warn('the server does not answer; tried again', fields);
+      const fields = { call, reason: getReason(error), waitMilliseconds };
+      if (isTransient(error)) log.warn('the server does not answer; tried again', fields);
       else log.error('the server refuses this agent; tried again', fields);
       await time.sleep(waitMilliseconds, signal);
     }
@@ -44,6 +44,6 @@ export async function sayGoodbye(
   try {
     await controlPlane.goodbye(goodbye, time.timeout(goodbyeMilliseconds));
   } catch (error) {
-    log.info('the goodbye was not heard', { stage: goodbye.stage, reason: reasonOf(error) });
+    log.info('the goodbye was not heard', { stage: goodbye.stage, reason: getReason(error) });
   }
 }

@@ -2,7 +2,7 @@
 import { VaultError, vaultCallMilliseconds } from './vault.ts';
 
 /** Throws `timeout` when the time is over or the caller gives up, and else what `failureOf` makes of the library's error. */
-export async function boundedCall<Result>(
+export async function callWithTimeout<Result>(
   { signal, vaultName }: { signal: AbortSignal; vaultName: string },
   work: (abortSignal: AbortSignal) => Promise<Result>,
   failureOf: (error: unknown) => VaultError,
