@@ -1,4 +1,4 @@
-/** A key pair of this instance, and the request for its certificate (PKCS#10, RFC 2986). */
+/** Creates the instance's key pair and the request for its certificate (PKCS#10, RFC 2986). */
 import { createPrivateKey, type KeyObject, webcrypto } from 'node:crypto';
 
 export type KeyType = 'ec' | 'rsa';
@@ -27,7 +27,7 @@ export function getKeyType(key: KeyObject): KeyType {
   return key.asymmetricKeyType === 'rsa' ? 'rsa' : 'ec';
 }
 
-/** In PEM; signed by the key. Loaded when it is needed, which is seldom. */
+/** A request in PEM, signed by the key. The library is rarely needed, so it is loaded on demand. */
 export async function requestCertificate(privateKey: string, commonName: string): Promise<string> {
   await import('reflect-metadata');
   const { Pkcs10CertificateRequestGenerator } = await import('@peculiar/x509');

@@ -1,17 +1,17 @@
-/** The thread of `memory-watch.ts`: entry. */
+/** The entry point of the thread of `memory-watch.ts`. */
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
 import type { WatchMessage } from './memory-watch.ts';
 
 const periodMilliseconds = 25;
 
-/** In how many of these periods once new children are looked for, in the tasks of each known process. */
+/** New child processes are searched for once in this number of periods. */
 const periodsBetweenScans = 4;
 
 interface Watched {
   /**
-   * By process: the leader of the group, and those that it and they have started. The value is its status, kept open: it stays this process's,
-   * also when its id goes to another one.
+   * The group's leader and all descendants, by process id. The value is an open file of the process's status,
+   * which never refers to another process, even if the id is reused.
    */
   members: Map<number, number>;
   limitKilobytes: number;
@@ -23,7 +23,7 @@ const text = Buffer.alloc(8192);
 let timer: NodeJS.Timeout | undefined;
 let periods = 0;
 
-/** Undefined: it has ended. */
+/** Undefined if the process has ended. */
 function readKilobytes(status: number): number | undefined {
   try {
     const length = readSync(status, text, 0, text.length, 0);
@@ -42,14 +42,14 @@ function checkLimits(): void {
     if (periods % periodsBetweenScans === 0) addChildren(members);
     if (kilobytes <= limitKilobytes) continue;
     Atomics.store(exceeded, 0, 1);
-    // While the leader is there, the group is its own.
+    // While the leader exists, the group id cannot belong to other processes.
     if (members.has(leader)) kill(-leader);
-    // A child may have left the group.
+    // Descendants may have left the group.
     for (const pid of members.keys()) kill(pid);
   }
 }
 
-/** All members together; those that have ended are forgotten. What a fork shares with its parent counts for both. */
+/** The memory of all members. Removes ended ones. Memory shared by parent and child counts twice. */
 function measure(members: Map<number, number>): number {
   let total = 0;
   for (const [pid, status] of members) {
@@ -62,7 +62,7 @@ function measure(members: Map<number, number>): number {
   return total;
 }
 
-/** Also the children of those that it adds: they come later in the same walk. */
+/** Adds all descendants: an added child is visited later in the same loop. */
 function addChildren(members: Map<number, number>): void {
   for (const pid of members.keys())
     for (const child of listChildren(pid)) {
@@ -70,7 +70,7 @@ function addChildren(members: Map<number, number>): void {
     }
 }
 
-/** None where the kernel was built without these lists (CONFIG_PROC_CHILDREN). */
+/** Empty if the kernel was built without CONFIG_PROC_CHILDREN. */
 function listChildren(pid: number): number[] {
   return readOrEmpty(() => readdirSync(`/proc/${pid}/task`)).flatMap((task) =>
     readOrEmpty(() =>
@@ -79,7 +79,7 @@ function listChildren(pid: number): number[] {
   );
 }
 
-/** A process or a thread may have ended meanwhile. */
+/** Returns an empty list if the process or thread has ended. */
 function readOrEmpty<Found>(find: () => Found[]): Found[] {
   try {
     return find();
@@ -92,7 +92,7 @@ function add(members: Map<number, number>, pid: number): void {
   try {
     members.set(pid, openSync(`/proc/${pid}/status`, 'r'));
   } catch {
-    // It has ended already.
+    // The process has already ended.
   }
 }
 
@@ -100,7 +100,7 @@ function kill(target: number): void {
   try {
     process.kill(target, 'SIGKILL');
   } catch {
-    // It has ended in the meantime.
+    // The process has already ended.
   }
 }
 

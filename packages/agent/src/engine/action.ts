@@ -1,4 +1,4 @@
-/** Carries out a component's action over the ports. What it throws is the component's failure. */
+/** Carries out a component's action over the ports. An error thrown here fails the component. */
 import {
   type Action,
   type CallArguments,
@@ -59,7 +59,7 @@ const performers: Performers = {
     const artifact = context.run.context.getSharedArtifact(action.use);
     const called = { artifact, type: pipelineTypeOf(action.pipelineName) };
     const result = await runCalledPipeline(action, called, context);
-    // Of a failure the message says where it happened; of a success, what ran is of interest.
+    // After a failure the message says where it happened; after a success it says which version ran.
     return { message: artifact.title, ...result };
   },
   iterate,
@@ -77,7 +77,7 @@ const performers: Performers = {
   },
 };
 
-/** Gives a variable the value of an expression. */
+/** Sets a variable to the value of an expression. */
 export function assign(
   context: RunContext,
   variable: string,
@@ -89,7 +89,7 @@ export function assign(
   });
 }
 
-/** JavaScript's truth, but for the words of the format. */
+/** JavaScript's truthiness, except that the texts "false" and "no" are false. */
 function isTrue(value: unknown): boolean {
   if (typeof value === 'string') return !['', 'false', 'no'].includes(value.trim().toLowerCase());
   return Boolean(value);
@@ -112,7 +112,7 @@ async function queryScalars(
     if (index < 0) {
       return {
         status: 'FAILED',
-        message: `the query returned no column "${column}"; it returned: ${columns.join(', ')}`,
+        message: `the query returned no column "${column}": use one of ${columns.join(', ')}`,
       };
     }
     evaluation.scope.setScalar(variable, row[index]);
@@ -144,8 +144,8 @@ async function runCalledPipeline(
   const { context, chain } = run;
   const pipelineRunId = context.ports.newId();
   const scope = evaluation.scope;
-  const found = (path: string) =>
+  const onFound = (path: string) =>
     step.change({ childPipeline: { id: pipelineRunId, name: `${artifact.checked.prefix}${path}` } });
-  const call = { name: pipelineName, type, artifact, found, pipelineRunId, chain, scope, scalars, grids };
+  const call = { name: pipelineName, type, artifact, onFound, pipelineRunId, chain, scope, scalars, grids };
   return { ...(await context.call(call)), fromChild: true };
 }

@@ -1,4 +1,4 @@
-/** The artifacts that a run takes its pipelines from. */
+/** The artifacts from which a run reads its pipelines. */
 import {
   describeSyntaxError,
   readPipelineFile,
@@ -13,7 +13,7 @@ export function createOwnArtifact({ versionName }: RunRequest, { artifact }: Run
   return createArtifact(artifact, { versionName, title: `version "${versionName}"`, prefix: '' });
 }
 
-/** Each version is one artifact, however many uses it is chosen for. */
+/** Creates one artifact for each version, even if several uses refer to it. */
 export function createSharedArtifacts(ports: RunPorts): (use: SharedPipelineUse) => RunArtifact {
   const artifacts = new Map<string, RunArtifact>();
   return (use) => {
@@ -32,9 +32,7 @@ export function createSharedArtifacts(ports: RunPorts): (use: SharedPipelineUse)
 
 type ReadPipeline = Exclude<ReturnType<typeof readPipelineFile>, { error: unknown }> | Unreadable;
 
-/**
- * `prefix` goes before the paths of its pipelines, so that messages tell them from those of other artifacts.
- */
+/** `prefix` precedes the paths of its pipelines in messages, to distinguish artifacts. */
 function createArtifact(
   files: ArtifactFiles,
   { versionName, title, prefix }: { versionName: string; title: string; prefix: string },
@@ -82,7 +80,7 @@ async function readPipeline(files: ArtifactFiles, path: string): Promise<ReadPip
 function describeNotChosen({ prefix, versionName }: SharedPipelineUse): string {
   const wanted = versionName === undefined ? 'the latest version' : `version "${versionName}"`;
   return (
-    `${wanted} of the shared pipelines "${prefix}" was not looked up when the execution started: publish the version that uses it again, ` +
-    `and let an execution use at most ${sharedUseLimit} versions of shared pipelines`
+    `${wanted} of the shared pipelines "${prefix}" was not looked up when the execution started: publish the calling version again, ` +
+    `and use at most ${sharedUseLimit} versions of shared pipelines in one execution`
   );
 }

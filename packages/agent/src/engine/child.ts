@@ -1,7 +1,7 @@
 /**
- * The process of one run: entry, started by `run-process.ts`. Gives the engine its ports: SQL, secrets, steps
- * and lines go over IPC to the agent, files are read from the sealed artifacts. Ends with its run, or with
- * the agent.
+ * The entry point of a run's process, started by `run-process.ts`. It provides the engine's ports: SQL,
+ * secrets, steps and log lines go to the agent over IPC, and files are read from the sealed artifacts. The
+ * process exits with the run or with the agent.
  */
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';

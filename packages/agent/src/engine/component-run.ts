@@ -11,7 +11,7 @@ import type { ActionResult, RunTarget } from './action-context.ts';
 import { createSystemVariables, getMessage, type PipelineRun } from './run-context.ts';
 import { type RunningStep, startStep } from './step.ts';
 
-/** Never rejects: what goes wrong is the component's failure. `iterators` are the iterators that it runs inside. */
+/** Never rejects: an error is the component's failure. `iterators`: the iterators around the component. */
 export async function runComponent(
   run: PipelineRun<Orchestration>,
   component: OrchestrationComponent,
@@ -65,7 +65,7 @@ async function runIterationTarget(
   return runComponent(run, target, scope, iterators);
 }
 
-/** Its expressions see how the component ended; when one fails, so does the component. */
+/** The expressions can read how the component ended. If one fails, the component fails. */
 async function postProcess(
   run: PipelineRun,
   component: OrchestrationComponent,
@@ -91,6 +91,6 @@ async function postProcess(
     return result;
   } catch (error) {
     if (status !== 'SUCCESS') return result;
-    return { ...result, status: 'FAILED', message: `its post-processing failed: ${getMessage(error)}` };
+    return { ...result, status: 'FAILED', message: `the post-processing failed: ${getMessage(error)}` };
   }
 }

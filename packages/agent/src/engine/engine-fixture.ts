@@ -1,7 +1,4 @@
-/**
- * For the engine's tests: a real DuckDB in this process, files in a temporary folder, and a record of all
- * that a run reports.
- */
+/** Test fixture: a real DuckDB in this process, files in a temporary folder, and a record of all reports. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,21 +13,21 @@ export interface Fixture {
   folder: string;
   filesFolder: string;
   connection: DuckDBConnection;
-  /** Latest state of each step, in the order of their starts. */
+  /** The latest state of each step, in the order in which steps started. */
   steps: Map<string, Step>;
   /** Every report, as sent. */
   reports: Step[];
   lines: string[];
   /** The project's secret references, by name. */
   secrets: Map<string, string>;
-  /** The names that were read, in turn. */
+  /** The names of the secrets that were read, in order. */
   secretsRead: string[];
-  /** Pipeline files that the upload left out, with the reasons. */
+  /** Pipeline files that the upload ignored, with the reasons. */
   ignored: Map<string, Unreadable>;
   cancel(): void;
-  /** The artifact: path to text. */
+  /** Adds files to the artifact; text by path. */
   publish(files: Readonly<Record<string, string>>): Promise<void>;
-  /** What the execution's start has chosen for a use of shared pipelines: files, or a fault. */
+  /** Sets the version chosen for a use of shared pipelines: files, or a fault. */
   choose(
     use: SharedPipelineUse,
     chosen: { versionName: string; files: Record<string, string> } | string,

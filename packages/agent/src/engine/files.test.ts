@@ -24,7 +24,7 @@ describe('files', () => {
       Unload: { type: 'file-unload', parameters: { query: 'select 1 as a', target, fileType: 'CSV' } },
     });
 
-  it('are read from the files folder too, whatever characters their names hold', async () => {
+  it('are also read from the files folder, whatever characters are in their names', async () => {
     writeFileSync(join(fixture.filesFolder, "o'dd[1]*?.csv"), 'a\n7\n');
     await fixture.publish({ 'p.orch.yaml': load("o'dd[1]*?.csv") });
     assert.deepEqual(await fixture.run('p'), { status: 'SUCCESS' });
@@ -40,7 +40,7 @@ describe('files', () => {
     'link/outside.csv',
     'link',
   ]) {
-    it(`outside the files folder are neither read nor written: ${path}`, async () => {
+    it(`outside the files folder cannot be read or written: ${path}`, async () => {
       writeFileSync(join(fixture.folder, 'outside.csv'), 'a\n1\n');
       mkdirSync(join(fixture.filesFolder, 'a'));
       symlinkSync(fixture.folder, join(fixture.filesFolder, 'link'));
@@ -53,7 +53,7 @@ describe('files', () => {
     });
   }
 
-  it('are replaced whole, or stay as they were when the query fails', async () => {
+  it('are replaced atomically, and unchanged if the query fails', async () => {
     await fixture.publish({ 'p.orch.yaml': unload('f.csv') });
     await fixture.run('p');
     const broken = renderOrchestration({

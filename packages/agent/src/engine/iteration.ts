@@ -1,4 +1,4 @@
-/** Runs an iterator's target once for each row, one after the other or several at the same time. */
+/** Runs an iterator's target once for each row, sequentially or concurrently. */
 import { type Action, concurrencyLimit } from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from './action-context.ts';
 
@@ -8,7 +8,7 @@ export async function iterate(action: Iterate, context: ActionContext): Promise<
   const { iterations, concurrent, breakOnFailure } = action;
   const { bounds } = context.run.context.request;
   if (iterations.length > bounds.iterations) {
-    const message = `the iterator has ${iterations.length} iterations, more than ${bounds.iterations}: filter the rows`;
+    const message = `the iterator has ${iterations.length} iterations; the limit is ${bounds.iterations}: filter the rows`;
     return { status: 'FAILED', message };
   }
   const failures: { iteration: number; result: ActionResult }[] = [];

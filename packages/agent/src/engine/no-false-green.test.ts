@@ -32,7 +32,7 @@ async function runWrong({ files, ignored, shared, warehouse = 'DUCKDB' }: WrongP
   return fixture.run('main', { warehouse });
 }
 
-describe('a run fails before its first step for', () => {
+describe('a run fails before its first step because of', () => {
   for (const wrong of wrongPipelines) {
     it(wrong.what, async () => {
       const { status, message = '' } = await runWrong(wrong);
@@ -46,7 +46,7 @@ describe('a run fails before its first step for', () => {
     });
   }
 
-  it('every kind of finding that is an error', () => {
+  it('every finding of level error is covered', () => {
     const onlyWarnings = [
       'unreachable-component',
       'unused-component',
@@ -62,7 +62,7 @@ describe('a run fails before its first step for', () => {
   });
 });
 
-describe('a run fails, and nothing is lost without a word, when', () => {
+describe('a run fails, and loses nothing silently, when', () => {
   const script = (sqlScript: string, more: object = {}) => ({
     type: 'sql-script',
     parameters: { sqlScript },
@@ -81,12 +81,12 @@ describe('a run fails, and nothing is lost without a word, when', () => {
     assert.equal(status, 'FAILED');
     assert.match(
       message,
-      /"Open" failed: the script leaves a transaction open; end it with COMMIT or ROLLBACK/,
+      /"Open" failed: the script leaves a transaction open: end it with COMMIT or ROLLBACK/,
     );
     assert.deepEqual(await fixture.rows('select table_name from information_schema.tables'), []);
   });
 
-  it('a failure inside a transaction is taken up: what comes after it stays', async () => {
+  it('a failure inside a transaction is handled: later statements are kept', async () => {
     await fixture.publish({
       'main.orch.yaml': renderOrchestration({
         Start: start('Break'),
@@ -100,7 +100,7 @@ describe('a run fails, and nothing is lost without a word, when', () => {
     assert.deepEqual(await fixture.rows('select table_name from information_schema.tables'), [['kept']]);
   });
 
-  it('a transaction is ended that was never begun', async () => {
+  it('a script ends a transaction that was never begun', async () => {
     for (const word of ['commit', 'rollback']) {
       await fixture.publish({
         'main.orch.yaml': renderOrchestration({ Start: start('End'), End: script(`select 1; ${word}`) }),
@@ -142,7 +142,7 @@ describe('a run fails, and nothing is lost without a word, when', () => {
     });
   }
 
-  it('not for members that are there', async () => {
+  it('but not for existing members', async () => {
     const sound =
       'sysvar.environment.name + g.name.length + g.name[7] + JSON.stringify([sysvar, g]) + ("zz" in g) + `${g}`';
     await fixture.publish({
@@ -237,7 +237,7 @@ describe('a run starts although', () => {
     });
   }
 
-  it('its project is of another warehouse, which it does not need', async () => {
+  it('its project has an unsupported warehouse that it does not need', async () => {
     await fixture.publish({
       'main.orch.yaml': renderOrchestration({ Start: start('Print'), Print: print('x') }, { x: text('') }),
     });
@@ -245,7 +245,7 @@ describe('a run starts although', () => {
   });
 });
 
-describe('what shows itself only in a run fails the whole run', () => {
+describe('an error found only during a run fails the whole run:', () => {
   const handled = { type: 'print-variables', parameters: { variablesToPrint: [] } };
   const call = (orchestrationJob: string) => ({
     type: 'run-orchestration',
@@ -272,14 +272,14 @@ describe('what shows itself only in a run fails the whole run', () => {
     );
   });
 
-  it('a pipeline that is not there and whose name is an expression', async () => {
+  it('a missing pipeline whose name is an expression', async () => {
     await fixture.publish({ 'main.orch.yaml': calling('gone') });
     const { status, message = '' } = await fixture.run('main');
     assert.equal(status, 'FAILED');
     assert.match(message, /has no pipeline "gone"/);
   });
 
-  it('a pipeline that calls itself too deep, whoever takes up the failure', async () => {
+  it('a pipeline that calls itself too deep, even if the failure is handled', async () => {
     const again = {
       type: 'if',
       parameters: { mode: 'Advanced', condition1: '1 == 1' },
@@ -295,10 +295,10 @@ describe('what shows itself only in a run fails the whole run', () => {
     });
     const { status, message = '' } = await fixture.run('main');
     assert.equal(status, 'FAILED');
-    assert.match(message, /more than 50 deep/);
+    assert.match(message, /the depth of calls exceeds 50/);
   });
 
-  it('a transition back to a component that has run', async () => {
+  it('a transition back to a component that already ran', async () => {
     const again = {
       type: 'if',
       parameters: { mode: 'Advanced', condition1: '1 == 1' },
@@ -316,7 +316,7 @@ describe('what shows itself only in a run fails the whole run', () => {
     assert.deepEqual(await fixture.run('main'), {
       status: 'FAILED',
       message:
-        'main.orch.yaml: "If" leads back to "Try", which has run already; a component runs once: use an iterator to repeat',
+        'main.orch.yaml: "If" leads back to "Try", which already ran; a component runs once: use an iterator to repeat',
     });
   });
 });

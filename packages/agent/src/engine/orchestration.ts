@@ -1,4 +1,4 @@
-/** Walks an orchestration: starts what is ready, several at the same time, until the walk has its outcome. */
+/** Walks an orchestration: starts ready components, several at a time, until the walk has an outcome. */
 import {
   type ComponentEnd,
   concurrencyLimit,
@@ -40,7 +40,7 @@ export async function runOrchestration(run: PipelineRun<Orchestration>): Promise
   const { status, component, backTo } = walk.outcome() ?? { status: 'SUCCESS' };
   if (status === 'SUCCESS') return { status };
   if (backTo !== undefined) {
-    const message = `${run.pipeline.path}: "${component}" leads back to "${backTo}", which has run already; a component runs once: use an iterator to repeat`;
+    const message = `${run.pipeline.path}: "${component}" leads back to "${backTo}", which already ran; a component runs once: use an iterator to repeat`;
     return { status, message };
   }
   const message = failures.get(component ?? '') ?? `${run.pipeline.path} ended at "${component}"`;
@@ -54,7 +54,7 @@ function getEnd(result: ActionResult & { skipped?: boolean }): ComponentEnd {
   return result.branch ? 'TRUE' : 'FALSE';
 }
 
-/** A called pipeline's message already says where it failed. */
+/** The message of a called pipeline already says where it failed. */
 function describeFailure(
   pipeline: Orchestration,
   component: OrchestrationComponent,

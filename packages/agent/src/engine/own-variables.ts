@@ -1,4 +1,4 @@
-/** The variables of a pipeline that starts, with their default values; one whose default is a secret has that of the secret. */
+/** Reads the variables of a starting pipeline with their default values. A default may be a secret. */
 import {
   createDeclaredVariable,
   findSecretOfDefault,
@@ -9,8 +9,8 @@ import {
 import { getMessage, type RunContext } from './run-context.ts';
 
 /**
- * @param given names of those whose default does not count
- * @throws VariableError, and Error when a secret cannot be had
+ * @param given names of variables that get another value, so that a secret as default is not read
+ * @throws VariableError, or Error if a secret cannot be read
  */
 export function readOwnVariables(
   context: RunContext,

@@ -1,6 +1,6 @@
-/** For the engine's tests: pipeline files from their components. */
+/** Test fixture: renders pipeline files from components. */
 
-/** The YAML of an orchestration from its components; JSON is YAML. */
+/** The file of an orchestration, as JSON, which is valid YAML. */
 export function renderOrchestration(components: Record<string, object>, variables: object = {}): string {
   return JSON.stringify({
     type: 'orchestration',

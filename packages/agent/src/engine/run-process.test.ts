@@ -1,4 +1,4 @@
-/** The process of one run, as the agent watches it. */
+/** The process of a run, as supervised by the agent. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -58,7 +58,7 @@ async function run(t: TestContext, pipeline: string, options: Partial<RunOptions
   });
 }
 
-test('a run that is caught in one built-in function is killed, and told so', {
+test('a run that is blocked in a built-in function is killed with a message', {
   timeout: 60_000,
 }, async (t) => {
   const components = { Start: start('Search'), Search: update('x', oneLongBuiltIn) };
@@ -66,10 +66,10 @@ test('a run that is caught in one built-in function is killed, and told so', {
     silenceMilliseconds: 4_000,
   });
   assert.equal(outcome.status, 'FAILED');
-  assert.match(outcome.message ?? '', /busy for more than 4 s in one built-in function/);
+  assert.match(outcome.message ?? '', /blocked the run’s process for more than 4 s in a built-in function/);
 });
 
-test('a run whose process outgrows its limit fails with the setting to raise; the next run succeeds', {
+test('a run whose process exceeds its memory limit fails and names the setting; the next run succeeds', {
   timeout: 60_000,
 }, async (t) => {
   const count = 80;
@@ -85,7 +85,7 @@ test('a run whose process outgrows its limit fails with the setting to raise; th
   const limits = { memoryMegabytes: 2_048, processMegabytes: 200 };
   const outcome = await run(t, pipeline, limits);
   assert.equal(outcome.status, 'FAILED');
-  assert.match(outcome.message ?? '', /took more than 200 MB.*HEADGATE_AGENT_RUN_PROCESS_MEMORY_MB/);
+  assert.match(outcome.message ?? '', /exceeded its limit of 200 MB.*HEADGATE_AGENT_RUN_PROCESS_MEMORY_MB/);
   const next = await run(t, renderOrchestration({ Start: start() }, {}), limits);
   assert.equal(next.status, 'SUCCESS', next.message);
 });

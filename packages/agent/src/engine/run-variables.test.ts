@@ -13,7 +13,7 @@ afterEach(() => fixture.dispose());
 const step = (name: string) => [...fixture.steps.values()].find((each) => each.name === name);
 
 describe('variables', () => {
-  it('come from the request before the pipeline, and from the pipeline before the project', async () => {
+  it('are taken from the request first, then the pipeline, then the project', async () => {
     await fixture.publish({
       'p.orch.yaml': renderOrchestration(
         { Start: start('Print'), Print: print('a', 'b', 'c') },
@@ -45,7 +45,7 @@ describe('variables', () => {
     assert.deepEqual(fixture.lines, ['n = 5']);
   });
 
-  it('of a query are set from its first row', async () => {
+  it('are set from the first row of a query', async () => {
     await fixture.publish({
       'p.orch.yaml': renderOrchestration(
         {
@@ -71,7 +71,7 @@ describe('variables', () => {
     assert.deepEqual(fixture.lines, ['n = 42', 't = x']);
   });
 
-  it('are handed to a called pipeline, grids too, and post-processing sees how the component ended', async () => {
+  it('are passed to a called pipeline, including grids; post-processing sees how the component ended', async () => {
     await fixture.publish({
       'p.orch.yaml': renderOrchestration(
         {
@@ -163,14 +163,14 @@ describe('iterators', () => {
   };
 
   for (const concurrency of ['Sequential', 'Concurrent']) {
-    it(`${concurrency}: SHARED variables are common to the branches, COPIED ones are each branch's own`, async () => {
+    it(`${concurrency}: branches share SHARED variables and have their own COPIED ones`, async () => {
       await fixture.publish({ 'p.orch.yaml': pipeline(adding, concurrency) });
       assert.deepEqual(await fixture.run('p'), { status: 'SUCCESS' });
       assert.deepEqual(fixture.lines, ['sum = 6', 'own = 0']);
     });
   }
 
-  it('stop at the first failure when they shall, and otherwise go on and fail at the end', async () => {
+  it('stop at the first failure with breakOnFailure, else continue and fail at the end', async () => {
     const body = {
       type: 'sql-script',
       parameters: { sqlScript: 'create table t${x} as select 1; select 1/${x == 1 ? "oops" : 1}' },

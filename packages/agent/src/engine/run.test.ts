@@ -24,7 +24,7 @@ afterEach(() => fixture.dispose());
 const statuses = () => [...fixture.steps.values()].map((step) => `${step.name}: ${step.status}`);
 const step = (name: string) => [...fixture.steps.values()].find((each) => each.name === name);
 
-/** A condition that always holds: what it leads to may call its own pipeline. */
+/** A condition that is always true, so that a component behind it may call its own pipeline. */
 const always = (target: string) => ({
   type: 'if',
   parameters: { mode: 'Advanced', condition1: '1 == 1' },
@@ -183,7 +183,7 @@ describe('a whole run', () => {
   });
 });
 
-describe('ends and bounds', () => {
+describe('ends and limits', () => {
   it('an unknown component type ends the run before its first step, naming type and file', async () => {
     await fixture.publish({
       'a/p.orch.yaml': renderOrchestration({
@@ -217,7 +217,7 @@ describe('ends and bounds', () => {
     );
   });
 
-  it('a failure goes to the failure transition; a skipped component passes on as succeeded', async () => {
+  it('a failure takes the failure transition; a skipped component takes the success transition', async () => {
     await fixture.publish({
       'p.orch.yaml': renderOrchestration(
         {
@@ -238,7 +238,7 @@ describe('ends and bounds', () => {
     assert.match(step('Bad')?.message ?? '', /nowhere does not exist/);
   });
 
-  it('an if goes on by true or by false', async () => {
+  it('an if continues by true or by false', async () => {
     const when = (parameters: object) => ({
       type: 'if',
       parameters,
@@ -278,7 +278,7 @@ describe('ends and bounds', () => {
     assert.deepEqual(await fixture.run('advanced', { scalarVariables: { a: 'y' } }), { status: 'SUCCESS' });
   });
 
-  it('a pipeline that calls itself ends with a message that shows the chain', async () => {
+  it('a pipeline that calls itself fails with a message that shows the chain of calls', async () => {
     const self = { type: 'run-orchestration', parameters: { orchestrationJob: 'p' } };
     await fixture.publish({
       'p.orch.yaml': renderOrchestration({ Start: start('If'), If: always('Again'), Again: self }),
@@ -287,12 +287,12 @@ describe('ends and bounds', () => {
     assert.equal(status, 'FAILED');
     assert.equal(
       message,
-      'pipelines call each other more than 50 deep (p.orch.yaml → p.orch.yaml → p.orch.yaml → p.orch.yaml → … → p.orch.yaml → p.orch.yaml): does one call itself without an end?',
+      'the depth of calls exceeds 50 (p.orch.yaml → p.orch.yaml → p.orch.yaml → p.orch.yaml → … → p.orch.yaml → p.orch.yaml): check for a pipeline that calls itself endlessly',
     );
     assert.equal(fixture.steps.size, 150);
   });
 
-  it('a run may have only so many steps', async () => {
+  it('the number of steps of a run is limited', async () => {
     const fork = {
       type: 'run-orchestration',
       parameters: { orchestrationJob: 'p' },
@@ -323,7 +323,7 @@ describe('ends and bounds', () => {
     assert.match(message ?? '', /ran longer than 50 ms/);
   });
 
-  it('a missing pipeline, a broken one and a missing file say what to do', async () => {
+  it('messages for a missing pipeline, a broken pipeline and a missing file say what to do', async () => {
     await fixture.publish({
       'broken.orch.yaml': 'type: orchestration\npipeline: [\n',
       'file.orch.yaml': renderOrchestration({
@@ -345,7 +345,7 @@ describe('ends and bounds', () => {
     );
   });
 
-  it('a graceful cancel lets the running step end and starts none after it', async () => {
+  it('a graceful cancel lets the running step finish and starts no other', async () => {
     await fixture.publish({
       'p.orch.yaml': renderOrchestration({
         Start: start('First'),

@@ -1,4 +1,4 @@
-/** Runs a pipeline of an artifact from its root down, over the ports. */
+/** Runs a root pipeline and the pipelines it calls, over the ports. */
 import {
   createExpressionEngine,
   createProjectVariable,
@@ -29,7 +29,7 @@ import { createSession } from './session.ts';
 import { cutMessage } from './step.ts';
 import { runTransformation } from './transformation.ts';
 
-/** The limits that a run has unless it is given others. */
+/** The default limits of a run. */
 export const runBounds: RunBounds = {
   pipelineDepth: pipelineDepthLimit,
   iterations: iterationLimit,
@@ -42,8 +42,8 @@ export const runBounds: RunBounds = {
 /**
  * Runs a pipeline to its end.
  *
- * @returns how it ended; it rejects only when a port other than the warehouse does. A failure's message names
- *   the pipeline's file and the component.
+ * @returns the outcome. The message of a failure names the pipeline's file and the component. Rejects only if
+ *   a port other than the warehouse rejects.
  */
 export async function runPipeline(request: RunRequest, ports: RunPorts): Promise<RunOutcome> {
   const secrets = createRunSecrets(ports);
@@ -101,11 +101,11 @@ function createContext(request: RunRequest, { source, ports, mask }: RunSecrets)
     findHalt() {
       if (ended !== undefined) return ended;
       if (ports.isCancelled())
-        return { status: 'CANCELLED', message: 'cancelled; the step that was running has ended' };
+        return { status: 'CANCELLED', message: 'cancelled; the running steps have finished' };
       if (steps < bounds.steps) return undefined;
       return {
         status: 'FAILED',
-        message: `the run has more than ${bounds.steps} steps: does an iterator or a pipeline run too often?`,
+        message: `the run has more than ${bounds.steps} steps, which is the limit: check iterators and calls that run too often`,
       };
     },
     call: (call) => callPipeline(context, call),
@@ -119,7 +119,7 @@ function createContext(request: RunRequest, { source, ports, mask }: RunSecrets)
   return context;
 }
 
-/** Starts a pipeline with variables of its own. What is wrong with the call is the outcome, not an error. */
+/** Runs a called pipeline with its own variables. An invalid call gives a FAILED outcome, not an error. */
 async function callPipeline(context: RunContext, call: PipelineCall): Promise<RunOutcome> {
   try {
     const pipeline = await findSoundPipeline(context, call);
@@ -127,7 +127,7 @@ async function callPipeline(context: RunContext, call: PipelineCall): Promise<Ru
     const limit = context.request.bounds.pipelineDepth;
     if (chain.length > limit) {
       throw new HaltingError(
-        `pipelines call each other more than ${limit} deep (${describeChain(chain)}): does one call itself without an end?`,
+        `the depth of calls exceeds ${limit} (${describeChain(chain)}): check for a pipeline that calls itself endlessly`,
       );
     }
     const scalars = [...call.scalars];
@@ -146,10 +146,10 @@ async function callPipeline(context: RunContext, call: PipelineCall): Promise<Ru
   }
 }
 
-/** What no failure transition may take up: the run itself is wrong, or has broken a bound. */
+/** An error that ends the whole run, even if a failure transition would handle it. */
 class HaltingError extends Error {}
 
-/** @throws HaltingError when it, or one that it can come to, is wrong or not there. */
+/** @throws HaltingError if the pipeline, or one that it can call, is invalid or missing */
 async function findSoundPipeline(context: RunContext, call: PipelineCall): Promise<Pipeline> {
   const { name, type, artifact } = call;
   const paths = type === undefined ? listCandidatePaths(name) : [pipelinePath(name, type)];
@@ -166,7 +166,7 @@ async function findSoundPipeline(context: RunContext, call: PipelineCall): Promi
   );
 }
 
-/** The chain's beginning and end: a pipeline that calls itself shows itself in a few of its calls. */
+/** The beginning and end of a chain of calls, which is enough to recognize a recursion. */
 function describeChain(chain: readonly string[]): string {
   const shown = chain.length <= 8 ? chain : [...chain.slice(0, 4), '…', ...chain.slice(-2)];
   return shown.join(' → ');

@@ -1,17 +1,15 @@
-/**
- * The run's session with the warehouse: its branches take turns, so that one branch's transaction holds no statement of another.
- */
+/** The run's session with the warehouse. Branches take turns, so that transactions of branches do not mix. */
 import type { StatementList } from '@headgate/pipelines';
 import type { Warehouse } from './ports.ts';
 
 export interface Session extends Warehouse {
   /**
-   * Runs a user's statements in order. `rowCount` is that of the last one.
+   * Runs a user's statements in order. Returns the `rowCount` of the last one.
    *
-   * @throws Error also when they leave a transaction open; it is rolled back
+   * @throws Error, also if the statements leave a transaction open, which is then rolled back
    */
   executeScript(statements: readonly string[]): Promise<{ rowCount: number }>;
-  /** Runs a list of statements: all of them take effect, or none. `rowCount` is that of the counted one. */
+  /** Runs all statements atomically. Returns the `rowCount` of the counted one. */
   executeAll(list: StatementList): Promise<{ rowCount: number }>;
 }
 
@@ -26,7 +24,7 @@ export function createSession(warehouse: Warehouse): Session {
     execute: (sql) => runInTurn(() => warehouse.execute(sql)),
     query: (sql, maxRows) => runInTurn(() => warehouse.query(sql, maxRows)),
     async executeScript(statements) {
-      // No other branch's statement may come into the script's transaction.
+      // Keep statements of other branches out of the script's transaction.
       if (statements.some((statement) => mayBegin.test(statement)))
         return runInTurn(() => runScript(warehouse, statements));
       let rowCount = 0;
@@ -43,17 +41,17 @@ export function createSession(warehouse: Warehouse): Session {
   };
 }
 
-/** A transaction begins by one of these words only; they may also be anything else. */
+/** A script without these words cannot begin a transaction. */
 const mayBegin = /\b(?:begin|start)\b/i;
 const noTransaction = /no transaction is active/i;
-const leftOpen = 'the script leaves a transaction open; end it with COMMIT or ROLLBACK';
+const leftOpen = 'the script leaves a transaction open: end it with COMMIT or ROLLBACK';
 
 async function runScript(warehouse: Warehouse, statements: readonly string[]) {
   let result: { rowCount: number };
   try {
     result = await runAll(warehouse, statements, statements.length - 1);
   } catch (error) {
-    // An aborted transaction would take the statements of the next component.
+    // An open transaction would include the statements of the next component.
     await warehouse.execute('ROLLBACK').catch(() => undefined);
     throw error;
   }
@@ -61,7 +59,7 @@ async function runScript(warehouse: Warehouse, statements: readonly string[]) {
   return result;
 }
 
-/** Whether there was a transaction; what it did is gone. */
+/** Rolls back an open transaction. Returns whether there was one. */
 async function rollBackIfActive(warehouse: Warehouse): Promise<boolean> {
   try {
     await warehouse.execute('ROLLBACK');
@@ -79,7 +77,7 @@ async function runTransaction(warehouse: Warehouse, statements: readonly string[
     await warehouse.execute('COMMIT');
     return result;
   } catch (error) {
-    // When the warehouse itself is gone there is nothing to roll back; the first error is the one that matters.
+    // If the warehouse is gone there is nothing to roll back. Report the first error.
     await warehouse.execute('ROLLBACK').catch(() => undefined);
     throw error;
   }

@@ -1,4 +1,4 @@
-/** Shared pipelines in a run: what they see, and what becomes of a use for which nothing was chosen. */
+/** Shared pipelines in a run: what they can access, and uses without a chosen version. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
@@ -21,13 +21,13 @@ const calls = (type: string, parameters: object, ...success: string[]) => ({
   parameters,
   transitions: { success },
 });
-/** The project's main pipeline is one call. */
+/** A main pipeline with a single call. */
 const publishCall = (sharedPipeline: string, more: object = {}) =>
   fixture.publish({
     'main.orch.yaml': renderOrchestration({ S: start('Call'), Call: call(sharedPipeline, more) }),
   });
 
-test('a shared pipeline finds its own files and pipelines, where the project has others of the same names', async () => {
+test('a shared pipeline uses its own files and pipelines, even if the project has others of the same names', async () => {
   const load = { source: 'data.csv', fileType: 'CSV', header: 'Yes', targetTable: 'loaded' };
   await publishCall('inner/load.orch.yaml');
   await fixture.publish({ 'data.csv': 'n\n1\n', 'inner/copy.tran.yaml': 'not this one' });
@@ -57,7 +57,7 @@ test('a shared pipeline finds its own files and pipelines, where the project has
   assert.equal(step('Load')?.pipelineRunId, called?.childPipeline?.id);
 });
 
-test('it gets values for its public variables, reads those of the project, and knows its own version', async () => {
+test('a shared pipeline gets values for its public variables, reads variables of the project, and knows its own version', async () => {
   const variables = { name: text('nobody'), secret: text('mine', 'COPIED', 'PRIVATE') };
   await fixture.choose(
     { prefix: 'Checks', versionName: '1' },
@@ -92,7 +92,7 @@ test('it gets values for its public variables, reads those of the project, and k
   assert.match(refused.message ?? '', /"secret" is PRIVATE in greet\.orch\.yaml/);
 });
 
-test('shared pipelines use shared pipelines; one that calls itself without an end is ended', async () => {
+test('shared pipelines can call shared pipelines; endless recursion is refused', async () => {
   await publishCall('outer');
   await fixture.choose(
     { prefix: 'Checks' },
@@ -126,7 +126,7 @@ test('shared pipelines use shared pipelines; one that calls itself without an en
   assert.match(message ?? '', /calls itself endlessly: .*Checks\/again\.orch\.yaml/);
 });
 
-test('a use for which nothing was chosen ends the run with what to do; one that is not reached harms nobody', async () => {
+test('a use without a chosen version fails the run with a remedy, unless it is not reached', async () => {
   await fixture.choose({ prefix: 'Checks' }, 'the group is disabled: enable it');
   await publishCall('p');
   const own = 'not started: main.orch.yaml, line 1, component "Call": ';

@@ -1,4 +1,4 @@
-/** Runs a transformation: plans the whole of it, then one step for each output. */
+/** Runs a transformation: plans all of it, then runs one step for each output. */
 import {
   planTransformation,
   resolveParameters,
@@ -18,7 +18,7 @@ export async function runTransformation(run: PipelineRun<Transformation>): Promi
   const [failure] = failures;
   if (failure !== undefined) {
     for (const { component, type } of outputs) {
-      const message = `not run, since "${failure.component}" cannot run`;
+      const message = `not run, because "${failure.component}" cannot run`;
       startStep(run, { name: component, type }).finish('SKIPPED', { message });
     }
     return createFailure(run, failure.component, failure.error);

@@ -1,7 +1,4 @@
-/**
- * For the engine's tests: wrong files, types, transitions, iterators and sources, each with what its run
- * says.
- */
+/** Test fixture: invalid files, types, transitions, iterators and sources, each with the expected message. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 import { grid, start, text } from './pipeline-fixture.ts';
 import {
@@ -57,7 +54,7 @@ export const wrongOrders: WrongPipeline[] = [
     says: /main\.orch\.yaml, line 7, component "Bad": the transition "success" leads to "Don".*did you mean "Done"\?/,
   },
   {
-    what: 'transitions that go round',
+    what: 'a cycle of transitions',
     code: 'transition-cycle',
     files: around({ ...script('select 1'), transitions: { success: ['Effect'], failure: [] } }),
     says: /main\.orch\.yaml, line 6, component "Effect": .*endless cycle: Effect → Bad → Effect.*iterator/,
@@ -69,7 +66,7 @@ export const wrongOrders: WrongPipeline[] = [
     says: /line 7, component "Bad": .*Bad → Bad/,
   },
   {
-    what: 'a pipeline file that the upload left out',
+    what: 'a pipeline file that the upload ignored',
     code: 'missing-pipeline',
     files: around({ type: 'run-orchestration', parameters: { orchestrationJob: 'child' } }),
     ignored: { 'child.orch.yaml': { reason: 'line 3, column 9: "pipeline" must be a map', line: 3 } },
@@ -91,7 +88,7 @@ export const wrongOrders: WrongPipeline[] = [
     says: /main\.orch\.yaml, line 3: the pipeline cannot be read: .*correct the file/,
   },
   {
-    what: 'an unknown type whose failure is taken up',
+    what: 'an unknown type whose failure is handled',
     code: 'unknown-component-type',
     files: around({ type: 'sql-scrip', parameters: {} }),
     says: /main\.orch\.yaml, line 7, component "Bad": .*"sql-scrip".*did you mean "sql-script"\?/,
@@ -127,7 +124,7 @@ export const wrongOrders: WrongPipeline[] = [
     says: /main\.orch\.yaml, line 4: .*"A", "B".*keep one/,
   },
   {
-    what: 'true on a component that is no if',
+    what: 'true on a component that is not an if',
     code: 'transition-not-allowed',
     files: around({ ...script('select 1'), transitions: { true: ['Done'] } }),
     says: /line 7, component "Bad": sql-script has no transition "true", only an if has: use success/,
@@ -153,7 +150,7 @@ export const wrongOrders: WrongPipeline[] = [
     says: /line 10, component "Target": the iterator "Bad".*add the transition to the iterator instead/,
   },
   {
-    what: 'an and that waits for what never runs',
+    what: 'an and that waits for a component that never runs',
     code: 'unstartable-and',
     files: around(
       { type: 'and', parameters: {} },
@@ -205,7 +202,7 @@ export const wrongOrders: WrongPipeline[] = [
     says: /line 7, component "Bad": the iterationTarget "Handle".*did you mean "Handled"\?/,
   },
   {
-    what: 'an iteration target of what is no iterator',
+    what: 'an iterationTarget of a component that is not an iterator',
     code: 'iteration-target-not-allowed',
     files: around({ ...script('select 1'), iterationTarget: 'Handled' }),
     says: /line 7, component "Bad": sql-script is not an iterator.*use a transition instead/,
@@ -225,7 +222,7 @@ export const wrongOrders: WrongPipeline[] = [
     says: /line 7, component "Bad": the iterators form a cycle: Bad → Bad/,
   },
   {
-    what: 'a source that is not there',
+    what: 'a missing source',
     code: 'dangling-source',
     files: flow({ One: one, Out: output('Ones') }),
     says: /flow\.tran\.yaml, line 1, component "Out": the source "Ones".*did you mean "One"\?/,
@@ -237,7 +234,7 @@ export const wrongOrders: WrongPipeline[] = [
     says: /flow\.tran\.yaml, line 1, component "Out": the component has 0 sources but takes 1: connect some/,
   },
   {
-    what: 'sources that go round',
+    what: 'a cycle of sources',
     code: 'source-cycle',
     files: flow({
       A: { type: 'filter', sources: ['B'], parameters: { filterConditions: [['a', 'Is', 'Null', '']] } },

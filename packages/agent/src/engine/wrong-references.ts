@@ -1,11 +1,11 @@
-/** For the engine's tests: wrong parameters, calls and variables, each with what its run says. */
+/** Test fixture: invalid parameters, calls and variables, each with the expected message. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 import { grid, number, renderOrchestration, start, text } from './pipeline-fixture.ts';
 import { around, flow, one, output, script, type WrongPipeline } from './wrong-pipeline-fixture.ts';
 
 const without = ({ 'main.orch.yaml': _, ...others }: Record<string, string>) => others;
 
-/** With a check that would have no effect. */
+/** An assert-table whose check would have no effect. */
 const asserted = (parameters: object) =>
   around({ type: 'assert-table', parameters: { tableName: 'effect', ...parameters } });
 const unread = (expression: string) =>
@@ -75,19 +75,19 @@ export const wrongReferences: WrongPipeline[] = [
     says: /line 7, component "Bad": "unique" of the column "a" is "UNIQUE": use Yes or No/,
   },
   {
-    what: 'an expression that cannot be read',
+    what: 'an expression with a syntax error',
     code: 'invalid-expression',
     files: unread('1 +'),
     says: /line 7, component "Bad": the expression has a syntax error \(.*\): correct it.*: 1 \+/,
   },
   {
-    what: 'an expression inside of a text that cannot be read',
+    what: 'an expression with a syntax error inside a text',
     code: 'invalid-expression',
     files: around(script("select '${1 +}'")),
     says: /line 7, component "Bad": the expression has a syntax error/,
   },
   {
-    what: 'a condition that cannot be read',
+    what: 'a condition with a syntax error',
     code: 'invalid-expression',
     files: around(
       { type: 'if', parameters: { mode: 'Advanced', condition1: '${x} >' } },
@@ -97,7 +97,7 @@ export const wrongReferences: WrongPipeline[] = [
     says: /line 7, component "Bad": the expression has a syntax error/,
   },
   {
-    what: 'a post-processing that cannot be read',
+    what: 'a post-processing with a syntax error',
     code: 'invalid-expression',
     files: around(
       { ...script('select 1'), postProcessing: { updateScalarVariables: [['x', '(']] } },
@@ -122,7 +122,7 @@ export const wrongReferences: WrongPipeline[] = [
     says: /line 7, component "Bad": the parameter "sqlScript" is missing: fill it in/,
   },
   {
-    what: 'a parameter that another one makes necessary',
+    what: 'a missing parameter that another one requires',
     code: 'missing-parameter',
     files: around(
       { type: 'query-to-scalar', parameters: { mode: 'Advanced', scalarVariableMapping: [['x', 'a']] } },
@@ -132,7 +132,7 @@ export const wrongReferences: WrongPipeline[] = [
     says: /line 7, component "Bad": the parameter "query" is missing: fill it in/,
   },
   {
-    what: 'a word that a parameter does not know',
+    what: 'an unknown value of a parameter',
     code: 'invalid-parameter',
     files: around(
       {
@@ -161,7 +161,7 @@ export const wrongReferences: WrongPipeline[] = [
     says: /line 7, component "Bad": "Equal" is not a comparator: use one of/,
   },
   {
-    what: 'a component of a transformation with a word that it does not know',
+    what: 'an unknown value in a component of a transformation',
     code: 'invalid-parameter',
     files: flow({
       One: one,
@@ -180,7 +180,7 @@ export const wrongReferences: WrongPipeline[] = [
     says: /child\.orch\.yaml, line 1: the default value is invalid: .*"n".*correct it/,
   },
   {
-    what: 'a called pipeline that is not there',
+    what: 'a call of a missing pipeline',
     code: 'missing-pipeline',
     files: {
       ...around({ type: 'run-orchestration', parameters: { orchestrationJob: 'chidl' } }),
@@ -189,7 +189,7 @@ export const wrongReferences: WrongPipeline[] = [
     says: /line 7, component "Bad": the pipeline chidl\.orch\.yaml is not in the project: did you mean "child\.orch\.yaml"\?/,
   },
   {
-    what: 'a fault in a pipeline that is called by one that is called',
+    what: 'a fault two calls away',
     code: 'dangling-transition',
     files: {
       ...around({ type: 'run-orchestration', parameters: { orchestrationJob: 'child' } }),
@@ -202,13 +202,13 @@ export const wrongReferences: WrongPipeline[] = [
     says: /inner\.orch\.yaml, line 1, component "Start": the transition "unconditional" leads to "Gone"/,
   },
   {
-    what: 'a pipeline that calls itself without an end',
+    what: 'a pipeline that calls itself endlessly',
     code: 'pipeline-calls-itself',
     files: around({ type: 'run-orchestration', parameters: { orchestrationJob: 'main' } }),
     says: /main\.orch\.yaml, line 7, component "Bad": the pipeline calls itself endlessly: main\.orch\.yaml → main\.orch\.yaml: put the call behind an if/,
   },
   {
-    what: 'a use of shared pipelines that no start can make sense of',
+    what: 'a malformed use of shared pipelines',
     code: 'shared-pipeline-use',
     files: around(
       { type: 'run-shared-pipeline', parameters: { sharedPipelineIdPrefix: '${x}', sharedPipeline: 'p' } },
@@ -218,7 +218,7 @@ export const wrongReferences: WrongPipeline[] = [
     says: /line 7, component "Bad": "sharedPipelineIdPrefix" cannot be an expression.*write the name itself/,
   },
   {
-    what: 'a group of shared pipelines that is not there',
+    what: 'a missing group of shared pipelines',
     code: 'missing-shared-pipeline',
     files: around({
       type: 'run-shared-pipeline',
@@ -275,7 +275,7 @@ export const wrongReferences: WrongPipeline[] = [
     says: /Checks\/check\.orch\.yaml, line 1, component "S": the transition "unconditional" leads to "Gone"/,
   },
   {
-    what: 'a variable that nothing declares',
+    what: 'an undeclared variable',
     code: 'undeclared-variable',
     files: around(script('select ${cty}'), {}, { city: text('Oslo') }),
     says: /line 7, component "Bad": the variable "cty" is not declared: did you mean "city"\?/,
@@ -333,13 +333,13 @@ export const wrongReferences: WrongPipeline[] = [
     says: /line 7, component "Bad": the variable "mine" is PRIVATE in child\.orch\.yaml.*make it PUBLIC/,
   },
   {
-    what: 'an expression without an end',
+    what: 'an unclosed expression',
     code: 'unclosed-expression',
     files: around(script('select ${x'), {}, { x: text('') }),
     says: /line 7, component "Bad": "\$\{" has no matching "\}" in: \$\{x: close it/,
   },
   {
-    what: 'a pipeline that needs a warehouse in a project of one that cannot be used',
+    what: 'a pipeline that needs a warehouse, in a project with an unsupported one',
     code: 'warehouse-not-supported',
     files: around(script('select 1')),
     warehouse: 'SNOWFLAKE',

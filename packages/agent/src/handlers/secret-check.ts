@@ -1,4 +1,4 @@
-/** Says of each secret whether this agent could read it. Its value does not leave the vault's answer. */
+/** Checks for each secret whether this agent can read it. The value is not passed on. */
 import type { CheckedSecrets, SecretCoordinates, SecretFinding } from '@headgate/contract';
 import { getReason } from '../log.ts';
 import type { Vaults } from '../vaults/registry.ts';
@@ -11,8 +11,8 @@ export interface SecretCheckDependencies {
 
 type Checked = CheckedSecrets[number];
 
-/** Asked at the same time: vaults throttle who asks for more. */
-const atOnce = 5;
+/** Concurrent requests. Vaults throttle clients with more. */
+const concurrency = 5;
 const messageLimit = 500;
 
 const findingOf: Record<VaultFault, SecretFinding> = {
@@ -39,7 +39,7 @@ export function createSecretCheckHandler({ vaults }: SecretCheckDependencies): H
         checkedSecrets[at] = await check(vaults, secrets[at] as SecretCoordinates, kill);
       }
     }
-    await Promise.all(Array.from({ length: Math.min(atOnce, secrets.length) }, work));
+    await Promise.all(Array.from({ length: Math.min(concurrency, secrets.length) }, work));
     return { status: 'SUCCESS', checkedSecrets };
   };
 }

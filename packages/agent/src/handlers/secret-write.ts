@@ -1,6 +1,5 @@
 /**
- * Opens a sealed value and writes it to a vault (contract/secret.ts). What it says of a failure may be shown;
- * the value never is.
+ * Opens a sealed value and writes it to a vault (contract/secret.ts). Error messages never contain the value.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -34,10 +33,7 @@ export interface SecretWriteDependencies {
 const keyManagement = { ec: ['ECDH-ES', 'ECDH-ES+A256KW'], rsa: ['RSA-OAEP-256'] };
 const receiptAlgorithm = { ec: 'ES256', rsa: 'PS256' };
 
-/**
- * A refused value ends the work as FAILED with `valueFault`; anything else that keeps it from being written
- * is thrown.
- */
+/** A refused value ends the work as FAILED with `valueFault`. Any other failure is thrown. */
 export function createSecretWriteHandler(dependencies: SecretWriteDependencies): Handler<'secret-write'> {
   const { certificates, takenValues, vaults } = dependencies;
   const now = dependencies.now ?? (() => new Date());
@@ -54,7 +50,9 @@ export function createSecretWriteHandler(dependencies: SecretWriteDependencies):
     const { keyId, sealedValue, ...place } = payload;
     const key = certificates.findKey(keyId);
     if (key === undefined)
-      throw new Error('this instance does not hold the key that the value is sealed for.');
+      throw new Error(
+        'this instance does not have the key that the value is sealed for: seal the value again with the current certificate.',
+      );
     const { jti, exp } = readHeader(payload, key, now());
     const vault = findNamedVault(vaults, place);
     const value = await openValue(sealedValue, key, place);
@@ -63,9 +61,10 @@ export function createSecretWriteHandler(dependencies: SecretWriteDependencies):
     const taking = await takenValues.take(jti, taken);
     if (taking.state === 'written') return { status: 'SUCCESS', receipt: taking.receipt };
     if (taking.state === 'other work')
-      throw new Error('the sealed value was taken before, and each is written once.');
-    // Not `started`: cut off here, the work may be done again, and the same value goes to the same place. So
-    // its reports are one call.
+      throw new Error(
+        'the sealed value was already used, and each is written only once: seal the value again.',
+      );
+    // `reportStarted` is not needed: repeating the work writes the same value to the same place.
     const written = await vault.write({ name: place.name, key: place.key }, value, kill);
     const receipt = await signReceipt(key, { place, jti, sha256, written, now: now() });
     await takenValues.recordWritten(jti, { ...taken, receipt });
@@ -73,7 +72,7 @@ export function createSecretWriteHandler(dependencies: SecretWriteDependencies):
   }
 }
 
-/** The fault is in the sealed value, not in the vault: its caller is answered 422. */
+/** The fault is in the sealed value, not in the vault, so the caller gets 422. */
 class RefusedValue extends Error {
   readonly fault: string;
 
@@ -103,7 +102,7 @@ function readHeader(
   return { jti: String(header.jti), exp: Number(header.exp) };
 }
 
-/** What the vault is to hold: a password as it is, other types as the JSON of their members. */
+/** The text to store in the vault: a password as it is, other types as the JSON of their members. */
 async function openValue(sealed: string, key: AgentKey, { type }: SecretPlace): Promise<Secret> {
   const opened = await compactDecrypt(sealed, key.privateKey, {
     keyManagementAlgorithms: keyManagement[key.keyType],
@@ -111,7 +110,7 @@ async function openValue(sealed: string, key: AgentKey, { type }: SecretPlace): 
   }).catch(() => undefined);
   if (opened === undefined) throw new RefusedValue('it was cut or changed, or is sealed for another key');
   const value = parseMembers(opened.plaintext);
-  if (value === undefined) throw new RefusedValue('what it holds is no JSON object of texts');
+  if (value === undefined) throw new RefusedValue('its content is not a JSON object of texts');
   const missing = missingMembers(type, value);
   if (missing !== undefined) throw new RefusedValue(`it lacks ${missing.join(', ')} of the type ${type}`);
   const members = membersOfType(type, value);

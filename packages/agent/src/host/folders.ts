@@ -1,17 +1,19 @@
 /**
- * Where the agent keeps what, below its own folder:
+ * The layout of the agent's folder:
  *
- *   agent.lock                                    who holds the folder
- *   artifacts/<project>/<digest>/files/…          published versions, sealed (files 0444, folders 0555)
- *   verified/<project>/<digest>.json              the manifest of each version that was checked; out of the reach of SQL
- *   incoming/<id>/                                versions being fetched
- *   files/<project>/<environment>/                what pipelines read and write themselves
- *   warehouses/<project>/<environment>.duckdb     the environment's database
- *   instance-id                                   which instance this is, from its first start on
- *   keys/<kid>.json                               a private key with its certificate (0600); keys/next.pem waits for one
- *   values/<digest>.json                          the sealed values that were taken, until they are stale
- *   vaults/<name>.vault                           the secrets of a vault of the kind `file`, encrypted; <name>.key its key (0600)
- *   temporary/<project>/<environment>/            what a warehouse spills from memory; emptied at each start
+ *   agent.lock                                 the process that uses the folder
+ *   artifacts/<project>/<digest>/files/…       published versions, sealed (files 0444, folders 0555)
+ *   verified/<project>/<digest>.json           manifests of verified versions, where SQL cannot write
+ *   incoming/<id>/                             versions being fetched
+ *   files/<project>/<environment>/             files that pipelines read and write
+ *   warehouses/<project>/<environment>.duckdb  the environment's database
+ *   instance-id                                the id of this instance, created at its first start
+ *   keys/<kid>.json                            a private key with its certificate (0600)
+ *   keys/next.pem                              a private key without a certificate yet
+ *   values/<digest>.json                       used sealed values, until they expire
+ *   vaults/<name>.vault                        the encrypted secrets of a vault of the kind `file`
+ *   vaults/<name>.key                          its key (0600)
+ *   temporary/<project>/<environment>/         spilled data of a warehouse, deleted at each start
  */
 import { createHash } from 'node:crypto';
 import { access, chmod, lstat, mkdir, readdir, rm } from 'node:fs/promises';
@@ -25,8 +27,8 @@ export interface EnvironmentPlace {
 const plainName = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
 /**
- * A name for the file system: the environment's own where that is safe on every file system, else its safe characters and a
- * digest. The two cannot meet, for a plain name has no point.
+ * A file name for an environment: its own name if that is safe on all file systems, else its safe characters
+ * and a digest. The two forms cannot collide, because a plain name contains no dot.
  */
 export function toSafeName(environmentName: string): string {
   if (plainName.test(environmentName)) return environmentName;
@@ -67,13 +69,15 @@ export function createFolders(root: string) {
 
 function checkId(projectId: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9-]{0,63}$/.test(projectId)) return projectId;
-  throw new Error(`the project's id ${JSON.stringify(projectId)} cannot name a folder`);
+  throw new Error(
+    `the project id ${JSON.stringify(projectId)} is not valid: it must have only letters, digits and hyphens`,
+  );
 }
 
-/** Makes the folder, readable by its owner only, if it is not there. */
+/** Creates the folder, accessible only by its owner, unless it exists. */
 export async function makePrivateFolder(path: string): Promise<string> {
   if (await isPresent(path)) return path;
-  // Not `recursive`: that loops forever where `mkdir` fails with ENOENT below a folder that exists, as in /proc.
+  // Not `recursive`: it loops forever if `mkdir` fails with ENOENT in an existing folder, such as /proc.
   await makePrivateFolder(dirname(path));
   await mkdir(path, { mode: 0o700 }).catch((failure: NodeJS.ErrnoException) => {
     if (failure.code !== 'EEXIST') throw failure;
@@ -88,7 +92,7 @@ function isPresent(path: string): Promise<boolean> {
   );
 }
 
-/** Removes a tree whose folders may be sealed against writing. */
+/** Removes a tree that may contain sealed folders. */
 export async function removeTree(path: string): Promise<void> {
   await unseal(path);
   await rm(path, { recursive: true, force: true });

@@ -1,28 +1,28 @@
 /**
- * Keeps the secrets that a run was given out of what it says.
+ * Masks the secrets of a run in its output.
  *
- * Terminology
- *   part       a value; and, where it has several lines or is a JSON object, each line and each text in it
- *   form       a way to write a part down: as it is, in base64 (at each of its three alignments), hexadecimal, URL, JSON and SQL form
- *   fragment   some characters of a part in a row
+ * - **part**: a value, and each of its lines, or each text in it if it is a JSON object.
+ * - **form**: an encoding of a part: plain, base64 (at each of three alignments), hexadecimal, URL, JSON or
+ *   SQL.
+ * - **fragment**: a few consecutive characters of a part.
  *
- * Found is what equals a value, whatever variable or column it came through. What is computed from a value (its upper case, its hash, its first
- * half) is not: who writes pipelines can always take a secret apart.
+ * A value is found whatever variable or column it passed through. A text computed from a value (its upper
+ * case, its hash, its first half) is not found: the author of a pipeline can always disguise a secret.
  */
 import type { Secret } from '@headgate/contract';
 
 const mask = '***';
-/** A shorter value is found as a whole word only: its characters are everywhere. */
+/** A shorter value is masked only as a whole word, since it may occur anywhere. */
 const shortBelow = 4;
-/** So many characters in a row are not left of a value in the message of an error. */
+/** The length of the fragments that are masked in error messages. */
 const fragmentLength = 4;
-/** Characters of an error's message that are looked at; more than are told of it. */
+/** Characters of an error message that are searched, which is more than is ever reported. */
 const messageLimit = 100_000;
 
 export class Masking {
-  /** What is replaced wherever it is. */
+  /** Texts that are replaced anywhere. */
   readonly #forms = new Set<string>();
-  /** What is replaced where it stands alone. */
+  /** Texts that are replaced as whole words. */
   readonly #words = new Set<string>();
   readonly #fragments = new Set<string>();
 
@@ -37,13 +37,13 @@ export class Masking {
     }
   }
 
-  /** The text with each form of each value replaced. */
+  /** Replaces each form of each value. */
   mask(text: string): string {
     if (this.#forms.size === 0 && this.#words.size === 0) return text;
     return replaceRanges(text, this.#findRanges(text));
   }
 
-  /** For messages of errors, which may quote a part of what they are about: fragments are replaced, too. */
+  /** Replaces fragments too, since error messages may quote a part of a value. */
   conceal(message: string): string {
     const text = message.slice(0, messageLimit);
     const found = this.#findRanges(text);
@@ -52,7 +52,7 @@ export class Masking {
     return replaceRanges(text, found);
   }
 
-  /** Whether some value is in the text. */
+  /** Whether the text contains a value. */
   hasSecret(text: string): boolean {
     return this.mask(text) !== text;
   }
@@ -76,7 +76,7 @@ function escapeWord(word: string): string {
 
 type Range = [from: number, to: number];
 
-/** The text with a mask in place of each run of ranges that touch. */
+/** Replaces each group of adjacent or overlapping ranges by one mask. */
 function replaceRanges(text: string, ranges: Range[]): string {
   let result = '';
   let end = 0;
@@ -92,7 +92,7 @@ function listParts(value: string): Set<string> {
   return new Set(parts.filter((part) => part.length >= shortBelow));
 }
 
-/** The texts of a JSON object, however deep. */
+/** All texts in a JSON object, at any depth. */
 function collectTexts(value: string): string[] {
   if (!value.trimStart().startsWith('{')) return [];
   const texts: string[] = [];
@@ -107,7 +107,7 @@ function collectTexts(value: string): string[] {
   return texts.flatMap((text) => [text, ...text.split(/[\r\n]+/)]);
 }
 
-/** As a text stands inside of the quotes of another language. */
+/** The part as it is escaped inside quotes in JSON and SQL. */
 function listQuotedForms(part: string): string[] {
   return [JSON.stringify(part).slice(1, -1), part.replaceAll("'", "''"), part.replaceAll('"', '""')];
 }
@@ -132,10 +132,12 @@ function listForms(part: string): string[] {
   ];
 }
 
-/** As URLs hold it: programs differ in what they escape, in how they write a space, and in the case of the digits. */
+/**
+ * The URL encodings. Programs differ in the characters they escape, in spaces, and in the case of the digits.
+ */
 function listUrlForms(part: string): string[] {
   const component = encodeURIComponent(part);
-  // RFC 3986 reserves these, and encodeURIComponent leaves them.
+  // RFC 3986 reserves these, but encodeURIComponent does not escape them.
   const strict = component.replaceAll(
     /[!'()*]/g,
     (character) => `%${Buffer.from(character).toString('hex').toUpperCase()}`,
@@ -148,7 +150,7 @@ function listUrlForms(part: string): string[] {
   ];
 }
 
-/** The characters of base64 that only the part decides when so many bytes (of each three) come before it. */
+/** The base64 characters that depend only on the part, if `shift` bytes of a group of three precede it. */
 function encodeInsideBase64(bytes: Buffer, shift: number): string {
   const text = Buffer.concat([Buffer.alloc(shift), bytes]).toString('base64');
   return text.slice(Math.ceil((shift * 8) / 6), Math.floor(((shift + bytes.length) * 8) / 6));

@@ -1,4 +1,7 @@
-/** The secrets that a run names: where each is kept the server tells, and what it is the vault. The value goes to the run and nowhere else. */
+/**
+ * Reads the secrets of a run: the server knows the place, the vault the value. The value goes only to the
+ * run.
+ */
 import type { Secret, SecretCoordinates } from '@headgate/contract';
 import { type Backoff, createBackoff, retry } from '../backoff.ts';
 import { getReason } from '../log.ts';
@@ -7,11 +10,11 @@ import type { WorkKey } from '../session/outbox.ts';
 import { findNamedVault } from '../vaults/named-vault.ts';
 import type { Vaults } from '../vaults/registry.ts';
 
-/** A server that is away for longer, half a minute or so, fails the step that names the secret. */
+/** Attempts over about half a minute. After that, the step that needs the secret fails. */
 const lookupAttempts = 8;
 
 export interface SecretReferences {
-  /** @throws Error whose message names the reference and the vault, and may be shown. */
+  /** @throws Error that names the reference and the vault, and does not contain the value. */
   read(work: WorkKey, name: string, signal: AbortSignal): Promise<Secret>;
 }
 
@@ -36,7 +39,7 @@ export function createSecretReferences(options: SecretReferencesOptions): Secret
   };
 }
 
-/** @throws VaultError, and Error when there is no such vault; neither holds the value. */
+/** @throws VaultError, or Error if there is no such vault. Neither contains the value. */
 export async function readSecret(
   vaults: Vaults,
   { secretName, secretKey, ...place }: SecretCoordinates,
@@ -64,7 +67,7 @@ function explainFailure(error: unknown): string {
   const isOlder =
     error instanceof ControlPlaneError && error.status === 404 && error.code === 'path-not-found';
   return isOlder
-    ? 'the server is of a version that does not know secrets in runs yet: upgrade it'
+    ? 'this version of the server does not support secrets in runs: upgrade the server'
     : getReason(error);
 }
 

@@ -1,4 +1,4 @@
-/** The sealed values that this agent has taken, by their `jti`, on its disk until they are stale: none is written twice. */
+/** Records used sealed values by `jti` on disk until they expire, so that none is written twice. */
 import { createHash } from 'node:crypto';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,14 +9,14 @@ import { makePrivateFile, readPrivateFile, writeWithoutSync } from '../host/priv
 interface TakenValue {
   workId: string;
   sha256: string;
-  /** Milliseconds since 1970; from then on the value is refused as stale. */
+  /** Milliseconds since 1970. Afterwards the value is refused as expired. */
   until: number;
   receipt?: string;
 }
 
 /**
- * `new`: nobody had it. `again`: the same work was begun before and its end is not known, so that it may be done again: the same value
- * goes to the same place. `written`: the receipt of then. `other work`: a replay.
+ * `new`: not used before. `again`: the same work started before and its end is unknown; repeating it is safe,
+ * since the same value goes to the same place. `written`: done, with its receipt. `other work`: a replay.
  */
 export type Taking =
   | { state: 'new' | 'again' | 'other work' }
@@ -25,7 +25,7 @@ export type Taking =
       receipt: string;
     };
 
-/** The clock of this machine may be put back. */
+/** Spare time, because the machine's clock may be set back. */
 const spareMilliseconds = 3_600_000;
 const removeEveryMilliseconds = 600_000;
 
@@ -73,7 +73,7 @@ export class TakenValues {
   }
 }
 
-/** Undefined when the file is not whole, after the machine lost its power: then the value counts as taken by other work. */
+/** Undefined if the file is damaged after a power failure. The value then counts as used by other work. */
 async function readTaken(path: string): Promise<TakenValue | undefined> {
   try {
     return JSON.parse(String(await readPrivateFile(path))) as TakenValue;

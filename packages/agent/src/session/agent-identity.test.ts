@@ -9,7 +9,7 @@ const controlPlane = { hello: async () => welcome } as unknown as ControlPlane;
 const hello = (agentId: string | undefined) =>
   requireAgent(agentId, controlPlane).hello({} as HelloRequest, new AbortController().signal);
 
-test('the credential of another agent than the one that is meant is refused, with both names', async () => {
+test('the credential of another agent is refused with a message that names both', async () => {
   assert.equal(await hello(undefined), welcome);
   assert.equal(await hello(welcome.agentId), welcome);
   await assert.rejects(

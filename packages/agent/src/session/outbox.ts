@@ -1,6 +1,7 @@
 /**
- * Reports on their way to the server: numbered per (work, epoch), sent in batches, sent again until answered. A step that changes before it
- * was sent is sent once, as it is last; so what waits while the server is away is bounded by the steps of the runs.
+ * The queue of reports to the server: numbered per (work, epoch), sent in batches, and sent again until
+ * accepted. Several changes of a step are sent as one, so the queue is bounded by the number of steps while
+ * the server is unavailable.
  */
 import {
   type Report,
@@ -14,7 +15,7 @@ import { getReason, type Log } from '../log.ts';
 import type { Time } from '../time.ts';
 import { ControlPlaneError, isTransient } from './control-plane.ts';
 
-/** Progress is gathered this long before it is sent. */
+/** Progress is collected for this time before it is sent. */
 const gatherMilliseconds = 100;
 const stepsPerReport = 500;
 const batchLimitCharacters = 1_000_000;
@@ -31,26 +32,26 @@ export type Outcome = Extract<Report, { type: 'completed' }>['outcome'];
 type Ending = { type: 'completed'; outcome: Outcome } | { type: 'released'; reason: string };
 
 /**
- * `lost`: another holder, or it ended; its reports were dropped. `unreadable`: the server refuses what a report holds; its progress
- * was dropped, and `end` still can be reported.
+ * `lost`: the work has another holder or has ended, so its reports were dropped. `unreadable`: the server
+ * refused a report's content, so its progress was dropped, but its end can still be reported.
  */
 export type Refusal = { kind: 'lost' | 'unreadable'; detail: string };
 
 export interface OutboxOptions {
   send(reports: ReportsRequest['reports'], signal: AbortSignal): Promise<ReportsResponse>;
   onRefused(key: WorkKey, refusal: Refusal): void;
-  /** The server knows this report. */
+  /** The server accepted this report. */
   onTaken(report: Report): void;
-  /** The last report of this work was taken, or dropped. */
+  /** The last report of this work was accepted or dropped. */
   onSettled(key: WorkKey): void;
   log: Log;
   time: Time;
 }
 
 interface Channel extends WorkKey {
-  /** Number of the last report made. */
+  /** The number of the last report. */
   sequence: number;
-  /** Numbered and not yet accepted, oldest first. */
+  /** Numbered reports that are not accepted yet, oldest first. */
   reports: Report[];
   steps: Map<string, Step>;
   ending: Ending | undefined;
@@ -61,7 +62,7 @@ export class Outbox {
   readonly #options: OutboxOptions;
   readonly #channels = new Map<string, Channel>();
   #wake: () => void = () => undefined;
-  /** Reports a call; 1 while the server refuses a batch, to find the one that it cannot read. */
+  /** Reports per call. 1 after the server refused a batch, to find the unreadable report. */
   #limit = reportLimit;
 
   constructor(options: OutboxOptions) {
@@ -90,25 +91,25 @@ export class Outbox {
     this.#wake();
   }
 
-  /** All texts that are reported of this work pass through `mask`. */
+  /** Masks all texts in reports of this work. */
   conceal(key: WorkKey, mask: (text: string) => string): void {
     const channel = this.#channels.get(getWorkName(key));
     if (channel) channel.mask = mask;
   }
 
-  /** The last report of this work. */
+  /** Adds the last report of this work. */
   end(key: WorkKey, ending: Ending): void {
     const channel = this.#channels.get(getWorkName(key));
     if (channel) channel.ending = ending;
     this.#wake();
   }
 
-  /** Forgets all reports of this work. */
+  /** Drops all reports of this work. */
   drop(key: WorkKey): void {
     if (this.#channels.delete(getWorkName(key))) this.#options.onSettled(key);
   }
 
-  /** Sends until `signal` ends it. Never rejects. */
+  /** Sends reports until `signal` is aborted. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const backoff = createBackoff({ random: this.#options.time.random });
     while (!signal.aborted) {
@@ -131,7 +132,7 @@ export class Outbox {
   }
 
   async #pause(error: unknown, milliseconds: number, signal: AbortSignal): Promise<void> {
-    this.#options.log.warn('reports were not taken; they are sent again', {
+    this.#options.log.warn('reports were not accepted; retrying', {
       reason: getReason(error),
       passing: isTransient(error),
       waitMilliseconds: Math.round(milliseconds),
@@ -139,7 +140,7 @@ export class Outbox {
     await this.#options.time.sleep(milliseconds, signal);
   }
 
-  /** Waits for something to send, and when that is progress only, for a little more of it. */
+  /** Waits for reports. If there is only progress, waits a little longer to collect more. */
   async #waitForReports(signal: AbortSignal): Promise<void> {
     await new Promise<void>((resolve) => {
       const done = () => {
@@ -182,7 +183,10 @@ export class Outbox {
     return batch;
   }
 
-  /** Makes reports of what has gathered. What is numbered does not change again, for it may have been taken. */
+  /**
+   * Turns collected changes into numbered reports. These never change, since the server may have accepted
+   * them.
+   */
   #number(channel: Channel): void {
     let steps: Step[] = [];
     let size = 0;
@@ -219,7 +223,7 @@ export class Outbox {
     }
   }
 
-  /** One report that cannot be read must not hold up those of other runs for ever. */
+  /** An unreadable report must not block the reports of other runs. */
   #isolate(batch: readonly Report[], detail: string): void {
     const [report] = batch;
     if (batch.length > 1 || !report) {
@@ -244,7 +248,7 @@ export class Outbox {
   }
 }
 
-/** A key of maps: one claim of one work. */
+/** The map key of one claim of one work. */
 export function getWorkName(key: WorkKey): string {
   return `${key.workId}/${key.epoch}`;
 }
@@ -274,7 +278,7 @@ function limitEnding(ending: Ending, mask: (text: string) => string): Ending {
   };
 }
 
-/** Valid Unicode without NUL, as the interface takes it. */
+/** Well-formed Unicode without NUL, as the interface requires. */
 function cleanText(text: string, limit: number): string {
   const clean = text.toWellFormed().replaceAll('\0', '\uFFFD');
   return clean.length <= limit ? clean : `${clean.slice(0, limit - 1).toWellFormed()}…`;

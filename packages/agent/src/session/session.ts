@@ -1,6 +1,6 @@
 /**
- * One instance of the agent at its server: says hello, claims work as far as there is room, keeps its leases
- * alive, obeys commands and reports. The server may be away for a while: runs go on, and reports wait.
+ * The session of one agent instance with the server: says hello, claims work up to its concurrency, renews
+ * leases, obeys commands and sends reports. While the server is unavailable, runs continue and reports wait.
  */
 import { EventEmitter, once } from 'node:events';
 import {
@@ -29,22 +29,19 @@ import { getWorkName, Outbox, type Outcome, type WorkKey } from './outbox.ts';
 import { retryUntilSuccess, sayGoodbye } from './retried-calls.ts';
 
 /**
- * A run that has not been confirmed for this many leases is ended: by then another agent may have been given
- * the work. The server lets a silent holder come back within its own grace, so the first lease that passes is
- * no reason to end a run.
+ * A run is killed when no heartbeat was confirmed for this number of leases: another agent may have the work
+ * by then. One missed lease is not enough, because the server lets a silent holder return within its grace
+ * period.
  */
 const unconfirmedLeases = 4;
-/** The part of the shutdown's bound in which runs may still finish; the rest is for the last reports. */
+/** The fraction of the shutdown time in which runs may still finish. The rest is for the last reports. */
 const finishPart = 0.6;
-/**
- * A claim that brought nothing new, sooner than this, is followed by this pause: commands are repeated until
- * obeyed.
- */
+/** The pause after a claim that returned at once with nothing new, such as a repeated command. */
 const pauseMilliseconds = 250;
 
 /**
- * How long a heartbeat's call may take: one that hangs leaves time for another before the lease ends. Those
- * that fail follow one another at this distance.
+ * The time limit of a heartbeat call, which leaves time for another call before the lease ends. Also the
+ * interval of retries.
  */
 function computeCallTimeout(heartbeatMilliseconds: number, leaseMilliseconds: number): number {
   const untilLeaseEnds = Math.max(heartbeatMilliseconds, leaseMilliseconds - heartbeatMilliseconds);
@@ -53,7 +50,7 @@ function computeCallTimeout(heartbeatMilliseconds: number, leaseMilliseconds: nu
 
 export interface SessionOptions {
   controlPlane: ControlPlane;
-  /** A server gives no work of other kinds, or an old one does: then it fails. */
+  /** Work of other kinds fails. Only an older server sends it. */
   handlers: Partial<Handlers>;
   instanceId: string;
   agentVersion: string;
@@ -63,21 +60,21 @@ export interface SessionOptions {
   time?: Time;
 }
 
-/** How the session of one instance runs is told above; `run` and `stop` are each called once. */
+/** See above. `run` and `stop` are called at most once. */
 export class Session {
   readonly #options: SessionOptions;
   readonly #held = new Map<string, HeldWork>();
   readonly #outbox: Outbox;
   readonly #stopping = new AbortController();
   readonly #ending = new AbortController();
-  /** Runs that a restart waits for are not waited for any longer. */
+  /** Aborted when a restart must no longer wait for runs. */
   readonly #hurry = new AbortController();
   #restarts = false;
   #leaving: Promise<void> | undefined;
   #claiming: Promise<void> | undefined;
   readonly #time: Time;
   #times: HelloResponse | undefined;
-  /** `freed`: some work is no longer held. */
+  /** Event `freed`: a work item is no longer held. */
   readonly #events = new EventEmitter();
 
   constructor(options: SessionOptions) {
@@ -89,7 +86,7 @@ export class Session {
         controlPlane.report({ instanceId, reports }, this.#limitTime(this.#leaseMilliseconds, signal)),
       onRefused: (key, { kind, detail }) => {
         if (kind === 'lost') this.#kill(key, { report: 'nothing', why: detail });
-        else this.#kill(key, createFailedKill(`the server refused the run’s progress: ${detail}`));
+        else this.#kill(key, createFailedKill(`the server refused the progress of the run: ${detail}`));
       },
       onTaken: (report) => {
         if (report.type === 'started') this.#held.get(getWorkName(report))?.begun.resolve();
@@ -106,8 +103,8 @@ export class Session {
   }
 
   /**
-   * Works until `stop`, or until the server asks for a restart; settles when nothing is held any more or the
-   * shutdown's bound is reached. Never rejects.
+   * Runs until `stop` or until the server requests a restart. Resolves when no work is held, or at the
+   * shutdown's time limit. Never rejects.
    */
   async run(): Promise<'stopped' | 'restart'> {
     const sending = this.#outbox.run(this.#ending.signal);
@@ -119,8 +116,8 @@ export class Session {
   }
 
   /**
-   * Claims nothing more, lets runs finish for a while, gives back or ends the rest, and sends the last
-   * reports: within the bound.
+   * Stops claiming, lets runs finish for a while, releases or kills the others, and sends the last reports,
+   * all within the shutdown's time limit.
    */
   async stop(reason: string): Promise<void> {
     if (this.#hurry.signal.aborted) return;
@@ -133,10 +130,10 @@ export class Session {
 
   async #leave(): Promise<void> {
     this.#stopping.abort();
-    const told = this.#sayGoodbye('stopping');
+    const goodbye = this.#sayGoodbye('stopping');
     if (this.#restarts) await this.#waitUntilIdle(this.#hurry.signal);
     if (this.#hurry.signal.aborted) await this.#endHeld(this.#options.shutdownSeconds * 1_000);
-    await Promise.all([told, this.#claiming]);
+    await Promise.all([goodbye, this.#claiming]);
     await this.#sayGoodbye('stopped');
     this.#ending.abort();
   }
@@ -146,7 +143,10 @@ export class Session {
     for (const work of this.#held.values())
       this.#kill(work, { report: 'released or failed', why: 'the agent was stopped' });
     await this.#waitUntilIdle(this.#time.timeout(milliseconds * (1 - finishPart)));
-    if (this.#held.size > 0) this.#options.log.warn('work is left to its lease', { held: this.#held.size });
+    if (this.#held.size > 0)
+      this.#options.log.warn('shutdown with unfinished work; its leases will expire', {
+        held: this.#held.size,
+      });
   }
 
   async #sayGoodbye(stage: GoodbyeStage): Promise<void> {
@@ -154,10 +154,10 @@ export class Session {
     if (this.#times !== undefined) await sayGoodbye(controlPlane, { instanceId, stage }, this.#callContext);
   }
 
-  /** A restart waits for what runs, however long that takes. */
+  /** A restart waits for running work without a time limit. */
   #obeyAsInstance(command: AgentCommand | undefined): void {
     if (command !== 'restart' || this.#leaving !== undefined) return;
-    this.#options.log.info('told to restart', { held: this.#held.size });
+    this.#options.log.info('restart requested', { held: this.#held.size });
     this.#restarts = true;
     this.#leaving = this.#leave();
   }
@@ -194,7 +194,7 @@ export class Session {
     while (!signal.aborted) {
       let away = false;
       await retryUntilSuccess('claims', this.#callContext, signal, async () => {
-        // A server that was away may be another one, or have forgotten this instance.
+        // After an outage, the server may be another one, or may have forgotten this instance.
         if (away) await this.#sayHello();
         away = true;
         const asked = this.#time.now();
@@ -205,13 +205,13 @@ export class Session {
     }
   }
 
-  /** One long poll. Returns whether it brought work or a command that was not yet obeyed. */
+  /** One long poll. Returns whether it brought work or a new command. */
   async #claimOnce(signal: AbortSignal): Promise<boolean> {
     const { controlPlane, instanceId, concurrency } = this.#options;
     const max = Math.min(Math.max(0, concurrency - this.#held.size), claimLimit);
     const freed = new AbortController();
     const onFreed = () => freed.abort();
-    // A call that waits for commands only must not keep a place empty that becomes free.
+    // A call that waits only for commands ends when a place becomes free, so that it can be filled.
     if (max === 0) this.#events.once('freed', onFreed);
     try {
       const waitSeconds = this.#times?.claimWaitSeconds ?? 0;
@@ -241,7 +241,7 @@ export class Session {
       try {
         await this.#beat(this.#limitTime(bound, signal));
       } catch (error) {
-        if (!signal.aborted) this.#options.log.warn('no heartbeat', { reason: getReason(error) });
+        if (!signal.aborted) this.#options.log.warn('heartbeat failed', { reason: getReason(error) });
         pause = bound;
       }
       pause = Math.max(0, pause - (this.#time.now() - began));
@@ -249,7 +249,7 @@ export class Session {
     }
   }
 
-  /** Aborted by any of the signals, and after so long. */
+  /** A signal that is aborted by any of the signals, or after the given time. */
   #limitTime(milliseconds: number, ...signals: AbortSignal[]): AbortSignal {
     return AbortSignal.any([...signals, this.#time.timeout(milliseconds)]);
   }
@@ -271,7 +271,7 @@ export class Session {
       const work = this.#held.get(getWorkName(key));
       if (!work) continue;
       if (state === 'lost') {
-        this.#kill(work, { report: 'nothing', why: 'the server gave it to another holder, or ended it' });
+        this.#kill(work, { report: 'nothing', why: 'the server ended it or gave it to another holder' });
         continue;
       }
       work.confirmedAt = asked;
@@ -290,7 +290,7 @@ export class Session {
       this.#kill(
         work,
         createFailedKill(
-          `the agent had no contact with the server for ${Math.round(bound / 1_000)} s and ended the run`,
+          `the agent killed the run after ${Math.round(bound / 1_000)} s without contact to the server`,
         ),
       );
     }
@@ -314,7 +314,7 @@ export class Session {
     if (killed?.report === 'nothing') {
       log.warn('work given up', { workId, epoch, reason: killed.why });
     } else if (killed?.report === 'released or failed' && !work.started) {
-      log.info('work given back', { workId, epoch });
+      log.info('work released', { workId, epoch });
       this.#outbox.end(work, { type: 'released', reason: killed.why });
     } else {
       const reported = getReportedOutcome(killed, outcome);
@@ -326,10 +326,12 @@ export class Session {
   }
 
   async #runHandler(item: WorkItem, work: HeldWork): Promise<Outcome> {
-    // A handler is found by the kind of its own work.
+    // The handler's type matches the kind by which it is found.
     const handler = this.#options.handlers[item.kind] as Handler<WorkKind> | undefined;
     if (!handler)
-      return createFailedKill(`this agent knows no work of the kind ${JSON.stringify(item.kind)}`).outcome;
+      return createFailedKill(
+        `this agent does not support work of the kind ${JSON.stringify(item.kind)}: upgrade the agent`,
+      ).outcome;
     try {
       return await handler(item, {
         reportStarted: () => {
@@ -354,7 +356,7 @@ export class Session {
     this.#outbox.addStarted(work);
   }
 
-  /** Returns whether the command was news. */
+  /** Returns whether the command was new. */
   #obey({ command, ...key }: Command): boolean {
     const work = this.#held.get(getWorkName(key));
     if (!work || work.handled || work.killed) return false;
@@ -367,26 +369,23 @@ export class Session {
       report: 'completed',
       outcome: {
         status: 'CANCELLED',
-        message: 'the run was ended by force; its running step may have had effects',
+        message: 'the run was cancelled by force; the running step may have had effects',
       },
     });
   }
 
-  /** Returns whether this is what kills it: the first reason counts. */
+  /** Returns false if the work is already killed: the first reason counts. */
   #kill(key: WorkKey, kill: Kill): boolean {
     const work = this.#held.get(getWorkName(key));
     if (!work || work.killed) return false;
     work.killed = kill;
-    work.kill.abort(new Error('the run was ended'));
+    work.kill.abort(new Error('the run was killed'));
     work.begun.reject(work.kill.signal.reason);
     if (kill.report === 'nothing') this.#outbox.drop(work);
     return true;
   }
 
-  /**
-   * The place is free, and the lease not kept any longer, once the handler has ended and the server knows
-   * how.
-   */
+  /** Frees the place and the lease once the handler has ended and the server has accepted the last report. */
   #free(work: HeldWork): void {
     if (!work.handled || !work.settled) return;
     this.#held.delete(getWorkName(work));

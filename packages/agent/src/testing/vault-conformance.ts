@@ -1,4 +1,4 @@
-/** What every vault must do, whatever store is behind it. */
+/** The conformance suite of all vaults. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
@@ -20,13 +20,13 @@ export function requireFault(fault: VaultFault) {
   };
 }
 
-/** Of stores that take less than the others: names without `/`, and values of fewer bytes. */
+/** Limits of some stores: the separator in names, and the bytes of a value. */
 interface Limits {
   separator?: string;
   valueBytes?: number;
 }
 
-/** `open` gives the vault of one test; the same store for all of them will do. */
+/** `open` returns the vault for one test. All tests may share a store. */
 export function testVaultConformance(
   kind: string,
   open: () => Promise<Vault>,
@@ -37,7 +37,7 @@ export function testVaultConformance(
   const read = async (vault: Vault, name: string, key?: string) =>
     (await vault.read({ name, key }, signal)).reveal();
 
-  test(`${kind}: what is written is read again, and its reference holds no value`, async () => {
+  test(`${kind}: a written value can be read, and its reference does not contain it`, async () => {
     const vault = await open();
     const name = createName('text');
     const written = await vault.write({ name }, new Secret(canary), signal);
@@ -55,7 +55,7 @@ export function testVaultConformance(
     assert.equal(await read(vault, name), 'second');
   });
 
-  test(`${kind}: a key is one value of a secret, and the others stay`, async () => {
+  test(`${kind}: writing a key changes one value of a secret and keeps the others`, async () => {
     const vault = await open();
     const name = createName('keys');
     await vault.write({ name, key: 'one' }, new Secret('1'), signal);
@@ -67,7 +67,7 @@ export function testVaultConformance(
     await assert.rejects(vault.read({ name, key: 'three' }, signal), requireFault('not-found'));
   });
 
-  test(`${kind}: odd keys and values come back as they were`, async () => {
+  test(`${kind}: unusual keys and values are preserved`, async () => {
     const vault = await open();
     const name = createName('odd');
     for (const key of ['__proto__', 'constructor', 'a.b-c']) {
@@ -79,7 +79,7 @@ export function testVaultConformance(
     assert.equal(await read(vault, `${name}-long`), long);
   });
 
-  test(`${kind}: what is not there is said so, and deleting it is no failure`, async () => {
+  test(`${kind}: a missing secret is reported, and deleting it is no failure`, async () => {
     const vault = await open();
     const name = createName('gone');
     await assert.rejects(vault.read({ name }, signal), requireFault('not-found'));

@@ -1,4 +1,4 @@
-/** Secrets in one encrypted file of the agent (AES-256-GCM): the vault of who has no other. For one instance of an agent. */
+/** The built-in vault: secrets in one encrypted file (AES-256-GCM). For agents with a single instance. */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { Secret } from '@headgate/contract';
@@ -14,7 +14,7 @@ const tagBytes = 16;
 export interface FileVaultOptions {
   name: string;
   folder: string;
-  /** 32 bytes in base64 or hexadecimal; without it they lie beside the vault, made at its first use. */
+  /** 32 bytes in base64 or hexadecimal. Without it, a key is created beside the vault at first use. */
   key: Secret | undefined;
 }
 
@@ -50,7 +50,7 @@ export function createFileVault({ name: vaultName, folder, key: givenKey }: File
       return JSON.parse(Buffer.concat([body, decipher.final()]).toString('utf8'));
     } catch (error) {
       if (error instanceof VaultError) throw error;
-      throw new VaultError('denied', vaultName, 'its file is not whole, or was made by another key');
+      throw new VaultError('denied', vaultName, 'its file is damaged or was encrypted with another key');
     }
   }
 
@@ -62,7 +62,7 @@ export function createFileVault({ name: vaultName, folder, key: givenKey }: File
     await writePrivateFile(path, Buffer.concat([Buffer.of(version), iv, cipher.getAuthTag(), body]));
   }
 
-  /** One after the other: each reads what the one before has written. */
+  /** Runs operations one at a time, so that each reads the result of the previous one. */
   function runAlone<Result>(work: () => Promise<Result>): Promise<Result> {
     const result = last.then(work);
     last = result.catch(() => undefined);

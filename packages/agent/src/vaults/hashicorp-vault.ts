@@ -1,11 +1,11 @@
-/** HashiCorp Vault and OpenBao: the secrets engine KV, version 2, by HTTP. */
+/** HashiCorp Vault and OpenBao: the KV secrets engine, version 2, over HTTP. */
 import { Secret } from '@headgate/contract';
 import { formatAddress } from './keyed-secret.ts';
 import { type Vault, VaultError, type VaultFault, vaultCallMilliseconds } from './vault.ts';
 
 export interface HashicorpVaultOptions {
   name: string;
-  /** As `https://vault.example.com:8200`. */
+  /** Such as `https://vault.example.com:8200`. */
   address: string;
   mount: string;
   namespace?: string | undefined;
@@ -15,14 +15,14 @@ export interface HashicorpVaultOptions {
 
 type Members = Record<string, unknown>;
 interface Found {
-  /** Undefined when the newest version was deleted. */
+  /** Undefined if the latest version was deleted. */
   members: Members | undefined;
   version: number;
 }
 
-/** A secret that is written without a key is under this one. */
+/** The key of a secret that is written without a key. */
 const onlyKey = 'value';
-/** Who writes another key of the same secret at the same time is waited for so many times. */
+/** Attempts of a write, when other clients change the same secret at the same time. */
 const attempts = 5;
 const answerLimit = 1_048_576;
 
@@ -69,14 +69,14 @@ export function createHashicorpVault(options: HashicorpVaultOptions): Vault {
     const { members = {} } = await find(at.name, signal);
     const key = at.key ?? onlyKey;
     const value = Object.hasOwn(members, key) ? members[key] : undefined;
-    // A secret that others wrote with several values is read whole as their object.
+    // A secret with several values from other clients is read as a JSON object.
     if (value === undefined && at.key === undefined && Object.keys(members).length > 0)
       return new Secret(JSON.stringify(members));
     if (value === undefined || value === null) return undefined;
     return new Secret(typeof value === 'string' ? value : JSON.stringify(value));
   }
 
-  /** Whether it was written: not when another wrote a version in between. */
+  /** Returns false if another client wrote a version in between. */
   async function put(name: string, members: Members, cas: number | undefined, signal: AbortSignal) {
     const body = { data: members, ...(cas === undefined ? {} : { options: { cas } }) };
     const { status, answer } = await call('POST', 'data', name, signal, body);

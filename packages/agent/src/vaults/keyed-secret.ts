@@ -1,7 +1,7 @@
-/** Secrets of a store that keeps one text a secret: several values are the members of a JSON object. */
+/** Secrets with several values in a store of texts: the values are the members of a JSON object. */
 import { Secret } from '@headgate/contract';
 
-/** The text of a secret with one value put in; undefined when the secret is no object of texts. */
+/** Sets one value of a secret; undefined if the secret is not a JSON object. */
 export function setKey(text: Secret | undefined, key: string, value: Secret): Secret | undefined {
   const members = text === undefined ? {} : parseMembers(text);
   if (members === undefined) return undefined;
@@ -9,7 +9,7 @@ export function setKey(text: Secret | undefined, key: string, value: Secret): Se
   return new Secret(JSON.stringify(Object.fromEntries([...entries, [key, value.reveal()]])));
 }
 
-/** One value of a secret; undefined when it has none of this key. */
+/** One value of a secret; undefined if it has no such key. */
 export function getValueUnder(text: Secret, key: string): Secret | undefined {
   const members = parseMembers(text) ?? {};
   const value = Object.hasOwn(members, key) ? members[key] : undefined;
@@ -27,7 +27,7 @@ function parseMembers(text: Secret): Record<string, unknown> | undefined {
   }
 }
 
-/** Of a secret and its key, for people and programs: `name#key`. */
+/** The address of a secret and its key: `name#key`. */
 export function formatAddress(name: string, key: string | undefined): string {
   return key === undefined ? name : `${name}#${key}`;
 }

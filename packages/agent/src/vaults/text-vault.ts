@@ -1,17 +1,17 @@
-/** A vault over a store that keeps one text a secret: a secret with keys is a JSON object there (keyed-secret.ts). */
+/** A vault on a store of texts. A secret with keys is stored as a JSON object (keyed-secret.ts). */
 import { Secret } from '@headgate/contract';
 import { formatAddress, getValueUnder, setKey } from './keyed-secret.ts';
 import { type SecretAddress, type Vault, VaultError } from './vault.ts';
 
 /** All calls throw VaultError. */
 interface TextStore {
-  /** Before the name of every secret; the calls below are given the whole name. */
+  /** Prefix of all secret names. The calls below get the full name. */
   prefix: string;
-  /** In UTF-8. */
+  /** Limit of a value, as bytes of UTF-8. */
   valueBytes: number;
   /** Throws `not-found`. */
   read(name: string, signal: AbortSignal): Promise<string>;
-  /** Creates or replaces it. Answers where it is, for people and programs. */
+  /** Creates or replaces a secret. Returns its address. */
   put(name: string, text: Secret, signal: AbortSignal): Promise<string>;
   /** May throw `not-found`. */
   remove(name: string, signal: AbortSignal): Promise<unknown>;
@@ -35,7 +35,7 @@ export function createTextVault(vaultName: string, store: TextStore): Vault {
       const text = key === undefined ? value : setKey(await readSecretNamed(name, signal), key, value);
       if (text === undefined) throw new VaultError('not-keyed', vaultName);
       if (Buffer.byteLength(text.reveal()) > store.valueBytes)
-        throw new VaultError('invalid', vaultName, `a secret there has at most ${store.valueBytes} bytes`);
+        throw new VaultError('invalid', vaultName, `the limit of a secret is ${store.valueBytes} bytes`);
       const place = await store.put(prefix + name, text, signal);
       return { resolverRef: formatAddress(place, key), vaultSecretName: prefix + name };
     },
@@ -51,7 +51,7 @@ export function createTextVault(vaultName: string, store: TextStore): Vault {
   };
 }
 
-/** For a promise's catch: a secret that is not there is no failure. */
+/** For `catch`: treats a missing secret as undefined. */
 export function ignoreNotFound(error: unknown): undefined {
   if (error instanceof VaultError && error.fault === 'not-found') return undefined;
   throw error;
