@@ -52,7 +52,7 @@ test('a refusal, and an older server, fail at once with a message', async () => 
     [new ControlPlaneError(404, 'secret-reference-not-found', 'there is none'), /: there is none$/],
     [
       new ControlPlaneError(404, 'path-not-found', 'no such path'),
-      /does not know secrets in runs yet: upgrade/,
+      /does not support secrets in runs: upgrade/,
     ],
     [new ControlPlaneError(409, 'work-not-held', 'not held'), /: not held$/],
   ] as const;
@@ -73,6 +73,6 @@ test('a refusal of the vault names the vault, the secret and the reference', asy
   const gone = referencesWith(async () => ({ secretName: 'orders', vaultName: 'gone' }), value);
   await assert.rejects(gone.read('lake'), {
     message:
-      'the secret reference "lake" (secret "orders") cannot be read: this agent has no vault named "gone".',
+      'the secret reference "lake" (secret "orders") cannot be read: this agent has no vault named "gone": add it to HEADGATE_AGENT_VAULTS, or name another vault.',
   });
 });

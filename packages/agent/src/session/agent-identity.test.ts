@@ -14,6 +14,6 @@ test('the credential of another agent is refused with a message that names both'
   assert.equal(await hello(welcome.agentId), welcome);
   await assert.rejects(
     hello('another'),
-    /that of the agent the-agent-of-the-credential \(oslo-1\), and this must be another/,
+    /belongs to the agent the-agent-of-the-credential \(oslo-1\), expected the agent another/,
   );
 });
