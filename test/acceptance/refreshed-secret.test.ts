@@ -63,7 +63,7 @@ describe('the local agent whose secret is refreshed', { timeout: 240_000 }, () =
   };
   const said = (message: string, times: number) =>
     until(`${message}, ${times} times`, 30, () => own.output.split(`"msg":"${message}"`).length > times);
-  const given = (times: number) => said('the secret was refreshed, and the new one given', times);
+  const given = (times: number) => said('client secret replaced', times);
 
   it('goes on by the same process, and so does what it runs', async () => {
     const { pid } = await own.process('agent');

@@ -86,7 +86,7 @@ describe('secrets', { timeout: 240_000 }, () => {
     assert.match(answers, /key = \*\*\*/);
     assert.match(answers, /base64 = \*\*\*/);
     assert.match(answers, /Conversion Error: .*\*\*\*/);
-    assert.match(answers, /holds no pipeline \\"\*\*\*\\"/);
+    assert.match(answers, /has no pipeline \\"\*\*\*\\"/);
     assert.match(answers, /has no such secret or key/);
   });
 

@@ -46,8 +46,11 @@ describe('a wrong pipeline', { timeout: 240_000 }, () => {
   for (const [name, message] of [
     ['dangling', /dangling\.orch\.yaml, line 1, component "Bad": .*"Handld".*did you mean "Handled"\?/],
     ['unknown', /unknown\.orch\.yaml, line 1, component "Bad": .*"sql-scrip".*did you mean "sql-script"\?/],
-    ['calls-broken', /component "Bad": the pipeline broken\.orch\.yaml cannot be read: line 3, column \d+/],
-    ['circle', /circle\.orch\.yaml, line 1, .*circle without an end: Effect → Bad → Effect/],
+    [
+      'calls-broken',
+      /component "Bad": the called pipeline broken\.orch\.yaml cannot be read: line 3, column \d+/,
+    ],
+    ['circle', /circle\.orch\.yaml, line 1, .*endless cycle: Effect → Bad → Effect/],
   ] as const) {
     it(`ends FAILED before its first step: ${name}`, async () => {
       const run = await project.run(name);

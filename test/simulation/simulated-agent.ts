@@ -64,7 +64,7 @@ function handlerOf({ time, random }: Way, { history, held }: Runs, instance: Ins
       await clock.sleep(random() * 3_000, context.kill);
       context.kill.throwIfAborted();
       if (context.cancel.aborted) return end('CANCELLED');
-      await context.started();
+      await context.reportStarted();
       context.kill.throwIfAborted();
       history.begun(workId, epoch);
       const holding = held(workId);

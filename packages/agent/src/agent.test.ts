@@ -26,13 +26,13 @@ const entry = fileURLToPath(new URL('./main.ts', import.meta.url));
 const projectId = '11111111-1111-4111-8111-111111111111';
 const nobody = { uid: 65_534, gid: 65_534 };
 const isRoot = process.getuid?.() === 0;
-/** A clone below a folder that only root may enter cannot be run by anybody else. */
+/** A clone in a folder that only root can enter cannot be run by another user. */
 const unprivileged =
   isRoot &&
   spawnSync(process.execPath, ['-e', `fs.readFileSync(${JSON.stringify(entry)})`], nobody).status === 0;
 const user = unprivileged ? nobody : {};
 
-/** One SQL statement a component, one after the other. */
+/** One SQL statement per component, in order. */
 function orchestration(...statements: string[]): string {
   const names = statements.map((_, index) => `Step ${index + 1}`);
   const next = (index: number) => (names[index] ? [names[index]] : []);
@@ -80,7 +80,7 @@ describe('the agent', { timeout: 240_000 }, () => {
     for (const stream of [agent.stdout, agent.stderr]) stream?.on('data', (text) => (output += text));
   }
 
-  /** Processes of the agent's children, found by what they were started with. */
+  /** The agent's child processes, found by their command line. */
   function children(name: string): number[] {
     return readdirSync('/proc')
       .filter((pid) => /^\d+$/.test(pid))
@@ -197,17 +197,17 @@ describe('the agent', { timeout: 240_000 }, () => {
     }
   });
 
-  it('refuses an artifact with another hash than was published', async () => {
+  it('refuses an artifact with a wrong hash', async () => {
     const digest = server.publish({ 'main.orch.yaml': orchestration('select 1') });
     server.damage(digest, 'main.orch.yaml');
     start();
     const { status, message } = await server.outcome(server.enqueue({ artifactDigest: digest }));
     assert.equal(status, 'FAILED');
-    assert.match(message ?? '', /"main.orch.yaml" is not what was published/);
+    assert.match(message ?? '', /"main.orch.yaml" differs from the published one/);
   });
 
-  it('ends a run after its running step when it is cancelled, and at once when that is forced', async () => {
-    // Seconds on a fast machine: it must still run when its cancellation comes.
+  it('ends a cancelled run after its running step, and at once if the cancel is forced', async () => {
+    // Takes seconds on a fast machine, so that it still runs when it is cancelled.
     const slow = 'select count(*) from range(20000) a, range(150000) b';
     const digest = server.publish({
       'main.orch.yaml': orchestration(slow, 'create table never (a int)'),
@@ -233,7 +233,7 @@ describe('the agent', { timeout: 240_000 }, () => {
     assert.equal(gone(run as number), true);
   });
 
-  it('ends a statement and an expression that never end at the time limit, and works on', async () => {
+  it('kills endless statements and expressions at the time limit, and continues to work', async () => {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: an expression of the format
     const loop = orchestration('select ${(() => { while (true) {} })()}');
     const digest = server.publish({
@@ -244,7 +244,7 @@ describe('the agent', { timeout: 240_000 }, () => {
     start();
     const sql = server.enqueue({ artifactDigest: digest, pipelineName: 'sql', timeLimitSeconds: 2 });
     const expression = server.enqueue({ artifactDigest: digest, pipelineName: 'loop', timeLimitSeconds: 20 });
-    assert.match((await server.outcome(sql)).message ?? '', /did not end within its time limit of 2 s/);
+    assert.match((await server.outcome(sql)).message ?? '', /exceeded its time limit of 2 s/);
     assert.equal((await server.outcome(expression)).status, 'FAILED');
     assert.equal((await server.outcome(server.enqueue({ artifactDigest: digest }))).status, 'SUCCESS');
   });
@@ -263,7 +263,7 @@ describe('the agent', { timeout: 240_000 }, () => {
     assert.equal(server.work(workId).outcome, undefined);
   });
 
-  it('says so when the process of a run dies', async () => {
+  it('reports that the process of a run died', async () => {
     const digest = server.publish({ 'main.orch.yaml': orchestration(endless) });
     start();
     const workId = server.enqueue({ artifactDigest: digest });
@@ -294,7 +294,7 @@ describe('the agent', { timeout: 240_000 }, () => {
     ['its stdin is closed', () => agent.stdin?.end()],
     ['it gets SIGTERM', () => agent.kill('SIGTERM')],
   ] as const) {
-    it(`ends in order when ${how}: the run is reported, no process is left, exit code 0`, async () => {
+    it(`shuts down cleanly when ${how}: the run is reported, no process is left, exit code 0`, async () => {
       const digest = server.publish({ 'main.orch.yaml': orchestration(endless) });
       start();
       const workId = server.enqueue({ artifactDigest: digest });
@@ -304,15 +304,12 @@ describe('the agent', { timeout: 240_000 }, () => {
       end();
       const [code] = await once(agent, 'exit');
       assert.equal(code, 0);
-      assert.match(
-        (await server.outcome(workId)).message ?? '',
-        /the agent was stopped while the run was under way/,
-      );
+      assert.match((await server.outcome(workId)).message ?? '', /the agent was stopped during the run/);
       assert.deepEqual(processes.map(gone), [true, true]);
     });
   }
 
-  it('leaves no process behind when it is killed, and the next one takes its place', async () => {
+  it('leaves no process behind when it is killed, and the next agent replaces it', async () => {
     const digest = server.publish({
       'main.orch.yaml': orchestration(endless),
       'ok.orch.yaml': orchestration('select 1'),
@@ -324,14 +321,14 @@ describe('the agent', { timeout: 240_000 }, () => {
     agent.kill('SIGKILL');
     await once(agent, 'exit');
     start();
-    // The claim of the killed one may still seem to wait, and would be given the work.
+    // The server may still have the open claim of the killed agent and would give it the work.
     while (server.hellos < 2) await new Promise((resolve) => setTimeout(resolve, 50));
     const next = server.enqueue({ artifactDigest: digest, pipelineName: 'ok' });
     assert.deepEqual(await server.outcome(next), { status: 'SUCCESS' });
     assert.deepEqual(processes.map(gone), [true, true]);
   });
 
-  it('works on while its log cannot be written, and says so on standard error', async () => {
+  it('continues while its log cannot be written, and reports it on standard error', async () => {
     const digest = server.publish({ 'ok.orch.yaml': orchestration('select 1') });
     // Each write to this device fails as on a full disk.
     const full = openSync('/dev/full', 'w');
@@ -339,11 +336,11 @@ describe('the agent', { timeout: 240_000 }, () => {
     closeSync(full);
     const workId = server.enqueue({ artifactDigest: digest, pipelineName: 'ok' });
     assert.deepEqual(await server.outcome(workId), { status: 'SUCCESS' });
-    assert.match(output, /the log cannot be written: ENOSPC.*The agent goes on/);
+    assert.match(output, /the log cannot be written: ENOSPC.*The agent continues/);
     assert.equal(agent.exitCode, null);
   });
 
-  it('does not start with a bad setting, and names it', async () => {
+  it('does not start with an invalid setting, and names it', async () => {
     start({ HEADGATE_AGENT_CONCURRENCY: 'many' });
     const [code] = await once(agent, 'exit');
     assert.equal(code, 1);

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Waits that double up to a limit, each shortened at random by up to half so that many agents do not come back at once. */
+/**
+ * Exponential backoff up to a limit. Each wait is shortened randomly by up to half, to spread many agents.
+ */
 export interface Backoff {
   /** Milliseconds to wait before the next attempt. */
   next(): number;
@@ -25,11 +27,11 @@ export function createBackoff(
 }
 
 /**
- * Calls `attempt` until it succeeds, while `again` says that its error may pass.
+ * Calls `attempt` until it succeeds, as long as `again` returns true for its error.
  *
- * @throws the last error: after `limit` attempts, for an error that does not pass, or the signal's reason.
+ * @throws the last error, after `limit` attempts or if `again` returns false; or the signal's reason.
  */
-export async function retrying<T>(
+export async function retry<T>(
   attempt: () => Promise<T>,
   options: { limit: number; signal: AbortSignal; again: (error: unknown) => boolean; backoff?: Backoff },
 ): Promise<T> {

@@ -23,7 +23,7 @@ function problemsOf(environment: Record<string, string>, userId = user): string[
 }
 
 describe('the agent’s settings', () => {
-  it('need an address and a credential only', () => {
+  it('require only an address and a credential', () => {
     const config = loadConfig(needed, user);
     assert.equal(config.serverUrl, 'https://headgate.example/base');
     assert.equal(config.concurrency, 20);
@@ -31,7 +31,7 @@ describe('the agent’s settings', () => {
     assert.equal(config.endWithStdin, false);
   });
 
-  it('warn of one that is not known, with the nearest', () => {
+  it('warn about an unknown one with the nearest name', () => {
     const { warnings } = loadConfig({ ...needed, HEADGATE_AGENT_CONCURENCY: '4' }, user);
     assert.deepEqual(warnings, [
       'HEADGATE_AGENT_CONCURENCY is not a setting; did you mean HEADGATE_AGENT_CONCURRENCY?',
@@ -39,7 +39,7 @@ describe('the agent’s settings', () => {
     assert.deepEqual(loadConfig(needed, user).warnings, []);
   });
 
-  it('are all named when they are bad, at once', () => {
+  it('are all listed at once if they are invalid', () => {
     const problems = problemsOf({
       HEADGATE_SERVER_URL: 'ftp://x',
       HEADGATE_AGENT_CONCURRENCY: '0',
@@ -64,7 +64,7 @@ describe('the agent’s settings', () => {
       );
   });
 
-  it('bound a process above its heap and above what DuckDB counts', () => {
+  it('limit a process above its heap and above DuckDB’s memory', () => {
     const preset = loadConfig(needed, user);
     assert.deepEqual([preset.runMemoryMegabytes, preset.runProcessMegabytes], [256, 512]);
     assert.deepEqual([preset.warehouse.memoryMegabytes, preset.warehouse.processMegabytes], [1_024, 1_536]);
@@ -76,12 +76,12 @@ describe('the agent’s settings', () => {
       HEADGATE_AGENT_WAREHOUSE_PROCESS_MEMORY_MB: '1024',
     });
     assert.deepEqual(problems, [
-      'HEADGATE_AGENT_RUN_PROCESS_MEMORY_MB (300) must be at least 128 above HEADGATE_AGENT_RUN_MEMORY_MB (256)',
-      'HEADGATE_AGENT_WAREHOUSE_PROCESS_MEMORY_MB (1024) must be at least 128 above HEADGATE_AGENT_WAREHOUSE_MEMORY_MB (1024)',
+      'HEADGATE_AGENT_RUN_PROCESS_MEMORY_MB is 300: it must be at least 384, which is HEADGATE_AGENT_RUN_MEMORY_MB (256) plus 128',
+      'HEADGATE_AGENT_WAREHOUSE_PROCESS_MEMORY_MB is 1024: it must be at least 1152, which is HEADGATE_AGENT_WAREHOUSE_MEMORY_MB (1024) plus 128',
     ]);
   });
 
-  it('take the credential from a file that only its owner can read', () => {
+  it('read the credential from a file that only its owner can read', () => {
     const folder = mkdtempSync(join(tmpdir(), 'headgate-config-'));
     try {
       const file = join(folder, 'credential.json');
@@ -99,14 +99,19 @@ describe('the agent’s settings', () => {
       assert.match(problemsOf(environment)[0] ?? '', /can be read by other users: set its mode to 0600/);
       chmodSync(file, 0o600);
       writeFileSync(file, '{"clientSecret": canary}');
-      assert.deepEqual(problemsOf(environment), [`HEADGATE_AGENT_CREDENTIAL_FILE (${file}) is not JSON`]);
-      assert.match(problemsOf({ ...environment, HEADGATE_AGENT_CLIENT_ID: 'id' })[0] ?? '', /both set/);
+      assert.deepEqual(problemsOf(environment), [
+        `HEADGATE_AGENT_CREDENTIAL_FILE (${file}) is not JSON: write {"clientId": "…", "clientSecret": "…"}`,
+      ]);
+      assert.match(
+        problemsOf({ ...environment, HEADGATE_AGENT_CLIENT_ID: 'id' })[0] ?? '',
+        /is set together with/,
+      );
     } finally {
       rmSync(folder, { recursive: true });
     }
   });
 
-  it('take the secret alone from a file that only its owner can read', () => {
+  it('read only the secret from a file that only its owner can read', () => {
     const folder = mkdtempSync(join(tmpdir(), 'headgate-config-'));
     try {
       const file = join(folder, 'secret');
@@ -125,13 +130,13 @@ describe('the agent’s settings', () => {
     }
   });
 
-  it('may leave the secret to the program that starts the agent', () => {
+  it('allow the secret to come from the program that starts the agent', () => {
     const { HEADGATE_AGENT_CLIENT_SECRET: _, ...others } = needed;
     const config = loadConfig({ ...others, HEADGATE_AGENT_END_WITH_STDIN: 'yes' }, user);
     assert.equal(config.clientSecret, undefined);
   });
 
-  it('do not let its secret go in plain over a network, unless that is said', () => {
+  it('refuse to send the secret unencrypted over a network, unless allowed', () => {
     for (const address of ['http://10.0.0.1:8080', 'http://headgate.example', 'http://127.0.0.1.example']) {
       const environment = { ...needed, HEADGATE_SERVER_URL: address };
       const [problem = '', ...more] = problemsOf(environment);
@@ -149,7 +154,7 @@ describe('the agent’s settings', () => {
       assert.equal(loadConfig({ ...needed, HEADGATE_SERVER_URL: address }, user).serverUrl, address);
   });
 
-  it('do not let it run as root unless that is said', () => {
+  it('refuse to run as root, unless allowed', () => {
     assert.match(problemsOf(needed, 0)[0] ?? '', /must not run as root/);
     assert.deepEqual(problemsOf({ ...needed, HEADGATE_AGENT_ALLOW_ROOT: 'yes' }, 0), []);
   });

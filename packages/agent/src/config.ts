@@ -1,41 +1,41 @@
 /**
- * The agent's settings: the only place that reads the environment. Every bad value is named, all at once, and
- * stops the boot.
+ * The agent's settings. Only this file reads the environment. The agent does not start with an invalid
+ * setting.
  */
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { agentSettingNames, Secret, unknownSettings } from '@headgate/contract';
 import type { KeyType } from './certificates/certificate-request.ts';
-import { type LogLevel, logLevels, reasonOf } from './log.ts';
+import { getReason, type LogLevel, logLevels } from './log.ts';
 import { readCredential } from './session/credential-settings.ts';
 import { parseVaults, type VaultSettings } from './vaults/settings.ts';
 
 export interface WarehouseBounds {
-  /** What DuckDB gives out by itself. */
+  /** DuckDB's own memory limit. */
   memoryMegabytes: number;
-  /** The whole process, which is ended above it. */
+  /** Limit of the whole process, which is killed if it exceeds it. */
   processMegabytes: number;
   threads: number;
-  /** Disk that one warehouse may use for what does not fit in memory. */
+  /** Disk space for spilling of one warehouse. */
   temporaryMegabytes: number;
-  /** A warehouse process without runs ends after this. */
+  /** A warehouse process without runs ends after this time. */
   idleSeconds: number;
 }
 
 export interface AgentConfig {
   serverUrl: string;
-  /** Which agent this must be, when that is said: see agent-identity.ts. */
+  /** The expected agent id, if it is set: see agent-identity.ts. */
   agentId: string | undefined;
   clientId: string;
-  /** Undefined: the program that starts the agent gives it on standard input. */
+  /** Undefined: the program that starts the agent sends it on standard input. */
   clientSecret: string | undefined;
-  /** Absolute; everything that the agent keeps lies below it. */
+  /** The absolute path of the folder for all data of the agent. */
   folder: string;
   concurrency: number;
   runTimeLimitSeconds: number;
-  /** The heap of JavaScript. */
+  /** Limit of the JavaScript heap. */
   runMemoryMegabytes: number;
-  /** The whole process, which is ended above it. */
+  /** Limit of the whole process, which is killed if it exceeds it. */
   runProcessMegabytes: number;
   artifactCacheMegabytes: number;
   shutdownSeconds: number;
@@ -43,23 +43,23 @@ export interface AgentConfig {
   logLevel: LogLevel;
   warehouse: WarehouseBounds;
   certificateKey: KeyType;
-  /** The first is the agent's own. */
+  /** The first is the default. */
   vaults: VaultSettings[];
-  /** One line for each variable that looks like a setting and is none. */
+  /** One line for each environment variable that looks like a setting but is unknown. */
   warnings: readonly string[];
 }
 
-/** Its message has one line for each bad setting. */
+/** The message has one line for each invalid setting. */
 export class ConfigError extends Error {
   override name = 'ConfigError';
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** @throws ConfigError naming every setting that is missing or bad. */
+/** @throws ConfigError listing all missing and invalid settings. */
 export function loadConfig(environment: Environment = process.env, userId = process.getuid?.()): AgentConfig {
   const problems: string[] = [];
-  const read = settingReader(environment, problems);
+  const read = createSettingReader(environment, problems);
   const endWithStdin = read.yesOrNo('HEADGATE_AGENT_END_WITH_STDIN');
   const credential = readCredential(
     {
@@ -73,8 +73,8 @@ export function loadConfig(environment: Environment = process.env, userId = proc
   );
   if (userId === 0 && !read.yesOrNo('HEADGATE_AGENT_ALLOW_ROOT')) {
     problems.push(
-      'the agent runs what the users of a project write, so it must not run as root: start it as a user that owns nothing ' +
-        '(or set HEADGATE_AGENT_ALLOW_ROOT=yes where root means nothing, as in some containers)',
+      'the agent runs code of users, so it must not run as root: start it as a user without privileges ' +
+        '(or set HEADGATE_AGENT_ALLOW_ROOT=yes if root has no privileges, as in some containers)',
     );
   }
   const memory = readMemory(read, problems);
@@ -107,24 +107,31 @@ export function loadConfig(environment: Environment = process.env, userId = proc
 }
 
 /**
- * A process takes more than its heap, or than what DuckDB counts: its program (100 MB), and what is given out
- * past the count. A process's own limit is by default so far above it that only what gets past the count
- * meets it. ADR 0030.
+ * A process needs more memory than its heap, or than DuckDB counts: about 100 MB for the program, and
+ * uncounted allocations. The default limit of the process is high enough that only uncounted allocations
+ * reach it. ADR 0030.
  */
-function readMemory(read: ReturnType<typeof settingReader>, problems: string[]) {
+function readMemory(read: ReturnType<typeof createSettingReader>, problems: string[]) {
   const run = read.integer('HEADGATE_AGENT_RUN_MEMORY_MB', 256, 64, 65_536);
   const warehouse = read.integer('HEADGATE_AGENT_WAREHOUSE_MEMORY_MB', 1_024, 64, 1_048_576);
-  const whole = (name: string, preset: number, inner: string, megabytes: number): number => {
+  const readProcessLimit = (name: string, preset: number, inner: string, megabytes: number): number => {
     const value = read.integer(name, preset, 192, 2_097_152);
     if (value < megabytes + 128)
-      problems.push(`${name} (${value}) must be at least 128 above ${inner} (${megabytes})`);
+      problems.push(
+        `${name} is ${value}: it must be at least ${megabytes + 128}, which is ${inner} (${megabytes}) plus 128`,
+      );
     return value;
   };
   return {
     run,
     warehouse,
-    runProcess: whole('HEADGATE_AGENT_RUN_PROCESS_MEMORY_MB', run + 256, 'HEADGATE_AGENT_RUN_MEMORY_MB', run),
-    warehouseProcess: whole(
+    runProcess: readProcessLimit(
+      'HEADGATE_AGENT_RUN_PROCESS_MEMORY_MB',
+      run + 256,
+      'HEADGATE_AGENT_RUN_MEMORY_MB',
+      run,
+    ),
+    warehouseProcess: readProcessLimit(
       'HEADGATE_AGENT_WAREHOUSE_PROCESS_MEMORY_MB',
       Math.ceil(warehouse * 1.25) + 256,
       'HEADGATE_AGENT_WAREHOUSE_MEMORY_MB',
@@ -133,8 +140,8 @@ function readMemory(read: ReturnType<typeof settingReader>, problems: string[]) 
   };
 }
 
-function settingReader(environment: Environment, problems: string[]) {
-  const bad = <T>(name: string, expected: string, fallback: T): T => {
+function createSettingReader(environment: Environment, problems: string[]) {
+  const reportBad = <T>(name: string, expected: string, fallback: T): T => {
     problems.push(`${name} must be ${expected}; it is ${JSON.stringify(environment[name])}`);
     return fallback;
   };
@@ -144,17 +151,19 @@ function settingReader(environment: Environment, problems: string[]) {
       if (text === undefined || text === '') return fallback;
       const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
       if (value >= minimum && value <= maximum) return value;
-      return bad(name, `a whole number from ${minimum} to ${maximum}`, fallback);
+      return reportBad(name, `a whole number from ${minimum} to ${maximum}`, fallback);
     },
     yesOrNo(name: string): boolean {
       const text = environment[name];
       if (text === undefined || text === '' || text === 'no') return false;
-      return text === 'yes' ? true : bad(name, 'yes or no', false);
+      return text === 'yes' ? true : reportBad(name, 'yes or no', false);
     },
     oneOf<T extends string>(name: string, values: readonly T[], fallback: T): T {
       const text = environment[name];
       if (text === undefined || text === '') return fallback;
-      return values.find((value) => value === text) ?? bad(name, `one of ${values.join(', ')}`, fallback);
+      return (
+        values.find((value) => value === text) ?? reportBad(name, `one of ${values.join(', ')}`, fallback)
+      );
     },
   };
 }
@@ -167,11 +176,13 @@ function readVaults(environment: Environment, problems: string[]): VaultSettings
   };
   const key = secrets.fileKey?.reveal() ?? '';
   if (key !== '' && Buffer.from(key, /^[0-9a-f]{64}$/i.test(key) ? 'hex' : 'base64').length !== 32)
-    problems.push('HEADGATE_AGENT_FILE_VAULT_KEY must be 32 bytes, in base64 or hexadecimal');
+    problems.push(
+      'HEADGATE_AGENT_FILE_VAULT_KEY must be 32 bytes in base64 or hexadecimal: create one with openssl rand -base64 32',
+    );
   try {
     return parseVaults(environment.HEADGATE_AGENT_VAULTS, secrets);
   } catch (error) {
-    problems.push(`HEADGATE_AGENT_VAULTS: ${reasonOf(error)}`);
+    problems.push(`HEADGATE_AGENT_VAULTS: ${getReason(error)}`);
     return [];
   }
 }
@@ -180,21 +191,21 @@ function readServerUrl(environment: Environment, problems: string[], allowHttp: 
   const text = environment.HEADGATE_SERVER_URL;
   if (!text) {
     problems.push(
-      'HEADGATE_SERVER_URL is missing: the address of the Headgate server, as https://headgate.example.com',
+      'HEADGATE_SERVER_URL is missing: set it to the address of the Headgate server, such as https://headgate.example.com',
     );
     return '';
   }
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !['http:', 'https:'].includes(url.protocol) || url.username || url.search || url.hash) {
     problems.push(
-      'HEADGATE_SERVER_URL must be an http or https address without user, query and fragment, as https://headgate.example.com',
+      'HEADGATE_SERVER_URL must be an http or https address without user, query and fragment, such as https://headgate.example.com',
     );
     return '';
   }
   if (url.protocol === 'http:' && !allowHttp && !isLoopback(url.hostname)) {
     problems.push(
-      `HEADGATE_SERVER_URL must begin with https://: ${url.origin} would carry the agent’s secret and its data in plain ` +
-        '(or set HEADGATE_AGENT_ALLOW_HTTP=yes where the network between the two is private)',
+      `HEADGATE_SERVER_URL must begin with https://: ${url.origin} would send the agent’s secret and data unencrypted ` +
+        '(or set HEADGATE_AGENT_ALLOW_HTTP=yes if the network between agent and server is private)',
     );
   }
   return url.href.replace(/\/+$/, '');

@@ -1,7 +1,4 @@
-/**
- * One JSON object a line on stdout. Callers log names, ids and reasons; never variables, SQL, tokens or
- * secrets.
- */
+/** The log: one JSON object per line on stdout. Never log variables, SQL, tokens or secrets. */
 import { createLogWriter, descriptorTarget, type LogWriter } from '@headgate/contract/log-writer';
 
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
@@ -31,17 +28,18 @@ export function createLog(options: {
 }
 
 /**
- * Standard output, in the background. When it cannot be written, the agent goes on, and says so on standard
- * error.
+ * Writes to standard output in the background. If that fails, the agent continues and reports it on stderr.
  */
 export function openLogOutput(): LogWriter {
   const standardError = descriptorTarget(2);
   return createLogWriter({
     target: descriptorTarget(1),
     onFailure(reason) {
-      // There is no other place left to report a failure of this one.
+      // A failure here cannot be reported anywhere.
       standardError
-        .write(`headgate agent: the log cannot be written: ${reason}. The agent goes on; lines are lost.\n`)
+        .write(
+          `headgate agent: the log cannot be written: ${reason}. The agent continues; log lines are lost.\n`,
+        )
         .catch(() => undefined);
     },
     lostNotice(lines, reason) {
@@ -51,10 +49,10 @@ export function openLogOutput(): LogWriter {
   });
 }
 
-/** What a caught value says, for a message or a log line. */
-export function reasonOf(error: unknown): string {
+/** The text of a caught value, for a message or a log line. */
+export function getReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  // fetch hides the real reason (ECONNREFUSED …) in its cause.
+  // fetch puts the actual reason, such as ECONNREFUSED, in `cause`.
   const cause = error.cause instanceof Error ? `: ${error.cause.message}` : '';
   return `${error.message}${cause}`;
 }

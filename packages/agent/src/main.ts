@@ -1,7 +1,4 @@
-/**
- * The agent: entry. Opens no port; wires configuration, caches, warehouses and the session, and ends them in
- * order.
- */
+/** The entry point of the agent. It opens no port. It starts all parts and shuts them down in order. */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
@@ -12,31 +9,31 @@ import { type AgentConfig, ConfigError, loadConfig } from './config.ts';
 import { openConfinement } from './confinement/confinement.ts';
 import { createHandlers } from './handlers/registry.ts';
 import { lockFolder } from './host/folder-lock.ts';
-import { agentFolders, privateFolder } from './host/folders.ts';
+import { createFolders, makePrivateFolder } from './host/folders.ts';
 import { followParent } from './host/parent.ts';
 import { readOrMakePrivateFile } from './host/private-file.ts';
-import { createLog, type Log, openLogOutput, reasonOf } from './log.ts';
+import { createLog, getReason, type Log, openLogOutput } from './log.ts';
 import { createSecretReferences } from './secrets/secret-references.ts';
 import { TakenValues } from './secrets/taken-values.ts';
-import { asAgent } from './session/agent-identity.ts';
+import { requireAgent } from './session/agent-identity.ts';
 import { createControlPlane } from './session/control-plane.ts';
 import { Session } from './session/session.ts';
 import { createVaults } from './vaults/registry.ts';
 import { createWarehouses } from './warehouses/registry.ts';
 
-/** How long the agent before this one may take to end; above its own bound. */
+/** How long to wait for the previous agent to end. More than its default shutdown time. */
 const lockWaitMilliseconds = 30_000;
-/** How long the program that started the agent may take to give it its secret. */
+/** How long to wait for the secret on standard input. */
 const secretWaitMilliseconds = 30_000;
 
-/** A log that hangs must not hold up the end. */
+/** A hanging log must not delay the exit. */
 const logMilliseconds = 2_000;
 
-/** Runs until it is told to stop, or to restart. Answers the exit code. */
+/** Runs until it is stopped or restarted. Returns the exit code. */
 async function main(config: AgentConfig, log: Log): Promise<number> {
   for (const warning of config.warnings) log.warn(warning);
   process.on('unhandledRejection', (failure) => {
-    log.error('nothing handled a rejection; the agent goes on', { reason: reasonOf(failure) });
+    log.error('unhandled promise rejection; the agent continues', { reason: getReason(failure) });
   });
   const { serverUrl, clientId, clientSecret = '' } = config;
   const credential = { serverUrl, clientId, clientSecret };
@@ -45,13 +42,13 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
   let certificates: Certificates | undefined;
   const parent = config.endWithStdin ? followParent(stop) : undefined;
   if (parent !== undefined && config.clientSecret === undefined)
-    credential.clientSecret = (await parent.firstSecret(secretWaitMilliseconds)).reveal();
+    credential.clientSecret = (await parent.waitForFirstSecret(secretWaitMilliseconds)).reveal();
   parent?.onSecret((secret) => {
     credential.clientSecret = secret.reveal();
     certificates?.renewSoon();
-    log.info('the secret was refreshed, and the new one given');
+    log.info('client secret replaced');
   });
-  const folders = agentFolders(await ownFolder(config.folder));
+  const folders = createFolders(await ownFolder(config.folder));
   const lock = await lockFolder(folders.lock, lockWaitMilliseconds, stopping);
   const confinement = await openConfinement(log);
   const warehouses = createWarehouses({
@@ -63,8 +60,8 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
   });
   let end: 'stopped' | 'restart';
   try {
-    await privateFolder(folders.temporary);
-    const controlPlane = asAgent(config.agentId, createControlPlane(credential));
+    await makePrivateFolder(folders.temporary);
+    const controlPlane = requireAgent(config.agentId, createControlPlane(credential));
     const limitBytes = config.artifactCacheMegabytes * 1024 * 1024;
     const artifacts = await ArtifactCache.open({ folders, limitBytes, source: controlPlane, log });
     const instanceId = await readOrMakePrivateFile(folders.instanceId, randomUUID);
@@ -116,13 +113,13 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
   return end === 'restart' ? restartExitCode : 0;
 }
 
-/** The real path of the agent's folder, which is made when it is missing. */
+/** Creates the agent's folder if it is missing, and returns its real path. */
 async function ownFolder(path: string): Promise<string> {
-  return privateFolder(path)
+  return makePrivateFolder(path)
     .then((made) => realpath(made))
     .catch((failure: unknown) => {
       throw new Error(
-        `HEADGATE_AGENT_DIR: ${path} cannot be used (${reasonOf(failure)}). Set it to a folder that this user may write.`,
+        `HEADGATE_AGENT_DIR: the folder ${path} cannot be used (${getReason(failure)}). Set it to a folder that this user can write to.`,
       );
     });
 }
@@ -151,9 +148,9 @@ async function run(): Promise<number> {
     const config = loadConfig();
     return await main(config, createLog({ level: config.logLevel, write: output.write }));
   } catch (error) {
-    // Told to stop while it waited for its folder.
+    // Stopped while it waited for its folder.
     if (error instanceof Error && error.name === 'AbortError') return 0;
-    const reasons = error instanceof ConfigError ? error.message.split('\n') : [reasonOf(error)];
+    const reasons = error instanceof ConfigError ? error.message.split('\n') : [getReason(error)];
     const log = createLog({ level: 'error', write: output.write });
     for (const reason of reasons) log.error(reason);
     return 1;
@@ -161,6 +158,6 @@ async function run(): Promise<number> {
 }
 
 const exitCode = await run();
-// Node waits at its exit for a write that hangs, such as one to a pipe that is not read.
+// Node would wait at exit for a hanging write, such as one to a pipe that is not read.
 if (!(await output.close(logMilliseconds))) process.kill(process.pid, 'SIGKILL');
 process.exit(exitCode);

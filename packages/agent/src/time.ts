@@ -1,14 +1,14 @@
-/** Time and chance as the session uses them: an argument, so that a simulation can move the one and repeat the other. */
+/** The session's clock and random numbers, as an argument, so that a simulation can control them. */
 import { setTimeout } from 'node:timers/promises';
 
 export interface Time {
-  /** Milliseconds of a clock that only moves forward. */
+  /** Milliseconds of a monotonic clock. */
   now(): number;
-  /** Settles after so long, or when `signal` is aborted. Never rejects. */
+  /** Resolves after the given time, or when `signal` is aborted. Never rejects. */
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
-  /** Aborted after so long. */
+  /** A signal that is aborted after the given time. */
   timeout(milliseconds: number): AbortSignal;
-  /** From 0 to below 1. */
+  /** A random number from 0 (inclusive) to 1 (exclusive). */
   random(): number;
 }
 

@@ -1,4 +1,4 @@
-/** The certificate of an agent, held against the authority that the caller trusts. Runs wherever there is WebCrypto. */
+/** Verifies an agent's certificate against the authority that the caller trusts. Needs only WebCrypto. */
 import 'reflect-metadata';
 import { certificateHolder, type SealingKeyType } from '@headgate/contract';
 import {
@@ -10,7 +10,7 @@ import {
   X509Certificate,
 } from '@peculiar/x509';
 
-/** Nothing was sealed: its message tells what is wrong with the certificate. */
+/** The certificate is not accepted, so nothing was sealed. The message gives the reason. */
 export class CertificateRefused extends Error {
   override name = 'CertificateRefused';
 }
@@ -25,8 +25,8 @@ export interface SealingCertificate {
 const usageOf = { EC: KeyUsageFlags.keyAgreement, RSA: KeyUsageFlags.keyEncipherment };
 
 /**
- * @param pem     what the server calls the agent's certificate
- * @param issuers PEM of the authorities that the caller trusts, one or several
+ * @param pem the agent's certificate, as returned by the server
+ * @param issuers PEM of one or more authorities that the caller trusts
  * @throws CertificateRefused
  */
 export async function verifiedCertificate(
@@ -44,7 +44,9 @@ export async function verifiedCertificate(
   const keyType = keyTypeOf(certificate);
   const usages = certificate.getExtension(KeyUsagesExtension)?.usages ?? 0;
   if ((usages & usageOf[keyType]) === 0)
-    throw new CertificateRefused('the certificate’s key is not one to seal by.');
+    throw new CertificateRefused(
+      'the certificate’s key cannot be used for sealing: request a new certificate.',
+    );
   const thumbprint = new Uint8Array(await certificate.getThumbprint('SHA-256'));
   return { kid: base64url(thumbprint), keyType, publicKey: certificate.publicKey.toString('pem') };
 }
@@ -59,15 +61,20 @@ async function requireIssuer(
     if (issuer.subject !== certificate.issuer) continue;
     if (!(await certificate.verify({ publicKey, signatureOnly: true }).catch(() => false))) continue;
     if (issuer.getExtension(BasicConstraintsExtension)?.ca !== true)
-      throw new CertificateRefused('the issuer is no certificate authority.');
+      throw new CertificateRefused(
+        'the issuer is not a certificate authority: use the certificate of the authority.',
+      );
     return requireTime(issuer, now, 'the issuer');
   }
-  throw new CertificateRefused('the certificate is not signed by the issuer that is trusted.');
+  throw new CertificateRefused(
+    'the certificate is not signed by a trusted issuer: check the issuer’s certificate.',
+  );
 }
 
 function requireTime({ notBefore, notAfter }: X509Certificate, now: Date, what: string): void {
-  if (now < notBefore) throw new CertificateRefused(`${what} counts from ${notBefore.toISOString()}.`);
-  if (now > notAfter) throw new CertificateRefused(`${what} has ended, on ${notAfter.toISOString()}.`);
+  if (now < notBefore)
+    throw new CertificateRefused(`${what} is not valid before ${notBefore.toISOString()}.`);
+  if (now > notAfter) throw new CertificateRefused(`${what} expired at ${notAfter.toISOString()}.`);
 }
 
 function requireHolder(certificate: X509Certificate, agentId: string): void {
@@ -75,20 +82,20 @@ function requireHolder(certificate: X509Certificate, agentId: string): void {
   const isHolder = names.some(
     ({ type, value }) => type === 'url' && value.startsWith(certificateHolder(agentId, '')),
   );
-  if (!isHolder) throw new CertificateRefused(`the certificate is not one of the agent ${agentId}.`);
+  if (!isHolder) throw new CertificateRefused(`the certificate does not belong to the agent ${agentId}.`);
 }
 
 function keyTypeOf({ publicKey: { algorithm } }: X509Certificate): SealingKeyType {
   if ('namedCurve' in algorithm && algorithm.namedCurve === 'P-256') return 'EC';
   if (/^RSA/.test(algorithm.name)) return 'RSA';
-  throw new CertificateRefused('the certificate’s key is neither on the curve P-256 nor of RSA.');
+  throw new CertificateRefused('the certificate’s key is neither P-256 nor RSA.');
 }
 
 function parsed<Result>(read: () => Result, what: string): Result {
   try {
     return read();
   } catch {
-    throw new CertificateRefused(`${what} cannot be read as X.509 in PEM.`);
+    throw new CertificateRefused(`${what} is not an X.509 certificate in PEM.`);
   }
 }
 

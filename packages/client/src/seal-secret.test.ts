@@ -1,9 +1,15 @@
-/** Sealing by a caller, against certificates of authorities that the test plays. What an agent makes of it: test/acceptance/sealed-by-caller.test.ts. */
+/**
+ * Sealing by a caller, against certificates of authorities that the test plays. What an agent makes of it:
+ * test/acceptance/sealed-by-caller.test.ts.
+ */
 import assert from 'node:assert/strict';
 import { registerHooks } from 'node:module';
 import { test } from 'node:test';
 
-/** What of Node's own is asked for by the package and all that it imports; so nothing of it is imported before. */
+/**
+ * What of Node's own is asked for by the package and all that it imports; so nothing of it is imported
+ * before.
+ */
 const nodeModules: string[] = [];
 const hooks = registerHooks({
   resolve(specifier, context, next) {
@@ -53,7 +59,9 @@ interface Given {
   by?: Awaited<ReturnType<typeof authority>>;
 }
 
-/** A certificate of the agent, as the server issues it, and the private key that opens what is sealed to it. */
+/**
+ * A certificate of the agent, as the server issues it, and the private key that opens what is sealed to it.
+ */
 async function issued({
   type = 'ec',
   holder = agentId,
@@ -98,7 +106,7 @@ const refused = (reason: RegExp) => (error: unknown) => {
 };
 
 for (const type of ['ec', 'rsa'] as const) {
-  test(`the holder of the certificate’s key opens what is sealed, and nothing but the value is in it (${type})`, async () => {
+  test(`the holder of the certificate’s key can open the sealed value, which contains only the value (${type})`, async () => {
     const { certificate, privateKey, parsed } = await issued({ type });
     const secret = { ...password, key: 'password', vaultName: 'main', provider: 'AWS' } as const;
     const sealed = await sealSecret(secret, {
@@ -121,46 +129,46 @@ for (const type of ['ec', 'rsa'] as const) {
   });
 }
 
-test('a certificate of another issuer is refused, also under the same name', async () => {
+test('a certificate of another issuer is refused, even if the issuer has the same name', async () => {
   for (const name of ['Headgate certificate authority', 'another']) {
     const { certificate } = await issued({ by: await authority({ name }) });
-    await assert.rejects(seal(certificate), refused(/not signed by the issuer/));
+    await assert.rejects(seal(certificate), refused(/not signed by a trusted issuer/));
   }
 });
 
-test('of several issuers one is enough: while the authority changes both are trusted', async () => {
+test('one of several trusted issuers is enough, so that an authority can be replaced', async () => {
   const younger = await authority();
   const { certificate } = await issued({ by: younger });
   await seal(certificate, { issuer: `${issuer.pem}\n${younger.pem}` });
 });
 
-test('a certificate that has ended, or does not count yet, is refused, and so is one of an issuer that has ended', async () => {
-  await assert.rejects(seal((await issued({ days: -0.5 })).certificate), refused(/certificate has ended/));
-  await assert.rejects(seal((await issued({ from: 0.5 })).certificate), refused(/counts from/));
+test('an expired or not yet valid certificate, or one of an expired issuer, is refused', async () => {
+  await assert.rejects(seal((await issued({ days: -0.5 })).certificate), refused(/certificate expired/));
+  await assert.rejects(seal((await issued({ from: 0.5 })).certificate), refused(/is not valid before/));
   const ended = await authority({ days: -1 });
   const { certificate } = await issued({ by: ended });
-  await assert.rejects(seal(certificate, { issuer: ended.pem }), refused(/issuer has ended/));
+  await assert.rejects(seal(certificate, { issuer: ended.pem }), refused(/issuer expired/));
 });
 
 test('a certificate of another agent is refused', async () => {
   const { certificate } = await issued({ holder: `${agentId}0` });
-  await assert.rejects(seal(certificate), refused(/not one of the agent/));
+  await assert.rejects(seal(certificate), refused(/does not belong to the agent/));
 });
 
-test('a certificate that another agent’s certificate signed is refused', async () => {
+test('a certificate signed by another agent’s certificate is refused', async () => {
   const other = await authority({ ca: false });
   const { certificate } = await issued({ by: other });
-  await assert.rejects(seal(certificate, { issuer: other.pem }), refused(/no certificate authority/));
+  await assert.rejects(seal(certificate, { issuer: other.pem }), refused(/not a certificate authority/));
 });
 
-test('a key that only signs is not sealed to, and what cannot be read is said so', async () => {
+test('a key for signing only is refused, and so is an unreadable certificate', async () => {
   const { certificate } = await issued({ usage: KeyUsageFlags.digitalSignature });
-  await assert.rejects(seal(certificate), refused(/not one to seal by/));
-  await assert.rejects(seal('-----'), refused(/the certificate cannot be read/));
+  await assert.rejects(seal(certificate), refused(/cannot be used for sealing/));
+  await assert.rejects(seal('-----'), refused(/the certificate is not an X\.509 certificate/));
   await assert.rejects(seal((await issued()).certificate, { issuer: 'x' }), refused(/the issuer/));
 });
 
-test('a value that lacks a member of its type is not sealed', async () => {
+test('a value that lacks a member is refused', async () => {
   const { certificate } = await issued();
   const secret = { name: 'a', type: 'OAUTH_CLIENT_CRED', value: { clientId: 'x' } } as const;
   await assert.rejects(
@@ -169,6 +177,6 @@ test('a value that lacks a member of its type is not sealed', async () => {
   );
 });
 
-test('it needs nothing of Node: it runs wherever there is WebCrypto', () => {
+test('it needs only WebCrypto and nothing of Node', () => {
   assert.deepEqual(nodeModules, []);
 });

@@ -90,7 +90,7 @@ const many = <T>(count: number, make: (index: number) => T) =>
   Array.from({ length: count }, (_, index) => make(index));
 const child = (index: number) => `child ${index}.orch.yaml`;
 
-describe('the check of a run', () => {
+describe('checkRun', () => {
   const projects: Record<string, (size: number) => Parameters<typeof check>> = {
     'calls of shared pipelines that are not there': (size) => [
       [
@@ -145,15 +145,15 @@ describe('the check of a run', () => {
     ],
   };
   for (const [what, project] of Object.entries(projects)) {
-    it(`reads four times as much for four times ${what}`, async () => {
-      // Both are beyond the number of suggestions of one check.
+    it(`does four times the work for four times ${what}`, async () => {
+      // Both exceed the limit on suggestions of one check.
       const [small, large] = [await check(...project(500)), await check(...project(2_000))];
       assert.ok(large.reads < 5 * small.reads, `${small.reads} reads, then ${large.reads}`);
       assert.ok(small.errorsTotal > 0 || what.includes('one shared'));
     });
   }
 
-  it('gives way after each pipeline', async () => {
+  it('yields to the event loop after each pipeline', async () => {
     const { turns } = await check([
       outline(
         'main.orch.yaml',
@@ -164,13 +164,13 @@ describe('the check of a run', () => {
     assert.equal(turns, 51);
   });
 
-  it('keeps some errors and counts all', async () => {
+  it('keeps a limited number of errors and counts all', async () => {
     const calls = many(3_000, (index) => call(`gone ${index}.orch.yaml`, index));
     const { errors, errorsTotal } = await check([outline('main.orch.yaml', calls)]);
     assert.deepEqual([errors.length, errorsTotal], [100, 3_000]);
   });
 
-  it('goes no further than what an earlier check found to be sound', async () => {
+  it('skips pipelines that an earlier check found sound', async () => {
     const own = [
       outline('main.orch.yaml', [call(child(0), 0)]),
       outline(child(0), [call(child(1), 0)]),
@@ -187,7 +187,7 @@ describe('the check of a run', () => {
     );
   });
 
-  it('proposes names, up to a number', async () => {
+  it('suggests names, up to a limit', async () => {
     const { errors } = await check(
       [
         outline(
@@ -197,7 +197,7 @@ describe('the check of a run', () => {
       ],
       many(60, (index) => outline(child(index))),
     );
-    assert.match(errors[0]?.message ?? '', /holds no pipeline "chlid 0": did you mean "child 0"\?$/);
+    assert.match(errors[0]?.message ?? '', /has no pipeline "chlid 0": did you mean "child 0"\?$/);
     assert.equal(errors.filter(({ message }) => message.includes('did you mean')).length, 50);
   });
 });

@@ -1,16 +1,16 @@
 /**
- * The check of a whole run before its first step: the pipeline that starts and all that it can come to, those
- * of shared pipelines too.
+ * Checks a whole run before its first step: the root pipeline and every pipeline that it can call, including
+ * shared pipelines.
  *
- * A pipeline whose name is an expression is not known yet; it is checked when the run comes to it.
+ * A pipeline that is named by an expression is checked when the run reaches the call.
  */
 import { findingMessageLimit } from './bounds.ts';
-import { type Finding, type Question, type Unreadable, unreadableFinding } from './finding.ts';
+import { createUnreadableFinding, type Finding, type Question, type Unreadable } from './finding.ts';
 import {
   type Answers,
   type CallPlace,
-  callsOf,
   createAnswers,
+  listCalls,
   type ReportFinding,
   type SharedCall,
 } from './link.ts';
@@ -19,55 +19,57 @@ import type { PipelineOutline } from './outline.ts';
 import { pipelineNameOf, pipelinePath, pipelineTypeOf } from './pipeline.ts';
 import type { PlacedExpression } from './pipeline-expressions.ts';
 import type { SharedPipelineUse } from './shared-pipeline-use.ts';
-import { type CallEdge, callCycles } from './validate-calls.ts';
+import { type CallEdge, findCallCycles } from './validate-calls.ts';
 
-/** The artifact of the run, or a version of shared pipelines. */
+/** The run's artifact, or a version of shared pipelines. */
 export interface CheckedArtifact {
-  /** Stands before the paths of its pipelines in messages; '' for the run's own. */
+  /** Precedes the paths of its pipelines in messages; '' for the run's own artifact. */
   readonly prefix: string;
-  /** How messages name it. */
+  /** Its name in messages. */
   readonly title: string;
   readonly paths: readonly string[];
-  /** Why pipeline files were left out of it, by their paths. */
+  /** Pipeline files that cannot be read, by path, with the reason. */
   readonly unreadable: ReadonlyMap<string, Unreadable>;
-  /** Undefined when there is no such file. */
+  /** Undefined if the file does not exist. */
   outline(path: string): Promise<PipelineOutline | Unreadable | undefined>;
-  /** The expressions of a pipeline that a run may come to. */
+  /** The expressions of a pipeline that a run may evaluate. */
   expressions(path: string): Promise<readonly PlacedExpression[]>;
 }
 
 export interface RunNames {
-  /** Of the project. */
+  /** Variables of the project. */
   readonly variables: ReadonlySet<string>;
-  /** The kind of the project's warehouse, in the words of the interface. */
+  /** The type of the project's warehouse, such as `DUCKDB`. */
   readonly warehouse: string;
-  /** @throws Error that says why there is no version for the use */
+  /** @throws Error if no version matches; the message gives the reason */
   shared(use: SharedPipelineUse): CheckedArtifact;
-  /** Whether a check of the same run has found no error in the pipeline and in all that it calls. */
+  /**
+   * Whether an earlier check of the same run found no error in the pipeline and in the pipelines it calls.
+   */
   isSound(artifact: CheckedArtifact, path: string): boolean;
-  /** Called after each pipeline, so that a long check does not block its process. */
+  /** Called after each pipeline, so that a long check does not block the event loop. */
   nextTurn(): Promise<void>;
 }
 
-/** Errors that a check keeps; the others are counted. */
+/** Errors kept by one check. The rest is counted. */
 const errorLimit = 100;
 
-/** The warehouses in which this version runs pipelines. */
+/** The types of warehouse that this version supports. */
 export const supportedWarehouses: readonly string[] = ['DUCKDB'];
 
 export interface RunCheck {
-  /** Those of the pipeline that starts come first. */
+  /** Errors of the root pipeline come first. */
   readonly errors: readonly Finding[];
   readonly errorsTotal: number;
   readonly checked: readonly CheckedPipeline[];
 }
 
-/** `path`: of a pipeline of `artifact`. The work is linear in the size of what is reached. */
+/** Checks the pipeline at `path` of `artifact`. The time is linear in the size of the reachable pipelines. */
 export async function checkRun(artifact: CheckedArtifact, path: string, names: RunNames): Promise<RunCheck> {
-  const reached = await gather({ artifact, path }, names);
+  const reached = await gatherReached({ artifact, path }, names);
   const errors: Finding[] = [];
   let errorsTotal = 0;
-  const tell: ReportFinding = (finding) => {
+  const reportError: ReportFinding = (finding) => {
     if (finding.level !== 'error') return;
     errorsTotal += 1;
     const message = finding.message.slice(0, findingMessageLimit);
@@ -76,9 +78,9 @@ export async function checkRun(artifact: CheckedArtifact, path: string, names: R
   const suggest = createSuggestions();
   const run: Run = { names, reached, answers: new Map() };
   for (const [each, pipelines] of reached)
-    run.answers.set(each, answersOf(each, pipelines, names, tell, suggest));
+    run.answers.set(each, createAnswersOf(each, pipelines, names, reportError, suggest));
   const unreadable = reached.get(artifact)?.unreadable.get(path);
-  if (unreadable !== undefined) run.answers.get(artifact)?.report(unreadableFinding(path, unreadable));
+  if (unreadable !== undefined) run.answers.get(artifact)?.report(createUnreadableFinding(path, unreadable));
   const calls = new Map<string, CallEdge[]>();
   const checked: CheckedPipeline[] = [];
   for (const [each, { outlines }] of reached) {
@@ -89,11 +91,11 @@ export async function checkRun(artifact: CheckedArtifact, path: string, names: R
       await names.nextTurn();
     }
   }
-  for (const finding of callCycles(calls)) tell(finding);
+  for (const finding of findCallCycles(calls)) reportError(finding);
   return { errors, errorsTotal, checked };
 }
 
-/** The pipelines of an artifact that can be reached. */
+/** The reachable pipelines of an artifact. */
 interface Reached {
   readonly outlines: Map<string, PipelineOutline>;
   readonly unreadable: Map<string, Unreadable>;
@@ -102,7 +104,7 @@ interface Reached {
 interface Run {
   readonly names: RunNames;
   readonly reached: ReadonlyMap<CheckedArtifact, Reached>;
-  /** One for each artifact: looking up names again for each call would cost calls times pipelines. */
+  /** One for each artifact. Building them for each call would take time proportional to calls × pipelines. */
   readonly answers: Map<CheckedArtifact, Answers>;
 }
 
@@ -111,7 +113,7 @@ interface CheckedPipeline {
   path: string;
 }
 
-function answersOf(
+function createAnswersOf(
   { prefix, title, paths }: CheckedArtifact,
   { outlines, unreadable }: Reached,
   { variables }: RunNames,
@@ -128,14 +130,14 @@ function answersOf(
   );
 }
 
-/** Answers the calls of the pipeline. */
+/** Returns the calls of the pipeline. */
 function checkOutline(outline: PipelineOutline, artifact: CheckedArtifact, run: Run): CallEdge[] {
   const answers = run.answers.get(artifact);
   if (answers === undefined) return [];
   answers.reportFile(outline);
   reportWarehouse(outline, run.names, answers);
-  const edges = callsOf(outline).map((edge) => ({ ...edge, to: `${artifact.prefix}${edge.to}` }));
-  for (const note of reachedOf(outline)) {
+  const edges = listCalls(outline).map((edge) => ({ ...edge, to: `${artifact.prefix}${edge.to}` }));
+  for (const note of listReachedQuestions(outline)) {
     if (note.asks !== 'shared-call') continue;
     const to = reportSharedCall(outline.path, note, run, answers);
     const { component = '', line, certain } = note;
@@ -144,8 +146,8 @@ function checkOutline(outline: PipelineOutline, artifact: CheckedArtifact, run: 
   return edges;
 }
 
-/** Reads the pipelines that can be reached, each once. What a sound pipeline calls has been checked with it. */
-async function gather(root: CheckedPipeline, names: RunNames): Promise<Map<CheckedArtifact, Reached>> {
+/** Reads each reachable pipeline once. Calls of a sound pipeline are skipped: they were checked with it. */
+async function gatherReached(root: CheckedPipeline, names: RunNames): Promise<Map<CheckedArtifact, Reached>> {
   const reached = new Map<CheckedArtifact, Reached & { asked: Set<string> }>();
   const open: CheckedPipeline[] = [root];
   for (const { artifact, path } of open) {
@@ -165,25 +167,25 @@ async function gather(root: CheckedPipeline, names: RunNames): Promise<Map<Check
     }
     known.outlines.set(path, outline);
     if (names.isSound(artifact, path)) continue;
-    for (const note of reachedOf(outline)) {
+    for (const note of listReachedQuestions(outline)) {
       if (note.asks === 'call') open.push({ artifact, path: note.path });
-      else if (note.asks === 'shared-call') open.push(...sharedPlaces(note, names));
+      else if (note.asks === 'shared-call') open.push(...findSharedCalled(note, names));
     }
   }
   return reached;
 }
 
-function reachedOf({ notes }: PipelineOutline): Question[] {
+function listReachedQuestions({ notes }: PipelineOutline): Question[] {
   return notes.filter((note): note is Question => 'asks' in note && note.reached);
 }
 
-function sharedPlaces({ use, pipelineName }: SharedCall, names: RunNames): CheckedPipeline[] {
-  const artifact = versionFor(use, names);
+function findSharedCalled({ use, pipelineName }: SharedCall, names: RunNames): CheckedPipeline[] {
+  const artifact = findVersion(use, names);
   if ('fault' in artifact || pipelineName === undefined) return [];
-  return candidates(pipelineName).map((path) => ({ artifact, path }));
+  return listCandidatePaths(pipelineName).map((path) => ({ artifact, path }));
 }
 
-function versionFor(use: SharedPipelineUse, names: RunNames): CheckedArtifact | { fault: string } {
+function findVersion(use: SharedPipelineUse, names: RunNames): CheckedArtifact | { fault: string } {
   try {
     return names.shared(use);
   } catch (error) {
@@ -191,14 +193,14 @@ function versionFor(use: SharedPipelineUse, names: RunNames): CheckedArtifact | 
   }
 }
 
-/** The paths that a pipeline's name may stand for; an orchestration comes first. */
-export function candidates(name: string): string[] {
+/** The paths that a pipeline's name may refer to; an orchestration comes first. */
+export function listCandidatePaths(name: string): string[] {
   const type = pipelineTypeOf(name);
   const types = type === undefined ? (['orchestration', 'transformation'] as const) : [type];
   return types.map((each) => pipelinePath(name, each));
 }
 
-/** Answers the called pipeline, as messages name it. */
+/** Returns the called pipeline's path with its artifact's prefix. */
 function reportSharedCall(
   path: string,
   { use, pipelineName, sets, line, component, reached }: SharedCall & Question,
@@ -206,19 +208,19 @@ function reportSharedCall(
   { report, suggest }: Answers,
 ): string | undefined {
   const where = { path, line, ...(component === undefined ? {} : { component }) };
-  const artifact = versionFor(use, names);
+  const artifact = findVersion(use, names);
   if ('fault' in artifact) {
     report({ ...where, code: 'missing-shared-pipeline', message: artifact.fault, level: 'error' });
     return undefined;
   }
   if (pipelineName === undefined) return undefined;
   const known = gathered.get(artifact);
-  const paths = candidates(pipelineName);
+  const paths = listCandidatePaths(pipelineName);
   const called = paths.find(
     (each) => known?.outlines.has(each) === true || known?.unreadable.has(each) === true,
   );
   if (called === undefined) {
-    const message = `${artifact.title} holds no pipeline "${pipelineName}": ${remedyFor(pipelineName, artifact, suggest)}`;
+    const message = `${artifact.title} has no pipeline "${pipelineName}": ${suggestRemedy(pipelineName, artifact, suggest)}`;
     report({ ...where, code: 'missing-shared-pipeline', message, level: 'error' });
     return undefined;
   }
@@ -227,12 +229,12 @@ function reportSharedCall(
   return `${artifact.prefix}${called}`;
 }
 
-function remedyFor(pipelineName: string, artifact: CheckedArtifact, suggest: Suggestions): string {
+function suggestRemedy(pipelineName: string, artifact: CheckedArtifact, suggest: Suggestions): string {
   const names = () => {
     const pipelines = artifact.paths.filter((path) => pipelineTypeOf(path) !== undefined);
     return pipelineTypeOf(pipelineName) === undefined ? pipelines.map(pipelineNameOf) : pipelines;
   };
-  return suggest(pipelineName, names, 'publish it, or correct the name');
+  return suggest(pipelineName, names, 'publish it or correct the name');
 }
 
 function reportWarehouse(
@@ -243,7 +245,7 @@ function reportWarehouse(
   const { warehouse } = names;
   if (needing === undefined || supportedWarehouses.includes(warehouse)) return;
   const { component, type, line } = needing;
-  const message = `${type} needs the project's warehouse, which is ${warehouse}; this version runs pipelines in ${supportedWarehouses.join(', ')} only: use a project of that warehouse`;
+  const message = `${type} needs a warehouse of type ${supportedWarehouses.join(', ')}, but the project's warehouse is ${warehouse}: run it in a project with a supported warehouse`;
   report({ path, line, component, code: 'warehouse-not-supported', message, level: 'error' });
 }
 

@@ -1,13 +1,13 @@
 /**
- * Circles of transitions.
+ * Cycles of transitions.
  *
- * - **circle**: components that can all lead to each other (a strongly connected component of the graph).
- * - **way out**: an end of a component, other than a failure, after which the walk goes on outside of the
- *   circle only.
+ * - **circle**: a strongly connected component of the graph: each of its members can lead to each other one.
+ * - **way out**: an end of a member, other than a failure, after which the walk continues only outside the
+ *   circle.
  */
-import { endsOf, takenKinds } from './component-end.ts';
+import { listEnds, takenKinds } from './component-end.ts';
 import type { Orchestration, OrchestrationComponent } from './pipeline.ts';
-import { nextOf, passedComponents } from './reach.ts';
+import { findPassed, listNext } from './reach.ts';
 
 export interface Circle {
   /** In the order of the file. */
@@ -15,33 +15,31 @@ export interface Circle {
   readonly hasWayOut: boolean;
 }
 
-/** The circles that the walk can come to. */
-export function circlesOf(orchestration: Orchestration): Circle[] {
+/** The circles that the walk can reach. */
+export function findCircles(orchestration: Orchestration): Circle[] {
   const { components } = orchestration;
-  const passed = passedComponents(orchestration);
+  const passed = findPassed(orchestration);
   const next = new Map<string, string[]>();
   const before = new Map<string, string[]>([...passed].map((name) => [name, []]));
   for (const component of components.values()) {
     if (!passed.has(component.name)) continue;
-    const names = [...new Set(nextOf(component))].filter((name) => passed.has(name));
+    const names = [...new Set(listNext(component))].filter((name) => passed.has(name));
     next.set(component.name, names);
     for (const name of names) before.get(name)?.push(component.name);
   }
   const places = new Map([...components.keys()].map((name, place) => [name, place]));
-  return strongComponents(next, before)
+  return findStrongComponents(next, before)
     .filter(([first = '', ...others]) => others.length > 0 || next.get(first)?.includes(first) === true)
     .map((names) => names.sort((one, other) => (places.get(one) ?? 0) - (places.get(other) ?? 0)))
     .map((names) => {
       const members = new Set(names);
-      const hasWayOut = names.some((name) => leadsOut(components.get(name), members));
+      const hasWayOut = names.some((name) => canLeave(components.get(name), members));
       return { members, hasWayOut };
     });
 }
 
-/**
- * Kosaraju's algorithm, with stacks of its own: a chain of 2,000 components must not depend on JavaScript's.
- */
-function strongComponents(
+/** Kosaraju's algorithm. It keeps its own stacks: 2,000 chained components could overflow JavaScript's. */
+function findStrongComponents(
   next: ReadonlyMap<string, readonly string[]>,
   before: ReadonlyMap<string, readonly string[]>,
 ): string[][] {
@@ -79,22 +77,22 @@ function strongComponents(
   return found;
 }
 
-function leadsOut(component: OrchestrationComponent | undefined, members: ReadonlySet<string>): boolean {
+function canLeave(component: OrchestrationComponent | undefined, members: ReadonlySet<string>): boolean {
   if (component === undefined) return false;
-  const ends = endsOf(component).filter((end) => end !== 'FAILED');
+  const ends = listEnds(component).filter((end) => end !== 'FAILED');
   return ends.some((end) =>
     takenKinds[end].every((kind) => component.transitions[kind].every((target) => !members.has(target))),
   );
 }
 
-/** The shortest way round a circle, from its first member back to it. */
-export function wayRound({ members }: Circle, { components }: Orchestration): string[] {
+/** The shortest path from a circle's first member back to it. */
+export function findWayRound({ members }: Circle, { components }: Orchestration): string[] {
   const [first = ''] = members;
   const from = new Map<string, string>();
   const open = [first];
   for (const name of open) {
     const component = components.get(name);
-    for (const target of component === undefined ? [] : nextOf(component)) {
+    for (const target of component === undefined ? [] : listNext(component)) {
       if (!members.has(target) || from.has(target)) continue;
       from.set(target, name);
       open.push(target);

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { conditionHolds, conditionSql, conditionsSql, readCondition } from './comparator.ts';
+import { isConditionMet, readCondition, renderCondition, renderConditions } from './comparator.ts';
 import { duckdb } from './sql/duckdb.ts';
 
-const sql = (...row: string[]) => conditionSql(readCondition(row), duckdb);
+const sql = (...row: string[]) => renderCondition(readCondition(row), duckdb);
 const holds = (value: string | number | null, ...row: string[]) =>
-  conditionHolds(readCondition(['v', ...row]), value);
+  isConditionMet(readCondition(['v', ...row]), value);
 
 describe('conditions as SQL', () => {
   const cases: [string[], string][] = [
@@ -21,24 +21,24 @@ describe('conditions as SQL', () => {
   ];
   for (const [row, expected] of cases) it(row.join(' '), () => assert.equal(sql(...row), expected));
 
-  it('are joined by And or Or; none holds always', () => {
+  it('are joined by And or Or; no conditions are TRUE', () => {
     const rows = [
       ['a', 'Is', 'Null', ''],
       ['b', 'Is', 'Null', ''],
     ];
-    assert.equal(conditionsSql(rows, 'OR', duckdb), '"a" IS NULL\n  OR "b" IS NULL');
-    assert.equal(conditionsSql([], 'AND', duckdb), 'TRUE');
+    assert.equal(renderConditions(rows, 'OR', duckdb), '"a" IS NULL\n  OR "b" IS NULL');
+    assert.equal(renderConditions([], 'AND', duckdb), 'TRUE');
   });
 
-  it('that cannot be read say what there is', () => {
-    assert.throws(() => sql('a', 'Is', 'Equals', 'x'), /"Equals" is no comparator; there are equal to, /);
-    assert.throws(() => sql('a', 'Maybe', 'Null'), /can say Is or Not/);
+  it('that are invalid fail with a list of the known words', () => {
+    assert.throws(() => sql('a', 'Is', 'Equals', 'x'), /"Equals" is not a comparator: use one of equal to, /);
+    assert.throws(() => sql('a', 'Maybe', 'Null'), /"Maybe": use Is or Not/);
     assert.throws(() => sql('a', 'Is', 'Between', '1'), /needs two values/);
   });
 });
 
 describe('conditions on values', () => {
-  it('compare numbers by size and texts by letters', () => {
+  it('compare numbers numerically and texts alphabetically', () => {
     assert.ok(holds(10, 'Is', 'Greater than', '9'));
     assert.ok(!holds('10', 'Is', 'Greater than', '9'));
     assert.ok(holds(5, 'Is', 'Between', '1 and 5'));
@@ -46,13 +46,13 @@ describe('conditions on values', () => {
     assert.ok(holds('b', 'Not', 'Equal to', 'a'));
   });
 
-  it('know null and blank', () => {
+  it('support null and blank', () => {
     assert.ok(holds(null, 'Is', 'Null'));
     assert.ok(holds(' ', 'Is', 'Blank'));
     assert.ok(!holds(null, 'Is', 'Equal to', ''));
   });
 
-  it('match patterns as LIKE does, and quickly', () => {
+  it('match patterns like SQL LIKE, in bounded time', () => {
     assert.ok(holds('abcbd', 'Is', 'Like', 'a%b_'));
     assert.ok(holds('', 'Is', 'Like', '%'));
     assert.ok(!holds('abc', 'Is', 'Like', 'a%d'));

@@ -1,5 +1,5 @@
-/** The comparators of filters, simple conditions and row counts: as SQL, and on values. */
-import { cellText, ParameterError } from './parameters.ts';
+/** The comparators of filters, simple conditions and row counts, as SQL and as functions on values. */
+import { ParameterError, readCellText } from './parameters.ts';
 import type { Resolved } from './resolve.ts';
 import type { Dialect } from './sql/dialect.ts';
 import type { Scalar } from './variables.ts';
@@ -30,52 +30,57 @@ export interface Condition {
 
 /** A row `[subject, Is or Not, comparator, value]`. @throws ParameterError */
 export function readCondition(row: readonly Resolved[]): Condition {
-  const subject = cellText(row, 0);
-  const qualifier = cellText(row, 1).trim().toLowerCase();
+  const subject = readCellText(row, 0);
+  const qualifier = readCellText(row, 1).trim().toLowerCase();
   if (qualifier !== 'is' && qualifier !== 'not' && qualifier !== 'is not') {
     throw new ParameterError(
-      `the condition on "${subject}" says "${cellText(row, 1)}"; it can say Is or Not`,
+      `the condition on "${subject}" has the qualifier "${readCellText(row, 1)}": use Is or Not`,
     );
   }
   return {
     subject,
     negated: qualifier !== 'is',
-    comparator: readComparator(cellText(row, 2)),
-    operand: cellText(row, 3),
+    comparator: readComparator(readCellText(row, 2)),
+    operand: readCellText(row, 3),
   };
 }
 
-/** @throws ParameterError naming the comparators that there are */
+/** @throws ParameterError listing the known comparators */
 export function readComparator(word: string): Comparator {
   const wanted = word.trim().toLowerCase();
   const found = Object.hasOwn(comparators, wanted) ? comparators[wanted] : undefined;
   if (found === undefined) {
-    throw new ParameterError(`"${word}" is no comparator; there are ${Object.keys(comparators).join(', ')}`);
+    throw new ParameterError(
+      `"${word}" is not a comparator: use one of ${Object.keys(comparators).join(', ')}`,
+    );
   }
   return found;
 }
 
-/** A comparator that orders two numbers, as for row counts. @throws ParameterError */
+/** Compares two numbers, such as row counts. @throws ParameterError if the comparator is not for numbers */
 export function compareNumbers(word: string, left: number, right: number): boolean {
   const comparator = readComparator(word);
-  if (!isOperator(comparator)) throw new ParameterError(`"${word}" does not compare two numbers`);
-  return compares(left - right, comparator);
+  if (!isOperator(comparator))
+    throw new ParameterError(
+      `"${word}" does not compare numbers: use a comparator such as Equal to or Greater than`,
+    );
+  return hasRelation(left - right, comparator);
 }
 
 function isOperator(comparator: Comparator): comparator is Operator {
   return ['=', '<>', '>', '<', '>=', '<='].includes(comparator);
 }
 
-function compares(difference: number, operator: Operator): boolean {
-  if (operator === '=') return difference === 0;
-  if (operator === '<>') return difference !== 0;
-  if (operator === '>') return difference > 0;
-  if (operator === '<') return difference < 0;
-  return operator === '>=' ? difference >= 0 : difference <= 0;
+function hasRelation(compareValue: number, operator: Operator): boolean {
+  if (operator === '=') return compareValue === 0;
+  if (operator === '<>') return compareValue !== 0;
+  if (operator === '>') return compareValue > 0;
+  if (operator === '<') return compareValue < 0;
+  return operator === '>=' ? compareValue >= 0 : compareValue <= 0;
 }
 
-/** The items of `In`: `a, b` or `'a', 'b'`. A comma inside quotes parts nothing. */
-function listItems(operand: string): string[] {
+/** The items of `In`: `a, b` or `'a', 'b'`. A comma inside quotes is part of the item. */
+function splitList(operand: string): string[] {
   const items = operand.match(/\s*(?:'(?:[^']|'')*'|[^,]*)\s*(?:,|$)/g) ?? [];
   return items
     .map((item) => unquote(item.replace(/,$/, '').trim()))
@@ -87,9 +92,9 @@ function unquote(text: string): string {
 }
 
 /** The two ends of `Between`: `1 and 5` or `1, 5`. */
-function rangeEnds(condition: Condition): [string, string] {
+function splitRange(condition: Condition): [string, string] {
   const byWord = condition.operand.split(/\s+and\s+/i);
-  const ends = (byWord.length === 2 ? byWord : listItems(condition.operand)).map((end) =>
+  const ends = (byWord.length === 2 ? byWord : splitList(condition.operand)).map((end) =>
     unquote(end.trim()),
   );
   const [from, to] = ends;
@@ -101,58 +106,58 @@ function rangeEnds(condition: Condition): [string, string] {
   return [from, to];
 }
 
-/** The condition on a column as SQL; the operand is always a literal. */
-export function conditionSql(condition: Condition, dialect: Dialect): string {
+/** The condition on a column as SQL. The operand is always rendered as a literal. */
+export function renderCondition(condition: Condition, dialect: Dialect): string {
   const column = dialect.name(condition.subject);
-  const positive = positiveSql(condition, column, dialect);
+  const positive = renderPositive(condition, column, dialect);
   return condition.negated ? `NOT (${positive})` : positive;
 }
 
-function positiveSql(condition: Condition, column: string, dialect: Dialect): string {
+function renderPositive(condition: Condition, column: string, dialect: Dialect): string {
   const { comparator, operand } = condition;
   if (comparator === 'null') return `${column} IS NULL`;
   if (comparator === 'blank') return `trim(CAST(${column} AS VARCHAR)) = ''`;
   if (comparator === 'like') return `CAST(${column} AS VARCHAR) LIKE ${dialect.literal(operand)}`;
   if (comparator === 'in') {
-    const items = listItems(operand);
+    const items = splitList(operand);
     if (items.length === 0)
       throw new ParameterError(`"In" on "${condition.subject}" needs a list of values, as in "a, b"`);
     return `${column} IN (${items.map((item) => dialect.literal(item)).join(', ')})`;
   }
   if (comparator === 'between') {
-    const [from, to] = rangeEnds(condition);
+    const [from, to] = splitRange(condition);
     return `${column} BETWEEN ${dialect.literal(from)} AND ${dialect.literal(to)}`;
   }
   return `${column} ${comparator} ${dialect.literal(operand)}`;
 }
 
-/** All or any of several conditions; `TRUE` when there are none. */
-export function conditionsSql(
+/** Several conditions joined by AND or OR; `TRUE` if there are none. */
+export function renderConditions(
   rows: readonly (readonly Resolved[])[],
   combine: 'AND' | 'OR',
   dialect: Dialect,
 ): string {
   if (rows.length === 0) return 'TRUE';
-  return rows.map((row) => conditionSql(readCondition(row), dialect)).join(`\n  ${combine} `);
+  return rows.map((row) => renderCondition(readCondition(row), dialect)).join(`\n  ${combine} `);
 }
 
-/** The condition on a variable's value: numbers by size when both sides are numbers, else texts. */
-export function conditionHolds(condition: Condition, value: Scalar): boolean {
-  return positiveHolds(condition, value) !== condition.negated;
+/** Tests a variable's value. Compares as numbers if both sides are numbers, else as texts. */
+export function isConditionMet(condition: Condition, value: Scalar): boolean {
+  return isPositiveMet(condition, value) !== condition.negated;
 }
 
-function positiveHolds(condition: Condition, value: Scalar): boolean {
+function isPositiveMet(condition: Condition, value: Scalar): boolean {
   const { comparator, operand } = condition;
   if (comparator === 'null') return value === null;
   if (comparator === 'blank') return value === null || String(value).trim() === '';
   if (value === null) return false;
-  if (comparator === 'like') return like(String(value), operand);
-  if (comparator === 'in') return listItems(operand).some((item) => difference(value, item) === 0);
+  if (comparator === 'like') return isLike(String(value), operand);
+  if (comparator === 'in') return splitList(operand).some((item) => difference(value, item) === 0);
   if (comparator === 'between') {
-    const [from, to] = rangeEnds(condition);
+    const [from, to] = splitRange(condition);
     return difference(value, from) >= 0 && difference(value, to) <= 0;
   }
-  return compares(difference(value, operand), comparator);
+  return hasRelation(difference(value, operand), comparator);
 }
 
 function difference(value: string | number, operand: string): number {
@@ -163,8 +168,8 @@ function difference(value: string | number, operand: string): number {
   return text < operand ? -1 : 1;
 }
 
-/** SQL's LIKE (`%` any text, `_` one character), in time proportional to both lengths multiplied. */
-function like(text: string, pattern: string): boolean {
+/** SQL's LIKE (`%` any text, `_` one character), in O(text × pattern) time. */
+function isLike(text: string, pattern: string): boolean {
   let at = 0;
   let patternAt = 0;
   let star = -1;

@@ -1,10 +1,12 @@
-/** How components end, and which of their transitions are taken then. */
+/** How components end, and which transitions are taken after each end. */
 import { type OrchestrationComponent, type TransitionKind, transitionKinds } from './pipeline.ts';
 
-/** How a component ended. TRUE and FALSE are `if`'s; SKIPPED passes on as succeeded. */
+/**
+ * How a component ended. TRUE and FALSE belong to `if`. After SKIPPED the walk continues as after SUCCESS.
+ */
 export type ComponentEnd = 'SUCCESS' | 'FAILED' | 'SKIPPED' | 'TRUE' | 'FALSE';
 
-/** The kinds of transitions that are taken after an end. */
+/** The kinds of transitions taken after each end. */
 export const takenKinds: Readonly<Record<ComponentEnd, readonly TransitionKind[]>> = {
   SUCCESS: ['success', 'unconditional'],
   SKIPPED: ['success', 'unconditional'],
@@ -15,15 +17,15 @@ export const takenKinds: Readonly<Record<ComponentEnd, readonly TransitionKind[]
 
 type Ending = Pick<OrchestrationComponent, 'type' | 'skipped'>;
 
-/** The ends of a component after which the walk may go on. Nothing runs after an `end-success` or `end-failure`. */
-export function endsOf({ type, skipped }: Ending): readonly ComponentEnd[] {
+/** The ends after which the walk may continue. Nothing runs after an `end-success` or `end-failure`. */
+export function listEnds({ type, skipped }: Ending): readonly ComponentEnd[] {
   if (skipped) return ['SKIPPED'];
   if (type === 'end-success' || type === 'end-failure') return [];
   return type === 'if' ? ['TRUE', 'FALSE', 'FAILED'] : ['SUCCESS', 'FAILED'];
 }
 
 /** The kinds of transitions that the component can take. */
-export function takenKindsOf(component: Ending): readonly TransitionKind[] {
-  const taken = new Set(endsOf(component).flatMap((end) => takenKinds[end]));
+export function listTakenKinds(component: Ending): readonly TransitionKind[] {
+  const taken = new Set(listEnds(component).flatMap((end) => takenKinds[end]));
   return transitionKinds.filter((kind) => taken.has(kind));
 }

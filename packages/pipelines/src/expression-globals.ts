@@ -1,9 +1,9 @@
 /**
- * The names that an expression knows. `sysvar` with all that is in it, and each grid, refuse to read a member that they do not have: a
- * misspelled one would be an empty text.
+ * The global names of an expression. Reading an unknown member of `sysvar` or of a grid throws: otherwise a
+ * misspelled member would silently become an empty text.
  */
 import type { QuickJSContext } from 'quickjs-emscripten';
-import { nearestName } from './nearest.ts';
+import { findNearestName } from './nearest.ts';
 import { isGrid, type Variable } from './variables.ts';
 
 export interface ExpressionScope {
@@ -12,12 +12,12 @@ export interface ExpressionScope {
   readonly sysvar: Readonly<Record<string, unknown>>;
 }
 
-/** The name of the error of a member that does not exist; its message is the path of the object and the member, as JSON. */
+/** The name of the error for an unknown member. Its message is JSON: the object's path and the member. */
 export const memberError = 'MemberError';
 
-/** @returns false when they do not fit into the memory of an expression. */
+/** @returns false if the variables do not fit into the memory of an expression. */
 export function defineGlobals(context: QuickJSContext, expression: string, scope: ExpressionScope): boolean {
-  const { globals, grids } = globalsOf(expression, scope);
+  const { globals, grids } = collectGlobals(expression, scope);
   const text = context.newString(JSON.stringify({ globals, guarded: [...grids, 'sysvar'] }));
   context.setProp(context.global, '__globals', text);
   text.dispose();
@@ -30,7 +30,7 @@ export function defineGlobals(context: QuickJSContext, expression: string, scope
   return true;
 }
 
-// JSON.stringify asks for toJSON. The columns of a grid are lists, and stay as they are.
+// toJSON is allowed because JSON.stringify reads it. The columns of a grid are lists and are not guarded.
 const definition = `{
   const { globals, guarded } = JSON.parse(__globals);
   delete globalThis.__globals;
@@ -56,8 +56,8 @@ const definition = `{
   }
 }`;
 
-/** A grid becomes a global only of an expression that names it: it may hold thousands of rows. */
-function globalsOf(expression: string, scope: ExpressionScope) {
+/** A grid may hold thousands of rows, so it becomes a global only if the expression contains its name. */
+function collectGlobals(expression: string, scope: ExpressionScope) {
   const globals = new Map<string, unknown>();
   const grids = new Set<string>();
   for (const { name, value } of scope.variables) {
@@ -75,7 +75,7 @@ function globalsOf(expression: string, scope: ExpressionScope) {
   return { globals: Object.fromEntries(globals), grids: [...grids].filter((name) => name !== 'sysvar') };
 }
 
-/** What a MemberError says: the nearest name, or the names that there are. */
+/** Turns a MemberError into a message with the nearest name, or with the known names. */
 export function explainMember(message: string, scope: ExpressionScope): string {
   const read = readMember(message);
   if (read === undefined) return 'the expression reads a member that does not exist';
@@ -84,8 +84,8 @@ export function explainMember(message: string, scope: ExpressionScope): string {
   const isOfGrid = path[0] !== 'sysvar' && grid !== undefined && isGrid(grid);
   const names = isOfGrid
     ? grid.columns.map(({ name }) => name)
-    : Object.keys(innerOf(scope.sysvar, path.slice(1)));
-  const nearest = nearestName(member, names);
+    : Object.keys(findInner(scope.sysvar, path.slice(1)));
+  const nearest = findNearestName(member, names);
   const remedy =
     nearest === undefined ? `it has ${names.slice(0, 20).join(', ')}` : `did you mean "${nearest}"?`;
   const what = isOfGrid ? `the grid variable "${path[0]}" has no column` : `${path.join('.')} has no member`;
@@ -98,17 +98,17 @@ function readMember(message: string): { path: string[]; member: string } | undef
     if (!Array.isArray(path) || typeof member !== 'string') return undefined;
     return { path: path.map(String), member };
   } catch {
-    // Cut, or an error of the expression's own of the same name.
+    // The message was cut, or the expression itself threw an error of this name.
     return undefined;
   }
 }
 
-function innerOf(
+function findInner(
   object: Readonly<Record<string, unknown>>,
   path: readonly string[],
 ): Readonly<Record<string, unknown>> {
   const [first, ...rest] = path;
   if (first === undefined) return object;
   const inner = Object.hasOwn(object, first) ? object[first] : undefined;
-  return typeof inner === 'object' && inner !== null ? innerOf(inner as Record<string, unknown>, rest) : {};
+  return typeof inner === 'object' && inner !== null ? findInner(inner as Record<string, unknown>, rest) : {};
 }

@@ -1,18 +1,19 @@
-/** Whether expressions can be read, before anything runs: they are compiled in QuickJS, and not evaluated. */
+/** Checks the syntax of expressions before a run: QuickJS compiles them without evaluating them. */
 import type { QuickJSWASMModule } from 'quickjs-emscripten';
 import { shorten } from './template.ts';
 
-/** As an expression is compiled and evaluated. */
-export const codeOf = (expression: string) => `(${expression}\n)`;
+/** The source that is compiled and evaluated for an expression. */
+export const wrapExpression = (expression: string) => `(${expression}\n)`;
 
-export const cannotBeRead = (message: string) =>
-  `the expression cannot be read (${message}); a text needs quotes`;
-export const tooDeep = 'the expression nests or recurses too deeply: simplify it';
+export const describeUnreadable = (message: string) =>
+  `the expression has a syntax error (${message}): correct it; put quotes around a text`;
+export const tooDeepMessage = 'the expression is nested or recurses too deeply: simplify it';
 
 /**
- * Compiles in turn, as far as the WebAssembly instance holds out.
+ * Compiles expressions in order until one exhausts the WebAssembly stack.
  *
- * @returns for each expression that was looked at what is wrong with it; `broken`: the last one has broken the instance
+ * @returns a fault or undefined for each compiled expression; `broken`: the last one made the instance
+ *   unusable
  */
 export function compileAll(
   quickjs: QuickJSWASMModule,
@@ -26,13 +27,16 @@ export function compileAll(
     runtime.setMaxStackSize(limits.stackBytes);
     const context = runtime.newContext();
     for (const expression of expressions) {
-      const result = context.evalCode(codeOf(expression), 'expression', { strict: true, compileOnly: true });
+      const result = context.evalCode(wrapExpression(expression), 'expression', {
+        strict: true,
+        compileOnly: true,
+      });
       if (result.error === undefined) faults.push(undefined);
       else {
         const message = context.getProp(result.error, 'message');
-        const said = context.typeof(message) === 'string' ? context.getString(message) : 'no message';
+        const text = context.typeof(message) === 'string' ? context.getString(message) : 'no message';
         message.dispose();
-        const fault = said === 'stack overflow' ? tooDeep : cannotBeRead(shorten(said, 500));
+        const fault = text === 'stack overflow' ? tooDeepMessage : describeUnreadable(shorten(text, 500));
         faults.push(`${fault}: ${shorten(expression.trim())}`);
       }
       (result.error ?? result.value).dispose();
@@ -41,8 +45,8 @@ export function compileAll(
     runtime.dispose();
     return { faults, broken: false };
   } catch {
-    // The WebAssembly stack ended before QuickJS's own bound.
+    // The WebAssembly stack overflowed before QuickJS's own limit was reached.
     const expression = expressions[faults.length] ?? '';
-    return { faults: [...faults, `${tooDeep}: ${shorten(expression.trim())}`], broken: true };
+    return { faults: [...faults, `${tooDeepMessage}: ${shorten(expression.trim())}`], broken: true };
   }
 }

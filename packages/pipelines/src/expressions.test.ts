@@ -5,13 +5,13 @@ import { createExpressionEngine } from './expressions.ts';
 import type { Plain } from './pipeline.ts';
 import { evaluateValue, interpolate, resolveParameters } from './resolve.ts';
 import { splitTemplate, TemplateError, unwrapExpression } from './template.ts';
-import { createScope, projectVariable } from './variables.ts';
+import { createProjectVariable, createScope } from './variables.ts';
 
 const scope = createScope([
-  projectVariable({ name: 'name', type: 'TEXT', behaviour: 'SHARED', value: 'ann' }),
-  projectVariable({ name: 'n', type: 'NUMBER', behaviour: 'SHARED', value: 2 }),
-  projectVariable({ name: 'unset', type: 'NUMBER', behaviour: 'SHARED' }),
-  projectVariable({
+  createProjectVariable({ name: 'name', type: 'TEXT', behaviour: 'SHARED', value: 'ann' }),
+  createProjectVariable({ name: 'n', type: 'NUMBER', behaviour: 'SHARED', value: 2 }),
+  createProjectVariable({ name: 'unset', type: 'NUMBER', behaviour: 'SHARED' }),
+  createProjectVariable({
     name: 'files',
     type: 'GRID',
     behaviour: 'SHARED',
@@ -58,21 +58,24 @@ describe('expressions in texts', () => {
     it(`${template} → ${JSON.stringify(expected)}`, async () => assert.equal(await text(template), expected));
   }
 
-  it('one does not see what another left behind', async () => {
+  it('share no state with each other', async () => {
     await value('globalThis.left = 1');
     await value('(JSON.stringify = () => "mine", 1)');
     assert.equal(await value('typeof left'), 'undefined');
     assert.equal(await value('JSON.stringify([1])'), '[1]');
   });
 
-  it('an advanced condition may hold ${…} bare and inside quotes; values are never pasted into the source', () => {
+  it('an advanced condition may contain ${…} outside and inside quotes; values are never inserted into the source', () => {
     assert.equal(unwrapExpression('${a} > 1'), '(a\n) > 1');
     assert.equal(unwrapExpression('"${a}" == \'x\''), '("" + String(a\n) + "") == \'x\'');
     assert.equal(unwrapExpression('a == "y"'), 'a == "y"');
   });
 
-  it('${ without an end is refused', () => {
-    assert.throws(() => splitTemplate('a ${b "}"'), new TemplateError('"${" without its "}" in: ${b "}"'));
+  it('an unclosed ${ is refused', () => {
+    assert.throws(
+      () => splitTemplate('a ${b "}"'),
+      new TemplateError('"${" has no matching "}" in: ${b "}"'),
+    );
   });
 });
 
@@ -91,7 +94,7 @@ describe('secret("name")', () => {
     return interpolate(expression, { ...evaluation, engine: withSecrets, scope: variables });
   };
 
-  it('is the value, as a whole, in a text and in an expression', async () => {
+  it('is replaced by the value as a whole, in a text and in an expression', async () => {
     assert.equal(await come('${secret("lake")}'), kept.lake);
     assert.equal(await come("k=${secret('other')}; ${name}"), 'k=of the other; ann');
     assert.equal(await come('${secret(`other`).length + n}'), 14);
@@ -99,7 +102,7 @@ describe('secret("name")', () => {
     assert.deepEqual(read, ['lake', 'other']);
   });
 
-  it('is read only when the expression comes to it, whatever else it catches', async () => {
+  it('is read only when the expression calls it, even if the expression catches errors', async () => {
     assert.equal(await come('${n > 1 ? secret("other") : secret("gone")}'), 'of the other');
     assert.deepEqual(read, ['other']);
     await come('${name}');
@@ -110,10 +113,10 @@ describe('secret("name")', () => {
     );
   });
 
-  it('says what the source says when there is none', () =>
+  it('fails with the message of the source if there is no value', () =>
     assert.rejects(come('${secret("gone")}'), { message: 'there is no gone' }));
 
-  it('takes a name that is written there, not one that is computed', async () => {
+  it('accepts a literal name and refuses a computed one', async () => {
     for (const expression of [
       'secret(name)',
       'secret("la" + "ke")',
@@ -125,25 +128,25 @@ describe('secret("name")', () => {
     assert.deepEqual(read, []);
   });
 
-  it('is hidden by a variable of this name, and says so', async () => {
+  it('is hidden by a variable named secret, and the message says so', async () => {
     const own = createScope([
-      projectVariable({ name: 'secret', type: 'TEXT', behaviour: 'SHARED', value: 'mine' }),
+      createProjectVariable({ name: 'secret', type: 'TEXT', behaviour: 'SHARED', value: 'mine' }),
     ]);
     assert.equal(await come('${secret}', own), 'mine');
     assert.equal(await come('${secret.length}', own), 4);
-    await assert.rejects(come('${secret("lake")}', own), { message: /hides secret\("…"\)/ });
+    await assert.rejects(come('${secret("lake")}', own), { message: /hides the function secret\("…"\)/ });
   });
 
-  it('is concealed in the message of a failure before that is cut', () =>
+  it('is concealed in the message of a failure before the message is cut', () =>
     assert.rejects(come('${(() => { throw new Error("x".repeat(495) + "lake"); })()}'), {
       message: /x\*\*\*\)/,
     }));
 
-  it('is not to be had where there is no source', () =>
-    assert.rejects(text('${secret("lake")}'), { message: /no secrets to be had/ }));
+  it('fails if there is no source of secrets', () =>
+    assert.rejects(text('${secret("lake")}'), { message: /secrets are not available here/ }));
 });
 
-describe('expressions are bounded, and the message says what to do', () => {
+describe('expressions are limited, and the message says what to do', () => {
   const cases: [string, RegExp][] = [
     ['(() => { for (;;); })()', /ran longer than 2000 ms .*do the work in SQL/],
     ['/(a+)+b/.test("a".repeat(60))', /ran longer than 2000 ms/],
@@ -152,13 +155,13 @@ describe('expressions are bounded, and the message says what to do', () => {
     ['(function f() { return f(); })()', /too deeply/],
     ['('.repeat(60_000), /too deeply/],
     ['(() => { let o = {}; for (let i = 0; i < 1e5; i++) o = { o }; return o; })()', /too deeply|ran longer/],
-    ['"x".repeat(5e6)', /yields more than 4194304 characters/],
+    ['"x".repeat(5e6)', /the result has more than 4194304 characters/],
     ['nope + 1', /no variable "nope": declare it.*visible here: name, n/],
-    ['name +', /cannot be read .*: name \+/],
+    ['name +', /syntax error .*: name \+/],
     ['null.x', /fails \(TypeError/],
-    ['() => 1', /yields a function/],
+    ['() => 1', /the result is a function/],
     ['(() => { throw "text"; })()', /throws a value/],
-    ['x'.repeat(70_000), /longer than 65536 characters/],
+    ['x'.repeat(70_000), /70000 characters; the limit is 65536/],
   ];
   for (const [expression, message] of cases) {
     it(expression.slice(0, 50), async () => {
@@ -169,7 +172,7 @@ describe('expressions are bounded, and the message says what to do', () => {
 });
 
 describe('resolveParameters', () => {
-  it('goes into lists and maps, and keeps the type of a whole expression', async () => {
+  it('resolves values inside lists and maps, and keeps the type of a whole expression', async () => {
     assert.deepEqual(await parameters({ a: ['${n}', { b: 'x${n}' }], c: true, d: null }), {
       a: [2, { b: 'x2' }],
       c: true,
@@ -186,12 +189,14 @@ describe('resolveParameters', () => {
       ],
     });
     await assert.rejects(parameters({ rows: { fromGrid: { variable: 'files', columns: ['nope'] } } }), {
-      message: 'the grid variable "files" has no column "nope"; it has: path, size',
+      message: 'the grid variable "files" has no column "nope": use one of path, size',
     });
   });
 
-  it('lets parameters grow only so far', async () => {
+  it('limits the size of resolved parameters', async () => {
     const large = '${"x".repeat(3e6)}';
-    await assert.rejects(parameters({ a: large, b: large }), { message: /grows beyond 4194304 characters/ });
+    await assert.rejects(parameters({ a: large, b: large }), {
+      message: /more than 4194304 characters after evaluation/,
+    });
   });
 });

@@ -1,10 +1,11 @@
 /**
- * Expressions of tenants, run in QuickJS inside WebAssembly: no host object, no I/O, bounded in time, memory and stack. Each expression has a
- * heap of its own, so nothing passes from one to the next.
+ * Evaluates expressions in QuickJS inside WebAssembly, without host objects or I/O, and with limits on time,
+ * memory and stack. Each expression gets its own heap, so no state is shared between expressions.
  *
- * Globals: every scalar variable by its name; a grid as an object of its columns' values (`grid.column.length`); `sysvar`; and
- * `secret("name")`, see secret-calls.ts. An expression that comes to a secret that is not read yet is given up, and evaluated anew with it:
- * it has no effects, and what it does not come to is not read.
+ * Globals: each scalar variable by name; each grid as an object of column values (`grid.column.length`);
+ * `sysvar`; and `secret("name")`, see secret-calls.ts. When an expression calls `secret` with a name that was
+ * not read yet, evaluation stops, the secret is read, and the expression is evaluated again. This is safe
+ * because expressions have no side effects, and it reads only the secrets that are needed.
  */
 import {
   newQuickJSWASMModule,
@@ -19,23 +20,23 @@ import {
   expressionSourceLimit,
 } from './bounds.ts';
 import { defineGlobals, type ExpressionScope, explainMember, memberError } from './expression-globals.ts';
-import { cannotBeRead, codeOf, compileAll, tooDeep } from './expression-syntax.ts';
+import { compileAll, describeUnreadable, tooDeepMessage, wrapExpression } from './expression-syntax.ts';
 import type { SecretSource } from './secret-calls.ts';
 import {
+  createSecrets,
   defineSecret,
   noSecrets,
   readWanted,
   type Secrets,
   secretError,
-  secretsOf,
 } from './secret-function.ts';
 import { shorten } from './template.ts';
-import { isGrid, missingVariable } from './variables.ts';
+import { describeMissingVariable, isGrid } from './variables.ts';
 
-/** What an expression yields; an object or a list is its JSON text. */
+/** The result of an expression. An object or a list is returned as its JSON text. */
 export type ExpressionValue = string | number | boolean | null;
 
-/** An expression that cannot be read, fails, or breaks a bound; the message says what to do. */
+/** A syntax error, a failure, or an exceeded limit of an expression. The message says what to do. */
 export class ExpressionError extends Error {}
 
 export type { ExpressionScope } from './expression-globals.ts';
@@ -48,11 +49,11 @@ export interface ExpressionBounds {
 export interface ExpressionEngine {
   /** @throws ExpressionError */
   evaluate(expression: string, scope: ExpressionScope): Promise<ExpressionValue>;
-  /** What is wrong with the syntax of each; nothing is evaluated. */
+  /** Returns the syntax error of each expression, or undefined. Nothing is evaluated. */
   check(expressions: readonly string[]): Promise<(string | undefined)[]>;
 }
 
-/** Deep enough for real expressions, and well inside the WebAssembly stack. */
+/** Enough for real expressions and well below the size of the WebAssembly stack. */
 const stackBytes = 256 * 1024;
 const identifier = /^\s*([A-Za-z_$][\w$]*)\s*$/;
 
@@ -76,12 +77,12 @@ export function createExpressionEngine(
     async evaluate(expression, scope) {
       if (expression.length > expressionSourceLimit) {
         throw new ExpressionError(
-          `an expression is longer than ${expressionSourceLimit} characters: shorten it`,
+          `the expression has ${expression.length} characters; the limit is ${expressionSourceLimit}: shorten it`,
         );
       }
-      const named = scalarNamed(expression, scope);
+      const named = findNamedScalar(expression, scope);
       if (named !== undefined) return named;
-      const secrets = secretsFor(expression, scope, source);
+      const secrets = collectSecrets(expression, scope, source);
       for (;;) {
         loading ??= newQuickJSWASMModule();
         const result = run(await loading, bounds, expression, scope, secrets);
@@ -94,18 +95,18 @@ export function createExpressionEngine(
   };
 }
 
-function secretsFor(expression: string, scope: ExpressionScope, source: SecretSource): Secrets {
-  const secrets = secretsOf(expression, source);
+function collectSecrets(expression: string, scope: ExpressionScope, source: SecretSource): Secrets {
+  const secrets = createSecrets(expression, source);
   if (secrets.names.length > 0 && scope.variables.some(({ name }) => name === 'secret')) {
     throw new ExpressionError(
-      'a variable named "secret" is visible here and hides secret("…"): give the variable another name',
+      'a variable named "secret" hides the function secret("…"): rename the variable',
     );
   }
   return secrets;
 }
 
-/** The value of an expression that is a scalar variable's name, which needs no engine. */
-function scalarNamed(expression: string, scope: ExpressionScope): ExpressionValue | undefined {
+/** The value of an expression that is only the name of a scalar variable. This needs no engine. */
+function findNamedScalar(expression: string, scope: ExpressionScope): ExpressionValue | undefined {
   const name = identifier.exec(expression)?.[1];
   const value = scope.variables.find((variable) => variable.name === name)?.value;
   return value === undefined || isGrid(value) ? undefined : value;
@@ -124,13 +125,13 @@ function run(
   secrets: Secrets,
 ): Result {
   const started = performance.now();
-  const late = () => performance.now() - started > bounds.milliseconds;
-  const about = (problem: string) => `${problem}: ${shorten(expression.trim())}`;
+  const isLate = () => performance.now() - started > bounds.milliseconds;
+  const addSource = (problem: string) => `${problem}: ${shorten(expression.trim())}`;
   try {
     const runtime = quickjs.newRuntime();
     runtime.setMemoryLimit(bounds.bytes);
     runtime.setMaxStackSize(stackBytes);
-    runtime.setInterruptHandler(late);
+    runtime.setInterruptHandler(isLate);
     const context = runtime.newContext();
     const outcome = evaluateIn(context, expression, scope, secrets);
     context.dispose();
@@ -138,12 +139,13 @@ function run(
     if (outcome.error === undefined) return { broken: false, value: outcome.value };
     return {
       broken: false,
-      error: about(explain(outcome.error, late() ? bounds.milliseconds : undefined, bounds, scope)),
+      error: addSource(explain(outcome.error, isLate() ? bounds.milliseconds : undefined, bounds, scope)),
     };
   } catch (error) {
-    // The WebAssembly stack ended before QuickJS's own bound: the instance may be inconsistent and is not used again.
-    if (error instanceof ExpressionError) return { broken: true, error: about(error.message) };
-    return { broken: true, error: about(tooDeep) };
+    // The WebAssembly stack overflowed before QuickJS's own limit. The instance may be inconsistent: discard
+    // it.
+    if (error instanceof ExpressionError) return { broken: true, error: addSource(error.message) };
+    return { broken: true, error: addSource(tooDeepMessage) };
   }
 }
 
@@ -163,9 +165,9 @@ function evaluateIn(
     if (/\bsecret\b/.test(expression)) defineSecret(context, secrets);
     if (!defineGlobals(context, expression, scope))
       throw new ExpressionError(
-        'the variables do not fit into the memory of an expression: use smaller ones',
+        'the variables do not fit into the memory of an expression: use smaller variables',
       );
-    const result = context.evalCode(codeOf(expression), 'expression', { strict: true });
+    const result = context.evalCode(wrapExpression(expression), 'expression', { strict: true });
     if (result.error !== undefined) return { error: readError(context, result.error, secrets) };
     const { value } = result;
     try {
@@ -188,25 +190,25 @@ function toValue(
   const type = context.typeof(handle);
   if (type === 'undefined') return { value: null };
   if (type === 'boolean') return { value: context.dump(handle) as boolean };
-  if (type === 'number') return { value: finite(context.getNumber(handle)) };
-  if (type === 'string' || type === 'bigint') return text(context.getString(handle));
+  if (type === 'number') return { value: toFiniteValue(context.getNumber(handle)) };
+  if (type === 'string' || type === 'bigint') return limitText(context.getString(handle));
   if (type !== 'object')
-    return { error: { name: 'TypeError', message: `it yields a ${type}, which is no value` } };
+    return { error: { name: 'TypeError', message: `the result is a ${type}, which is not a value` } };
   const json = context.callFunction(stringify, context.undefined, handle);
   if (json.error !== undefined) return { error: readError(context, json.error, secrets) };
   const result = context.typeof(json.value) === 'string' ? context.getString(json.value) : 'null';
   json.value.dispose();
-  return result === 'null' ? { value: null } : text(result);
+  return result === 'null' ? { value: null } : limitText(result);
 }
 
-function text(value: string): Outcome {
+function limitText(value: string): Outcome {
   if (value.length <= expressionResultLimit) return { value };
   return {
-    error: { name: 'RangeError', message: `it yields more than ${expressionResultLimit} characters` },
+    error: { name: 'RangeError', message: `the result has more than ${expressionResultLimit} characters` },
   };
 }
 
-function finite(value: number): ExpressionValue {
+function toFiniteValue(value: number): ExpressionValue {
   return Number.isFinite(value) ? value : String(value);
 }
 
@@ -215,7 +217,7 @@ function readError(
   handle: QuickJSHandle,
   { conceal }: Secrets,
 ): { name: string; message: string } {
-  const member = (name: string) => {
+  const readMember = (name: string) => {
     const value = context.getProp(handle, name);
     const result = context.typeof(value) === 'string' ? context.getString(value) : '';
     value.dispose();
@@ -223,7 +225,7 @@ function readError(
   };
   const error =
     context.typeof(handle) === 'object'
-      ? { name: member('name'), message: member('message') }
+      ? { name: readMember('name'), message: readMember('message') }
       : { name: 'Error', message: 'it throws a value' };
   handle.dispose();
   return error;
@@ -236,20 +238,20 @@ function explain(
   scope: ExpressionScope,
 ): string {
   if (lateAfter !== undefined || error.message === 'interrupted') {
-    return `the expression ran longer than ${bounds.milliseconds} ms (does it loop for ever? do the work in SQL)`;
+    return `the expression ran longer than ${bounds.milliseconds} ms (check for an endless loop, or do the work in SQL)`;
   }
   if (error.message === 'out of memory') {
     return `the expression needs more than ${bounds.bytes} bytes of memory (do the work in SQL)`;
   }
-  if (error.message === 'stack overflow') return tooDeep;
+  if (error.message === 'stack overflow') return tooDeepMessage;
   const unknown = /^'?([\w$]+)'? is not defined$/.exec(error.message)?.[1];
   if (error.name === 'ReferenceError' && unknown !== undefined) {
     const known = scope.variables.map((variable) => variable.name).slice(0, 20);
-    const names = known.length === 0 ? 'none is visible here' : `visible here: ${known.join(', ')}`;
-    return `${missingVariable(unknown)}, or quote it if it is a text (${names}). Expression`;
+    const names = known.length === 0 ? 'no variable is visible here' : `visible here: ${known.join(', ')}`;
+    return `${describeMissingVariable(unknown)}, or quote it if it is a text (${names}). Expression`;
   }
   if (error.name === secretError) return error.message;
   if (error.name === memberError) return explainMember(error.message, scope);
-  if (error.name === 'SyntaxError') return cannotBeRead(error.message);
+  if (error.name === 'SyntaxError') return describeUnreadable(error.message);
   return `the expression fails (${error.name}: ${error.message})`;
 }

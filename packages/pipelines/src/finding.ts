@@ -1,4 +1,4 @@
-/** What validation reports of one file, and what it leaves to be asked of the others. */
+/** What validation reports about one file, and the questions that only other files can answer. */
 import type { SharedPipelineUse } from './shared-pipeline-use.ts';
 
 export const findingCodes = [
@@ -45,8 +45,8 @@ export const findingCodes = [
 export type FindingCode = (typeof findingCodes)[number];
 
 /**
- * error: a run that comes to it does not start, and a strict upload is refused; warning: it may fail, or do
- * something unwanted.
+ * error: a run that can reach the place does not start, and a strict upload is refused. warning: the run may
+ * fail or do something unintended.
  */
 export type FindingLevel = 'error' | 'warning';
 
@@ -60,27 +60,27 @@ export interface Finding {
   level: FindingLevel;
 }
 
-/** Why a pipeline file cannot be read; `reason` names line and column where there is such a place. */
+/** Why a pipeline file cannot be read. `reason` names the line and column if they are known. */
 export interface Unreadable {
   reason: string;
   /** Counts from 1. */
   line: number;
 }
 
-export function unreadableFinding(path: string, { reason, line }: Unreadable): Finding {
+export function createUnreadableFinding(path: string, { reason, line }: Unreadable): Finding {
   const message = `the pipeline cannot be read: ${reason}: correct the file`;
   return { path, line, code: 'syntax-error', message, level: 'error' };
 }
 
-/** What a check says of its place in the file: the keys below the component, or from the root when it names no component. */
+/** A place in the file: keys below the component, or keys from the root if there is no component. */
 interface Place {
   component?: string;
   at?: readonly string[];
 }
 
 /**
- * What a check reports. An error is kept as a warning when its component cannot run. `passing`: it also
- * counts where the walk passes a skipped component.
+ * What a check reports. An error becomes a warning if its component cannot run. `passing`: it stays an error
+ * if the component is skipped but the walk passes it.
  */
 export interface Draft extends Place {
   code: FindingCode;
@@ -92,14 +92,14 @@ export type Report = (draft: Draft) => void;
 
 export type VariableUse = 'scalar' | 'grid';
 
-/** What only the other files of the project, or the start of a run, can answer. */
+/** A question that only the other files of the project, or the start of a run, can answer. */
 export type Asked =
   | { asks: 'variable'; name: string }
   | { asks: 'secret'; name: string }
   | { asks: 'file'; path: string }
-  /** `certain`: nothing but a failure before it keeps the call from being made. */
+  /** `certain`: every run in which no component fails makes the call. */
   | { asks: 'call'; path: string; sets: readonly CallArgument[]; certain: boolean }
-  /** `pipelineName` is absent when it is an expression. */
+  /** `pipelineName` is absent if it is an expression. */
   | {
       asks: 'shared-call';
       use: SharedPipelineUse;
@@ -108,18 +108,18 @@ export type Asked =
       certain: boolean;
     };
 
-/** A variable that a call sets. */
+/** A variable set by a call. */
 export interface CallArgument {
   name: string;
   as: VariableUse;
 }
 
 /**
- * A question of one place in a file. `reached`: the component can run, so that a wrong answer is an error.
+ * A question from one place in a file. `reached`: the component can run, so a wrong reference is an error.
  */
 export type Question = Asked & { component?: string; line: number; reached: boolean };
 
-/** Takes what the checks of one file have to say, in the order in which it is to be reported. */
+/** Receives the findings and questions of one file, in the order of the report. */
 export interface Notes {
   report: Report;
   ask(asked: Asked & Place): void;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { ComponentEnd } from './component-end.ts';
-import { createWalk, topologicalOrder } from './graph.ts';
+import { createWalk, sortTopologically } from './graph.ts';
 import type { Orchestration, TransitionKind } from './pipeline.ts';
 
 type Edges = Partial<Record<TransitionKind, string[]>>;
@@ -33,7 +33,7 @@ function orchestration(components: Record<string, [type: string, edges?: Edges]>
 }
 
 /**
- * Walks to the end; components end as given, else in success. Answers what ran, in order, and the outcome.
+ * Walks to the end. Components end as given, else with SUCCESS. Returns what ran, in order, and the outcome.
  */
 function walk(pipeline: Orchestration, ends: Record<string, ComponentEnd> = {}) {
   const machine = createWalk(pipeline);
@@ -47,7 +47,7 @@ function walk(pipeline: Orchestration, ends: Record<string, ComponentEnd> = {}) 
   return { ran, outcome: machine.outcome(), unreached: machine.unreached() };
 }
 
-describe('a transition is taken by how its component ended', () => {
+describe('a transition is taken depending on how its component ended', () => {
   const taken: Record<ComponentEnd, TransitionKind[]> = {
     SUCCESS: ['success', 'unconditional'],
     SKIPPED: ['success', 'unconditional'],
@@ -72,7 +72,7 @@ describe('a transition is taken by how its component ended', () => {
 });
 
 describe('the walk', () => {
-  it('starts an and when all that lead to it have arrived, an or at the first', () => {
+  it('starts an and after all of its sources, and an or after the first', () => {
     const both = (type: string) =>
       orchestration({
         Start: ['start', { unconditional: ['A', 'B'] }],
@@ -93,7 +93,7 @@ describe('the walk', () => {
     assert.deepEqual(walk(both('or')).ran, ['Start', 'A', 'B', 'Join']);
   });
 
-  it('an and that cannot be reached any more is left out', () => {
+  it('an and that can no longer be reached does not run', () => {
     const pipeline = orchestration({
       Start: ['start', { success: ['A', 'B'] }],
       A: ['sql-script', { success: ['And'] }],
@@ -122,7 +122,7 @@ describe('the walk', () => {
     });
   });
 
-  it('end-failure ends it failed and end-success succeeded, whatever else waits', () => {
+  it('end-failure ends the walk with FAILED and end-success with SUCCESS, even if other components wait', () => {
     const ending = (type: string) =>
       orchestration({
         Start: ['start', { success: ['End', 'A'] }],
@@ -136,7 +136,7 @@ describe('the walk', () => {
     assert.ok(!ran.includes('B'));
   });
 
-  it('fails when a branch fails that nothing takes up, whatever end another one has reached', () => {
+  it('fails if a branch fails without a transition for it, even after another branch reached end-success', () => {
     const ending = (first: string, second: string) =>
       orchestration({ Start: ['start', { success: ['End', 'Other'] }], End: [first], Other: [second] });
     const outcome = (first: string, second: string) =>
@@ -177,11 +177,15 @@ describe('topologicalOrder', () => {
     new Map(Object.entries(sources).map(([name, list]) => [name, { sources: list }]));
 
   it('puts sources before those that use them', () => {
-    assert.deepEqual(topologicalOrder(components({ C: ['B', 'A'], B: ['A'], A: [] })).order, ['A', 'B', 'C']);
+    assert.deepEqual(sortTopologically(components({ C: ['B', 'A'], B: ['A'], A: [] })).order, [
+      'A',
+      'B',
+      'C',
+    ]);
   });
 
   it('names a cycle', () => {
-    assert.deepEqual(topologicalOrder(components({ X: [], A: ['C'], B: ['A'], C: ['B'] })).cycle, [
+    assert.deepEqual(sortTopologically(components({ X: [], A: ['C'], B: ['A'], C: ['B'] })).cycle, [
       'A',
       'C',
       'B',
@@ -189,10 +193,10 @@ describe('topologicalOrder', () => {
     ]);
   });
 
-  it('takes a chain of 100,000', () => {
+  it('handles a chain of 100,000 components', () => {
     const chain = Object.fromEntries(
       Array.from({ length: 100_000 }, (_, index) => [`c${index}`, [`c${index + 1}`]]),
     );
-    assert.equal(topologicalOrder(components(chain)).order?.[0], 'c99999');
+    assert.equal(sortTopologically(components(chain)).order?.[0], 'c99999');
   });
 });

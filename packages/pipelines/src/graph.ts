@@ -1,43 +1,44 @@
 /**
  * The walk over an orchestration, as a state machine without I/O, and the order of a transformation.
  *
- * - **edge**: a transition from a component to another, of one kind.
- * - **taken**: an edge whose component ended in the way that the edge's kind asks for.
- * - **and**: starts when each component with an edge to it has taken one; any other component starts at the
+ * - **edge**: a transition of one kind from a component to another.
+ * - **taken**: an edge whose kind matches the way its component ended.
+ * - **and**: starts after every component with an edge to it has taken one. Any other component starts at the
  *   first edge taken.
- * - **walk**: starts at `start`; each component runs at most once; it ends when nothing runs and nothing is
- *   ready, or early, at an `end-…` component, a failure that no transition takes up, or a transition back to
- *   a component that has run. What runs by then ends; nothing new starts. If what still runs then fails, and no
- *   transition takes the failure up, the outcome is FAILED, whatever end was reached.
+ * - **walk**: starts at `start`. Each component runs at most once. The walk ends when nothing runs and
+ *   nothing is ready. It ends early at an `end-…` component, at a failure without a transition to handle it,
+ *   or at a transition back to a component that already ran. Running components then finish and nothing new
+ *   starts. If one of them fails without a transition to handle it, the outcome is FAILED, even after
+ *   `end-success`.
  */
-import { circlesOf } from './circles.ts';
+import { findCircles } from './circles.ts';
 import { type ComponentEnd, takenKinds } from './component-end.ts';
 import type { Orchestration, OrchestrationComponent } from './pipeline.ts';
 
 export interface WalkOutcome {
   status: 'SUCCESS' | 'FAILED';
-  /** The component that decided it; absent when the walk simply came to its end. */
+  /** The component that decided the outcome; absent if the walk ended because nothing was left to run. */
   component?: string;
-  /** The component to which it leads back, which has run already. */
+  /** The component, already run, to which a transition leads back. */
   backTo?: string;
 }
 
 export interface Walk {
-  /** At most `most` components to start now; each is given out once. */
+  /** At most `most` components to start now. Each component is returned once. */
   takeReady(most?: number): OrchestrationComponent[];
-  /** @throws Error when the component is not running */
+  /** @throws Error if the component is not running */
   finish(component: string, end: ComponentEnd): void;
-  /** Present when nothing more will start and nothing runs. */
+  /** Present once nothing runs and nothing more will start. */
   outcome(): WalkOutcome | undefined;
-  /** Components that were never started. Final once there is an outcome. */
+  /** Components that were not started. Final once there is an outcome. */
   unreached(): string[];
 }
 
 /**
- * Components with an edge to each component. Edges to components that are not there are left out; validation
- * reports them.
+ * The sources of the edges to each component. Edges to unknown components are ignored; validation reports
+ * them.
  */
-export function incomingOf(orchestration: Orchestration): Map<string, Set<string>> {
+export function findIncoming(orchestration: Orchestration): Map<string, Set<string>> {
   const incoming = new Map<string, Set<string>>();
   for (const component of orchestration.components.values()) {
     for (const target of Object.values(component.transitions).flat()) {
@@ -51,14 +52,16 @@ export function incomingOf(orchestration: Orchestration): Map<string, Set<string
 
 export function createWalk(orchestration: Orchestration): Walk {
   const { components } = orchestration;
-  const incoming = incomingOf(orchestration);
+  const incoming = findIncoming(orchestration);
   const arrived = new Map<string, Set<string>>();
   const started = new Set<string>();
   const running = new Set<string>();
   let ready: OrchestrationComponent[] = [];
   let decided: WalkOutcome | undefined;
 
-  /** The first outcome counts, but a failure counts more than any success: it may come while another branch has reached its end. */
+  /**
+   * The first outcome wins, except that a failure replaces a success: a branch may fail after another ended.
+   */
   function decide(outcome: WalkOutcome): void {
     if (decided === undefined || (decided.status === 'SUCCESS' && outcome.status === 'FAILED'))
       decided = outcome;
@@ -81,9 +84,9 @@ export function createWalk(orchestration: Orchestration): Walk {
     if (component.type === 'start') start(component);
   }
 
-  const circles = circlesOf(orchestration);
-  /** Whether a transition leads back to a component that has run, and so cannot be taken. */
-  const leadsBack = (from: string, to: string) =>
+  const circles = findCircles(orchestration);
+  /** Whether a transition leads back to a component that already ran, so that it cannot be taken. */
+  const isTransitionBack = (from: string, to: string) =>
     started.has(to) && circles.some(({ members }) => members.has(from) && members.has(to));
 
   return {
@@ -103,7 +106,7 @@ export function createWalk(orchestration: Orchestration): Walk {
       } else if (end === 'FAILED' && targets.length === 0) {
         decide({ status: 'FAILED', component: name });
       }
-      const backTo = targets.find((target) => leadsBack(name, target));
+      const backTo = targets.find((target) => isTransitionBack(name, target));
       if (backTo !== undefined) decide({ status: 'FAILED', component: name, backTo });
       for (const target of targets) take(name, target);
     },
@@ -123,16 +126,16 @@ export type TopologicalOrder =
   | { order?: undefined; cycle: string[] };
 
 /**
- * Sources before those that use them, else in the order given; or the names along a cycle, its first again at
- * the end.
+ * Sorts sources before the components that use them, and otherwise keeps the given order. If there is a
+ * cycle, returns its names, with the first repeated at the end.
  */
-export function topologicalOrder(
+export function sortTopologically(
   components: ReadonlyMap<string, { readonly sources: readonly string[] }>,
 ): TopologicalOrder {
   const order: string[] = [];
   const state = new Map<string, 'open' | 'done'>();
   for (const root of components.keys()) {
-    // A stack of our own: a chain of 2,000 components must not depend on JavaScript's.
+    // It keeps its own stack: 2,000 chained components could overflow JavaScript's.
     const path: { name: string; next: number }[] = [];
     const enter = (name: string) => {
       state.set(name, 'open');

@@ -1,5 +1,11 @@
 export * from './bounds.ts';
-export { type CheckedArtifact, candidates, checkRun, describeFinding, type RunCheck } from './check-run.ts';
+export {
+  type CheckedArtifact,
+  checkRun,
+  describeFinding,
+  listCandidatePaths,
+  type RunCheck,
+} from './check-run.ts';
 export type { ComponentEnd } from './component-end.ts';
 export type { Action, AssertionCheck, CallArguments } from './components/component.ts';
 export {
@@ -19,15 +25,15 @@ export {
   type ExpressionValue,
 } from './expressions.ts';
 export { type Finding, type FindingCode, findingCodes, type Unreadable } from './finding.ts';
-export { createWalk, topologicalOrder, type Walk, type WalkOutcome } from './graph.ts';
-export { linkProject, secretsAskedFor, variablesAskedFor } from './link.ts';
+export { createWalk, sortTopologically, type Walk, type WalkOutcome } from './graph.ts';
+export { linkProject, listAskedSecrets, listAskedVariables } from './link.ts';
 export { planComponent } from './orchestration-plan.ts';
 export {
+  measureNote,
   type OutlineResult,
   outlineFile,
   type PipelineOutline,
   readPipelineFile,
-  sizeOf,
 } from './outline.ts';
 export { ParameterError } from './parameters.ts';
 export { describeSyntaxError, type ParseResult, type PipelineSyntaxError, parsePipeline } from './parse.ts';
@@ -47,8 +53,8 @@ export {
 } from './pipeline.ts';
 export type { PlacedExpression } from './pipeline-expressions.ts';
 export { type Evaluation, evaluateValue, type Resolved, resolveParameters } from './resolve.ts';
-export { type SecretSource, secretNames, secretOfDefault } from './secret-calls.ts';
-export { type SharedPipelineUse, sharedPipelineUses } from './shared-pipeline-use.ts';
+export { findSecretNames, findSecretOfDefault, type SecretSource } from './secret-calls.ts';
+export { listSharedPipelineUses, type SharedPipelineUse } from './shared-pipeline-use.ts';
 export { type Dialect, SqlError, type StatementList, type TableReference } from './sql/dialect.ts';
 export { duckdb } from './sql/duckdb.ts';
 export { splitStatements } from './sql/statements.ts';
@@ -56,12 +62,12 @@ export { TemplateError } from './template.ts';
 export { type PlannedOutput, planTransformation, type TransformationPlan } from './transformation-plan.ts';
 export { type ProjectFile, validateProject } from './validate-project.ts';
 export {
+  createDeclaredVariable,
+  createProjectVariable,
   createScope,
-  declaredVariable,
+  describeMissingVariable,
   type Grid,
   isGrid,
-  missingVariable,
-  projectVariable,
   type Scalar,
   setArguments,
   type Variable,

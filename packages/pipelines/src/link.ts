@@ -1,35 +1,35 @@
-/** The questions that outlines of single files leave, answered by all of them together. */
+/** Answers the questions in the outlines of single files, using the outlines of all files. */
 import { findingMessageLimit } from './bounds.ts';
 import {
   type CallArgument,
+  createUnreadableFinding,
   type Finding,
   type Question,
   type Unreadable,
-  unreadableFinding,
 } from './finding.ts';
 import { createSuggestions, type Suggestions } from './nearest.ts';
 import type { PipelineOutline } from './outline.ts';
 import { isMisnamedPipeline, pipelineNameOf, pipelinePath, pipelineTypeOf } from './pipeline.ts';
-import { type CallEdge, callCycles } from './validate-calls.ts';
+import { type CallEdge, findCallCycles } from './validate-calls.ts';
 
-/** What the project, or a group of shared pipelines, has beside its pipelines. */
+/** The names that a project, or a group of shared pipelines, defines. */
 export interface ProjectNames {
-  /** How messages name it; without it "the project". */
+  /** Its name in messages; default: "the project". */
   title?: string;
   variables: ReadonlySet<string>;
-  /** Undefined when they are not known: the run tells. */
+  /** Undefined if they are not known here; the run reports unknown ones. */
   secretReferences: ReadonlySet<string> | undefined;
-  /** Paths of all files, pipelines too. */
+  /** Paths of all files, including pipelines. */
   files: ReadonlySet<string>;
-  /** Why pipeline files cannot be read, by their paths. */
+  /** Pipeline files that cannot be read, by path, with the reason. */
   unreadable?: ReadonlyMap<string, Unreadable>;
 }
 
 export type SharedCall = Extract<Question, { asks: 'shared-call' }>;
 export type ReportFinding = (finding: Finding) => void;
 
-/** The names of variables that are used but not declared where they are used: the project may have them. */
-export function variablesAskedFor(outlines: Iterable<PipelineOutline>): Set<string> {
+/** Names of variables that are used but not declared in the same pipeline. The project may declare them. */
+export function listAskedVariables(outlines: Iterable<PipelineOutline>): Set<string> {
   const names = new Set<string>();
   for (const { notes } of outlines) {
     for (const note of notes) {
@@ -41,8 +41,8 @@ export function variablesAskedFor(outlines: Iterable<PipelineOutline>): Set<stri
   return names;
 }
 
-/** The names of secret references that pipelines use. */
-export function secretsAskedFor(outlines: Iterable<PipelineOutline>): Set<string> {
+/** Names of secret references used by pipelines. */
+export function listAskedSecrets(outlines: Iterable<PipelineOutline>): Set<string> {
   const names = new Set<string>();
   for (const { notes } of outlines)
     for (const note of notes) if ('asks' in note && note.asks === 'secret') names.add(note.name);
@@ -50,8 +50,8 @@ export function secretsAskedFor(outlines: Iterable<PipelineOutline>): Set<string
 }
 
 /**
- * Reports all findings of a project: first the files that cannot be read, then file by file in the order given, and then what concerns
- * several files.
+ * Reports all findings of a project: first the files that cannot be read, then the findings of each file in
+ * the given order, then findings about several files.
  */
 export function linkProject(
   outlines: readonly PipelineOutline[],
@@ -59,32 +59,32 @@ export function linkProject(
   report: ReportFinding,
 ): void {
   const answers = createAnswers(outlines, known, report);
-  for (const [path, reason] of known.unreadable ?? []) answers.report(unreadableFinding(path, reason));
+  for (const [path, reason] of known.unreadable ?? []) answers.report(createUnreadableFinding(path, reason));
   for (const outline of outlines) answers.reportFile(outline);
-  for (const path of known.files) if (isMisnamedPipeline(path)) answers.report(misnamedFinding(path));
-  const calls = new Map(outlines.map((outline) => [outline.path, callsOf(outline)]));
-  for (const finding of callCycles(calls)) answers.report(finding);
+  for (const path of known.files) if (isMisnamedPipeline(path)) answers.report(createMisnamedFinding(path));
+  const calls = new Map(outlines.map((outline) => [outline.path, listCalls(outline)]));
+  for (const finding of findCallCycles(calls)) answers.report(finding);
 }
 
-function misnamedFinding(path: string): Finding {
+function createMisnamedFinding(path: string): Finding {
   const message =
-    "the file is not read as a pipeline; a pipeline's file name ends in .orch.yaml or .tran.yaml: rename it";
+    'the file is not read as a pipeline: rename it so that its name ends in .orch.yaml or .tran.yaml';
   return { path, line: 1, code: 'pipeline-file-name', message, level: 'warning' };
 }
 
 export interface Answers {
-  /** Cuts what is too long. */
+  /** Cuts long messages. */
   report: ReportFinding;
   suggest: Suggestions;
-  /** The findings of one file, with those that its questions come to. */
+  /** Reports the findings of one file and the answers to its questions. */
   reportFile(outline: PipelineOutline): void;
   /**
-   * What is wrong with the call of a pipeline among these outlines.
+   * Reports faults in a call of one of these pipelines.
    *
-   * @param place of the calling component
-   * @param tell takes findings whose place is in another artifact
+   * @param place the calling component
+   * @param report receives the findings if the caller is in another artifact
    */
-  reportCall(place: CallPlace, path: string, sets: readonly CallArgument[], tell?: ReportFinding): void;
+  reportCall(place: CallPlace, path: string, sets: readonly CallArgument[], report?: ReportFinding): void;
 }
 
 export interface CallPlace {
@@ -95,9 +95,10 @@ export interface CallPlace {
 }
 
 /**
- * Answers questions about the files of one artifact, of which `outlines` are those pipelines that are looked at.
+ * Answers questions about the files of one artifact.
  *
- * @param suggest of the whole check, when it is of several artifacts
+ * @param outlines the checked pipelines of the artifact
+ * @param suggest shared by all artifacts of one check, so that its limits hold for the whole check
  */
 export function createAnswers(
   outlines: readonly PipelineOutline[],
@@ -106,7 +107,7 @@ export function createAnswers(
   suggest = createSuggestions(),
 ): Answers {
   const byPath = new Map(outlines.map((outline) => [outline.path, outline]));
-  const declarations = declarationsOf(byPath);
+  const declarations = createDeclarationLookup(byPath);
   const reportHere: ReportFinding = (finding) =>
     tell({ ...finding, message: finding.message.slice(0, findingMessageLimit) });
 
@@ -120,7 +121,7 @@ export function createAnswers(
     const { reached, ...where } = place;
     const level = reached ? 'error' : 'warning';
     if (declared === undefined) {
-      const message = missingPipeline(called, known, suggest);
+      const message = describeMissingPipeline(called, known, suggest);
       report({ ...where, code: 'missing-pipeline', message, level });
       return;
     }
@@ -128,10 +129,10 @@ export function createAnswers(
       const variable = declared.get(name);
       if (variable === undefined) reportVariable(place, name, () => declared.keys(), report);
       else if (variable.visibility === 'PRIVATE') {
-        const message = `"${name}" is PRIVATE in ${called} and cannot be set from ${place.path}: make it PUBLIC`;
+        const message = `the variable "${name}" is PRIVATE in ${called} and cannot be set from ${place.path}: make it PUBLIC`;
         report({ ...where, code: 'private-variable', message, level });
       } else if ((variable.type === 'GRID') !== (as === 'grid')) {
-        const message = `"${name}" is ${variable.type} in ${called}: set it by ${as === 'grid' ? 'setScalarVariables' : 'setGridVariables'}`;
+        const message = `the variable "${name}" is ${variable.type} in ${called}: set it with ${as === 'grid' ? 'setScalarVariables' : 'setGridVariables'}`;
         report({ ...where, code: 'variable-type', message, level });
       }
     }
@@ -148,20 +149,21 @@ export function createAnswers(
     const remedy = suggest(
       name,
       () => [...declared(), ...known.variables],
-      'declare it here or in the project',
+      'declare it in the pipeline or in the project',
     );
-    const message = `the pipeline declares no variable "${name}": ${remedy}`;
+    const message = `the variable "${name}" is not declared: ${remedy}`;
     report({ ...where, code: 'undeclared-variable', message, level: reached ? 'error' : 'warning' });
   }
 
-  function answer(path: string, note: Question, own: () => Iterable<string>): void {
+  function answerQuestion(path: string, note: Question, own: () => Iterable<string>): void {
     const { line, component, reached } = note;
     const place = { path, line, ...(component === undefined ? {} : { component }), reached };
     if (note.asks === 'variable') reportVariable(place, note.name, own);
     else if (note.asks === 'secret') reportSecret(place, note.name, known, reportHere);
     else if (note.asks === 'file') reportMissingFile(place, note.path, known, reportHere);
     else if (note.asks === 'call') reportCall(place, note.path, note.sets);
-    // Which shared pipelines there are is known when a run starts (check-run.ts).
+    // Calls of shared pipelines are checked when a run starts, since only then their versions are known
+    // (check-run.ts).
   }
 
   return {
@@ -171,28 +173,28 @@ export function createAnswers(
     reportFile({ path, notes, variables, beyond }) {
       const own = () => variables.map(({ name }) => name);
       for (const note of notes) {
-        if ('asks' in note) answer(path, note, own);
+        if ('asks' in note) answerQuestion(path, note, own);
         else reportHere({ path, ...note });
       }
       if (beyond === 0) return;
-      const message = `the pipeline has ${beyond} more findings, or names to look up, than are kept: correct those that are reported, or split it`;
+      const message = `${beyond} more findings or names to look up are not listed: correct the reported ones first, or split the pipeline`;
       reportHere({ path, line: 1, code: 'more-findings', message, level: 'warning' });
     },
   };
 }
 
-/** The calls of a pipeline that can be made. */
-export function callsOf({ notes }: PipelineOutline): CallEdge[] {
+/** The calls that a run of the pipeline can make. */
+export function listCalls({ notes }: PipelineOutline): CallEdge[] {
   return notes.flatMap((note) => {
     if (!('asks' in note) || note.asks !== 'call' || !note.reached) return [];
     return [{ to: note.path, component: note.component ?? '', line: note.line, certain: note.certain }];
   });
 }
 
-function missingPipeline(called: string, known: ProjectNames, suggest: Suggestions): string {
+function describeMissingPipeline(called: string, known: ProjectNames, suggest: Suggestions): string {
   const unreadable = known.unreadable?.get(called);
   if (unreadable !== undefined)
-    return `the pipeline ${called} cannot be read: ${unreadable.reason}: correct that file`;
+    return `the called pipeline ${called} cannot be read: ${unreadable.reason}: correct that file`;
   const type = pipelineTypeOf(called) ?? 'orchestration';
   const other = type === 'orchestration' ? 'transformation' : 'orchestration';
   const otherPath = pipelinePath(called, other);
@@ -200,11 +202,11 @@ function missingPipeline(called: string, known: ProjectNames, suggest: Suggestio
     return `${otherPath} is ${other === 'orchestration' ? 'an orchestration' : 'a transformation'}: use run-${other}`;
   const names = () => [...known.files].filter((path) => pipelineTypeOf(path) === type).map(pipelineNameOf);
   const withExtension = (name: string) => pipelinePath(name, type);
-  const remedy = suggest(pipelineNameOf(called), names, 'add it, or correct the name', withExtension);
-  return `the pipeline ${called} is not in ${titleOf(known)}: ${remedy}`;
+  const remedy = suggest(pipelineNameOf(called), names, 'add it or correct the name', withExtension);
+  return `the pipeline ${called} is not in ${getTitle(known)}: ${remedy}`;
 }
 
-const titleOf = ({ title = 'the project' }: ProjectNames) => title;
+const getTitle = ({ title = 'the project' }: ProjectNames) => title;
 
 function reportSecret(
   { reached: _, ...where }: CallPlace,
@@ -213,7 +215,7 @@ function reportSecret(
   report: ReportFinding,
 ): void {
   if (known.secretReferences?.has(name) !== false) return;
-  const message = `the project has no secret reference "${name}": create it, or correct the name`;
+  const message = `the project has no secret reference "${name}": create it or correct the name`;
   report({ ...where, code: 'unknown-secret-reference', message, level: 'warning' });
 }
 
@@ -224,12 +226,12 @@ function reportMissingFile(
   report: ReportFinding,
 ): void {
   if (known.files.has(file)) return;
-  const message = `the file "${file}" is not in ${titleOf(known)}: unless the agent has it in its own files folder, add it, or correct the name`;
+  const message = `the file "${file}" is not in ${getTitle(known)}: add it, correct the name, or make sure that the agent's files folder has it`;
   report({ ...where, code: 'missing-file', message, level: 'warning' });
 }
 
-/** What a pipeline declares, looked up only of those that are called. */
-function declarationsOf(byPath: ReadonlyMap<string, PipelineOutline>) {
+/** The variables that a pipeline declares. They are indexed only for called pipelines. */
+function createDeclarationLookup(byPath: ReadonlyMap<string, PipelineOutline>) {
   type Declared = ReadonlyMap<string, PipelineOutline['variables'][number]>;
   const found = new Map<string, Declared>();
   return (path: string): Declared | undefined => {

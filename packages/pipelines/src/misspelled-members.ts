@@ -1,8 +1,8 @@
-/** Members that the format does not know, and that are near to one that it does. Others are passed over. */
-import { nearestName } from './nearest.ts';
+/** Finds unknown members whose names are close to a known one. Other unknown members are ignored. */
+import { findNearestName } from './nearest.ts';
 import type { MisspelledMember, PlainMap } from './pipeline.ts';
 
-/** Unknown members of one map that are looked up. */
+/** Unknown members of one map that are compared with the known ones. */
 const unknownMemberLimit = 20;
 
 const members = [
@@ -17,22 +17,22 @@ const members = [
 
 const postProcessingMembers = ['updateScalarVariables', 'updateGridVariables', 'updateOutputMessage'];
 
-/** Of a component. */
-export function misspelledMembers(component: PlainMap): MisspelledMember[] {
+/** The misspelled members of a component. */
+export function findMisspelledMembers(component: PlainMap): MisspelledMember[] {
   const { postProcessing } = component;
   const isMap =
     typeof postProcessing === 'object' && postProcessing !== null && !Array.isArray(postProcessing);
-  const inside = isMap ? misspelledIn(postProcessing as PlainMap, postProcessingMembers) : [];
+  const inside = isMap ? findMisspelled(postProcessing as PlainMap, postProcessingMembers) : [];
   return [
-    ...misspelledIn(component, members),
+    ...findMisspelled(component, members),
     ...inside.map((each) => ({ ...each, inside: 'postProcessing' as const })),
   ];
 }
 
-export function misspelledIn(map: PlainMap, known: readonly string[]): MisspelledMember[] {
+export function findMisspelled(map: PlainMap, known: readonly string[]): MisspelledMember[] {
   const unknown = Object.keys(map).filter((member) => !known.includes(member));
   return unknown.slice(0, unknownMemberLimit).flatMap((member) => {
-    const meant = nearestName(member, known);
+    const meant = findNearestName(member, known);
     return meant === undefined ? [] : [{ member, meant }];
   });
 }

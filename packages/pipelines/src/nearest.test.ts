@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { comparedNameLimit, createSuggestions, nearestName } from './nearest.ts';
+import { comparedNameLimit, createSuggestions, findNearestName } from './nearest.ts';
 
 describe('nearestName', () => {
   const names = ['sql-script', 'run-orchestration', 'Load it', 'or', 'Größe'];
@@ -18,17 +18,17 @@ describe('nearestName', () => {
     ['sql-script', undefined],
   ];
   for (const [wanted, nearest] of cases) {
-    it(`of "${wanted}" is ${nearest}`, () => assert.equal(nearestName(wanted, names), nearest));
+    it(`of "${wanted}" is ${nearest}`, () => assert.equal(findNearestName(wanted, names), nearest));
   }
 
   it('is the one with the fewest mistakes', () => {
     assert.equal(
-      nearestName('Monthly repot', ['Monthly resort', 'Monthly report', 'Monthly rapport']),
+      findNearestName('Monthly repot', ['Monthly resort', 'Monthly report', 'Monthly rapport']),
       'Monthly report',
     );
   });
 
-  it('takes no time over long names', { timeout: 5_000 }, () => {
+  it('is fast for long names', { timeout: 5_000 }, () => {
     const long = Array.from({ length: 10_000 }, (_, index) => `${'x'.repeat(250)}${index}`);
     const suggest = createSuggestions();
     for (let index = 0; index < 5_000; index += 1)
@@ -38,28 +38,28 @@ describe('nearestName', () => {
       );
   });
 
-  it('is none for a name of more than 64 characters', () => {
+  it('is undefined for a name of more than 64 characters', () => {
     const name = 'n'.repeat(63);
-    assert.equal(nearestName(`${name}m`, [`${name}n`]), `${name}n`);
-    assert.equal(nearestName(`${name}mm`, [`${name}nm`]), undefined);
+    assert.equal(findNearestName(`${name}m`, [`${name}n`]), `${name}n`);
+    assert.equal(findNearestName(`${name}mm`, [`${name}nm`]), undefined);
   });
 
-  it('counts the mistakes that every letter exchanged, added and left out makes', () => {
+  it('counts a swapped, added, missing or different letter as one mistake', () => {
     const name = 'Load all customers of the day';
     for (let at = 0; at < name.length - 1; at += 1) {
       const [before, after] = [name.slice(0, at), name.slice(at + 1)];
       const exchanged = `${before}${name[at + 1]}${name[at]}${name.slice(at + 2)}`;
       for (const wrong of [`${before}${after}`, `${before}#${name[at]}${after}`, `${before}#${after}`])
-        assert.equal(nearestName(wrong, [name]), name);
-      if (exchanged !== name) assert.equal(nearestName(exchanged, ['Load', name]), name);
+        assert.equal(findNearestName(wrong, [name]), name);
+      if (exchanged !== name) assert.equal(findNearestName(exchanged, ['Load', name]), name);
     }
-    assert.equal(nearestName('#oad all cu#tomers of th# day', [name]), name);
-    assert.equal(nearestName('#oad all cu#tomers of th# da#', [name]), undefined);
+    assert.equal(findNearestName('#oad all cu#tomers of th# day', [name]), name);
+    assert.equal(findNearestName('#oad all cu#tomers of th# da#', [name]), undefined);
   });
 });
 
 describe('suggestions of one check', () => {
-  it('are looked for in a bounded number of names', () => {
+  it('compare a limited number of names', () => {
     let lists = 0;
     let compared = 0;
     function* names() {
@@ -75,7 +75,7 @@ describe('suggestions of one check', () => {
     assert.ok(compared <= comparedNameLimit + 50, `${compared} names`);
   });
 
-  it('make no list of names for a name that is too long', () => {
+  it('do not build the list of names for a name that is too long', () => {
     const suggest = createSuggestions();
     const names = () => assert.fail('no list is needed');
     assert.equal(suggest('n'.repeat(65), names, 'otherwise'), 'otherwise');

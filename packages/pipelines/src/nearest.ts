@@ -1,16 +1,18 @@
-/** The known name that a mistyped one probably means. */
+/** Finds the known name that a mistyped name probably means. */
 
-/** Characters of a name that gets a suggestion. */
+/** Names with more characters get no suggestion. */
 const longest = 64;
-/** Mistakes in one name: a letter too many, too few, another one, or two exchanged. */
+/** Mistakes in one name: an added, missing or different letter, or two swapped letters. */
 const mostMistakes = 3;
-/** Suggestions of one check: what is mistyped in a thousand places is not looked up a thousand times. */
+/**
+ * Suggestions of one check. Without a limit, a name mistyped in 1,000 places would be looked up 1,000 times.
+ */
 const suggestionLimit = 50;
-/** Names that one check compares, for all of its suggestions together. */
+/** Names compared by one check for all of its suggestions. */
 export const comparedNameLimit = 100_000;
 
-/** The nearest of the names; undefined when none is near. Case counts as a smaller mistake than any other. */
-export function nearestName(wanted: string, names: Iterable<string>): string | undefined {
+/** The nearest of the names; undefined if none is near. A difference in case does not count as a mistake. */
+export function findNearestName(wanted: string, names: Iterable<string>): string | undefined {
   if (wanted.length > longest) return undefined;
   const lower = wanted.toLowerCase();
   const most = Math.min(mostMistakes, Math.floor(lower.length / 3));
@@ -18,7 +20,7 @@ export function nearestName(wanted: string, names: Iterable<string>): string | u
   let least = most + 1;
   for (const name of names) {
     if (name === wanted || name.length > longest || Math.abs(name.length - wanted.length) > most) continue;
-    const mistakes = distance(lower, name.toLowerCase(), least);
+    const mistakes = measureDistance(lower, name.toLowerCase(), least);
     if (mistakes >= least) continue;
     nearest = name;
     least = mistakes;
@@ -28,9 +30,10 @@ export function nearestName(wanted: string, names: Iterable<string>): string | u
 }
 
 /**
- * Ends a message: `: did you mean "x"?`, or the given remedy when no name is near. One check has one of it, so that its work is bounded.
+ * Returns the end of a message: `did you mean "x"?`, or the given remedy if no name is near. One check shares
+ * one instance, so that the work is bounded.
  *
- * @param names called only when a suggestion is looked for
+ * @param names called only if a suggestion is computed
  */
 export function createSuggestions(): (
   wanted: string,
@@ -40,7 +43,7 @@ export function createSuggestions(): (
 ) => string {
   let left = suggestionLimit;
   let compared = 0;
-  function* counted(names: Iterable<string>) {
+  function* countNames(names: Iterable<string>) {
     for (const name of names) {
       if (compared >= comparedNameLimit) return;
       compared += 1;
@@ -50,14 +53,14 @@ export function createSuggestions(): (
   return (wanted, names, otherwise, shown = (name) => name) => {
     if (left === 0 || wanted.length > longest) return otherwise;
     left -= 1;
-    const nearest = nearestName(wanted, counted(names()));
+    const nearest = findNearestName(wanted, countNames(names()));
     return nearest === undefined ? otherwise : `did you mean "${shown(nearest)}"?`;
   };
 }
 export type Suggestions = ReturnType<typeof createSuggestions>;
 
-/** Optimal string alignment, given up when it reaches `bound`: only the cells that may stay below it are computed. */
-function distance(one: string, other: string, bound: number): number {
+/** Optimal string alignment distance. Stops at `bound` and computes only cells that can stay below it. */
+function measureDistance(one: string, other: string, bound: number): number {
   if (Math.abs(one.length - other.length) >= bound) return bound;
   let before: number[] = [];
   let last = Array.from({ length: other.length + 1 }, (_, index) => index);

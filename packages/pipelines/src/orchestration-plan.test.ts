@@ -1,12 +1,17 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { actionOf } from './plan-fixture.ts';
-import { projectVariable } from './variables.ts';
+import { planAction } from './plan-fixture.ts';
+import { createProjectVariable } from './variables.ts';
 
 const scalar = (name: string, value: string | number) =>
-  projectVariable({ name, type: typeof value === 'number' ? 'NUMBER' : 'TEXT', behaviour: 'SHARED', value });
-const grid = projectVariable({
+  createProjectVariable({
+    name,
+    type: typeof value === 'number' ? 'NUMBER' : 'TEXT',
+    behaviour: 'SHARED',
+    value,
+  });
+const grid = createProjectVariable({
   name: 'g',
   type: 'GRID',
   behaviour: 'SHARED',
@@ -22,7 +27,7 @@ const grid = projectVariable({
   },
 });
 const plan = (type: string, parameters: object, more: object = {}) =>
-  actionOf({ type, parameters, ...more }, [scalar('t', 'x'), scalar('n', 7), grid]);
+  planAction({ type, parameters, ...more }, [scalar('t', 'x'), scalar('n', 7), grid]);
 const statements = async (type: string, parameters: object) => {
   const action = await plan(type, parameters);
   return action.action === 'execute' ? action.statements : [];
@@ -58,7 +63,7 @@ describe('create-table', () => {
 
   it('takes its columns from a grid', async () => {
     const fromGrid = { variable: 'types', columns: ['name', 'type'] };
-    const types = projectVariable({
+    const types = createProjectVariable({
       name: 'types',
       type: 'GRID',
       behaviour: 'SHARED',
@@ -70,14 +75,14 @@ describe('create-table', () => {
         rows: [['a', 'DATE']],
       },
     });
-    const action = await actionOf(
+    const action = await planAction(
       { type: 'create-table', parameters: { newTableName: 't', columns: { fromGrid } } },
       [types],
     );
     assert.deepEqual(action, { action: 'execute', statements: ['CREATE TABLE "main"."t" (\n  "a" DATE\n)'] });
   });
 
-  it('refuses what it cannot do', async () => {
+  it('refuses invalid parameters', async () => {
     await assert.rejects(
       plan('create-table', { newTableName: 't', columns, tableType: 'Temporary' }),
       /use Permanent/,
@@ -85,7 +90,7 @@ describe('create-table', () => {
     await assert.rejects(plan('create-table', { columns }), /"newTableName" is missing: fill it in/);
     await assert.rejects(
       plan('create-table', { newTableName: 't', columns, createReplace: 'Maybe' }),
-      /can be Create, Replace, Create if not exists/,
+      /"Maybe", which is not a known value: use one of Create, Replace, /,
     );
     await assert.rejects(
       plan('create-table', { newTableName: 't', schema: '[Custom]', columns }),
@@ -137,7 +142,7 @@ describe('the other components of an orchestration', () => {
     });
     await assert.rejects(
       plan('if', { mode: 'Simple', condition: [['g', 'Is', 'Null', '']] }),
-      /"g" is a grid; use Advanced/,
+      /"g" is a grid: use the mode Advanced/,
     );
   });
 
@@ -174,7 +179,7 @@ describe('the other components of an orchestration', () => {
       concurrent: true,
       breakOnFailure: true,
     });
-    await assert.rejects(plan('grid-iterator', parameters), /no "iterationTarget"/);
+    await assert.rejects(plan('grid-iterator', parameters), /no iterationTarget/);
   });
 
   it('run-transformation: values for the variables of what it calls', async () => {
@@ -221,14 +226,14 @@ describe('the other components of an orchestration', () => {
     });
     assert.ok(action.action === 'assert');
     const [exists, columns, count] = action.checks;
-    assert.equal(exists?.verify([]), 'the table "t" does not exist, but should');
+    assert.equal(exists?.verify([]), 'the table "t" does not exist, but it should');
     assert.equal(columns?.verify([['ID', 'DECIMAL(10,2)']]), undefined);
     assert.equal(
       columns?.verify([
         ['id', 'VARCHAR'],
         ['more', 'DATE'],
       ]),
-      'the table "t": the column "id" is VARCHAR, expected DECIMAL(10, 2); the column "more" is not expected',
+      'the table "t": the column "id" is VARCHAR, not DECIMAL(10, 2) as expected; the column "more" is not expected',
     );
     assert.equal(count?.verify([[4]]), undefined);
     assert.equal(count?.verify([[3]]), 'the table "t" has 3 rows, expected: Greater Than 3');
@@ -251,6 +256,9 @@ describe('the other components of an orchestration', () => {
     const unload = await plan('file-unload', { query: 'select 1;', target: 'b.json', fileType: 'json' });
     assert.ok(unload.action === 'unload-file');
     assert.equal(unload.statement('/f/b'), "COPY (\nselect 1\n) TO '/f/b' (FORMAT json)");
-    await assert.rejects(plan('file-unload', { target: 'b', fileType: 'JSON' }), /either "table" or "query"/);
+    await assert.rejects(
+      plan('file-unload', { target: 'b', fileType: 'JSON' }),
+      /"table" and "query" are both missing/,
+    );
   });
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { callCycleLimit, findingMessageLimit } from './bounds.ts';
 import type { Finding } from './finding.ts';
-import { linkProject, variablesAskedFor } from './link.ts';
+import { linkProject, listAskedVariables } from './link.ts';
 import { outlineFile, type PipelineOutline } from './outline.ts';
 import { validateProject } from './validate-project.ts';
 
@@ -54,7 +54,7 @@ const project: Sources = {
 };
 
 describe('the outline of a pipeline file', () => {
-  it('says, with those of the other files, what the whole project says', () => {
+  it('gives, linked with the other outlines, the same findings as checking the whole project', () => {
     const files = Object.entries(project).map(([path, pipeline]) => ({ path, text: textOf(pipeline) }));
     const whole = validateProject(files, ['region']);
     assert.deepEqual(linked(outlines(project), ['region']), whole);
@@ -68,16 +68,19 @@ describe('the outline of a pipeline file', () => {
     ]);
   });
 
-  it('is plain data, which may be kept or sent as JSON', () => {
+  it('is plain data that survives JSON', () => {
     const kept = JSON.parse(JSON.stringify(outlines(project))) as PipelineOutline[];
     assert.deepEqual(kept, outlines(project));
   });
 
-  it('asks for the variables that the project may have', () => {
-    assert.deepEqual(variablesAskedFor(outlines(project)), new Set(['region', 'nobody', 'inner', 'nowhere']));
+  it('asks for variables that the project may declare', () => {
+    assert.deepEqual(
+      listAskedVariables(outlines(project)),
+      new Set(['region', 'nobody', 'inner', 'nowhere']),
+    );
   });
 
-  it('holds a bounded number of notes, and tells how many more there are', () => {
+  it('keeps a limited number of notes and counts the others', () => {
     const components = Object.fromEntries(
       Array.from({ length: 30 }, (_, index) => [`c${index}`, script('select ${x}')]),
     );
@@ -88,7 +91,7 @@ describe('the outline of a pipeline file', () => {
     assert.deepEqual([all[0]?.notes.length, all[0]?.beyond], [10, 20]);
     const findings = linked(all);
     assert.equal(findings.length, 11);
-    assert.match(findings.at(-1)?.message ?? '', /has 20 more findings, or names to look up/);
+    assert.match(findings.at(-1)?.message ?? '', /^20 more findings or names to look up are not listed/);
     const calls = outlines(
       { 'a.orch.yaml': { components: { S: start('A'), A: call('b', ['x', 'y', 'z']) } } },
       3,
@@ -96,7 +99,7 @@ describe('the outline of a pipeline file', () => {
     assert.deepEqual([calls[0]?.notes, calls[0]?.beyond], [[], 4]);
   });
 
-  it('keeps no name or message that is longer than anything it could lead to', () => {
+  it('cuts long names and messages', () => {
     const long = 'x'.repeat(100_000);
     const all = outlines({
       'a.orch.yaml': {
@@ -118,7 +121,7 @@ describe('the outline of a pipeline file', () => {
     );
   });
 
-  it('may be one of thousands that all call themselves: some circles are told, and that there are more', () => {
+  it('of thousands of pipelines that call themselves: reports a limited number of cycles', () => {
     const all = Array.from({ length: 3_000 }, (_, index): PipelineOutline => {
       const path = `p${index}.orch.yaml`;
       const next = `p${(index + 1) % 3_000}.orch.yaml`;
@@ -144,6 +147,6 @@ describe('the outline of a pipeline file', () => {
     });
     const findings = linked(all);
     assert.equal(findings.length, callCycleLimit + 1);
-    assert.match(findings.at(-1)?.message ?? '', /more than 20 circles/);
+    assert.match(findings.at(-1)?.message ?? '', /more than 20 cycles/);
   });
 });

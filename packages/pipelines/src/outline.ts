@@ -1,17 +1,17 @@
 /**
- * A project checked file by file, so that it need not be in memory at once.
+ * Checks a project file by file, so that only one file is in memory at a time.
  *
- * - **outline**: what a pipeline file leaves behind: what it declares, and its notes.
- * - **note**: a finding that needs no other file, or a question that only the other files answer (link.ts).
+ * - **outline**: the declarations and notes of one pipeline file.
+ * - **note**: a finding that needs no other file, or a question that only other files can answer (link.ts).
  */
 import { findingMessageLimit, noteLimit, referenceLimit } from './bounds.ts';
 import { findDefinition } from './components/registry.ts';
 import type { Asked, CallArgument, Finding, Question } from './finding.ts';
 import { type LineOf, type PipelineSyntaxError, parsePipeline } from './parse.ts';
 import type { Pipeline, PipelineType, VariableDeclaration } from './pipeline.ts';
-import { expressionsOf, type PlacedExpression } from './pipeline-expressions.ts';
-import { reachOf } from './reach.ts';
-import { type SharedPipelineUse, sharedPipelineUses } from './shared-pipeline-use.ts';
+import { collectExpressions, type PlacedExpression } from './pipeline-expressions.ts';
+import { findReach } from './reach.ts';
+import { listSharedPipelineUses, type SharedPipelineUse } from './shared-pipeline-use.ts';
 import { checkPipeline } from './validate.ts';
 
 export type VariableOutline = Pick<VariableDeclaration, 'name' | 'type' | 'visibility'>;
@@ -22,14 +22,14 @@ export interface PipelineOutline {
   name: string;
   type: PipelineType;
   variables: VariableOutline[];
-  /** Its notes, from the beginning; empty without any. */
+  /** The beginning of the text of its notes; empty if there are none. */
   description: string;
-  /** The versions of shared pipelines that it uses. */
+  /** The versions of shared pipelines used by the pipeline. */
   sharedPipelines: SharedPipelineUse[];
-  /** The first component that runs in the project's warehouse; absent when none does. */
+  /** The first component that runs in the project's warehouse; absent if none does. */
   warehouse?: { component: string; type: string; line: number };
   notes: Note[];
-  /** Findings, and names that were to be looked up, beyond the bound. */
+  /** The number of findings and questions beyond the limit. */
   beyond: number;
 }
 
@@ -40,7 +40,7 @@ export type OutlineResult =
 /**
  * Reads and checks one pipeline file.
  *
- * @param most how many notes the outline may hold; what it names counts by itself
+ * @param most the limit on notes of the outline; each variable set by a call counts as one more
  */
 export function outlineFile(path: string, text: string, most = noteLimit): OutlineResult {
   const parsed = parsePipeline(path, text);
@@ -48,7 +48,7 @@ export function outlineFile(path: string, text: string, most = noteLimit): Outli
   return { outline: outlinePipeline(parsed.pipeline, parsed.lineOf, most) };
 }
 
-/** One pipeline file, to be run. */
+/** Reads one pipeline file in order to run it. */
 export function readPipelineFile(
   path: string,
   text: string,
@@ -60,24 +60,24 @@ export function readPipelineFile(
   return {
     pipeline,
     outline: outlinePipeline(pipeline, lineOf),
-    expressions: expressionsOf(pipeline, lineOf),
+    expressions: collectExpressions(pipeline, lineOf),
   };
 }
 
-/** Checks a pipeline that was read. */
+/** Checks a parsed pipeline. */
 function outlinePipeline(pipeline: Pipeline, lineOf: LineOf, most = noteLimit): PipelineOutline {
   const notes: Note[] = [];
   let room = Math.min(most, noteLimit);
   let beyond = 0;
-  function note(each: Note): void {
-    const size = sizeOf(each);
+  function addNote(each: Note): void {
+    const size = measureNote(each);
     if (size > room) beyond += size;
     else {
       room -= size;
       notes.push(each);
     }
   }
-  const { runs, passed } = reachOf(pipeline);
+  const { runs, passed } = findReach(pipeline);
   const line = (component: string | undefined, at: readonly string[] = []) =>
     lineOf(component === undefined ? at : ['pipeline', 'components', component, ...at]);
   checkPipeline(pipeline, {
@@ -86,13 +86,13 @@ function outlinePipeline(pipeline: Pipeline, lineOf: LineOf, most = noteLimit): 
       const counts = component === undefined || (passing === true ? passed : runs).has(component);
       const level = counts ? draft.level : 'warning';
       const message = draft.message.slice(0, findingMessageLimit);
-      note({ ...draft, line: line(component, at), message, level });
+      addNote({ ...draft, line: line(component, at), message, level });
     },
     ask({ at, ...asked }) {
       const { component } = asked;
       const reached = component === undefined || runs.has(component);
-      note({
-        ...bounded(asked),
+      addNote({
+        ...cutNames(asked),
         ...(component === undefined ? {} : { component }),
         line: line(component, at),
         reached,
@@ -103,48 +103,48 @@ function outlinePipeline(pipeline: Pipeline, lineOf: LineOf, most = noteLimit): 
   const variables = [...pipeline.variables.values()].map(
     ({ name, type, visibility }): VariableOutline => ({ name, type, visibility }),
   );
-  const sharedPipelines = sharedPipelineUses(pipeline);
+  const sharedPipelines = listSharedPipelineUses(pipeline);
   const first = [...pipeline.components.values()].find(
-    (each) => runs.has(each.name) && needsWarehouse(each.type),
+    (each) => runs.has(each.name) && isWarehouseType(each.type),
   );
   const warehouse = first && { component: first.name, type: first.type, line: line(first.name) };
   const outline = { path, name, type, variables, description, sharedPipelines, notes, beyond };
   return warehouse === undefined ? outline : { ...outline, warehouse };
 }
 
-function needsWarehouse(type: string): boolean {
+function isWarehouseType(type: string): boolean {
   const definition = findDefinition(type);
   return definition?.kind === 'transformation' || definition?.warehouse === true;
 }
 
-/** How many notes it counts for. */
-export function sizeOf(note: Note): number {
+/** The number of notes that this one counts as. */
+export function measureNote(note: Note): number {
   return 'asks' in note && 'sets' in note ? 1 + note.sets.length : 1;
 }
 
-/** A longer name is that of nothing; cut, it still is. */
-const cut = (name: string) => name.slice(0, referenceLimit + 1);
+/** No file or variable has a longer name, so cutting it cannot make it match one. */
+const cutName = (name: string) => name.slice(0, referenceLimit + 1);
 
-function bounded(asked: Asked): Asked {
+function cutNames(asked: Asked): Asked {
   switch (asked.asks) {
     case 'variable':
     case 'secret':
-      return { asks: asked.asks, name: cut(asked.name) };
+      return { asks: asked.asks, name: cutName(asked.name) };
     case 'file':
-      return { asks: 'file', path: cut(asked.path) };
+      return { asks: 'file', path: cutName(asked.path) };
     case 'call':
       return {
         asks: 'call',
-        path: cut(asked.path),
+        path: cutName(asked.path),
         sets: asked.sets.map(cutArgument),
         certain: asked.certain,
       };
     case 'shared-call': {
       const { asks, use, pipelineName, sets, certain } = asked;
-      const named = pipelineName === undefined ? {} : { pipelineName: cut(pipelineName) };
+      const named = pipelineName === undefined ? {} : { pipelineName: cutName(pipelineName) };
       return { asks, use, ...named, sets: sets.map(cutArgument), certain };
     }
   }
 }
 
-const cutArgument = ({ name, as }: CallArgument): CallArgument => ({ name: cut(name), as });
+const cutArgument = ({ name, as }: CallArgument): CallArgument => ({ name: cutName(name), as });

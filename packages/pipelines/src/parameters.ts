@@ -1,30 +1,30 @@
 /**
- * Reads a component's resolved parameters in the format's own manner: Yes and No, numbers as texts, lists of
+ * Reads a component's resolved parameters by the rules of the format: Yes and No, numbers as texts, lists of
  * tuples.
  */
-import { nearestName } from './nearest.ts';
+import { findNearestName } from './nearest.ts';
 import type { Resolved, ResolvedMap } from './resolve.ts';
 
-/** A parameter that is missing or has not the form that its component needs. */
+/** A parameter that is missing or malformed. */
 export class ParameterError extends Error {}
 export class MissingParameterError extends ParameterError {}
 
-/** Stands for "no preset": what counts is given in the component's other parameters. */
+/** Means "no preset": the value is given by the component's other parameters. */
 const givenElsewhere = '[Custom]';
 
 export interface Parameters {
-  /** @throws ParameterError when it is missing or empty */
+  /** @throws ParameterError if it is missing or empty */
   text(name: string): string;
   optionalText(name: string): string | undefined;
   /** Yes and No, True and False, in any case. */
   yes(name: string, otherwise: boolean): boolean;
   integer(name: string): number;
   optionalInteger(name: string): number | undefined;
-  /** One of the given words, read in any case; answers the value that belongs to it. */
+  /** Returns the value for one of the given words, compared without regard to case. */
   choice<T>(name: string, choices: Readonly<Record<string, T>>, otherwise?: T): T;
   /** A list of names: `[a, b]`, or one-cell rows `[[a], [b]]`. */
   names(name: string): string[];
-  /** A list of tuples; each is at least `width` cells wide. */
+  /** A list of tuples. Each has at least `width` cells. */
   rows(name: string, width: number): Resolved[][];
   value(name: string): Resolved | undefined;
 }
@@ -36,12 +36,12 @@ export function createParameters(values: ResolvedMap): Parameters {
       const value = parameters.value(name);
       if (value === undefined || value === null || value === '' || value === givenElsewhere) return undefined;
       if (typeof value === 'object')
-        throw new ParameterError(`"${name}" must be one value, not a list or a map`);
+        throw new ParameterError(`"${name}" must be a single value, not a list or a map`);
       return String(value);
     },
     text(name) {
       const text = parameters.optionalText(name);
-      if (text === undefined) throw missing(name);
+      if (text === undefined) throw createMissingError(name);
       return text;
     },
     yes: (name, otherwise) =>
@@ -55,73 +55,83 @@ export function createParameters(values: ResolvedMap): Parameters {
     },
     integer(name) {
       const integer = parameters.optionalInteger(name);
-      if (integer === undefined) throw missing(name);
+      if (integer === undefined) throw createMissingError(name);
       return integer;
     },
     choice(name, choices, otherwise) {
       const text = parameters.optionalText(name);
       if (text === undefined) {
-        if (otherwise === undefined) throw missing(name);
+        if (otherwise === undefined) throw createMissingError(name);
         return otherwise;
       }
       const wanted = text.trim().toLowerCase();
       const found = Object.entries(choices).find(([word]) => word.toLowerCase() === wanted);
       if (found === undefined) {
         const words = Object.keys(choices);
-        const nearest = nearestName(text.trim(), words);
-        const remedy = nearest === undefined ? '' : `: did you mean "${nearest}"?`;
-        throw new ParameterError(`"${name}" is "${text}"; it can be ${words.join(', ')}${remedy}`);
+        const nearest = findNearestName(text.trim(), words);
+        const remedy =
+          nearest === undefined ? `use one of ${words.join(', ')}` : `did you mean "${nearest}"?`;
+        throw new ParameterError(`"${name}" is "${text}", which is not a known value: ${remedy}`);
       }
       return found[1];
     },
-    names: (name) => listOf(name, parameters.value(name)).map((cell) => nameOf(name, cell)),
+    names: (name) => readList(name, parameters.value(name)).map((cell) => readName(name, cell)),
     rows: (name, width) =>
-      listOf(name, parameters.value(name)).map((row, index) => rowOf(name, row, width, index + 1)),
+      readList(name, parameters.value(name)).map((row, index) => readRow(name, row, width, index + 1)),
   };
   return parameters;
 }
 
-const missing = (name: string) => new MissingParameterError(`the parameter "${name}" is missing: fill it in`);
+const createMissingError = (name: string) =>
+  new MissingParameterError(`the parameter "${name}" is missing: fill it in`);
 
 function isList(value: Resolved): value is readonly Resolved[] {
   return Array.isArray(value);
 }
 
-function listOf(name: string, value: Resolved | undefined): readonly Resolved[] {
+function readList(name: string, value: Resolved | undefined): readonly Resolved[] {
   if (value === undefined || value === null || value === '') return [];
   if (isList(value)) return value;
-  throw new ParameterError(`"${name}" must be a list`);
+  throw new ParameterError(`"${name}" must be a list, such as [a, b]`);
 }
 
-function nameOf(parameter: string, cell: Resolved): string {
+function readName(parameter: string, cell: Resolved): string {
   const value = isList(cell) && cell.length === 1 ? cell[0] : cell;
   if (value === null || value === undefined || typeof value === 'object' || value === '') {
-    throw new ParameterError(`"${parameter}" must be a list of names`);
+    throw new ParameterError(`"${parameter}" must be a list of names, such as [a, b]`);
   }
   return String(value);
 }
 
-function rowOf(parameter: string, row: Resolved, width: number, number: number): Resolved[] {
+function readRow(parameter: string, row: Resolved, width: number, number: number): Resolved[] {
   const cells = isList(row) ? [...row] : [row];
   if (cells.length < width) {
-    throw new ParameterError(`row ${number} of "${parameter}" has ${cells.length} cells; it needs ${width}`);
+    throw new ParameterError(
+      `row ${number} of "${parameter}" has ${cells.length} cells but needs at least ${width}: add the missing cells`,
+    );
   }
   return cells;
 }
 
-/** A cell of a tuple as text; an absent or null one is ''. */
-export function cellText(row: readonly Resolved[], index: number): string {
+/** A cell of a tuple as text; '' if it is absent or null. */
+export function readCellText(row: readonly Resolved[], index: number): string {
   const cell = row[index];
   if (cell === undefined || cell === null) return '';
-  if (typeof cell === 'object') throw new ParameterError('a cell must be one value, not a list or a map');
+  if (typeof cell === 'object')
+    throw new ParameterError('a cell must be a single value, not a list or a map');
   return String(cell);
 }
 
-/** Yes and No, True and False of a cell; empty is no. @param what how a message names the cell @throws ParameterError */
-export function cellYes(row: readonly Resolved[], index: number, what: string): boolean {
-  const text = cellText(row, index).trim();
+/**
+ * Reads Yes, No, True or False; empty means No.
+ *
+ * @param what the cell's name in messages
+ * @throws ParameterError
+ */
+export function readCellYes(row: readonly Resolved[], index: number, what: string): boolean {
+  const text = readCellText(row, index).trim();
   const word = text.toLowerCase();
   if (word === 'yes' || word === 'true') return true;
   if (word === '' || word === 'no' || word === 'false') return false;
-  throw new ParameterError(`${what} is "${text}"; it can be Yes or No`);
+  throw new ParameterError(`${what} is "${text}": use Yes or No`);
 }

@@ -64,7 +64,7 @@ describe('parsePipeline', () => {
     assert.equal(read(orchestration).components.get('Load the file')?.parameters.rate, '1.10');
   });
 
-  it('reads variables; COPIED and PUBLIC when nothing is said', () => {
+  it('reads variables; COPIED and PUBLIC are the defaults', () => {
     const { variables } = read(orchestration);
     assert.deepEqual(variables.get('rows'), {
       name: 'rows',
@@ -82,7 +82,7 @@ describe('parsePipeline', () => {
     ]);
   });
 
-  it('is described by its notes; what is none is passed over', () => {
+  it('reads the description from the notes and ignores malformed notes', () => {
     const design = {
       notes: { b: { content: ' first ' }, a: { content: 'second' }, c: 'x', d: { content: '' } },
     };
@@ -100,7 +100,7 @@ describe('parsePipeline', () => {
     assert.equal(read(text).components.get('B')?.type, 'start');
   });
 
-  it('says file, line and column of a mistake', () => {
+  it('gives file, line and column of an error', () => {
     assert.deepEqual(
       errorOf(
         'type: orchestration\npipeline:\n  components:\n    A:\n      parameters: {}\n',
@@ -110,24 +110,24 @@ describe('parsePipeline', () => {
         file: 'x/p.orch.yaml',
         line: 4,
         column: 5,
-        message: '"pipeline.components.A.type" must be a text, and is missing',
+        message: '"pipeline.components.A.type" must be a text, but it is missing',
       },
     );
     assert.equal(errorOf('type: orchestration\npipeline: [\n').line, 3);
   });
 
-  it('refuses a key that is there twice', () => {
+  it('refuses a duplicate key', () => {
     const { line, message } = errorOf(
       'type: orchestration\npipeline:\n  components: {}\ntype: orchestration\n',
     );
-    assert.deepEqual([line, message], [4, 'the key "type" is there twice: keep one of them']);
+    assert.deepEqual([line, message], [4, 'the key "type" occurs twice: keep one of them']);
   });
 
-  it('refuses a type that its name contradicts', () => {
-    assert.match(errorOf(orchestration, 'p.tran.yaml').message, /the file's name says transformation/);
+  it('refuses a type that contradicts the file name', () => {
+    assert.match(errorOf(orchestration, 'p.tran.yaml').message, /the file name ends in \.tran\.yaml/);
   });
 
-  it('reads a key called __proto__ as any other', () => {
+  it('reads a key called __proto__ like any other key', () => {
     const { components } = read(
       'type: orchestration\npipeline: { components: { __proto__: { type: start } } }',
     );
@@ -153,11 +153,11 @@ describe('hostile files are refused quickly', () => {
     'a large file': [`# ${'x'.repeat(1_048_576)}`, /larger than 1048576 bytes/],
     'many components': [
       `type: orchestration\npipeline:\n  components:\n${Array.from({ length: 2_001 }, (_, n) => `    c${n}: {type: and}`).join('\n')}`,
-      /2001 components, more than 2000/,
+      /2001 components; the limit is 2000/,
     ],
     'many variables': [
       `type: orchestration\npipeline:\n  components: {}\n  variables:\n${Array.from({ length: 1_001 }, (_, n) => `    v${n}: {metadata: {type: TEXT}}`).join('\n')}`,
-      /1001 variables, more than 1000/,
+      /1001 variables; the limit is 1000/,
     ],
     'a variable with a long name': [
       `type: orchestration\npipeline:\n  components: {}\n  variables:\n    ${'v'.repeat(1_000)}: {metadata: {type: TEXT}}`,

@@ -1,9 +1,9 @@
 /**
- * A pipeline file's text to a typed pipeline, or the place where it cannot be read. Unknown members are
- * ignored, unknown types are kept.
+ * Parses the text of a pipeline file to a typed pipeline, or returns the place of the error. Unknown members
+ * are ignored; unknown component types are kept.
  */
 import { componentLimit, componentNameLimit, descriptionLimit, variableLimit } from './bounds.ts';
-import { misspelledIn, misspelledMembers } from './misspelled-members.ts';
+import { findMisspelled, findMisspelledMembers } from './misspelled-members.ts';
 import {
   type GridColumn,
   type OrchestrationComponent,
@@ -11,6 +11,7 @@ import {
   type PipelineType,
   type Plain,
   type PlainMap,
+  pipelineExtensions,
   pipelineNameOf,
   pipelineTypeOf,
   type TransformationComponent,
@@ -23,7 +24,7 @@ import { readYaml, YamlError, type YamlTree } from './yaml-tree.ts';
 
 export interface PipelineSyntaxError {
   file: string;
-  /** From 1. */
+  /** Counts from 1. */
   line: number;
   column: number;
   message: string;
@@ -37,10 +38,10 @@ export function describeSyntaxError({ line, column, message }: PipelineSyntaxErr
   return `line ${line}, column ${column}: ${message}`;
 }
 
-/** The line of the value at a path of keys; of the nearest ancestor when there is none. */
+/** The line of the value at a path of keys, or of its nearest ancestor if there is no such value. */
 export type LineOf = (path: readonly string[]) => number;
 
-/** A member of the file that has not the form of the format. */
+/** A member of the file that does not conform to the format. */
 class FormError extends Error {
   readonly path: readonly string[];
   constructor(path: readonly string[], message: string) {
@@ -81,7 +82,7 @@ function readPipeline(path: string, value: Plain): Pipeline {
   if (entries.length > componentLimit) {
     throw new FormError(
       ['pipeline', 'components'],
-      `the pipeline has ${entries.length} components, more than ${componentLimit}: split it into several pipelines`,
+      `the pipeline has ${entries.length} components; the limit is ${componentLimit}: split it into several pipelines`,
     );
   }
   const frame = {
@@ -104,14 +105,12 @@ function readPipeline(path: string, value: Plain): Pipeline {
       };
 }
 
-/**
- * What is beside the components does not decide whether they can run: a note of another form is passed over.
- */
+/** Notes do not affect a run, so a malformed note is ignored. */
 function readDescription(design: Plain | undefined): string {
   const notes = isMap(design) && isMap(design.notes) ? Object.values(design.notes) : [];
   const texts = notes.map((note) => (isMap(note) && typeof note.content === 'string' ? note.content : ''));
   const given = texts.map((text) => text.trim()).filter((text) => text !== '');
-  // YAML can write what no database keeps as text.
+  // YAML allows NUL and lone surrogates, which PostgreSQL cannot store as text.
   const text = given.join('\n\n').replaceAll('\0', '').toWellFormed();
   return text.length <= descriptionLimit ? text : `${text.slice(0, descriptionLimit - 1).toWellFormed()}…`;
 }
@@ -119,12 +118,12 @@ function readDescription(design: Plain | undefined): string {
 const rootMembers = ['type', 'version', 'pipeline', 'design'];
 const bodyMembers = ['components', 'variables'];
 
-/** A misspelled member would hide all that is in it. Others are passed over. */
+/** A misspelled member would hide its contents, so it is an error. Other unknown members are ignored. */
 function checkMembers(map: PlainMap, path: readonly string[], known: readonly string[]): void {
-  for (const { member, meant } of misspelledIn(map, known))
+  for (const { member, meant } of findMisspelled(map, known))
     throw new FormError(
       [...path, member],
-      `${nameOfPlace(path)} has no member "${member}": did you mean "${meant}"?`,
+      `${describePlace(path)} has no member "${member}": did you mean "${meant}"?`,
     );
 }
 
@@ -133,7 +132,10 @@ const readableVersion = '1.0';
 function readVersion({ version = readableVersion }: PlainMap): string {
   const given = asText(version, ['version']);
   if (given === readableVersion) return given;
-  throw new FormError(['version'], `"version" is "${shorten(given)}": only "${readableVersion}" can be read`);
+  throw new FormError(
+    ['version'],
+    `"version" is "${shorten(given)}": use "${readableVersion}", the only supported version`,
+  );
 }
 
 function readType(path: string, root: PlainMap): PipelineType {
@@ -145,7 +147,7 @@ function readType(path: string, root: PlainMap): PipelineType {
   if (expected !== undefined && expected !== type) {
     throw new FormError(
       ['type'],
-      `"type" is ${type}, but the file's name says ${expected}: change one of them`,
+      `"type" is ${type}, but the file name ends in ${pipelineExtensions[expected]}: change one of them`,
     );
   }
   return type;
@@ -158,7 +160,7 @@ function readFrame(name: string, raw: Plain) {
   checkLength(name, path, "a component's name");
   checkLength(type, [...path, 'type'], `the type of "${shorten(name)}"`);
   const parameters = asMap(component.parameters ?? {}, [...path, 'parameters']);
-  const misspelled = misspelledMembers(component);
+  const misspelled = findMisspelledMembers(component);
   const frame = { name, type, parameters, ...(misspelled.length === 0 ? {} : { misspelled }) };
   return { path, component, frame };
 }
@@ -176,7 +178,7 @@ function readOrchestrationComponent(name: string, raw: Plain): OrchestrationComp
     if (!transitionKinds.includes(kind as TransitionKind)) {
       throw new FormError(
         [...path, 'transitions', kind],
-        `"${kind}" is no transition: use ${transitionKinds.join(', ')}`,
+        `"${kind}" is not a kind of transition: use ${transitionKinds.join(', ')}`,
       );
     }
   }
@@ -190,7 +192,7 @@ function readOrchestrationComponent(name: string, raw: Plain): OrchestrationComp
       true: read('true'),
       false: read('false'),
     },
-    skipped: isYes(component.skipped, [...path, 'skipped']),
+    skipped: readYes(component.skipped, [...path, 'skipped']),
     ...(target === undefined ? {} : { iterationTarget: target }),
     updateScalarVariables: readUpdates(component.postProcessing, [...path, 'postProcessing']),
   };
@@ -216,7 +218,7 @@ function readVariables(raw: Plain | undefined): Map<string, VariableDeclaration>
   if (variables.length > variableLimit) {
     throw new FormError(
       path,
-      `the pipeline declares ${variables.length} variables, more than ${variableLimit}: keep values in a grid`,
+      `the pipeline declares ${variables.length} variables; the limit is ${variableLimit}: keep values in a grid`,
     );
   }
   return new Map(variables.map(([name, value]) => [name, readVariable(name, value)]));
@@ -256,7 +258,7 @@ function readColumns(raw: Plain | undefined, path: readonly string[]): GridColum
   });
 }
 
-function nameOfPlace(path: readonly string[]): string {
+function describePlace(path: readonly string[]): string {
   return path.length === 0 ? 'the file' : `"${path.join('.')}"`;
 }
 
@@ -268,7 +270,7 @@ function asMap(value: Plain | undefined, path: readonly string[]): PlainMap {
   if (isMap(value)) return value;
   throw new FormError(
     path,
-    `${nameOfPlace(path)} must be a map${value === undefined ? ', and is missing' : ''}`,
+    `${describePlace(path)} must be a map${value === undefined ? ', but it is missing' : ''}`,
   );
 }
 
@@ -279,7 +281,7 @@ function isList(value: Plain): value is readonly Plain[] {
 function asList(value: Plain | undefined, path: readonly string[]): readonly Plain[] {
   if (value === undefined || value === null) return [];
   if (isList(value)) return value;
-  throw new FormError(path, `${nameOfPlace(path)} must be a list`);
+  throw new FormError(path, `${describePlace(path)} must be a list`);
 }
 
 function asText(value: Plain | undefined, path: readonly string[]): string {
@@ -287,7 +289,7 @@ function asText(value: Plain | undefined, path: readonly string[]): string {
   if (typeof value === 'boolean') return String(value);
   throw new FormError(
     path,
-    `${nameOfPlace(path)} must be a text${value === undefined ? ', and is missing' : ''}`,
+    `${describePlace(path)} must be a text${value === undefined ? ', but it is missing' : ''}`,
   );
 }
 
@@ -296,9 +298,9 @@ function asNames(value: Plain | undefined, path: readonly string[]): string[] {
   return asList(value, path).map((name) => asText(name, path));
 }
 
-function isYes(value: Plain | undefined, path: readonly string[]): boolean {
+function readYes(value: Plain | undefined, path: readonly string[]): boolean {
   const word = value === undefined || value === null ? '' : asText(value, path).trim().toLowerCase();
   if (word === 'yes' || word === 'true') return true;
   if (word === '' || word === 'no' || word === 'false') return false;
-  throw new FormError(path, `${nameOfPlace(path)} is "${shorten(word)}"; it can be true or false`);
+  throw new FormError(path, `${describePlace(path)} is "${shorten(word)}": use true or false`);
 }

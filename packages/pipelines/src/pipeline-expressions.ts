@@ -1,9 +1,11 @@
-/** The expressions of a pipeline that a run may come to, each as it will be evaluated. */
+/**
+ * Collects the expressions of a pipeline that a run may evaluate, in the form in which they are evaluated.
+ */
 import { expressionSourceLimit } from './bounds.ts';
 import { findDefinition } from './components/registry.ts';
 import type { LineOf } from './parse.ts';
 import type { OrchestrationComponent, Pipeline, Plain } from './pipeline.ts';
-import { reachOf } from './reach.ts';
+import { findReach } from './reach.ts';
 import { splitTemplate, TemplateError, unwrapExpression } from './template.ts';
 import { secondCells } from './validate-variables.ts';
 
@@ -13,11 +15,11 @@ export interface PlacedExpression {
   readonly source: string;
 }
 
-/** A plain name may be that of a variable, whatever JavaScript makes of it. */
+/** A single name may be a variable's name, even if it is not valid JavaScript. */
 const name = /^\s*[A-Za-z_$][\w$]*\s*$/;
 
-export function expressionsOf(pipeline: Pipeline, lineOf: LineOf): PlacedExpression[] {
-  const { runs } = reachOf(pipeline);
+export function collectExpressions(pipeline: Pipeline, lineOf: LineOf): PlacedExpression[] {
+  const { runs } = findReach(pipeline);
   const found: PlacedExpression[] = [];
   for (const component of pipeline.components.values()) {
     if (!runs.has(component.name)) continue;
@@ -31,48 +33,52 @@ export function expressionsOf(pipeline: Pipeline, lineOf: LineOf): PlacedExpress
     const definition = findDefinition(component.type);
     const raw = definition?.kind === 'orchestration' ? (definition.raw ?? []) : [];
     for (const [parameter, value] of Object.entries(component.parameters))
-      if (!raw.includes(parameter)) add(embedded(value), 'parameters', parameter);
-    if ('transitions' in component) addBare(component, add);
+      if (!raw.includes(parameter)) add(findEmbedded(value), 'parameters', parameter);
+    if ('transitions' in component) addBareExpressions(component, add);
   }
   return found;
 }
 
-/** Expressions that may stand by themselves, outside of `${…}`. */
-function addBare(
+/** Adds expressions that are written without `${…}`. */
+function addBareExpressions(
   { type, parameters, updateScalarVariables }: OrchestrationComponent,
   add: (sources: readonly string[], ...at: string[]) => void,
 ): void {
-  const updated = updateScalarVariables.flatMap(([, expression]) => bare(expression));
+  const updated = updateScalarVariables.flatMap(([, expression]) => splitBareExpression(expression));
   add(updated, 'postProcessing', 'updateScalarVariables');
   if (type === 'update-scalar')
-    add(secondCells(parameters.scalarsToUpdate).flatMap(bare), 'parameters', 'scalarsToUpdate');
+    add(
+      secondCells(parameters.scalarsToUpdate).flatMap(splitBareExpression),
+      'parameters',
+      'scalarsToUpdate',
+    );
   const { mode, condition1 } = parameters;
   if (type !== 'if' || typeof condition1 !== 'string' || condition1.trim() === '') return;
   if (typeof mode === 'string' && mode.trim().toLowerCase() === 'advanced')
     add(
-      readable(() => [unwrapExpression(condition1)]),
+      ignoreUnclosed(() => [unwrapExpression(condition1)]),
       'parameters',
       'condition1',
     );
 }
 
-function bare(expression: string): string[] {
-  if (expression.includes('${')) return embedded(expression);
+function splitBareExpression(expression: string): string[] {
+  if (expression.includes('${')) return findEmbedded(expression);
   return expression.trim() === '' ? [] : [expression];
 }
 
-/** What is inside of `${…}` in a value. */
-function embedded(value: Plain): string[] {
+/** The expressions inside `${…}` in a value. */
+function findEmbedded(value: Plain): string[] {
   if (typeof value === 'object' && value !== null)
-    return Object.values(value).flatMap((inner: Plain) => embedded(inner));
+    return Object.values(value).flatMap((inner: Plain) => findEmbedded(inner));
   if (typeof value !== 'string' || !value.includes('${')) return [];
-  return readable(() =>
+  return ignoreUnclosed(() =>
     splitTemplate(value).flatMap((segment) => ('expression' in segment ? [segment.expression] : [])),
   );
 }
 
-/** An expression without an end is reported by itself. */
-function readable(read: () => string[]): string[] {
+/** An unclosed expression is reported by another check. */
+function ignoreUnclosed(read: () => string[]): string[] {
   try {
     return read();
   } catch (error) {

@@ -1,15 +1,16 @@
 /**
- * A pipeline as read from its file.
+ * A pipeline as parsed from its file.
  *
- * - **orchestration** (`.orch.yaml`): components joined by transitions, walked from `start`.
- * - **transformation** (`.tran.yaml`): components joined by sources; one data flow that becomes SQL.
- * - **component**: one node of a pipeline; its map key is its name, its `type` says what it does.
+ * - **orchestration** (`.orch.yaml`): components connected by transitions, walked from `start`.
+ * - **transformation** (`.tran.yaml`): components connected by sources; one data flow that is compiled to
+ *   SQL.
+ * - **component**: one node of a pipeline. Its map key is its name; its `type` selects what it does.
  * - **name** of a pipeline: its path in the project without the extension.
  */
 
 export type PipelineType = 'orchestration' | 'transformation';
 
-/** A value of a file. Numbers keep the text that they were written as, so that `1.10` stays `1.10`. */
+/** A value of a file. Numbers are kept as their source text, so that `1.10` stays `1.10`. */
 export type Plain = string | boolean | null | readonly Plain[] | PlainMap;
 export interface PlainMap {
   readonly [name: string]: Plain;
@@ -30,9 +31,9 @@ export interface VariableDeclaration {
   readonly name: string;
   readonly type: VariableType;
   readonly behaviour: VariableBehaviour;
-  /** PRIVATE: cannot be set by whoever starts the pipeline. */
+  /** PRIVATE: the caller of the pipeline cannot set it. */
   readonly visibility: 'PUBLIC' | 'PRIVATE';
-  /** Of a GRID, in order. */
+  /** The columns of a GRID, in order; empty for other types. */
   readonly columns: readonly GridColumn[];
   readonly defaultValue: Plain;
 }
@@ -41,14 +42,14 @@ interface ComponentFrame {
   readonly name: string;
   readonly type: string;
   readonly parameters: PlainMap;
-  /** Members that the format does not know, and that are near to one that it does. */
+  /** Unknown members whose names are close to a known one. */
   readonly misspelled?: readonly MisspelledMember[];
 }
 
 export interface MisspelledMember {
   readonly member: string;
   readonly meant: string;
-  /** The member of the component that holds it; absent for one of the component itself. */
+  /** The member of the component that contains it; absent if it is directly in the component. */
   readonly inside?: 'postProcessing';
 }
 
@@ -57,7 +58,7 @@ export interface OrchestrationComponent extends ComponentFrame {
   readonly skipped: boolean;
   /** The component that an iterator runs. */
   readonly iterationTarget?: string;
-  /** `[variable, expression]`, carried out when the component has ended. */
+  /** `[variable, expression]`, applied after the component ended. */
   readonly updateScalarVariables: readonly (readonly [string, string])[];
 }
 
@@ -70,7 +71,7 @@ interface PipelineFrame {
   readonly name: string;
   readonly version: string;
   readonly variables: ReadonlyMap<string, VariableDeclaration>;
-  /** The texts of the notes beside its components, from the beginning; '' without any. */
+  /** The beginning of the text of its notes; '' if there are none. */
   readonly description: string;
 }
 
@@ -88,25 +89,25 @@ export type Pipeline = Orchestration | Transformation;
 
 export const pipelineExtensions = { orchestration: '.orch.yaml', transformation: '.tran.yaml' } as const;
 
-/** The type that a path's extension says; undefined for a file that is no pipeline. */
+/** The pipeline type given by a path's extension; undefined if the file is not a pipeline. */
 export function pipelineTypeOf(path: string): PipelineType | undefined {
   if (path.endsWith(pipelineExtensions.orchestration)) return 'orchestration';
   if (path.endsWith(pipelineExtensions.transformation)) return 'transformation';
   return undefined;
 }
 
-/** A file whose name looks like that of a pipeline, but does not end as the format asks for. */
+/** A file whose name looks like a pipeline's but does not have the exact extension. */
 export function isMisnamedPipeline(path: string): boolean {
   return pipelineTypeOf(path) === undefined && /\.(?:orch|tran)\.ya?ml$/i.test(path);
 }
 
-/** The pipeline's name: its path without the extension; a name passes through unchanged. */
+/** The pipeline's name: its path without the extension. A name is returned unchanged. */
 export function pipelineNameOf(path: string): string {
   const type = pipelineTypeOf(path);
   return type === undefined ? path : path.slice(0, -pipelineExtensions[type].length);
 }
 
-/** The path of the file of a pipeline that was named with or without its extension. */
+/** The path of a pipeline's file. `name` may have the extension or not. */
 export function pipelinePath(name: string, type: PipelineType): string {
   return `${pipelineNameOf(name.replace(/^\//, ''))}${pipelineExtensions[type]}`;
 }

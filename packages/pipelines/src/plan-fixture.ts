@@ -1,4 +1,4 @@
-/** For tests: plans components given as plain values, as a file would give them. */
+/** Test fixture: plans components given as plain values. */
 import assert from 'node:assert/strict';
 import { createExpressionEngine } from './expressions.ts';
 import { planComponent } from './orchestration-plan.ts';
@@ -11,13 +11,13 @@ import { createScope, type Variable } from './variables.ts';
 
 const engine = createExpressionEngine();
 
-/** JSON is YAML. */
-function fileOf(type: string, components: Record<string, object>): string {
+/** A pipeline file as JSON, which is valid YAML. */
+function renderFile(type: string, components: Record<string, object>): string {
   return JSON.stringify({ type, version: '1.0', pipeline: { components }, design: {} });
 }
 
-export function planOf(components: Record<string, object>): Promise<TransformationPlan> {
-  const { pipeline, error } = parsePipeline('p.tran.yaml', fileOf('transformation', components));
+export function planComponents(components: Record<string, object>): Promise<TransformationPlan> {
+  const { pipeline, error } = parsePipeline('p.tran.yaml', renderFile('transformation', components));
   assert.equal(error, undefined);
   const evaluation = { engine, scope: createScope([]), sysvar: {} };
   return planTransformation(pipeline as Transformation, duckdb, (component) =>
@@ -25,15 +25,15 @@ export function planOf(components: Record<string, object>): Promise<Transformati
   );
 }
 
-/** `component: message` of the first component that cannot be planned. */
-export async function messageOfFailure(components: Record<string, object>): Promise<string> {
-  const [failure] = (await planOf(components)).failures;
+/** `component: message` for the first component that cannot be planned. */
+export async function findFailureMessage(components: Record<string, object>): Promise<string> {
+  const [failure] = (await planComponents(components)).failures;
   return failure === undefined ? 'no failure' : `${failure.component}: ${(failure.error as Error).message}`;
 }
 
 /** The action of one component of an orchestration. */
-export function actionOf(component: object, variables: readonly Variable[] = []) {
-  const { pipeline, error } = parsePipeline('p.orch.yaml', fileOf('orchestration', { It: component }));
+export function planAction(component: object, variables: readonly Variable[] = []) {
+  const { pipeline, error } = parsePipeline('p.orch.yaml', renderFile('orchestration', { It: component }));
   assert.equal(error, undefined);
   const orchestration = pipeline as Orchestration;
   const It = orchestration.components.get('It');

@@ -1,4 +1,4 @@
-/** A component's parameters with every `${…}` and every `{fromGrid}` replaced by values. */
+/** Replaces every `${…}` and `{fromGrid}` in a component's parameters by values. */
 import { expressionResultLimit } from './bounds.ts';
 import {
   type ExpressionEngine,
@@ -8,9 +8,9 @@ import {
 } from './expressions.ts';
 import type { Plain, PlainMap } from './pipeline.ts';
 import { splitTemplate } from './template.ts';
-import { gridColumns, type Scalar, type VariableScope } from './variables.ts';
+import { readGridColumns, type Scalar, type VariableScope } from './variables.ts';
 
-/** A value after resolving: a whole `${x}` of a number is a number. */
+/** A resolved value. A parameter that is exactly `${x}` keeps the type of x, such as number. */
 export type Resolved = string | number | boolean | null | readonly Resolved[] | ResolvedMap;
 export interface ResolvedMap {
   readonly [name: string]: Resolved;
@@ -22,39 +22,40 @@ export interface Evaluation {
   readonly sysvar: Readonly<Record<string, unknown>>;
 }
 
-/** What a template comes to. @throws TemplateError, ExpressionError */
+/** Evaluates a template. @throws TemplateError, ExpressionError */
 export async function interpolate(template: string, evaluation: Evaluation): Promise<ExpressionValue> {
   if (!template.includes('${')) return template;
   const segments = splitTemplate(template);
   const [first] = segments;
-  const scope = expressionScope(evaluation);
+  const scope = createExpressionScope(evaluation);
   if (segments.length === 1 && first !== undefined && 'expression' in first) {
     return evaluation.engine.evaluate(first.expression, scope);
   }
   let result = '';
   for (const segment of segments) {
     result +=
-      'text' in segment ? segment.text : textOf(await evaluation.engine.evaluate(segment.expression, scope));
+      'text' in segment ? segment.text : toText(await evaluation.engine.evaluate(segment.expression, scope));
     if (result.length > expressionResultLimit) throw new ExpressionError(tooLong);
   }
   return result;
 }
 
 /**
- * An expression given where the format wants one (update-scalar, postProcessing): a template when it holds `${`, else JavaScript.
+ * Evaluates a value where the format expects an expression (update-scalar, postProcessing): a template if it
+ * contains `${`, else JavaScript.
  *
  * @throws TemplateError, ExpressionError
  */
 export async function evaluateValue(expression: string, evaluation: Evaluation): Promise<ExpressionValue> {
   if (expression.includes('${')) return interpolate(expression, evaluation);
   if (expression.trim() === '') return '';
-  return evaluation.engine.evaluate(expression, expressionScope(evaluation));
+  return evaluation.engine.evaluate(expression, createExpressionScope(evaluation));
 }
 
-const tooLong = `a parameter grows beyond ${expressionResultLimit} characters: use shorter values`;
+const tooLong = `a parameter has more than ${expressionResultLimit} characters after evaluation: use shorter values`;
 
 /**
- * @param raw names of parameters that are left as written (they are expressions, evaluated later)
+ * @param raw names of parameters that are not resolved here, since they are expressions evaluated later
  * @throws TemplateError, ExpressionError, VariableError
  */
 export async function resolveParameters(
@@ -74,7 +75,7 @@ export async function resolveParameters(
     if (isList(value)) return mapInTurn(value, resolve);
     const fromGrid = value.fromGrid;
     if (fromGrid !== undefined && Object.keys(value).length === 1)
-      return rowsFromGrid(fromGrid, evaluation.scope);
+      return readRowsFromGrid(fromGrid, evaluation.scope);
     return resolveMap(value, resolve);
   }
   return resolveMap(parameters, (value, name) =>
@@ -100,24 +101,24 @@ async function mapInTurn(
   return results;
 }
 
-function rowsFromGrid(fromGrid: Plain, scope: VariableScope): Scalar[][] {
+function readRowsFromGrid(fromGrid: Plain, scope: VariableScope): Scalar[][] {
   const { variable, columns } = (
     typeof fromGrid === 'object' && fromGrid !== null ? fromGrid : {}
   ) as PlainMap;
   if (typeof variable !== 'string' || columns === undefined || !isList(columns)) {
-    throw new ExpressionError('"fromGrid" needs a variable and a list of columns');
+    throw new ExpressionError('"fromGrid" needs "variable" and "columns", a list of column names');
   }
-  return gridColumns(scope, variable, columns.map(String));
+  return readGridColumns(scope, variable, columns.map(String));
 }
 
 function isList(value: Plain): value is readonly Plain[] {
   return Array.isArray(value);
 }
 
-function expressionScope({ scope, sysvar }: Evaluation): ExpressionScope {
+function createExpressionScope({ scope, sysvar }: Evaluation): ExpressionScope {
   return { variables: scope.all(), sysvar };
 }
 
-function textOf(value: ExpressionValue): string {
+function toText(value: ExpressionValue): string {
   return value === null ? '' : String(value);
 }

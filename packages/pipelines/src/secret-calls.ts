@@ -1,17 +1,18 @@
 /**
- * `secret("name")` in an expression: the value of a secret reference of the project, read by the agent when the expression comes to it.
+ * `secret("name")` in an expression is the value of a secret reference of the project. The agent reads it
+ * when the expression is evaluated.
  *
- * The name is written there as a text. Were it computed, then whoever starts a pipeline, or the rows that it reads, could choose the secret;
- * so it also can be looked up before the run.
+ * The name must be a literal. If it could be computed, the caller of a pipeline or the rows that it reads
+ * could choose the secret. A literal can also be checked before the run.
  */
 import { secretUseLimit } from './bounds.ts';
 import type { Plain } from './pipeline.ts';
 
-/** Where an engine has the values from. */
+/** The source of secret values for an engine. */
 export interface SecretSource {
-  /** @throws Error that says why there is no value; its message names the reference. */
+  /** @throws Error if there is no value; the message names the reference and gives the reason */
   read(name: string): Promise<string>;
-  /** A message of an error without the values and without parts of them; it is cut only afterwards. */
+  /** Removes the values, and parts of them, from an error message. The message is cut only after this. */
   conceal(message: string): string;
 }
 
@@ -20,15 +21,15 @@ const call = /(?<![\w$.])secret\s*\(\s*(["'`])([\w()-]{1,128})\1\s*\)/g;
 const whole = /^\s*\$\{\s*secret\s*\(\s*(["'`])([\w()-]{1,128})\1\s*\)\s*\}\s*$/;
 
 /**
- * The name in a default value that is `${secret("name")}` and nothing else. Default values are texts otherwise, not expressions; what is given for a
- * variable, by whoever starts the pipeline, always is.
+ * The name in a default value that is exactly `${secret("name")}`. Any other default value is a plain text,
+ * not an expression. Values given by the caller of a pipeline are always plain texts.
  */
-export function secretOfDefault(defaultValue: Plain): string | undefined {
+export function findSecretOfDefault(defaultValue: Plain): string | undefined {
   return typeof defaultValue === 'string' ? whole.exec(defaultValue)?.[2] : undefined;
 }
 
-/** The names that an expression, or a text with expressions, asks for; each once. */
-export function secretNames(source: string): string[] {
+/** The distinct secret names in an expression or a template. */
+export function findSecretNames(source: string): string[] {
   if (!source.includes('secret')) return [];
   const names = new Set<string>();
   for (const [, , name = ''] of source.matchAll(call)) {

@@ -1,27 +1,27 @@
-/** The function `secret` inside the sandbox of one expression; what it means is told in secret-calls.ts. */
+/** Defines the function `secret` in the sandbox of one expression; see secret-calls.ts. */
 import type { QuickJSContext } from 'quickjs-emscripten';
-import { type SecretSource, secretNames } from './secret-calls.ts';
+import { findSecretNames, type SecretSource } from './secret-calls.ts';
 
-/** The name of the errors that it throws. */
+/** The name of the errors that the function throws. */
 export const secretError = 'SecretError';
 const computedName =
   'write the name of the secret reference as a text of letters, digits, "_", "-", "(" and ")": secret("name")';
 
 export const noSecrets: SecretSource = {
-  read: () => Promise.reject(new Error('there are no secrets to be had here')),
+  read: () => Promise.reject(new Error('secrets are not available here')),
   conceal: (message) => message,
 };
 
-/** What an expression knows of secrets while it is evaluated. */
+/** The state of secrets during the evaluation of one expression. */
 export interface Secrets extends Pick<SecretSource, 'conceal'> {
   readonly names: readonly string[];
   readonly values: Map<string, string>;
-  /** The one that the last evaluation came to without its value. */
+  /** The secret that the last evaluation needed but that was not read yet. */
   wanted: string | undefined;
 }
 
-export function secretsOf(expression: string, { conceal }: SecretSource): Secrets {
-  return { names: secretNames(expression), values: new Map(), wanted: undefined, conceal };
+export function createSecrets(expression: string, { conceal }: SecretSource): Secrets {
+  return { names: findSecretNames(expression), values: new Map(), wanted: undefined, conceal };
 }
 
 /** @throws what the source throws */
@@ -31,7 +31,7 @@ export async function readWanted(secrets: Secrets, source: SecretSource): Promis
   secrets.values.set(wanted, await source.read(wanted));
 }
 
-/** Before the variables: one of the same name replaces it. */
+/** Must run before the variables are defined: a variable of the same name replaces the function. */
 export function defineSecret(context: QuickJSContext, secrets: Secrets): void {
   const refuse = (message: string) => ({ error: context.newError({ name: secretError, message }) });
   const secret = context.newFunction('secret', (given) => {
@@ -40,7 +40,7 @@ export function defineSecret(context: QuickJSContext, secrets: Secrets): void {
     if (name === undefined || !secrets.names.includes(name)) return refuse(computedName);
     const value = secrets.values.get(name);
     if (value !== undefined) return context.newString(value);
-    // Noted, not only thrown: the expression may catch it.
+    // Throwing is not enough: the expression may catch the error.
     secrets.wanted ??= name;
     return refuse('it is not read yet');
   });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parsePipeline } from './parse.ts';
-import { sharedPipelineUses } from './shared-pipeline-use.ts';
+import { listSharedPipelineUses } from './shared-pipeline-use.ts';
 
 const use = (sharedPipelineIdPrefix: unknown, versionName?: unknown, more: object = {}) => ({
   type: 'run-shared-pipeline',
@@ -16,10 +16,10 @@ function usesOf(components: Record<string, object>) {
     JSON.stringify({ type: 'orchestration', pipeline: { components } }),
   );
   assert.ok(pipeline);
-  return sharedPipelineUses(pipeline);
+  return listSharedPipelineUses(pipeline);
 }
 
-test('each group and version that a pipeline uses is told once', () => {
+test('each group and version that a pipeline uses is listed once', () => {
   const uses = usesOf({
     a: use('Checks'),
     b: use('Checks', '[Latest]'),
@@ -34,14 +34,14 @@ test('each group and version that a pipeline uses is told once', () => {
   ]);
 });
 
-test('of very many uses the first are looked up', () => {
+test('uses beyond the limit are not listed', () => {
   const many = Array.from({ length: 101 }, (_, index) => [`${index} of them`, use(`Group ${index}`)]);
   const uses = usesOf(Object.fromEntries(many));
   assert.equal(uses.length, 100);
   assert.equal(uses.at(-1)?.prefix, 'Group 99');
 });
 
-test('what a skipped component names, or what is no name, is not looked up', () => {
+test('uses of skipped components and malformed uses are not listed', () => {
   const skipped = use('Checks', '1', { skipped: 'Yes' });
   const odd = ['', '${group}', 'x'.repeat(101), 'a\u0000b', '\ud800', ['Checks'], null];
   assert.deepEqual(

@@ -1,8 +1,8 @@
 /**
- * Which shared pipelines a project uses.
+ * Finds the shared pipelines that a project uses.
  *
  * - **group**: shared pipelines that are published together, named by a prefix.
- * - **use**: a group, and the version of it that is wanted; without one the latest enabled version.
+ * - **use**: a group and the version to use. Without a version: the latest enabled one.
  */
 import { sharedPrefixLimit, sharedUseLimit, versionNameLimit } from './bounds.ts';
 import { ParameterError } from './parameters.ts';
@@ -17,37 +17,43 @@ export interface SharedPipelineUse {
 }
 
 /**
- * What the parameters of one component name. They hold no expressions: versions are chosen when the execution starts, before any variable
- * has its value.
+ * Reads the use from the parameters of one component. They cannot contain expressions: versions are chosen
+ * when the execution starts, before variables have values.
  *
  * @throws ParameterError
  */
-export function sharedPipelineUse(parameters: PlainMap): SharedPipelineUse {
-  const prefix = writtenName('sharedPipelineIdPrefix', parameters.sharedPipelineIdPrefix, sharedPrefixLimit);
-  const versionName = writtenName('versionName', parameters.versionName, versionNameLimit);
+export function readSharedPipelineUse(parameters: PlainMap): SharedPipelineUse {
+  const prefix = readWrittenName(
+    'sharedPipelineIdPrefix',
+    parameters.sharedPipelineIdPrefix,
+    sharedPrefixLimit,
+  );
+  const versionName = readWrittenName('versionName', parameters.versionName, versionNameLimit);
   if (prefix === '')
     throw new ParameterError('the parameter "sharedPipelineIdPrefix" is missing: fill it in');
   const latest = versionName === '' || versionName.toLowerCase() === latestVersion.toLowerCase();
   return latest ? { prefix } : { prefix, versionName };
 }
 
-/** The uses of a pipeline, each once, up to the limit. What is left out, or cannot be read, fails when its component runs. */
-export function sharedPipelineUses(pipeline: Pipeline): SharedPipelineUse[] {
-  return allUses(pipeline).slice(0, sharedUseLimit);
+/**
+ * The distinct uses of a pipeline, up to the limit. Other and malformed uses fail when their component runs.
+ */
+export function listSharedPipelineUses(pipeline: Pipeline): SharedPipelineUse[] {
+  return listAllUses(pipeline).slice(0, sharedUseLimit);
 }
 
-/** How many uses the pipeline has beyond the limit. */
-export function sharedUsesBeyond(pipeline: Pipeline): number {
-  return Math.max(0, allUses(pipeline).length - sharedUseLimit);
+/** The number of uses beyond the limit. */
+export function countUsesBeyondLimit(pipeline: Pipeline): number {
+  return Math.max(0, listAllUses(pipeline).length - sharedUseLimit);
 }
 
-function allUses(pipeline: Pipeline): SharedPipelineUse[] {
+function listAllUses(pipeline: Pipeline): SharedPipelineUse[] {
   const uses = new Map<string, SharedPipelineUse>();
   if (pipeline.type === 'transformation') return [];
   for (const { type, parameters, skipped } of pipeline.components.values()) {
     if (type !== sharedPipelineType || skipped) continue;
     try {
-      const use = sharedPipelineUse(parameters);
+      const use = readSharedPipelineUse(parameters);
       uses.set(JSON.stringify(use), use);
     } catch (error) {
       if (!(error instanceof ParameterError)) throw error;
@@ -56,7 +62,7 @@ function allUses(pipeline: Pipeline): SharedPipelineUse[] {
   return [...uses.values()];
 }
 
-function writtenName(parameter: string, value: Plain | undefined, limit: number): string {
+function readWrittenName(parameter: string, value: Plain | undefined, limit: number): string {
   if (value === undefined || value === null) return '';
   const name = typeof value === 'string' ? value.trim() : undefined;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
@@ -65,7 +71,7 @@ function writtenName(parameter: string, value: Plain | undefined, limit: number)
   }
   if (name.includes('${')) {
     throw new ParameterError(
-      `"${parameter}" cannot be an expression, since versions are chosen when the execution starts: write the name out`,
+      `"${parameter}" cannot be an expression, because versions are chosen when the execution starts: write the name itself`,
     );
   }
   return name;

@@ -1,15 +1,15 @@
 /**
- * Text with `${…}` in it.
+ * Splits texts with `${…}`.
  *
- * - **template**: a text that may hold expressions; each is replaced by its value.
- * - **whole**: a template that is one expression and nothing else; its value keeps its type.
+ * - **template**: a text that may contain expressions; each is replaced by its value.
+ * - **whole**: a template that is exactly one expression; its value keeps its type.
  *
- * `$T{component}` is no expression: it names a component's rows, and the plan replaces it.
+ * `$T{component}` is not an expression: it refers to a component's rows and is replaced by the plan.
  */
 
 export type Segment = { text: string } | { expression: string };
 
-/** A template whose `${` has no end. */
+/** A template with an unclosed `${`. */
 export class TemplateError extends Error {}
 
 /** @throws TemplateError */
@@ -20,7 +20,7 @@ export function splitTemplate(template: string): Segment[] {
     const open = template.indexOf('${', from);
     if (open < 0) break;
     if (open > from) segments.push({ text: template.slice(from, open) });
-    const close = endOfExpression(template, open + 2);
+    const close = findExpressionEnd(template, open + 2);
     segments.push({ expression: template.slice(open + 2, close) });
     from = close + 1;
   }
@@ -28,8 +28,10 @@ export function splitTemplate(template: string): Segment[] {
   return segments;
 }
 
-/** The index of the `}` that ends the expression beginning at `from`; quotes and inner braces are stepped over. */
-function endOfExpression(template: string, from: number): number {
+/**
+ * The index of the `}` that ends the expression starting at `from`, ignoring quoted texts and inner braces.
+ */
+function findExpressionEnd(template: string, from: number): number {
   const open: string[] = [];
   for (let index = from; index < template.length; index += 1) {
     const character = template[index] as string;
@@ -46,12 +48,13 @@ function endOfExpression(template: string, from: number): number {
       open.pop();
     } else if ('{\'"`'.includes(character)) open.push(character);
   }
-  throw new TemplateError(`"\${" without its "}" in: ${shorten(template.slice(from - 2))}`);
+  throw new TemplateError(`"\${" has no matching "}" in: ${shorten(template.slice(from - 2))}`);
 }
 
 /**
- * An expression that may itself hold `${…}` (`if`'s advanced condition) as one expression: `${a} > 1` is `(a) > 1`, and in a quoted
- * text `"x${a}"` is `("x" + String(a))`. Values are never pasted into the source.
+ * Turns an expression that may contain `${…}` (the advanced condition of `if`) into a single expression:
+ * `${a} > 1` becomes `(a) > 1`, and `"x${a}"` becomes `("x" + String(a))`. Values are never inserted into the
+ * source.
  *
  * @throws TemplateError
  */
@@ -63,7 +66,7 @@ export function unwrapExpression(source: string): string {
   for (let index = 0; index < source.length; index += 1) {
     const character = source[index] as string;
     if (quote !== '`' && source.startsWith('${', index)) {
-      const close = endOfExpression(source, index + 2);
+      const close = findExpressionEnd(source, index + 2);
       const inner = source.slice(index + 2, close);
       result += quote === undefined ? `(${inner}\n)` : `${quote} + String(${inner}\n) + ${quote}`;
       embedded = quote !== undefined;
@@ -87,7 +90,7 @@ export function unwrapExpression(source: string): string {
   return result;
 }
 
-/** The beginning of a text, for a message. */
+/** The beginning of a text, for use in a message. */
 export function shorten(text: string, length = 120): string {
   return text.length <= length ? text : `${text.slice(0, length)}…`;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { messageOfFailure, planOf } from './plan-fixture.ts';
+import { findFailureMessage, planComponents } from './plan-fixture.ts';
 
 const input = { type: 'table-input', parameters: { targetTable: 'orders', columnNames: ['id', 'amount'] } };
 const unknown = { type: 'sql', parameters: { query: 'select * from somewhere' } };
@@ -11,7 +11,7 @@ async function selectOf(
   component: { type: string; parameters: object; sources?: string[] },
   source: object = input,
 ) {
-  const { outputs, failures } = await planOf({
+  const { outputs, failures } = await planComponents({
     In: source,
     It: { sources: ['In'], ...component },
     Out: output,
@@ -23,8 +23,8 @@ async function selectOf(
 }
 
 describe('a transformation', () => {
-  it('is one statement for each output, with a CTE for each component that leads to it', async () => {
-    const { outputs } = await planOf({
+  it('is one statement for each output, with a CTE for each component that the output needs', async () => {
+    const { outputs } = await planComponents({
       Out: {
         type: 'rewrite-table',
         sources: ['Large'],
@@ -65,8 +65,8 @@ SELECT "id" AS "key" FROM "Orders"`,
     );
   });
 
-  it('names of components are quoted, and kept apart when they differ only in case', async () => {
-    const { outputs } = await planOf({
+  it('quotes component names and distinguishes names that differ only in case', async () => {
+    const { outputs } = await planComponents({
       'a" b': unknown,
       'A" B': { type: 'filter', sources: ['a" b'], parameters: { filterConditions: [['x', 'Is', 'Null']] } },
       Out: { type: 'rewrite-table', sources: ['A" B'], parameters: { targetTable: 't' } },
@@ -77,7 +77,7 @@ SELECT "id" AS "key" FROM "Orders"`,
   });
 
   it('fails at the component that cannot be planned', async () => {
-    const failing = (It: object) => messageOfFailure({ In: input, It, Out: output });
+    const failing = (It: object) => findFailureMessage({ In: input, It, Out: output });
     assert.match(
       await failing({ type: 'odd', sources: ['In'], parameters: {} }),
       /It: .*"odd" in p\.tran\.yaml/,
@@ -88,21 +88,21 @@ SELECT "id" AS "key" FROM "Orders"`,
     );
     assert.match(
       await failing({ type: 'filter', sources: [], parameters: {} }),
-      /It: it has 0 sources and takes 1/,
+      /It: it has 0 sources but takes 1/,
     );
     assert.match(
       await failing({ type: 'filter', sources: ['Gone'], parameters: {} }),
-      /its source "Gone" is no component of p\.tran\.yaml/,
+      /its source "Gone" is not a component of p\.tran\.yaml/,
     );
-    assert.match(await failing({ type: 'filter', sources: ['It'], parameters: {} }), /circle: It → It/);
-    assert.match(await failing({ type: 'filter', sources: ['Out'], parameters: {} }), /circle/);
+    assert.match(await failing({ type: 'filter', sources: ['It'], parameters: {} }), /cycle: It → It/);
+    assert.match(await failing({ type: 'filter', sources: ['Out'], parameters: {} }), /cycle/);
     assert.match(
       await failing({ type: 'sql', sources: ['In'], parameters: { query: 'select * from $T{Other}' } }),
-      /"\$T\{Other\}" is none of the sources/,
+      /"\$T\{Other\}" is not a source of the component/,
     );
     assert.match(
       await failing({ type: 'sql', sources: ['In'], parameters: { query: 'select 1; drop table x' } }),
-      /holds 2 statements: keep one/,
+      /has 2 statements: keep one/,
     );
   });
 });
@@ -119,7 +119,7 @@ describe('components to SQL', () => {
         ['', ''],
       ],
     };
-    const { outputs } = await planOf({ It: { type: 'fixed-flow', parameters }, Out: output });
+    const { outputs } = await planComponents({ It: { type: 'fixed-flow', parameters }, Out: output });
     assert.match(
       outputs[0]?.statements[0] ?? '',
       /VALUES\n {2}\(CAST\('1\.5' AS DECIMAL\(5, 1\)\), CAST\('it''s' AS VARCHAR\)\),\n {2}\(CAST\(NULL AS DECIMAL\(5, 1\)\), CAST\('' AS VARCHAR\)\)\n\) AS "values" \("n", "t"\)/,
@@ -156,7 +156,7 @@ describe('components to SQL', () => {
     );
   });
 
-  it('calculator: a column of an existing name takes its place', async () => {
+  it('calculator: a column replaces an existing one of the same name', async () => {
     const parameters = {
       includeInputColumns: 'Yes',
       calculations: [
@@ -226,7 +226,7 @@ describe('components to SQL', () => {
   it('unite', async () => {
     const sources = ['In', 'Two'];
     const both = async (parameters: object) => {
-      const { outputs, failures } = await planOf({
+      const { outputs, failures } = await planComponents({
         In: input,
         Two: { type: 'table-input', parameters: { targetTable: 't', columnNames: ['AMOUNT', 'x'] } },
         It: { type: 'unite', sources, parameters },
@@ -246,7 +246,7 @@ describe('components to SQL', () => {
   });
 
   it('table-output replaces all rows in one transaction', async () => {
-    const { outputs } = await planOf({
+    const { outputs } = await planComponents({
       In: input,
       Out: {
         type: 'table-output',

@@ -1,20 +1,20 @@
 /**
- * A transformation to SQL: one statement (or transaction) for each output component, with a WITH chain of one
- * CTE for each component that it needs, named after it.
+ * Compiles a transformation to SQL: one statement or transaction for each output component. Each component
+ * that the output needs becomes a CTE named after it.
  */
 import type { Relation, Source, TransformationDefinition } from './components/component.ts';
-import { findDefinition, transformationDefinition } from './components/registry.ts';
-import { topologicalOrder } from './graph.ts';
+import { findDefinition, getTransformationDefinition } from './components/registry.ts';
+import { sortTopologically } from './graph.ts';
 import { createParameters, ParameterError } from './parameters.ts';
 import type { Transformation, TransformationComponent } from './pipeline.ts';
-import { neededComponents } from './reach.ts';
+import { findNeeded } from './reach.ts';
 import type { ResolvedMap } from './resolve.ts';
 import type { Dialect, StatementList } from './sql/dialect.ts';
 
 export interface TransformationPlan {
   /** In the order in which to run them. */
   readonly outputs: readonly PlannedOutput[];
-  /** Components that cannot be planned; when there is one, nothing may run. */
+  /** Components that cannot be planned. If there are any, nothing may run. */
   readonly failures: readonly { component: string; type: string; error: unknown }[];
 }
 
@@ -30,8 +30,7 @@ export interface Planned extends Relation {
 /**
  * Plans a transformation. Components that lead to no output are left out.
  *
- * @param resolve a component's parameters with their expressions evaluated; what it throws is the component's
- *   failure
+ * @param resolve returns a component's parameters with expressions evaluated; an error fails the component
  */
 export async function planTransformation(
   transformation: Transformation,
@@ -39,12 +38,12 @@ export async function planTransformation(
   resolve: (component: TransformationComponent) => Promise<ResolvedMap>,
 ): Promise<TransformationPlan> {
   const { path } = transformation;
-  const wanted = neededComponents(transformation);
+  const wanted = findNeeded(transformation);
   const components = new Map([...transformation.components].filter(([name]) => wanted.has(name)));
-  const sorted = topologicalOrder(components);
+  const sorted = sortTopologically(components);
   const order = sorted.order ?? [...components.keys()];
   const needed = sorted.cycle === undefined ? wanted : new Set(sorted.cycle);
-  const names = cteNames(order);
+  const names = chooseCteNames(order);
   const relations = new Map<string, Planned>();
   const outputs: PlannedOutput[] = [];
   const failures: { component: string; type: string; error: unknown }[] = [];
@@ -53,10 +52,10 @@ export async function planTransformation(
     if (!needed.has(name)) continue;
     try {
       if (sorted.cycle !== undefined)
-        throw new ParameterError(`its sources go round in a circle: ${sorted.cycle.join(' → ')}`);
-      const definition = transformationDefinition(type, path);
-      const sources = sourcesOf(component, definition, transformation, relations, dialect);
-      // A source that failed has told why.
+        throw new ParameterError(`its sources form a cycle: ${sorted.cycle.join(' → ')}: disconnect one`);
+      const definition = getTransformationDefinition(type, path);
+      const sources = findSources(component, definition, transformation, relations, dialect);
+      // The failure of its source is already recorded.
       if (sources === undefined) continue;
       const context = {
         parameters: createParameters(await resolve(component)),
@@ -66,7 +65,7 @@ export async function planTransformation(
       };
       if (definition.output) {
         const { select, write } = definition.plan(context);
-        const chain = chainOf(name, components, order, relations, dialect);
+        const chain = renderWith(name, components, order, relations, dialect);
         outputs.push({ component: name, type, ...write(`${chain}${select}`) });
       } else {
         relations.set(name, { ...definition.plan(context), cte: names.get(name) ?? name });
@@ -78,10 +77,8 @@ export async function planTransformation(
   return { outputs, failures };
 }
 
-/**
- * A CTE's name is its component's; names that differ only in case get a number, since SQL takes them for one.
- */
-function cteNames(components: readonly string[]): Map<string, string> {
+/** A CTE has its component's name. SQL ignores case, so names that differ only in case get a number. */
+function chooseCteNames(components: readonly string[]): Map<string, string> {
   const taken = new Set<string>();
   const names = new Map<string, string>();
   for (const component of components) {
@@ -93,7 +90,7 @@ function cteNames(components: readonly string[]): Map<string, string> {
   return names;
 }
 
-export function sourcesOf(
+export function findSources(
   component: TransformationComponent,
   definition: TransformationDefinition,
   transformation: Transformation,
@@ -105,14 +102,16 @@ export function sourcesOf(
   if (sources.length < least || sources.length > most) {
     const wanted = least === most ? `${least}` : `at least ${least}`;
     throw new ParameterError(
-      `it has ${sources.length} sources and takes ${wanted}: connect or disconnect some`,
+      `it has ${sources.length} sources but takes ${wanted}: connect or disconnect some`,
     );
   }
   const found: Source[] = [];
   for (const name of sources) {
     const source = transformation.components.get(name);
     if (source === undefined)
-      throw new ParameterError(`its source "${name}" is no component of ${transformation.path}`);
+      throw new ParameterError(
+        `its source "${name}" is not a component of ${transformation.path}: connect another one`,
+      );
     const sourceDefinition = findDefinition(source.type);
     if (sourceDefinition?.kind === 'transformation' && sourceDefinition.output) {
       throw new ParameterError(
@@ -126,7 +125,7 @@ export function sourcesOf(
   return found;
 }
 
-function chainOf(
+function renderWith(
   output: string,
   components: ReadonlyMap<string, TransformationComponent>,
   order: readonly string[],
@@ -149,7 +148,7 @@ function chainOf(
   return parts.length === 0 ? '' : `WITH ${parts.join(',\n')}\n`;
 }
 
-/** Only the first line: a text literal of the user may span lines. */
+/** Indents only the first line: a text literal may span lines. */
 function indent(sql: string): string {
   return `  ${sql}`;
 }

@@ -1,7 +1,7 @@
-/** Pipelines that call others. */
+/** Checks calls of other pipelines. */
 import { callCycleLimit, sharedUseLimit } from './bounds.ts';
 import type { CallArgument, Finding, Notes, Report } from './finding.ts';
-import { topologicalOrder } from './graph.ts';
+import { sortTopologically } from './graph.ts';
 import { ParameterError } from './parameters.ts';
 import {
   type Orchestration,
@@ -12,7 +12,7 @@ import {
   pipelinePath,
 } from './pipeline.ts';
 import type { Certainty } from './reach.ts';
-import { sharedPipelineType, sharedPipelineUse, sharedUsesBeyond } from './shared-pipeline-use.ts';
+import { countUsesBeyondLimit, readSharedPipelineUse, sharedPipelineType } from './shared-pipeline-use.ts';
 import { cells } from './validate-variables.ts';
 
 const calls: Readonly<Record<string, { parameter: string; type: PipelineType }>> = {
@@ -20,33 +20,33 @@ const calls: Readonly<Record<string, { parameter: string; type: PipelineType }>>
   'run-transformation': { parameter: 'transformationJob', type: 'transformation' },
 };
 
-/** Whether the called pipeline is there, and has the variables that are set, is asked of the project. */
+/** Asks the project whether the called pipeline exists and has the variables that the call sets. */
 export function checkCall(component: OrchestrationComponent, isCertain: Certainty, notes: Notes): void {
   const { name, type, parameters } = component;
-  const sets = setBy(parameters);
+  const sets = listSetVariables(parameters);
   if (type === sharedPipelineType) {
     const use = readUse(parameters);
     if (use === undefined) return;
-    const called = writtenOut(parameters.sharedPipeline);
+    const called = readPlainName(parameters.sharedPipeline);
     const named = called === undefined ? {} : { pipelineName: called };
     const at = ['parameters', 'sharedPipeline'];
     notes.ask({ asks: 'shared-call', component: name, at, use, ...named, sets, certain: isCertain(name) });
     return;
   }
   const call = Object.hasOwn(calls, type) ? calls[type] : undefined;
-  const called = call && writtenOut(parameters[call.parameter]);
+  const called = call && readPlainName(parameters[call.parameter]);
   if (call === undefined || called === undefined) return;
   const at = ['parameters', call.parameter];
   const path = pipelinePath(called, call.type);
   notes.ask({ asks: 'call', component: name, at, path, sets, certain: isCertain(name) });
 }
 
-/** A name that is no expression. */
-function writtenOut(name: Plain | undefined): string | undefined {
+/** A name that is not an expression. */
+function readPlainName(name: Plain | undefined): string | undefined {
   return typeof name === 'string' && name !== '' && !name.includes('${') ? name : undefined;
 }
 
-function setBy(parameters: PlainMap): CallArgument[] {
+function listSetVariables(parameters: PlainMap): CallArgument[] {
   const { setGridVariables: grids } = parameters;
   const gridNames = Array.isArray(grids)
     ? grids.flatMap((each: Plain) => {
@@ -62,31 +62,28 @@ function setBy(parameters: PlainMap): CallArgument[] {
 
 function readUse(parameters: PlainMap) {
   try {
-    return sharedPipelineUse(parameters);
+    return readSharedPipelineUse(parameters);
   } catch (error) {
     if (error instanceof ParameterError) return undefined;
     throw error;
   }
 }
 
-/**
- * Which shared pipelines there are is known when an execution starts; here only what no start could make
- * sense of.
- */
+/** Reports malformed uses. Whether a shared pipeline exists is checked when an execution starts. */
 export function checkSharedCalls(orchestration: Orchestration, report: Report): void {
   for (const component of orchestration.components.values()) checkSharedCall(component, report);
-  const beyond = sharedUsesBeyond(orchestration);
+  const beyond = countUsesBeyondLimit(orchestration);
   if (beyond === 0) return;
-  const message = `the pipeline uses ${sharedUseLimit + beyond} versions of shared pipelines, and an execution uses at most ${sharedUseLimit}: split it`;
+  const message = `the pipeline uses ${sharedUseLimit + beyond} versions of shared pipelines; the limit of an execution is ${sharedUseLimit}: split it`;
   report({ at: ['pipeline', 'components'], code: 'shared-pipeline-use', message, level: 'error' });
 }
 
 function checkSharedCall({ name, type, parameters }: OrchestrationComponent, report: Report): void {
   if (type !== sharedPipelineType) return;
-  // That it is missing is told of every required parameter.
+  // A missing required parameter is already reported.
   if ((parameters.sharedPipelineIdPrefix ?? '') === '') return;
   try {
-    sharedPipelineUse(parameters);
+    readSharedPipelineUse(parameters);
   } catch (error) {
     if (!(error instanceof ParameterError)) throw error;
     const at = ['parameters'];
@@ -94,10 +91,10 @@ function checkSharedCall({ name, type, parameters }: OrchestrationComponent, rep
   }
 }
 
-/** Pipelines of one circle that a message names. */
+/** Pipelines of one cycle that a message lists. */
 const shownCalls = 8;
 
-/** A call from one pipeline to another, as it stands in its file. */
+/** A call from one pipeline to another, with its place in the file. */
 export interface CallEdge {
   to: string;
   component: string;
@@ -106,13 +103,13 @@ export interface CallEdge {
 }
 
 /**
- * Pipelines that call themselves, over others or not. Where nothing but a failure keeps the calls from being
- * made, the run would have no end: an error. Else a condition may end it, and the depth of calls is bounded
- * when it runs: a warning.
+ * Finds pipelines that call themselves, directly or through others. If every call is made unless a component
+ * fails, the recursion is endless: an error. If a condition may stop it, it is a warning, since a run limits
+ * the depth of calls.
  *
- * @param calls by the name of each pipeline, its calls
+ * @param calls the calls of each pipeline, by pipeline name
  */
-export function callCycles(calls: ReadonlyMap<string, readonly CallEdge[]>): Finding[] {
+export function findCallCycles(calls: ReadonlyMap<string, readonly CallEdge[]>): Finding[] {
   const findings: Finding[] = [];
   const broken = new Set<CallEdge>();
   for (const certain of [true, false]) {
@@ -123,7 +120,7 @@ export function callCycles(calls: ReadonlyMap<string, readonly CallEdge[]>): Fin
       }),
     );
     for (;;) {
-      const { cycle } = topologicalOrder(left);
+      const { cycle } = sortTopologically(left);
       if (cycle === undefined) break;
       const [path = '', next = ''] = cycle;
       const edges = left.get(path)?.edges ?? [];
@@ -131,11 +128,11 @@ export function callCycles(calls: ReadonlyMap<string, readonly CallEdge[]>): Fin
       const { component = '', line = 1 } = reported ?? {};
       const frame = { path, line, component, code: 'pipeline-calls-itself' } as const;
       if (findings.length === callCycleLimit) {
-        const message = `there are more than ${callCycleLimit} circles of pipelines that call themselves: break those that are reported first`;
+        const message = `there are more than ${callCycleLimit} cycles of calls: break the reported cycles first`;
         return [...findings, { ...frame, message, level: certain ? 'error' : 'warning' }];
       }
-      findings.push({ ...frame, ...cycleMessage(shownCycle(cycle), certain) });
-      // Without the calls that are reported the next cycle, if any, is found.
+      findings.push({ ...frame, ...describeCycle(renderCycle(cycle), certain) });
+      // Remove the reported calls, so that the next round finds another cycle.
       const others = edges.filter((edge) => edge.to !== next);
       for (const edge of edges) if (edge.to === next) broken.add(edge);
       left.set(path, { edges: others, sources: others.map((edge) => edge.to) });
@@ -144,22 +141,22 @@ export function callCycles(calls: ReadonlyMap<string, readonly CallEdge[]>): Fin
   return findings;
 }
 
-/** A long circle is cut in its middle, so that its message keeps the remedy. */
-function shownCycle(cycle: readonly string[]): string {
+/** Shortens a long cycle in the middle, so that the message still ends with the remedy. */
+function renderCycle(cycle: readonly string[]): string {
   if (cycle.length <= shownCalls) return cycle.join(' → ');
   const last = cycle.slice(-2);
   const first = cycle.slice(0, shownCalls - last.length);
   return [...first, `… ${cycle.length - shownCalls} more …`, ...last].join(' → ');
 }
 
-function cycleMessage(cycle: string, certain: boolean): Pick<Finding, 'message' | 'level'> {
+function describeCycle(cycle: string, certain: boolean): Pick<Finding, 'message' | 'level'> {
   if (certain)
     return {
-      message: `the pipeline calls itself without an end: ${cycle}: let an if decide about the call`,
+      message: `the pipeline calls itself endlessly: ${cycle}: put the call behind an if`,
       level: 'error',
     };
   return {
-    message: `the pipeline calls itself: ${cycle}; make sure that a condition ends it`,
+    message: `the pipeline calls itself: ${cycle}: make sure that a condition stops the recursion`,
     level: 'warning',
   };
 }

@@ -1,10 +1,10 @@
-/** The walk of an orchestration: its start, its transitions, its iterators. */
-import { takenKindsOf } from './component-end.ts';
+/** Checks the walk of an orchestration: start, transitions and iterators. */
+import { listTakenKinds } from './component-end.ts';
 import { findDefinition } from './components/registry.ts';
 import type { Notes, Report } from './finding.ts';
 import type { Suggestions } from './nearest.ts';
 import type { Orchestration, OrchestrationComponent } from './pipeline.ts';
-import { createCertainty, mayIterate, passedComponents, reachOf } from './reach.ts';
+import { canIterate, createCertainty, findPassed, findReach } from './reach.ts';
 import { checkCall, checkSharedCalls } from './validate-calls.ts';
 import { checkOrder } from './validate-order.ts';
 import { checkBareExpressions, checkNamedVariables, secondCells } from './validate-variables.ts';
@@ -12,8 +12,8 @@ import { checkBareExpressions, checkNamedVariables, secondCells } from './valida
 export function checkOrchestration(orchestration: Orchestration, notes: Notes, suggest: Suggestions): void {
   const { report } = notes;
   checkStarts(orchestration, report);
-  const targets = iterationTargets(orchestration);
-  const passed = passedComponents(orchestration);
+  const targets = findIterationTargets(orchestration);
+  const passed = findPassed(orchestration);
   const isCertain = createCertainty(orchestration);
   for (const component of orchestration.components.values()) {
     checkTransitions(component, orchestration, report, suggest);
@@ -39,7 +39,7 @@ function checkStarts(orchestration: Orchestration, report: Report): void {
   }
   if (starts.length > 1) {
     const names = starts.map(({ name }) => `"${name}"`).join(', ');
-    const message = `several components are of type start (${names}): keep one`;
+    const message = `the orchestration has ${starts.length} components of type start (${names}): keep one`;
     report({ at, code: 'several-starts', message, level: 'error' });
   }
 }
@@ -51,42 +51,47 @@ function checkTransitions(
   suggest: Suggestions,
 ): void {
   const { name, type, skipped } = component;
-  const taken = new Set<string>(takenKindsOf(component));
+  const taken = new Set<string>(listTakenKinds(component));
   for (const [kind, targets] of Object.entries(component.transitions)) {
     const place = { component: name, at: ['transitions', kind], passing: true };
     if (targets.length > 0 && !taken.has(kind) && !skipped)
-      report({ ...place, code: 'transition-not-allowed', message: neverTaken(kind, type), level: 'error' });
+      report({
+        ...place,
+        code: 'transition-not-allowed',
+        message: describeNeverTaken(kind, type),
+        level: 'error',
+      });
     for (const target of targets.filter((each) => !components.has(each))) {
       const remedy = suggest(
         target,
         () => components.keys(),
-        'connect another one, or take the transition out',
+        'connect another component or remove the transition',
       );
-      const message = `the transition "${kind}" leads to "${target}", which is no component of this pipeline: ${remedy}`;
+      const message = `the transition "${kind}" leads to "${target}", which is not a component of this pipeline: ${remedy}`;
       const level = taken.has(kind) ? 'error' : 'warning';
       report({ ...place, code: 'dangling-transition', message, level });
     }
   }
 }
 
-function neverTaken(kind: string, type: string): string {
+function describeNeverTaken(kind: string, type: string): string {
   if (kind === 'true' || kind === 'false')
-    return `only an if has a transition "${kind}", not ${type}: use success, failure or unconditional`;
-  return `nothing runs after ${type}, so its transition "${kind}" is never taken: take it out, or the ${type}`;
+    return `${type} has no transition "${kind}", only an if has: use success, failure or unconditional`;
+  return `nothing runs after ${type}, so its transition "${kind}" is never taken: remove the transition or the ${type}`;
 }
 
 /** The targets of iterators, each with the name of its iterator. */
-function iterationTargets({ components }: Orchestration): Map<string, string> {
+function findIterationTargets({ components }: Orchestration): Map<string, string> {
   const targets = new Map<string, string>();
   for (const { name, type, iterationTarget } of components.values())
-    if (iterationTarget !== undefined && mayIterate(type)) targets.set(iterationTarget, name);
+    if (iterationTarget !== undefined && canIterate(type)) targets.set(iterationTarget, name);
   return targets;
 }
 
 function checkTransitionsOfTarget(component: OrchestrationComponent, iterator: string, report: Report): void {
   for (const [kind, targets] of Object.entries(component.transitions)) {
     if (targets.length === 0) continue;
-    const message = `the iterator "${iterator}" runs this component and goes on by its own transitions; "${kind}" is never taken: connect the iterator instead`;
+    const message = `the iterator "${iterator}" runs this component, so its transition "${kind}" is never taken: add the transition to the iterator instead`;
     report({
       component: component.name,
       at: ['transitions', kind],
@@ -109,33 +114,28 @@ function checkIterator(
   const at = ['iterationTarget'];
   if (definition.iterates !== true) {
     if (target === undefined) return;
-    const message = `${type} is no iterator and never runs its iterationTarget "${target}": connect it by a transition`;
+    const message = `${type} is not an iterator and does not run the iterationTarget "${target}": use a transition instead`;
     report({ component: name, at, code: 'iteration-target-not-allowed', message, level: 'error' });
     return;
   }
   if (target === undefined) {
-    const message = 'it has no iterationTarget: connect the component that it shall run';
+    const message = 'the iterator has no iterationTarget: connect the component to run';
     report({ component: name, at, code: 'missing-iteration-target', message, level: 'error' });
   } else if (!orchestration.components.has(target)) {
-    const remedy = suggest(
-      target,
-      () => orchestration.components.keys(),
-      'connect the component that it shall run',
-    );
-    const message = `its iterationTarget "${target}" is no component of this pipeline: ${remedy}`;
+    const remedy = suggest(target, () => orchestration.components.keys(), 'connect the component to run');
+    const message = `the iterationTarget "${target}" is not a component of this pipeline: ${remedy}`;
     report({ component: name, at, code: 'missing-iteration-target', message, level: 'error' });
   }
   if (component.parameters.concurrency !== 'Concurrent') return;
   for (const variable of secondCells(component.parameters.gridIteratorVariableMapping)) {
     if (orchestration.variables.get(variable)?.behaviour !== 'SHARED') continue;
-    const message = `concurrent iterations overwrite each other's "${variable}", which is SHARED: make it COPIED`;
+    const message = `concurrent iterations overwrite the SHARED variable "${variable}": make it COPIED`;
     report({ component: name, code: 'shared-iterator-variable', message, level: 'warning' });
   }
 }
 
 /**
- * Iterators that run each other. Each has one target, so following them finds every circle; each is reported
- * once.
+ * Reports each cycle of iterators once. An iterator has one target, so following targets finds every cycle.
  */
 function checkIterationCycles({ components }: Orchestration, report: Report): void {
   const followed = new Set<string>();
@@ -145,13 +145,13 @@ function checkIterationCycles({ components }: Orchestration, report: Report): vo
     while (name !== undefined && !chain.has(name) && !followed.has(name)) {
       chain.add(name);
       const component: OrchestrationComponent | undefined = components.get(name);
-      const follows = component !== undefined && !component.skipped && mayIterate(component.type);
+      const follows = component !== undefined && !component.skipped && canIterate(component.type);
       name = follows ? component.iterationTarget : undefined;
     }
     if (name !== undefined && chain.has(name)) {
       const names = [...chain];
       const circle = [...names.slice(names.indexOf(name)), name].join(' → ');
-      const message = `iterators run each other in a circle: ${circle}: connect another component`;
+      const message = `the iterators form a cycle: ${circle}: connect another component`;
       report({ component: name, at: ['iterationTarget'], code: 'iteration-cycle', message, level: 'error' });
     }
     for (const each of chain) followed.add(each);
@@ -160,10 +160,10 @@ function checkIterationCycles({ components }: Orchestration, report: Report): vo
 
 function checkReachable(orchestration: Orchestration, report: Report): void {
   if (![...orchestration.components.values()].some(({ type }) => type === 'start')) return;
-  const { passed, runs } = reachOf(orchestration);
+  const { passed, runs } = findReach(orchestration);
   for (const component of orchestration.components.keys()) {
     if (passed.has(component) || runs.has(component)) continue;
-    const message = 'no transition leads here: it never runs';
+    const message = 'the component never runs, because no transition leads to it: connect or remove it';
     report({ component, code: 'unreachable-component', message, level: 'warning' });
   }
 }

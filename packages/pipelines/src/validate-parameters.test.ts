@@ -59,7 +59,7 @@ describe('the names of parameters', () => {
     ['unite', 'method', 'REMOVEDUPLICATES', 'removeDuplicates'],
   ];
   for (const [type, rest, written, meant] of misspelled) {
-    it(`"${written}" of ${type} is a warning, unless what it means is there`, () => {
+    it(`"${written}" of ${type} is a warning, unless the parameter it means is present`, () => {
       const given = valuesOf(`${rest} ${written}`);
       const message = `"${written}" is not a parameter of ${type}; did you mean "${meant}"?`;
       const at = ['parameters', written];
@@ -69,7 +69,7 @@ describe('the names of parameters', () => {
     });
   }
 
-  it('that a component reads are declared by it', () => {
+  it('that a component reads are all declared in its definition', () => {
     const folder = new URL('./components/', import.meta.url);
     const all = new Set<string>();
     const own = new Map<string, Set<string>>();
@@ -97,7 +97,7 @@ describe('the names of parameters', () => {
   });
 });
 
-describe('a warning says that nothing comes of', () => {
+describe('a warning reports a component without effect:', () => {
   const warned = (components: object, type = 'orchestration') => {
     const extension = type === 'orchestration' ? 'orch' : 'tran';
     const text = JSON.stringify({ type, version: '1.0', pipeline: { components } });
@@ -114,7 +114,7 @@ describe('a warning says that nothing comes of', () => {
       ['print-variables', 'variablesToPrint'],
     ] as const) {
       const empty = { type, parameters: { [list]: [] } };
-      const message = `warning C: "${list}" is empty, so the component does nothing: add a row, or take the component out`;
+      const message = `warning C: "${list}" is empty, so the component does nothing: add a row or remove the component`;
       assert.deepEqual(warned({ Start: start, C: empty }), [message]);
       assert.deepEqual(warned({ Start: start, C: { type, parameters: { [list]: [['a', 'b']] } } }), []);
     }
@@ -122,7 +122,7 @@ describe('a warning says that nothing comes of', () => {
     assert.match(String(warned({ F: filter }, 'transformation')), /"filterConditions" is empty/);
   });
 
-  it('a start that goes on only when it fails', () => {
+  it('a start with only a failure transition', () => {
     const failing = { type: 'start', parameters: {}, transitions: { failure: ['C'] } };
     const c = { type: 'end-success', parameters: {} };
     assert.match(String(warned({ Start: failing, C: c })), /start never fails.*use unconditional/);

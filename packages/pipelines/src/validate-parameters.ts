@@ -1,26 +1,26 @@
-/** The names of a component's parameters: those that are missing, those that are misspelled, and those without effect. */
+/** Checks the names of parameters: missing, misspelled, and without effect. */
 import type { ComponentDefinition } from './components/component.ts';
 import type { Draft, Report } from './finding.ts';
-import { nearestName } from './nearest.ts';
+import { findNearestName } from './nearest.ts';
 import type { Pipeline, Plain, PlainMap } from './pipeline.ts';
 
 type Component = { readonly name: string; readonly type: string; readonly parameters: PlainMap };
 
-/** Unknown parameters of one component that are looked up. */
+/** Unknown parameters of one component that are compared with the known ones. */
 const unknownParameterLimit = 50;
-/** Characters that a name must have for its beginning alone to tell which parameter is meant. */
+/** A shorter name is not taken as an abbreviation of a parameter. */
 const leastBeginning = 6;
 
 /**
- * Files carry parameters of other warehouses, which have no effect here. One is reported only when it is close to a parameter that the type
- * reads and that is absent.
+ * Files contain parameters for other warehouses, which have no effect here. An unknown parameter is reported
+ * only if its name is close to a known parameter that is absent.
  */
 export function checkParameterNames(
   { name: component, type, parameters }: Component,
   definition: ComponentDefinition,
   report: Report,
 ): void {
-  const misspelled = misspelledParameters(parameters, definition);
+  const misspelled = findMisspelledParameters(parameters, definition);
   for (const parameter of definition.required) {
     const value = Object.hasOwn(parameters, parameter) ? parameters[parameter] : undefined;
     if (value !== undefined && value !== null && value !== '') continue;
@@ -40,20 +40,23 @@ export function checkParameterNames(
   }
 }
 
-/** Each with the parameter that it probably means. */
-function misspelledParameters(parameters: PlainMap, definition: ComponentDefinition): Map<string, string> {
+/** Returns each misspelled parameter with the parameter that it probably means. */
+function findMisspelledParameters(
+  parameters: PlainMap,
+  definition: ComponentDefinition,
+): Map<string, string> {
   const known = [...definition.required, ...definition.optional];
   const absent = known.filter((name) => !Object.hasOwn(parameters, name));
   const unknown = Object.keys(parameters).filter((name) => !known.includes(name));
   const misspelled = new Map<string, string>();
   for (const name of unknown.slice(0, unknownParameterLimit)) {
-    const meant = nearestName(name, absent) ?? sameBeginning(name, absent);
+    const meant = findNearestName(name, absent) ?? findSameBeginning(name, absent);
     if (meant !== undefined) misspelled.set(name, meant);
   }
   return misspelled;
 }
 
-function sameBeginning(written: string, names: readonly string[]): string | undefined {
+function findSameBeginning(written: string, names: readonly string[]): string | undefined {
   const lower = written.toLowerCase();
   return names.find((name) => {
     const [short = '', long = ''] = [lower, name.toLowerCase()].sort(
@@ -63,7 +66,7 @@ function sameBeginning(written: string, names: readonly string[]): string | unde
   });
 }
 
-/** Lists without which a component does nothing. */
+/** Lists that must not be empty for a component to have an effect. */
 const lists: Readonly<Record<string, string>> = {
   'update-scalar': 'scalarsToUpdate',
   'query-to-scalar': 'scalarVariableMapping',
@@ -71,14 +74,14 @@ const lists: Readonly<Record<string, string>> = {
   filter: 'filterConditions',
 };
 
-/** What is valid and does nothing. */
+/** Warns about valid components that do nothing. */
 export function checkEffect(pipeline: Pipeline, report: Report): void {
   const warn = (draft: Pick<Draft, 'component' | 'at' | 'message'>) =>
     report({ ...draft, code: 'no-effect', level: 'warning' });
   for (const { name: component, type, parameters } of pipeline.components.values()) {
     const list = Object.hasOwn(lists, type) ? lists[type] : undefined;
     if (list === undefined || !isEmptyList(parameters[list])) continue;
-    const message = `"${list}" is empty, so the component does nothing: add a row, or take the component out`;
+    const message = `"${list}" is empty, so the component does nothing: add a row or remove the component`;
     warn({ component, at: ['parameters', list], message });
   }
   if (pipeline.type === 'transformation') return;

@@ -1,9 +1,10 @@
 /**
- * Plans a component before the run, as far as its parameters are known then: a word that no component knows,
- * a row that is too short, a type of SQL that does not exist are found before anything has run.
+ * Plans components before the run, as far as their parameters are known. This finds unknown words, short rows
+ * and unknown SQL types before anything runs.
  *
- * - **open**: of a value that holds an expression, or rows of a grid: it is known when the run comes to it.
- * - **guess**: a value that stands for one that is open or wrong. What follows from a guess is not reported.
+ * - **open**: the value contains an expression or rows of a grid, so it is known only during the run.
+ * - **guess**: a value used in place of an open or wrong one. Errors that follow from a guess are not
+ *   reported.
  */
 import type { OrchestrationDefinition } from './components/component.ts';
 import type { Report } from './finding.ts';
@@ -14,7 +15,7 @@ import { duckdb } from './sql/duckdb.ts';
 import { TemplateError } from './template.ts';
 import { createScope } from './variables.ts';
 
-/** The dialect of the only warehouse that there is; with others, the project's. */
+/** The dialect of the only supported warehouse. */
 export const checkedDialect = duckdb;
 
 export function checkPlan(
@@ -22,7 +23,7 @@ export function checkPlan(
   definition: OrchestrationDefinition,
   report: Report,
 ): void {
-  planKnown(component, report, (parameters) => {
+  planKnownParameters(component, report, (parameters) => {
     const context = { parameters, component, dialect: checkedDialect };
     if (definition.check !== undefined) definition.check(context);
     else definition.plan({ ...context, scope: createScope([]) });
@@ -30,39 +31,39 @@ export function checkPlan(
 }
 
 /**
- * Calls `plan` with what is known of the parameters, and reports what is certainly wrong.
+ * Calls `plan` with the known parameters and reports certain errors.
  *
- * @param open that something beside the parameters is not known
- * @returns what `plan` answers; undefined when it cannot be planned
+ * @param open something besides the parameters is unknown
+ * @returns the result of `plan`; undefined if planning failed
  */
-export function planKnown<T>(
+export function planKnownParameters<T>(
   { name: component, parameters: values }: { name: string; parameters: PlainMap },
   report: Report,
   plan: (parameters: Parameters) => T,
   open = false,
 ): T | undefined {
   let guessed = false;
-  const fault = (error: Error, at: readonly string[]) => {
+  const reportFault = (error: Error, at: readonly string[]) => {
     const code = error instanceof MissingParameterError ? 'missing-parameter' : 'invalid-parameter';
     if (!guessed) report({ component, at, code, message: error.message, level: 'error' });
     guessed = true;
   };
-  const guess = () => {
+  const markGuessed = () => {
     guessed = true;
   };
   try {
-    return plan(knownParameters(values, guess, fault));
+    return plan(createKnownParameters(values, markGuessed, reportFault));
   } catch (error) {
-    const known = !open && !holdsExpression(values);
+    const known = !open && !hasExpression(values);
     if (error instanceof ParameterError || error instanceof SqlError || error instanceof TemplateError) {
-      if (known) fault(error, ['parameters']);
+      if (known) reportFault(error, ['parameters']);
     }
-    // Any other error is that of the plan, which fails in the same way when the run comes to it.
+    // Any other error is reported by the run, where planning fails in the same way.
     return undefined;
   }
 }
 
-function knownParameters(
+function createKnownParameters(
   values: PlainMap,
   guess: () => void,
   fault: (error: ParameterError, at: readonly string[]) => void,
@@ -77,14 +78,14 @@ function knownParameters(
       return instead;
     }
   };
-  const isOpen = (name: string) => Object.hasOwn(values, name) && holdsExpression(values[name]);
-  /** A value that decides which others are needed. */
-  const deciding = <T>(name: string, exactly: () => T, instead: T): T => {
+  const isOpen = (name: string) => Object.hasOwn(values, name) && hasExpression(values[name]);
+  /** Reads a value that decides which other parameters are needed. */
+  const readDeciding = <T>(name: string, exactly: () => T, instead: T): T => {
     if (!isOpen(name)) return read(name, exactly, instead);
     guess();
     return instead;
   };
-  const list = <T>(name: string, exactly: () => T[]): T[] => {
+  const readKnownList = <T>(name: string, exactly: () => T[]): T[] => {
     const value = values[name];
     const known = Array.isArray(value) ? !value.some(isFromGrid) : !isOpen(name);
     return known ? read(name, exactly, []) : [];
@@ -93,27 +94,27 @@ function knownParameters(
     value: exact.value,
     text: (name) => read(name, () => exact.text(name), ''),
     optionalText: (name) => read(name, () => exact.optionalText(name), undefined),
-    yes: (name, otherwise) => deciding(name, () => exact.yes(name, otherwise), otherwise),
+    yes: (name, otherwise) => readDeciding(name, () => exact.yes(name, otherwise), otherwise),
     choice: (name, choices, otherwise) => {
       const [first] = Object.values(choices);
-      return deciding(
+      return readDeciding(
         name,
         () => exact.choice(name, choices, otherwise),
         otherwise ?? (first as typeof first & {}),
       );
     },
-    integer: (name) => deciding(name, () => exact.integer(name), 0),
-    optionalInteger: (name) => deciding(name, () => exact.optionalInteger(name), undefined),
-    names: (name) => list(name, () => exact.names(name)),
-    rows: (name, width) => list(name, () => exact.rows(name, width)),
+    integer: (name) => readDeciding(name, () => exact.integer(name), 0),
+    optionalInteger: (name) => readDeciding(name, () => exact.optionalInteger(name), undefined),
+    names: (name) => readKnownList(name, () => exact.names(name)),
+    rows: (name, width) => readKnownList(name, () => exact.rows(name, width)),
   };
 }
 
-/** Whether a value of a file, or one inside it, is known only when the run comes to it. */
-export function holdsExpression(value: Plain | undefined): boolean {
+/** Whether a value, or one inside it, is known only during the run. */
+export function hasExpression(value: Plain | undefined): boolean {
   if (typeof value === 'string') return value.includes('${');
   if (typeof value !== 'object' || value === null) return false;
-  return isFromGrid(value) || Object.values(value).some((inner: Plain) => holdsExpression(inner));
+  return isFromGrid(value) || Object.values(value).some((inner: Plain) => hasExpression(inner));
 }
 
 function isFromGrid(value: Plain): boolean {

@@ -28,7 +28,7 @@ const variable = (scope: string, visibility = 'PUBLIC') => ({
 });
 
 describe('validateProject', () => {
-  it('finds nothing in a sound project', () => {
+  it('reports nothing for a sound project', () => {
     const files = [
       orch({
         Start: start('Run'),
@@ -50,7 +50,7 @@ describe('validateProject', () => {
         line: 1,
         code: 'syntax-error',
         message:
-          'the pipeline cannot be read: line 1, column 1: "pipeline" must be a map, and is missing: correct the file',
+          'the pipeline cannot be read: line 1, column 1: "pipeline" must be a map, but it is missing: correct the file',
         level: 'error',
       },
     ]);
@@ -94,7 +94,7 @@ describe('validateProject', () => {
     ['no start', [orch({ A: { type: 'and' } })], ['error missing-start -']],
     ['two starts', [orch({ A: start(), B: start() })], ['error several-starts -']],
     [
-      'what no transition leads to',
+      'components that no transition leads to',
       [orch({ S: start(), A: { type: 'or' } })],
       ['warning unreachable-component A'],
     ],
@@ -119,7 +119,7 @@ describe('validateProject', () => {
       ['error pipeline-calls-itself A'],
     ],
     [
-      'a pipeline that calls itself when a condition says so',
+      'a pipeline that calls itself under a condition',
       [
         orch({
           S: start('If'),
@@ -130,7 +130,7 @@ describe('validateProject', () => {
       ['warning pipeline-calls-itself A'],
     ],
     [
-      'variables that nobody declares',
+      'undeclared variables',
       [
         orch(
           {
@@ -143,7 +143,7 @@ describe('validateProject', () => {
       ['error undeclared-variable A'],
     ],
     [
-      'secret references that the project does not have, wherever an expression names them',
+      'unknown secret references in any expression',
       [
         orch(
           {
@@ -165,7 +165,7 @@ describe('validateProject', () => {
       ['-', 'Script', 'If', 'Update'].map((name) => `warning unknown-secret-reference ${name}`),
     ],
     [
-      'variables that nobody declares, named by what reads and changes them',
+      'undeclared variables named by components that read or set them',
       [
         orch(
           {
@@ -205,7 +205,7 @@ describe('validateProject', () => {
       ],
     ],
     [
-      'files that are not there, as far as their names are known',
+      'missing files whose names are known',
       [
         orch({
           S: start('A', 'B', 'C'),
@@ -221,12 +221,12 @@ describe('validateProject', () => {
       ['warning missing-file A'],
     ],
     [
-      'expressions without an end',
+      'unclosed expressions',
       [orch({ S: start('A'), A: { type: 'sql-script', parameters: { sqlScript: '${x' } } })],
       ['error unclosed-expression A'],
     ],
     [
-      'uses of shared pipelines that no start can make sense of',
+      'malformed uses of shared pipelines',
       [
         orch({
           S: start('A', 'B', 'C'),
@@ -244,7 +244,7 @@ describe('validateProject', () => {
       ['error missing-parameter B', 'error shared-pipeline-use A'],
     ],
     [
-      'more versions of shared pipelines than an execution uses',
+      'more versions of shared pipelines than an execution may use',
       [
         orch({
           S: start(...Array.from({ length: 101 }, (_, index) => `A${index}`)),
@@ -296,7 +296,7 @@ describe('validateProject', () => {
       ['error missing-iteration-target A', 'warning shared-iterator-variable A'],
     ],
     [
-      'sources that do not exist, are too few, go round, or lead nowhere',
+      'sources that are unknown, too few, in a cycle, or without an output',
       [
         tran({
           A: { type: 'sql', sources: ['Gone'], parameters: { query: 'q' } },
@@ -319,7 +319,7 @@ describe('validateProject', () => {
       [tran({ A: { type: 'sql', parameters: { query: 'q' } } })],
       ['warning unused-component A', 'error missing-output -'],
     ],
-    ['nothing of an empty canvas', [tran({}), orch({})], []],
+    ['nothing for an empty canvas', [tran({}), orch({})], []],
   ];
   for (const [what, files, findings] of cases) {
     it(`reports ${what}`, () => assert.deepEqual(say(files, ['project']), findings));

@@ -1,4 +1,4 @@
-/** All pipelines of a project checked together, when all of its files are at hand. */
+/** Checks all pipelines of a project whose files are all in memory. */
 import type { Finding, Unreadable } from './finding.ts';
 import { linkProject } from './link.ts';
 import { outlineFile, type PipelineOutline } from './outline.ts';
@@ -11,10 +11,10 @@ export interface ProjectFile {
 }
 
 /**
- * Files that are no pipelines are only known to be there.
+ * Files that are not pipelines are used only by their paths.
  *
- * @param projectVariables names of the project's variables, when they are known
- * @param secretReferences names of its secret references
+ * @param projectVariables names of the project's variables
+ * @param secretReferences names of the project's secret references
  */
 export function validateProject(
   files: Iterable<ProjectFile>,

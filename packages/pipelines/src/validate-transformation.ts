@@ -1,14 +1,14 @@
-/** The data flow of a transformation. */
+/** Checks the data flow of a transformation. */
 import { findDefinition } from './components/registry.ts';
 import type { Notes, Report } from './finding.ts';
-import { topologicalOrder } from './graph.ts';
+import { sortTopologically } from './graph.ts';
 import type { Suggestions } from './nearest.ts';
 import type { Transformation, TransformationComponent } from './pipeline.ts';
-import { neededComponents } from './reach.ts';
-import { type Planned, sourcesOf } from './transformation-plan.ts';
-import { checkedDialect, holdsExpression, planKnown } from './validate-plan.ts';
+import { findNeeded } from './reach.ts';
+import { findSources, type Planned } from './transformation-plan.ts';
+import { checkedDialect, hasExpression, planKnownParameters } from './validate-plan.ts';
 
-/** `faulty`: components that have an error of their own. */
+/** `faulty`: components that already have an error. */
 export function checkTransformation(
   transformation: Transformation,
   { report }: Notes,
@@ -19,13 +19,13 @@ export function checkTransformation(
   const wrong = new Set(faulty);
   for (const component of components.values())
     if (!checkSources(component, transformation, report, suggest)) wrong.add(component.name);
-  const needed = neededComponents(transformation);
+  const needed = findNeeded(transformation);
   const circular = checkSourceCycles(transformation, needed, report);
   checkOutputs(transformation, needed, report);
   if (!circular) checkPlans(transformation, needed, wrong, report);
 }
 
-function outputsOf({ components }: Transformation): TransformationComponent[] {
+function listOutputs({ components }: Transformation): TransformationComponent[] {
   return [...components.values()].filter(({ type }) => {
     const definition = findDefinition(type);
     return definition?.kind === 'transformation' && definition.output;
@@ -35,35 +35,37 @@ function outputsOf({ components }: Transformation): TransformationComponent[] {
 function checkOutputs(transformation: Transformation, needed: ReadonlySet<string>, report: Report): void {
   for (const { name, type } of transformation.components.values()) {
     if (findDefinition(type)?.kind !== 'transformation' || needed.has(name)) continue;
-    const message = 'its rows lead to no output: it never runs';
+    const message = 'the component never runs, because its rows lead to no output: connect or remove it';
     report({ component: name, code: 'unused-component', message, level: 'warning' });
   }
-  if (outputsOf(transformation).length > 0) return;
+  if (listOutputs(transformation).length > 0) return;
   const message = 'the transformation writes nothing: add a rewrite-table or a table-output';
   report({ at: ['pipeline', 'components'], code: 'missing-output', message, level: 'error' });
 }
 
-/** Whether what is needed goes round; a circle that leads to no output harms nothing. */
+/**
+ * Returns whether needed components form a cycle. A cycle that leads to no output does not prevent planning.
+ */
 function checkSourceCycles(
   { components }: Transformation,
   needed: ReadonlySet<string>,
   report: Report,
 ): boolean {
-  const tell = (names: readonly string[]) => {
-    const message = `the sources go round in a circle: ${names.join(' → ')}: disconnect one`;
+  const reportCycle = (names: readonly string[]) => {
+    const message = `the sources form a cycle: ${names.join(' → ')}: disconnect one`;
     const component = names[0] ?? '';
     report({ component, at: ['sources'], code: 'source-cycle', message, level: 'error' });
   };
-  const among = (wanted: boolean) =>
-    topologicalOrder(new Map([...components].filter(([name]) => needed.has(name) === wanted))).cycle;
-  const harmless = among(false);
-  if (harmless !== undefined) tell(harmless);
-  const cycle = among(true);
-  if (cycle !== undefined) tell(cycle);
+  const findCycle = (wanted: boolean) =>
+    sortTopologically(new Map([...components].filter(([name]) => needed.has(name) === wanted))).cycle;
+  const harmless = findCycle(false);
+  if (harmless !== undefined) reportCycle(harmless);
+  const cycle = findCycle(true);
+  if (cycle !== undefined) reportCycle(cycle);
   return cycle !== undefined;
 }
 
-/** Whether the sources are there, and as many as the component takes. */
+/** Returns whether all sources exist and their number is right. */
 function checkSources(
   component: TransformationComponent,
   { components }: Transformation,
@@ -74,7 +76,7 @@ function checkSources(
   const missing = component.sources.filter((each) => !components.has(each));
   for (const source of missing) {
     const remedy = suggest(source, () => components.keys(), 'connect another one');
-    const message = `its source "${source}" is no component of this pipeline: ${remedy}`;
+    const message = `the source "${source}" is not a component of this pipeline: ${remedy}`;
     report({ ...place, code: 'dangling-source', message, level: 'error' });
   }
   const definition = findDefinition(component.type);
@@ -83,12 +85,12 @@ function checkSources(
   const count = component.sources.length;
   if (count >= least && count <= most) return missing.length === 0;
   const takes = least === most ? `${least}` : `at least ${least}`;
-  const message = `it has ${count} sources and takes ${takes}: ${count < least ? 'connect' : 'disconnect'} some`;
+  const message = `the component has ${count} sources but takes ${takes}: ${count < least ? 'connect' : 'disconnect'} some`;
   report({ ...place, code: 'source-count', message, level: 'error' });
   return false;
 }
 
-/** Plans each component over the columns of its sources; one whose source cannot be planned is left out. */
+/** Plans each component from the columns of its sources. Skips components whose source cannot be planned. */
 function checkPlans(
   transformation: Transformation,
   needed: ReadonlySet<string>,
@@ -98,17 +100,17 @@ function checkPlans(
   const components = new Map([...transformation.components].filter(([name]) => needed.has(name)));
   const relations = new Map<string, Planned>();
   const open = new Set<string>();
-  for (const name of topologicalOrder(components).order ?? []) {
+  for (const name of sortTopologically(components).order ?? []) {
     const component = components.get(name);
     const definition = component && findDefinition(component.type);
     if (component === undefined || definition?.kind !== 'transformation' || wrong.has(name)) continue;
-    if (holdsExpression(component.parameters) || component.sources.some((source) => open.has(source)))
+    if (hasExpression(component.parameters) || component.sources.some((source) => open.has(source)))
       open.add(name);
-    const planned = planKnown(
+    const planned = planKnownParameters(
       component,
       report,
       (parameters) => {
-        const sources = sourcesOf(component, definition, transformation, relations, checkedDialect);
+        const sources = findSources(component, definition, transformation, relations, checkedDialect);
         if (sources === undefined) return undefined;
         const context = { parameters, component: name, dialect: checkedDialect, sources };
         const plan = definition.plan(context);

@@ -1,11 +1,11 @@
-/** Variables that pipelines use but nobody declares, as far as that can be decided without running them. */
+/** Finds undeclared variables and wrong uses of variables, as far as possible without a run. */
 import type { Notes, VariableUse } from './finding.ts';
 import type { OrchestrationComponent, Pipeline, Plain, PlainMap } from './pipeline.ts';
-import { secretNames, secretOfDefault } from './secret-calls.ts';
+import { findSecretNames, findSecretOfDefault } from './secret-calls.ts';
 import { splitTemplate, TemplateError } from './template.ts';
-import { declaredVariable, VariableError } from './variables.ts';
+import { createDeclaredVariable, VariableError } from './variables.ts';
 
-/** Names that an expression has without a variable: those of JavaScript. */
+/** Names that an expression knows without a variable: JavaScript's and Headgate's. */
 const ownNames = new Set([
   ...['true', 'false', 'null', 'this', 'undefined', 'NaN', 'Infinity', 'globalThis', 'sysvar', 'secret'],
   ...[
@@ -24,7 +24,7 @@ const ownNames = new Set([
   ],
 ]);
 
-/** Only expressions that are a single name are decided. */
+/** Only an expression that is a single name is checked as a variable. */
 export function checkExpressions(
   component: string,
   value: Plain,
@@ -67,7 +67,7 @@ function checkFromGrid(
   if (typeof variable === 'string') checkVariable({ component, at }, variable, pipeline, notes, 'grid');
 }
 
-/** Expressions that stand by themselves, outside of `${…}`. */
+/** Checks expressions that are written without `${…}`. */
 export function checkBareExpressions(component: OrchestrationComponent, notes: Notes): void {
   const { name, type, parameters, updateScalarVariables } = component;
   const afterwards = updateScalarVariables.map(([, expression]) => expression);
@@ -78,31 +78,31 @@ export function checkBareExpressions(component: OrchestrationComponent, notes: N
   checkSecrets(name, afterwards, notes);
 }
 
-/** Default values that are secrets, and those that their variables cannot hold. */
+/** Checks default values: references to secrets, and values that do not fit their variable. */
 export function checkDefaults(pipeline: Pipeline, notes: Notes): void {
   for (const declaration of pipeline.variables.values()) {
     const at = ['pipeline', 'variables', declaration.name, 'defaultValue'];
-    const secret = secretOfDefault(declaration.defaultValue);
+    const secret = findSecretOfDefault(declaration.defaultValue);
     if (secret !== undefined) {
       notes.ask({ asks: 'secret', at, name: secret });
       continue;
     }
     try {
-      declaredVariable(declaration);
+      createDeclaredVariable(declaration);
     } catch (error) {
       if (!(error instanceof VariableError)) throw error;
-      const message = `the default value does not fit: ${error.message}: correct it`;
+      const message = `the default value is invalid: ${error.message}: correct it`;
       notes.report({ at, code: 'invalid-default-value', message, level: 'error' });
     }
   }
 }
 
 function checkSecrets(component: string, expressions: readonly string[], notes: Notes): void {
-  for (const name of new Set(expressions.flatMap(secretNames)))
+  for (const name of new Set(expressions.flatMap(findSecretNames)))
     notes.ask({ asks: 'secret', component, name });
 }
 
-/** `as`: what the place takes; without it either does. */
+/** `as`: the kind of variable that is needed; undefined if any will do. */
 function checkVariable(
   place: { component: string; at: readonly string[] },
   name: string,
@@ -117,7 +117,7 @@ function checkVariable(
     return;
   }
   if (as === undefined || (declared.type === 'GRID') === (as === 'grid')) return;
-  const message = `the variable "${name}" is ${declared.type}: name a ${as} variable`;
+  const message = `the variable "${name}" is ${declared.type}, but a ${as} variable is needed: name another variable`;
   notes.report({ ...place, code: 'variable-type', message, level: 'error' });
 }
 
@@ -185,7 +185,7 @@ export function checkNamedVariables(
 /** Columns that a message names. */
 const namedColumns = 20;
 
-/** The columns of a grid that the pipeline itself declares. */
+/** Checks the columns of a grid that the pipeline itself declares. */
 function checkGridColumns(
   { name, type, parameters }: OrchestrationComponent,
   pipeline: Pipeline,
@@ -198,7 +198,7 @@ function checkGridColumns(
   const named = [...columns].slice(0, namedColumns).join(', ');
   for (const column of cells(parameters.gridIteratorVariableMapping, 0)) {
     if (columns.has(column) || column.includes('${')) continue;
-    const message = `the grid variable "${grid.name}" has no column "${column}": name one of ${named}${columns.size > namedColumns ? ', …' : ''}`;
+    const message = `the grid variable "${grid.name}" has no column "${column}": use one of ${named}${columns.size > namedColumns ? ', …' : ''}`;
     const at = ['parameters', 'gridIteratorVariableMapping'];
     notes.report({ component: name, at, code: 'variable-type', message, level: 'error' });
   }

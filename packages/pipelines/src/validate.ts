@@ -1,9 +1,6 @@
-/**
- * What can be said about a pipeline before it runs, as far as its own file tells; the rest it asks (link.ts
- * answers).
- */
+/** Checks a pipeline using its own file only. Questions about other files are answered in link.ts. */
 import type { ComponentDefinition } from './components/component.ts';
-import { componentTypes, findDefinition, unknownTypeMessage } from './components/registry.ts';
+import { describeUnknownType, findDefinition, listComponentTypes } from './components/registry.ts';
 import type { Draft, Notes } from './finding.ts';
 import { createSuggestions, type Suggestions } from './nearest.ts';
 import type { Pipeline, PlainMap } from './pipeline.ts';
@@ -24,7 +21,7 @@ export function checkPipeline(pipeline: Pipeline, notes: Notes): void {
   else checkTransformation(pipeline, notes, faulty, suggest);
 }
 
-/** Answers the names of components that have an error. */
+/** Returns the names of components with an error. */
 function checkComponents(pipeline: Pipeline, notes: Notes, suggest: Suggestions): Set<string> {
   const faulty = new Set<string>();
   const report = (draft: Draft) => {
@@ -41,7 +38,7 @@ function checkComponents(pipeline: Pipeline, notes: Notes, suggest: Suggestions)
     }
     const definition = findDefinition(type);
     if (definition?.kind !== pipeline.type) {
-      report(typeFault(name, type, pipeline, suggest));
+      report(createTypeFinding(name, type, pipeline, suggest));
       continue;
     }
     checkParameterNames(component, definition, report);
@@ -55,24 +52,26 @@ function checkComponents(pipeline: Pipeline, notes: Notes, suggest: Suggestions)
   return faulty;
 }
 
-function typeFault(
+function createTypeFinding(
   component: string,
   type: string,
   { path, type: where }: Pipeline,
   suggest: Suggestions,
 ): Draft {
   const known = findDefinition(type) !== undefined;
-  const remedy = known ? '' : suggest(type, () => componentTypes(where), 'replace the component or skip it');
+  const remedy = known
+    ? ''
+    : suggest(type, () => listComponentTypes(where), 'replace the component or skip it');
   return {
     component,
     at: ['type'],
     code: known ? 'component-type-misplaced' : 'unknown-component-type',
     level: 'error',
-    message: unknownTypeMessage(type, path, where, remedy),
+    message: describeUnknownType(type, path, where, remedy),
   };
 }
 
-/** Names that are known before the run; an expression is not. */
+/** Asks for the named files. A name that is an expression is known only during the run. */
 function checkFiles(
   component: string,
   definition: ComponentDefinition,

@@ -1,7 +1,7 @@
 /**
- * YAML text to plain values, with the bounds that keep a hostile file harmless: size, nesting (checked on the
- * tokens, before the recursive parser sees them), anchors and aliases, values after aliases are followed.
- * Duplicate keys are refused.
+ * Parses YAML to plain values. Limits protect against hostile files: size, nesting, anchors and aliases, and
+ * values after alias expansion. Nesting is checked on the tokens, because the parser is recursive. Duplicate
+ * keys are refused.
  */
 import {
   type Alias,
@@ -19,7 +19,7 @@ import {
 import { aliasLimit, fileBytesLimit, nestingLimit, valueLimit } from './bounds.ts';
 import type { Plain } from './pipeline.ts';
 
-/** A place in the text that cannot be read; line and column count from 1. */
+/** A syntax error with its place. Line and column count from 1. */
 export class YamlError extends Error {
   readonly line: number;
   readonly column: number;
@@ -32,7 +32,7 @@ export class YamlError extends Error {
 
 export interface YamlTree {
   value: Plain;
-  /** Where the value at a path of keys begins; the nearest ancestor when there is none. */
+  /** The place of the value at a path of keys, or of its nearest ancestor if there is no such value. */
   locate(path: readonly string[]): { line: number; column: number };
 }
 
@@ -47,26 +47,26 @@ export function readYaml(text: string): YamlTree {
   }
   checkTokens(text);
   const lines = new LineCounter();
-  // Uniqueness is checked below: the library compares each key with each other one.
+  // The library checks uniqueness in quadratic time, so the converter below does it.
   const document = parseDocument(text, { uniqueKeys: false, lineCounter: lines, prettyErrors: false });
   const place = (offset: number) => {
     const { line, col } = lines.linePos(offset);
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
   };
   const [error] = document.errors;
-  if (error !== undefined) throw yamlError(error.message, place(error.pos[0]));
+  if (error !== undefined) throw createYamlError(error.message, place(error.pos[0]));
   const value = createConverter(document, place)(document.contents, 0);
-  const offsetOf = createOffsets(document);
+  const offsetOf = createOffsetLookup(document);
   return { value, locate: (path) => place(offsetOf(path)) };
 }
 
-function yamlError(message: string, at: { line: number; column: number }): YamlError {
+function createYamlError(message: string, at: { line: number; column: number }): YamlError {
   return new YamlError(message, at.line, at.column);
 }
 
 /**
- * Nesting and anchors, counted on the lexer's tokens. Blocks nest by indentation or by indicators on one line
- * (`- - -`), so a line may hold only so many of them; what is left is bounded again while converting.
+ * Limits nesting and anchors on the lexer's tokens. Blocks nest by indentation or by indicators on one line
+ * (`- - -`), so the indicators of each line are limited. The converter checks the remaining nesting.
  */
 function checkTokens(text: string): void {
   let line = 1;
@@ -79,17 +79,17 @@ function checkTokens(text: string): void {
     else if (first === ']' || first === '}') flowDepth -= 1;
     else if (first === '&' || first === '*') anchors += 1;
     else if (token === '-' || token === '?') indicators += 1;
-    if (flowDepth > nestingLimit || indicators > nestingLimit) throw tooDeep(line);
-    if (anchors > 2 * aliasLimit) throw tooManyAliases(line);
+    if (flowDepth > nestingLimit || indicators > nestingLimit) throw createTooDeepError(line);
+    if (anchors > 2 * aliasLimit) throw createAliasError(line);
     const breaks = token.split('\n').length - 1;
     if (breaks > 0) indicators = 0;
     line += breaks;
   }
 }
 
-const tooDeep = (line: number) =>
+const createTooDeepError = (line: number) =>
   new YamlError(`maps and lists are nested deeper than ${nestingLimit}: flatten them`, line, 1);
-const tooManyAliases = (line: number) =>
+const createAliasError = (line: number) =>
   new YamlError(`the file uses more than ${aliasLimit} aliases: write the values out`, line, 1);
 
 function createConverter(document: Document, place: (offset: number) => { line: number; column: number }) {
@@ -97,11 +97,15 @@ function createConverter(document: Document, place: (offset: number) => { line: 
   let aliases = 0;
   const at = (node: { range?: readonly number[] | null } | null) => place(node?.range?.[0] ?? 0);
 
-  function follow(alias: Alias, depth: number): Plain {
+  function followAlias(alias: Alias, depth: number): Plain {
     aliases += 1;
-    if (aliases > aliasLimit) throw tooManyAliases(at(alias).line);
+    if (aliases > aliasLimit) throw createAliasError(at(alias).line);
     const target = alias.resolve(document);
-    if (target === undefined) throw yamlError(`the alias *${alias.source} has no anchor`, at(alias));
+    if (target === undefined)
+      throw createYamlError(
+        `the alias *${alias.source} has no anchor: add &${alias.source} or write the value out`,
+        at(alias),
+      );
     return convert(target, depth + 1);
   }
 
@@ -109,9 +113,11 @@ function createConverter(document: Document, place: (offset: number) => { line: 
     const entries = new Map<string, Plain>();
     for (const { key, value } of map.items) {
       const node = key as Node | null;
-      if (!isScalar(node)) throw yamlError('a key must be a word, not a list or a map', at(node ?? map));
-      const name = scalarText(node);
-      if (entries.has(name)) throw yamlError(`the key "${name}" is there twice: keep one of them`, at(node));
+      if (!isScalar(node))
+        throw createYamlError('a key must be a word, not a list or a map', at(node ?? map));
+      const name = readScalar(node);
+      if (entries.has(name))
+        throw createYamlError(`the key "${name}" occurs twice: keep one of them`, at(node));
       entries.set(name, convert(value as Node | null, depth + 1));
     }
     return Object.fromEntries(entries);
@@ -119,35 +125,35 @@ function createConverter(document: Document, place: (offset: number) => { line: 
 
   function convert(node: unknown, depth: number): Plain {
     values += 1;
-    if (depth > nestingLimit) throw tooDeep(at(node as Node).line);
+    if (depth > nestingLimit) throw createTooDeepError(at(node as Node).line);
     if (values > valueLimit) {
-      throw yamlError(
-        `the file holds more than ${valueLimit} values: split it into several pipelines`,
+      throw createYamlError(
+        `the file has more than ${valueLimit} values: split it into several pipelines`,
         at(node as Node),
       );
     }
-    if (isAlias(node)) return follow(node, depth);
+    if (isAlias(node)) return followAlias(node, depth);
     if (isMap(node)) return convertMap(node as YAMLMap, depth);
     if (isSeq(node)) return node.items.map((item) => convert(item, depth + 1));
     if (!isScalar(node)) return null;
-    return node.value === null || typeof node.value === 'boolean' ? node.value : scalarText(node);
+    return node.value === null || typeof node.value === 'boolean' ? node.value : readScalar(node);
   }
   return convert;
 }
 
-function scalarText(scalar: { value: unknown; source?: string }): string {
+function readScalar(scalar: { value: unknown; source?: string }): string {
   if (typeof scalar.value === 'string') return scalar.value;
   return scalar.source ?? String(scalar.value);
 }
 
-/** The members of a map are gathered once: a large file may be asked for thousands of places. */
-function createOffsets(document: Document): (path: readonly string[]) => number {
+/** Caches the members of each map: a check may look up thousands of places in a large file. */
+function createOffsetLookup(document: Document): (path: readonly string[]) => number {
   const gathered = new WeakMap<YAMLMap, Map<string, { key: Node; value: unknown }>>();
-  function membersOf(map: YAMLMap) {
+  function listMembers(map: YAMLMap) {
     const known = gathered.get(map);
     if (known !== undefined) return known;
     const members = new Map<string, { key: Node; value: unknown }>();
-    for (const { key, value } of map.items) if (isScalar(key)) members.set(scalarText(key), { key, value });
+    for (const { key, value } of map.items) if (isScalar(key)) members.set(readScalar(key), { key, value });
     gathered.set(map, members);
     return members;
   }
@@ -155,7 +161,7 @@ function createOffsets(document: Document): (path: readonly string[]) => number 
     let node: unknown = document.contents;
     let offset = 0;
     for (const name of path) {
-      const member = isMap(node) ? membersOf(node as YAMLMap).get(name) : undefined;
+      const member = isMap(node) ? listMembers(node as YAMLMap).get(name) : undefined;
       if (member === undefined) break;
       offset = member.key.range?.[0] ?? offset;
       node = member.value;

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { agentFolders, type Folders, removeTree } from '../host/folders.ts';
+import { createFolders, type Folders, removeTree } from '../host/folders.ts';
 import { createLog } from '../log.ts';
 import { type ControlPlane, createControlPlane } from '../session/control-plane.ts';
 import { FakeServer, testCredential } from '../testing/fake-server.ts';
@@ -25,7 +25,7 @@ describe('the artifact cache', { timeout: 120_000 }, () => {
   let server: FakeServer;
   let folders: Folders;
 
-  /** The server, or one that answers other bytes for each file. */
+  /** The server, or one that sends wrong bytes for each file. */
   function createSource(bytes?: () => Iterable<Buffer>): Pick<ControlPlane, 'artifact' | 'blob'> {
     const source = createControlPlane({ serverUrl: server.url, ...testCredential });
     return bytes === undefined
@@ -42,14 +42,14 @@ describe('the artifact cache', { timeout: 120_000 }, () => {
 
   beforeEach(async () => {
     server = await new FakeServer().start();
-    folders = agentFolders(mkdtempSync(join(tmpdir(), 'headgate-artifacts-')));
+    folders = createFolders(mkdtempSync(join(tmpdir(), 'headgate-artifacts-')));
   });
   afterEach(async () => {
     await server.stop();
     await removeTree(folders.root);
   });
 
-  it('fetches a version once, into sealed folders, also when several runs want it at one time', async () => {
+  it('fetches a version once into sealed folders, even if several runs need it at the same time', async () => {
     const digest = server.publish({ 'main.orch.yaml': 'a', 'data/in/towns.csv': 'name\nUlm\n', empty: '' });
     const cache = await open();
     const [first, second] = await Promise.all([1, 2].map(() => cache.acquire(projectId, digest, never)));
@@ -66,7 +66,7 @@ describe('the artifact cache', { timeout: 120_000 }, () => {
     assert.equal((await cache.acquire(projectId, digest, never)).folder, folder);
   });
 
-  it('keeps versions over a restart of the agent', async () => {
+  it('keeps versions when the agent restarts', async () => {
     const digest = server.publish({ a: 'a' });
     (await (await open()).acquire(projectId, digest, never)).release();
     await server.stop();
@@ -74,7 +74,7 @@ describe('the artifact cache', { timeout: 120_000 }, () => {
     assert.equal(readFileSync(join(held.folder, 'a'), 'utf8'), 'a');
   });
 
-  it('does not trust a folder that it did not make itself', async () => {
+  it('does not trust a folder that it did not create', async () => {
     const digest = server.publish({ 'main.orch.yaml': 'real' });
     const forged = join(folders.projectArtifacts(projectId), digest, 'files');
     mkdirSync(forged, { recursive: true });
@@ -83,19 +83,19 @@ describe('the artifact cache', { timeout: 120_000 }, () => {
     assert.equal(readFileSync(join(held.folder, 'main.orch.yaml'), 'utf8'), 'real');
   });
 
-  it('refuses a file with other bytes than were published, names it, and keeps nothing', async () => {
+  it('refuses a file with wrong bytes, names it, and keeps nothing', async () => {
     const digest = server.publish({ good: 'good', 'data/bad.csv': 'good too' });
     server.damage(digest, 'data/bad.csv');
     const cache = await open();
     await assert.rejects(
       cache.acquire(projectId, digest, never),
-      /"data\/bad.csv" is not what was published: it has SHA-256 [0-9a-f]{64}, and its manifest says 8 bytes with SHA-256/,
+      /"data\/bad.csv" differs from the published one: it has SHA-256 [0-9a-f]{64}, but its manifest says 8 bytes with SHA-256/,
     );
     assert.deepEqual(readdirSync(folders.incoming), []);
     assert.equal(existsSync(join(folders.projectArtifacts(projectId), digest)), false);
   });
 
-  it('refuses a file that has more bytes than were published, or fewer', async () => {
+  it('refuses a file with too many or too few bytes', async () => {
     const cache = await open();
     const more = server.publish({ a: 'published' });
     const fewer = server.publish({ b: 'published too' });
@@ -111,17 +111,17 @@ describe('the artifact cache', { timeout: 120_000 }, () => {
       assert.equal(existsSync(join(folders.projectArtifacts(projectId), digest)), false);
   });
 
-  it('refuses another list of files than the one that it asked for', async () => {
+  it('refuses the manifest of another version', async () => {
     const digest = server.publish({ a: 'a' });
     const other = server.publish({ a: 'b' });
     const source = { ...createSource(), artifact: () => createSource().artifact(other, never) };
     await assert.rejects(
       (await open(1_000, source)).acquire(projectId, digest, never),
-      /answered another artifact/,
+      /sent another artifact/,
     );
   });
 
-  it('fetches a file again whose transfer was cut', async () => {
+  it('retries an interrupted transfer', async () => {
     const digest = server.publish({ 'large.csv': 'x'.repeat(500), small: 'y' });
     server.breakOff(digest, 'large.csv', 2);
     const held = await (await open()).acquire(projectId, digest, never);
@@ -133,11 +133,14 @@ describe('the artifact cache', { timeout: 120_000 }, () => {
     it(`refuses the path ${JSON.stringify(path)}`, async () => {
       const cache = await open();
       const digest = server.publish({ [path]: 'x' });
-      await assert.rejects(cache.acquire(projectId, digest, never), /does not stay inside the artifact/);
+      await assert.rejects(
+        cache.acquire(projectId, digest, never),
+        /is not a relative path inside the artifact/,
+      );
     });
   }
 
-  it('evicts what was longest unused, and never what is in use', async () => {
+  it('evicts the least recently used version, and never one in use', async () => {
     const digests = ['a', 'b', 'c', 'd'].map((name) => server.publish({ [name]: name.repeat(400) }));
     const [used, old, fresh, next] = digests as [string, string, string, string];
     const cache = await open(1_200);
@@ -156,7 +159,7 @@ describe('the artifact cache', { timeout: 120_000 }, () => {
     }
   }
 
-  it('keeps its bound also for versions that are fetched at one time', async () => {
+  it('keeps its limit for versions that are fetched at the same time', async () => {
     const digests = ['a', 'b', 'c', 'd'].map((name) => server.publish({ [name]: name.repeat(400) }));
     const cache = await open(900);
     const held = await Promise.all(digests.map((digest) => cache.acquire(projectId, digest, never)));
@@ -165,14 +168,14 @@ describe('the artifact cache', { timeout: 120_000 }, () => {
     await until(() => kept(digests).filter(Boolean).length === 2);
   });
 
-  it('does not evict a version that has just come, before who waits for it holds it', async () => {
+  it('does not evict a fetched version before the waiting callers hold it', async () => {
     const digests = Array.from({ length: 12 }, (_, index) =>
       server.publish({ a: `${index}`.padEnd(400, 'x') }),
     );
     const cache = await open(400);
     const read = async (digest: string, index: number) => {
       const held = await cache.acquire(projectId, digest, never);
-      // Others come and go meanwhile.
+      // Other versions come and go meanwhile.
       await new Promise((resolve) => setTimeout(resolve, index % 3));
       const text = readFileSync(join(held.folder, 'a'), 'utf8');
       held.release();
@@ -187,7 +190,7 @@ describe('the artifact cache', { timeout: 120_000 }, () => {
     await until(() => kept(digests).filter(Boolean).length <= 1);
   });
 
-  it('makes room for a version before it comes', async () => {
+  it('frees space before it fetches a version', async () => {
     const [first, second] = ['a', 'b'].map((name) => server.publish({ [name]: name.repeat(400) })) as [
       string,
       string,
@@ -203,7 +206,7 @@ describe('the artifact cache', { timeout: 120_000 }, () => {
     assert.deepEqual(kept([first, second]), [false, true]);
   });
 
-  it('keeps its bound over a restart with a smaller one', async () => {
+  it('applies a smaller limit after a restart', async () => {
     const digests = ['a', 'b', 'c'].map((name) => server.publish({ [name]: name.repeat(400) }));
     const cache = await open(1_200);
     for (const digest of digests) (await cache.acquire(projectId, digest, never)).release();
@@ -212,7 +215,7 @@ describe('the artifact cache', { timeout: 120_000 }, () => {
     assert.equal(readdirSync(folders.projectVerified(projectId)).length, 2);
   });
 
-  it('refuses a version that is larger than the cache, and says which setting helps', async () => {
+  it('refuses a version larger than the cache, and names the setting', async () => {
     const digest = server.publish({ a: 'a'.repeat(1_001) });
     await assert.rejects(
       (await open()).acquire(projectId, digest, never),
@@ -220,7 +223,7 @@ describe('the artifact cache', { timeout: 120_000 }, () => {
     );
   });
 
-  it('waits for a server that is away for a moment', async () => {
+  it('retries while the server is briefly unavailable', async () => {
     const digest = server.publish({ a: 'a' });
     const cache = await open();
     await server.stop();

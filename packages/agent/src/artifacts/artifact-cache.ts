@@ -1,27 +1,29 @@
 /**
- * Published versions on the agent's disk, each checked once and then sealed, so that SQL can read but not change them.
+ * The cache of published versions on the agent's disk. Each version is verified once and then sealed, so that
+ * SQL can read but not change it.
  *
- * A version is trusted only when its manifest lies in the `verified` folder, where SQL cannot write: while a version is moved in place its
- * project's folder must be open for a moment, and what a statement might put there then must not be taken for a version.
+ * A version is trusted only if its manifest is in the `verified` folder, where SQL cannot write. A project's
+ * folder is writable for a moment while a version is moved into it, and files that a statement creates there
+ * in that moment must not be taken for a version.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ArtifactManifest, canonicalManifest } from '@headgate/contract';
-import { type Folders, privateFolder, removeTree } from '../host/folders.ts';
-import { type Log, reasonOf } from '../log.ts';
+import { type Folders, makePrivateFolder, removeTree } from '../host/folders.ts';
+import { getReason, type Log } from '../log.ts';
 import type { ControlPlane } from '../session/control-plane.ts';
-import { checkPath, fetchFiles, patient } from './artifact-files.ts';
+import { checkPath, fetchFiles, retryFetch } from './artifact-files.ts';
 
-/** Files of all versions that are kept: small ones cost a file system more than their bytes. */
+/** Limit on cached files. Small files cost a file system more than their bytes. */
 const fileLimit = 200_000;
 
 export interface HeldArtifact {
-  /** Absolute path of the folder of its files. */
+  /** Absolute path of the folder with its files. */
   folder: string;
-  /** The paths of its files inside that folder. */
+  /** Paths of the files, relative to the folder. */
   paths: readonly string[];
-  /** Gives it back; until then it is not evicted. */
+  /** Releases the artifact. Until then it is not evicted. */
   release(): void;
 }
 
@@ -50,9 +52,9 @@ export class ArtifactCache {
   readonly #options: ArtifactCacheOptions;
   readonly #entries = new Map<string, Entry>();
   readonly #fetching = new Map<string, { entry: Promise<Entry>; signal: AbortSignal }>();
-  /** Of versions on their way: room is made for them before they are there. */
+  /** Sizes of versions being fetched. Space is freed for them in advance. */
   readonly #expected = new Set<Size>();
-  /** Changes to a project's folder happen in turn, for each opens and seals it. */
+  /** Changes to project folders run one at a time, because each unseals and seals a folder. */
   #turn: Promise<unknown> = Promise.resolve();
   #evicting: Promise<void> = Promise.resolve();
 
@@ -60,12 +62,13 @@ export class ArtifactCache {
     this.#options = options;
   }
 
-  /** Takes over what an earlier process left and removes what it had not finished. */
+  /** Loads the versions left by an earlier process and removes unfinished ones. */
   static async open(options: ArtifactCacheOptions): Promise<ArtifactCache> {
     const cache = new ArtifactCache(options);
     const { folders } = options;
     await removeTree(folders.incoming);
-    for (const folder of [folders.artifacts, folders.verified, folders.incoming]) await privateFolder(folder);
+    for (const folder of [folders.artifacts, folders.verified, folders.incoming])
+      await makePrivateFolder(folder);
     for (const projectId of await readdir(folders.verified)) {
       for (const name of await readdir(folders.projectVerified(projectId))) {
         await cache.#takeOver(projectId, name.replace(/\.json$/, ''));
@@ -76,9 +79,10 @@ export class ArtifactCache {
   }
 
   /**
-   * The version with this digest, fetched and checked if it is not there.
+   * Returns the version with this digest, after fetching and verifying it if necessary.
    *
-   * @throws Error in the user's words: a file with another hash than its manifest says, a path that cannot be written, a version too large.
+   * @throws Error with a message for the user: a file with a wrong hash, an invalid path, or a version too
+   *   large.
    */
   async acquire(projectId: string, digest: string, signal: AbortSignal): Promise<HeldArtifact> {
     const key = `${projectId}/${digest}`;
@@ -87,9 +91,9 @@ export class ArtifactCache {
       let fetching = this.#fetching.get(key);
       if (!fetching) {
         const fetched = this.#fetch(projectId, digest, signal).finally(() => this.#fetching.delete(key));
-        // After all who wait for it have gone on.
+        // Released after all waiting callers hold it.
         fetched.then(
-          (done) => setImmediate(() => this.#letGo(done)),
+          (done) => setImmediate(() => this.#release(done)),
           () => undefined,
         );
         fetching = { entry: fetched, signal };
@@ -99,7 +103,7 @@ export class ArtifactCache {
         entry = await fetching.entry;
       } catch (error) {
         signal.throwIfAborted();
-        // The run that had begun this fetch was ended, and its fetch with it.
+        // The run that started this fetch was killed, and the fetch was aborted with it.
         if (fetching.signal.aborted) return this.acquire(projectId, digest, signal);
         throw error;
       }
@@ -111,13 +115,13 @@ export class ArtifactCache {
     entry.users += 1;
     entry.lastUsed = Date.now();
     const used = new Date(entry.lastUsed);
-    void utimes(this.#marker(entry), used, used).catch(() => undefined);
+    void utimes(this.#getMarkerPath(entry), used, used).catch(() => undefined);
     let held = true;
     return {
-      folder: join(this.#place(entry), 'files'),
+      folder: join(this.#getFolder(entry), 'files'),
       paths: entry.manifest.files.map((file) => file.path),
       release: () => {
-        if (held) this.#letGo(entry);
+        if (held) this.#release(entry);
         held = false;
       },
     };
@@ -127,15 +131,15 @@ export class ArtifactCache {
     const { source, folders, limitBytes, log } = this.#options;
     if (!/^[0-9a-f]{64}$/.test(digest))
       throw new Error(`the artifact’s digest ${JSON.stringify(digest)} is not a SHA-256`);
-    const manifest = await patient(() => source.artifact(digest, signal), signal);
+    const manifest = await retryFetch(() => source.artifact(digest, signal), signal);
     const found = createHash('sha256').update(canonicalManifest(manifest.files)).digest('hex');
     if (found !== digest) {
-      throw new Error(`the server answered another artifact (${found}) than the one asked for (${digest})`);
+      throw new Error(`the server sent another artifact (${found}) than the requested one (${digest})`);
     }
-    const size = sizeOf(manifest);
+    const size = measureSize(manifest);
     if (size.bytes > limitBytes) {
       throw new Error(
-        `the artifact’s files have ${size.bytes} bytes and the agent’s cache ${limitBytes}: raise HEADGATE_AGENT_ARTIFACT_CACHE_MB`,
+        `the artifact’s files have ${size.bytes} bytes, but the agent’s cache only ${limitBytes}: raise HEADGATE_AGENT_ARTIFACT_CACHE_MB`,
       );
     }
     for (const file of manifest.files) checkPath(file.path);
@@ -144,7 +148,7 @@ export class ArtifactCache {
     try {
       await this.#evict();
       await fetchFiles(source, join(incoming, 'files'), manifest.files, signal);
-      // In use by its fetch: nobody evicts it before those who wait for it hold it.
+      // Counted as in use by its fetch, so that it is not evicted before waiting callers hold it.
       const entry: Entry = { projectId, digest, manifest, size, lastUsed: Date.now(), users: 1 };
       await this.#install(entry, incoming);
       log.info('artifact fetched', { projectId, digest, ...size });
@@ -155,18 +159,20 @@ export class ArtifactCache {
     }
   }
 
-  /** Only the outer folder is ever open for writing where SQL could see it; the files inside are sealed before. */
+  /**
+   * Only the project's folder becomes writable where SQL can see it. The files are sealed before the move.
+   */
   async #install(entry: Entry, incoming: string): Promise<void> {
     const { folders } = this.#options;
     const project = folders.projectArtifacts(entry.projectId);
-    const place = this.#place(entry);
-    await this.#opened(project, async () => {
+    const place = this.#getFolder(entry);
+    await this.#changeFolder(project, async () => {
       await removeTree(place);
       await rename(incoming, place);
       await chmod(place, 0o555);
     });
-    await privateFolder(folders.projectVerified(entry.projectId));
-    const marker = this.#marker(entry);
+    await makePrivateFolder(folders.projectVerified(entry.projectId));
+    const marker = this.#getMarkerPath(entry);
     await writeFile(`${marker}.new`, JSON.stringify(entry.manifest), { mode: 0o600 });
     await rename(`${marker}.new`, marker);
     this.#entries.set(`${entry.projectId}/${entry.digest}`, entry);
@@ -174,33 +180,37 @@ export class ArtifactCache {
 
   async #takeOver(projectId: string, digest: string): Promise<void> {
     const entry = { projectId, digest };
-    const marker = this.#marker(entry);
+    const marker = this.#getMarkerPath(entry);
     try {
       const manifest = JSON.parse(await readFile(marker, 'utf8')) as ArtifactManifest;
-      if (manifest.digest !== digest) throw new Error('the manifest is of another version');
-      await stat(join(this.#place(entry), 'files'));
+      if (manifest.digest !== digest) throw new Error('the manifest belongs to another version');
+      await stat(join(this.#getFolder(entry), 'files'));
       const lastUsed = (await stat(marker)).mtimeMs;
-      const size = sizeOf(manifest);
+      const size = measureSize(manifest);
       this.#entries.set(`${projectId}/${digest}`, { ...entry, manifest, size, lastUsed, users: 0 });
     } catch (error) {
-      this.#options.log.warn('an artifact is not used again', { projectId, digest, reason: reasonOf(error) });
+      this.#options.log.warn('cached artifact discarded', {
+        projectId,
+        digest,
+        reason: getReason(error),
+      });
       await rm(marker, { force: true });
     }
   }
 
-  /** One user less. What was kept above the limit because it was in use goes now. */
-  #letGo(entry: Entry): void {
+  /** Removes one user, and evicts versions that exceeded the limit because they were in use. */
+  #release(entry: Entry): void {
     entry.users -= 1;
     if (entry.users > 0) return;
     this.#evict().catch((error) => {
-      this.#options.log.warn('the artifact cache could not be emptied', { reason: reasonOf(error) });
+      this.#options.log.warn('eviction from the artifact cache failed', { reason: getReason(error) });
     });
   }
 
-  /** Removes what was longest unused until what is kept and expected is within the limits. What is in use stays, even above them. */
+  /** Evicts the least recently used versions until the cache is within its limits. Versions in use stay. */
   #evict(): Promise<void> {
     const mine = this.#evicting.then(async () => {
-      for (let entry = this.#toEvict(); entry !== undefined; entry = this.#toEvict()) {
+      for (let entry = this.#findEvictable(); entry !== undefined; entry = this.#findEvictable()) {
         this.#entries.delete(`${entry.projectId}/${entry.digest}`);
         await this.#remove(entry);
       }
@@ -209,7 +219,7 @@ export class ArtifactCache {
     return mine;
   }
 
-  #toEvict(): Entry | undefined {
+  #findEvictable(): Entry | undefined {
     const entries = [...this.#entries.values()];
     const sizes = [...entries.map((entry) => entry.size), ...this.#expected];
     const total = (of: keyof Size) => sizes.reduce((sum, size) => sum + size[of], 0);
@@ -220,11 +230,11 @@ export class ArtifactCache {
 
   async #remove(entry: Entry): Promise<void> {
     const project = this.#options.folders.projectArtifacts(entry.projectId);
-    await rm(this.#marker(entry), { force: true });
-    await this.#opened(project, () => removeTree(this.#place(entry)));
+    await rm(this.#getMarkerPath(entry), { force: true });
+    await this.#changeFolder(project, () => removeTree(this.#getFolder(entry)));
   }
 
-  async #opened(project: string, change: () => Promise<void>): Promise<void> {
+  async #changeFolder(project: string, change: () => Promise<void>): Promise<void> {
     const mine = this.#turn.then(async () => {
       await mkdir(project, { recursive: true });
       await chmod(project, 0o755);
@@ -238,15 +248,15 @@ export class ArtifactCache {
     await mine;
   }
 
-  #place(entry: { projectId: string; digest: string }): string {
+  #getFolder(entry: { projectId: string; digest: string }): string {
     return join(this.#options.folders.projectArtifacts(entry.projectId), entry.digest);
   }
 
-  #marker(entry: { projectId: string; digest: string }): string {
+  #getMarkerPath(entry: { projectId: string; digest: string }): string {
     return join(this.#options.folders.projectVerified(entry.projectId), `${entry.digest}.json`);
   }
 }
 
-function sizeOf({ files }: ArtifactManifest): Size {
+function measureSize({ files }: ArtifactManifest): Size {
   return { bytes: files.reduce((sum, file) => sum + file.size, 0), files: files.length };
 }

@@ -1,4 +1,4 @@
-/** The files of one version: fetched from the server, each checked against the manifest, and sealed. */
+/** Fetches the files of one version, verifies each against the manifest, and seals them. */
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { chmod, mkdir, readdir, rm } from 'node:fs/promises';
@@ -6,8 +6,8 @@ import { dirname, join } from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ArtifactManifest } from '@headgate/contract';
-import { retrying } from '../backoff.ts';
-import { type ControlPlane, mayPass } from '../session/control-plane.ts';
+import { retry } from '../backoff.ts';
+import { type ControlPlane, isTransient } from '../session/control-plane.ts';
 
 const parallelFetches = 4;
 const attemptsPerFile = 6;
@@ -16,7 +16,7 @@ const segmentLimitBytes = 255;
 type ManifestFile = ArtifactManifest['files'][number];
 type Source = Pick<ControlPlane, 'blob'>;
 
-/** Fetches all files into a folder and seals it. @throws Error in the user's words */
+/** Fetches all files into a folder and seals it. @throws Error with a message for the user */
 export async function fetchFiles(
   source: Source,
   folder: string,
@@ -32,7 +32,7 @@ export async function fetchFiles(
       for (const file of waiting) {
         const target = join(folder, file.path);
         await mkdir(dirname(target), { recursive: true });
-        await patient(() => fetchFile(source, target, file, either), either);
+        await retryFetch(() => fetchFile(source, target, file, either), either);
       }
     } catch (error) {
       failed.abort(error);
@@ -62,7 +62,7 @@ async function fetchFile(
   });
   const bytes = Readable.from(await source.blob(file.sha256, signal));
   try {
-    // `wx`: two paths that the file system takes for one must not overwrite each other.
+    // `wx`: two paths that are the same on this file system must not overwrite each other.
     await pipeline(bytes, check, createWriteStream(target, { flags: 'wx', mode: 0o444 }), { signal });
     if (size !== file.size)
       throw new Error(`${file.path}: the transfer ended after ${size} of ${file.size} bytes`);
@@ -70,40 +70,42 @@ async function fetchFile(
     if (found !== file.sha256) throw new DamagedFile(file, `SHA-256 ${found}`);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') {
-      throw new DamagedFile(file, 'a name that another file of the artifact has on this file system');
+      throw new DamagedFile(file, 'the same name as another file of the artifact on this file system');
     }
     await rm(target, { force: true });
     throw error;
   }
 }
 
-/** What arrived is not what the manifest says; asking again does not help. */
+/** The received bytes do not match the manifest. A retry does not help. */
 class DamagedFile extends Error {
   constructor(file: ManifestFile, found: string) {
     super(
-      `the artifact’s file ${JSON.stringify(file.path)} is not what was published: it has ${found}, ` +
-        `and its manifest says ${file.size} bytes with SHA-256 ${file.sha256}; publish the version again`,
+      `the artifact’s file ${JSON.stringify(file.path)} differs from the published one: it has ${found}, ` +
+        `but its manifest says ${file.size} bytes with SHA-256 ${file.sha256}: publish the version again`,
     );
   }
 }
 
-export function patient<T>(attempt: () => Promise<T>, signal: AbortSignal): Promise<T> {
-  const again = (error: unknown) => !(error instanceof DamagedFile) && mayPass(error);
-  return retrying(attempt, { limit: attemptsPerFile, signal, again });
+export function retryFetch<T>(attempt: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  const again = (error: unknown) => !(error instanceof DamagedFile) && isTransient(error);
+  return retry(attempt, { limit: attemptsPerFile, signal, again });
 }
 
-/** The server checks paths at upload; here a bad one would leave the folder, so it is checked again. */
+/** Checks a path again although the server did at upload: a bad path could escape from the folder. */
 export function checkPath(path: string): void {
   const segments = path.split('/');
   const bad = segments.some((segment) => segment === '' || segment === '.' || segment === '..');
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
   if (bad || /[\\\u0000-\u001f\u007f]/.test(path)) {
-    throw new Error(`the artifact’s path ${JSON.stringify(path)} does not stay inside the artifact`);
+    throw new Error(
+      `the artifact’s path ${JSON.stringify(path)} is not a relative path inside the artifact: publish it under another path`,
+    );
   }
   const long = segments.find((segment) => Buffer.byteLength(segment) > segmentLimitBytes);
   if (long) {
     throw new Error(
-      `the artifact’s path ${JSON.stringify(path)} has a name of over ${segmentLimitBytes} bytes`,
+      `the artifact’s path ${JSON.stringify(path)} has a segment of more than ${segmentLimitBytes} bytes: shorten it`,
     );
   }
 }

@@ -1,4 +1,4 @@
-/** A key pair of this instance, and the request for its certificate (PKCS#10, RFC 2986). */
+/** Creates the instance's key pair and the request for its certificate (PKCS#10, RFC 2986). */
 import { createPrivateKey, type KeyObject, webcrypto } from 'node:crypto';
 
 export type KeyType = 'ec' | 'rsa';
@@ -23,16 +23,16 @@ export async function makePrivateKey(type: KeyType): Promise<string> {
   );
 }
 
-export function keyTypeOf(key: KeyObject): KeyType {
+export function getKeyType(key: KeyObject): KeyType {
   return key.asymmetricKeyType === 'rsa' ? 'rsa' : 'ec';
 }
 
-/** In PEM; signed by the key. Loaded when it is needed, which is seldom. */
+/** A request in PEM, signed by the key. The library is rarely needed, so it is loaded on demand. */
 export async function requestCertificate(privateKey: string, commonName: string): Promise<string> {
   await import('reflect-metadata');
   const { Pkcs10CertificateRequestGenerator } = await import('@peculiar/x509');
   const key = createPrivateKey(privateKey);
-  const algorithm = algorithms[keyTypeOf(key)];
+  const algorithm = algorithms[getKeyType(key)];
   const pkcs8 = key.export({ format: 'der', type: 'pkcs8' });
   const { d: _, p, q, dp, dq, qi, ...publicJwk } = key.export({ format: 'jwk' });
   const request = await Pkcs10CertificateRequestGenerator.create({

@@ -1,4 +1,4 @@
-/** The keys of an instance: asked for once, renewed in time, kept for what may still arrive. */
+/** The keys of an instance: requested once, renewed in time, and kept while sealed values may arrive. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -38,7 +38,7 @@ async function scene(keyType: 'ec' | 'rsa' = 'ec') {
 }
 
 for (const keyType of ['ec', 'rsa'] as const) {
-  test(`an instance asks for one certificate, and finds it again after a restart (${keyType})`, async () => {
+  test(`an instance requests one certificate and finds it again after a restart (${keyType})`, async () => {
     const { folder, issuer, open, lines } = await scene(keyType);
     const first = await open();
     assert.equal(first.current, undefined);
@@ -50,14 +50,14 @@ for (const keyType of ['ec', 'rsa'] as const) {
     const { current } = second;
     assert.ok(current);
     assert.deepEqual([current.agentId, current.keyType], ['the-agent', keyType]);
-    assert.equal(second.keyOf(current.kid), current);
+    assert.equal(second.findKey(current.kid), current);
     for (const name of await readdir(folder))
       assert.equal((await stat(join(folder, name))).mode & 0o077, 0, name);
     assert.ok(!lines.join('').includes('PRIVATE'));
   });
 }
 
-test('it is renewed when two thirds of its time are over; the old key stays until nothing for it can come', async () => {
+test('a certificate is renewed after two thirds of its lifetime; the old key is kept while values may arrive', async () => {
   const { time, open } = await scene();
   const certificates = await open();
   await certificates.renew(signal);
@@ -68,14 +68,14 @@ test('it is renewed when two thirds of its time are over; the old key stays unti
   time.now += 2 * day;
   await certificates.renew(signal);
   assert.notEqual(certificates.current?.kid, old);
-  assert.ok(certificates.keyOf(old) && (await open()).keyOf(old));
+  assert.ok(certificates.findKey(old) && (await open()).findKey(old));
   time.now += 31 * day;
   await certificates.renew(signal);
-  assert.equal(certificates.keyOf(old), undefined);
-  assert.equal((await open()).keyOf(old), undefined);
+  assert.equal(certificates.findKey(old), undefined);
+  assert.equal((await open()).findKey(old), undefined);
 });
 
-test('an answer that is lost leads to no other key', async () => {
+test('a lost answer does not lead to another key', async () => {
   const { issuer, open } = await scene();
   const lose = async (body: Parameters<typeof issuer.issue>[0]) => {
     await issuer.issue(body);
@@ -88,7 +88,7 @@ test('an answer that is lost leads to no other key', async () => {
   assert.equal(one?.slice(8, 200), other?.slice(8, 200), 'the same key in both requests');
 });
 
-test('a certificate of another credential, or for another key, is of no use', async () => {
+test('a certificate of another credential or for another key is not used', async () => {
   const { issuer, open } = await scene();
   await (await open()).renew(signal);
   assert.equal(
@@ -103,7 +103,7 @@ test('a certificate of another credential, or for another key, is of no use', as
   await assert.rejects(mixed.renew(signal), /another key/);
 });
 
-test('a certificate counts under the secret that it was issued under: a refreshed one leads to another, at once', async () => {
+test('a certificate is valid only with the secret it was issued under; a refreshed secret leads to a new one at once', async () => {
   const { folder, issuer, open } = await scene();
   const credential = { clientId: 'a client', clientSecret: 'first' };
   const certificates = await open({ credential });
@@ -114,7 +114,7 @@ test('a certificate counts under the secret that it was issued under: a refreshe
   certificates.renewSoon();
   const second = await until(() => certificates.current);
   assert.notEqual(second.kid, first.kid);
-  assert.equal(certificates.keyOf(first.kid), first, 'what it holds may still be opened');
+  assert.equal(certificates.findKey(first.kid), first, 'what it holds may still be opened');
   ending.abort();
   assert.equal((await open({ credential })).current?.kid, second.kid);
   assert.equal(issuer.requests.length, 2);

@@ -1,12 +1,13 @@
 /**
- * The keys of this instance with their certificates, on its disk.
+ * The keys of this instance and their certificates, on disk.
  *
- * Terminology
- *   kid       names a certificate: the SHA-256 of its DER, base64url
- *   current   the newest certificate: what is sealed from now on is sealed to it
- *   next key  a key whose certificate is still to come; kept, so that a lost answer leads to no third key
+ * - **kid**: identifies a certificate: the SHA-256 of its DER, in base64url.
+ * - **current**: the newest certificate, to which values are sealed.
+ * - **next key**: a key without a certificate yet. It is kept, so that a lost response does not lead to
+ *   another key.
  *
- * A certificate is renewed when two thirds of its time are over; its key stays as long as a value that was sealed for it may still arrive.
+ * A certificate is renewed after two thirds of its lifetime. Its key is kept while values sealed for it may
+ * arrive.
  */
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readdir, rm } from 'node:fs/promises';
@@ -14,31 +15,31 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CertificateRequest, IssuedCertificate } from '@headgate/contract';
 import { createBackoff } from '../backoff.ts';
-import { privateFolder } from '../host/folders.ts';
+import { makePrivateFolder } from '../host/folders.ts';
 import { readPrivateFile, writePrivateFile } from '../host/private-file.ts';
-import { type Log, reasonOf } from '../log.ts';
-import { type KeyType, keyTypeOf, makePrivateKey, requestCertificate } from './certificate-request.ts';
+import { getReason, type Log } from '../log.ts';
+import { getKeyType, type KeyType, makePrivateKey, requestCertificate } from './certificate-request.ts';
 
 const lookEveryMilliseconds = 60_000;
 const renewAfter = 2 / 3;
-/** How long after the end of its certificate a key stays: no value is longer on its way. */
+/** How long a key is kept after its certificate expired. No sealed value is in transit for longer. */
 const keptMilliseconds = 86_400_000;
 
 export interface AgentKey {
   kid: string;
-  /** The agent that the certificate is bound to. */
+  /** The agent named in the certificate. */
   agentId: string;
   privateKey: KeyObject;
   keyType: KeyType;
   notBefore: Date;
   notAfter: Date;
-  /** Of the secret under which its certificate was issued. */
+  /** The digest of the client secret under which the certificate was issued. */
   secretDigest: string | undefined;
 }
 
 interface KeptKey {
   clientId: string;
-  /** Absent in those of older agents. */
+  /** Absent in files of older agents. */
   secretDigest?: string;
   privateKey: string;
   certificate: string;
@@ -48,8 +49,8 @@ export interface CertificateOptions {
   folder: string;
   instanceId: string;
   /**
-   * A certificate that another agent got in this folder is of no use, and one that was issued under another secret is revoked. Read at each
-   * use: another secret may take its place.
+   * A certificate of another agent is not used, and one issued under another secret is revoked. Read at each
+   * use, since the secret may be replaced.
    */
   credential: { readonly clientId: string; readonly clientSecret: string };
   keyType: KeyType;
@@ -71,23 +72,23 @@ export class Certificates {
 
   static async open(options: CertificateOptions): Promise<Certificates> {
     const certificates = new Certificates(options);
-    await privateFolder(options.folder);
+    await makePrivateFolder(options.folder);
     await certificates.#load();
     return certificates;
   }
 
-  keyOf(kid: string): AgentKey | undefined {
+  findKey(kid: string): AgentKey | undefined {
     return this.#keys.get(kid);
   }
 
   get current(): AgentKey | undefined {
     const now = this.#now();
-    const secret = this.#secretDigest();
+    const secret = this.#computeSecretDigest();
     const good = [...this.#keys.values()].filter((key) => key.notAfter > now && key.secretDigest === secret);
     return good.sort((one, other) => other.notBefore.getTime() - one.notBefore.getTime())[0];
   }
 
-  /** Renews in time, until `signal` ends it. Never rejects. */
+  /** Renews the certificate in time until `signal` is aborted. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const backoff = createBackoff();
     while (!signal.aborted) {
@@ -99,8 +100,8 @@ export class Certificates {
       } catch (error) {
         if (signal.aborted) return;
         wait = Math.round(backoff.next());
-        this.#options.log.warn('no certificate yet; asked for again', {
-          reason: reasonOf(error),
+        this.#options.log.warn('certificate request failed; retrying', {
+          reason: getReason(error),
           waitMilliseconds: wait,
         });
       }
@@ -108,22 +109,22 @@ export class Certificates {
     }
   }
 
-  /** The secret was refreshed: its certificate counts no more. */
+  /** Call after the secret was refreshed, which revokes its certificate. */
   renewSoon(): void {
     this.#wake.abort();
     this.#wake = new AbortController();
   }
 
-  /** Gets a certificate when there is none or it is time for another, and removes what is over. */
+  /** Requests a certificate if there is none or it is due, and removes expired keys. */
   async renew(signal: AbortSignal): Promise<void> {
     await this.#removeOld();
     const { folder, keyType, instanceId, request, log } = this.#options;
     const { current } = this;
     if (current !== undefined && current.keyType === keyType && !this.#isDue(current)) return;
     const nextKey = join(folder, 'next.pem');
-    const secretDigest = this.#secretDigest();
+    const secretDigest = this.#computeSecretDigest();
     let privateKey = (await readPrivateFile(nextKey))?.toString('utf8');
-    if (privateKey === undefined || keyTypeOf(createPrivateKey(privateKey)) !== keyType) {
+    if (privateKey === undefined || getKeyType(createPrivateKey(privateKey)) !== keyType) {
       privateKey = await makePrivateKey(keyType);
       await writePrivateFile(nextKey, privateKey);
     }
@@ -136,8 +137,8 @@ export class Certificates {
     log.info('certificate issued', { kid: issued.kid, notAfter: issued.notAfter });
   }
 
-  /** Of a random secret that is long; kept in a file that holds private keys. */
-  #secretDigest(): string {
+  /** A plain digest is safe: the secret is long and random, and the file contains private keys anyway. */
+  #computeSecretDigest(): string {
     const { clientId, clientSecret } = this.#options.credential;
     return createHash('sha256').update(`${clientId}\n${clientSecret}`).digest('base64url');
   }
@@ -152,13 +153,13 @@ export class Certificates {
     { privateKey, secretDigest }: { privateKey: string; secretDigest: string },
   ): Promise<void> {
     const certificate = new X509Certificate(issued.certificate);
-    if (kidOf(certificate) !== issued.kid || !certificate.checkPrivateKey(createPrivateKey(privateKey)))
-      throw new Error('the server answered with a certificate of another key');
+    if (computeKid(certificate) !== issued.kid || !certificate.checkPrivateKey(createPrivateKey(privateKey)))
+      throw new Error('the server sent a certificate for another key');
     const { credential, folder } = this.#options;
     const { clientId } = credential;
     const kept: KeptKey = { clientId, secretDigest, privateKey, certificate: issued.certificate };
     await writePrivateFile(join(folder, `${issued.kid}.json`), JSON.stringify(kept));
-    this.#keys.set(issued.kid, opened(kept));
+    this.#keys.set(issued.kid, parseKey(kept));
   }
 
   async #load(): Promise<void> {
@@ -167,11 +168,11 @@ export class Certificates {
       if (!name.endsWith('.json')) continue;
       try {
         const kept = JSON.parse(String(await readPrivateFile(join(folder, name)))) as KeptKey;
-        const key = opened(kept);
+        const key = parseKey(kept);
         if (kept.clientId === credential.clientId) this.#keys.set(key.kid, key);
       } catch {
-        // Its text holds a key, and a parser's message would quote it.
-        log.warn('a key of this folder cannot be read and is left alone', { file: name });
+        // The parser's message would quote the text, which contains a key.
+        log.warn('key file cannot be read and is ignored', { file: name });
       }
     }
   }
@@ -186,20 +187,20 @@ export class Certificates {
   }
 }
 
-function opened({ privateKey, certificate: pem, secretDigest }: KeptKey): AgentKey {
+function parseKey({ privateKey, certificate: pem, secretDigest }: KeptKey): AgentKey {
   const certificate = new X509Certificate(pem);
   const key = createPrivateKey(privateKey);
   return {
-    kid: kidOf(certificate),
+    kid: computeKid(certificate),
     agentId: /^CN=(.+)$/m.exec(certificate.subject)?.[1] ?? '',
     privateKey: key,
-    keyType: keyTypeOf(key),
+    keyType: getKeyType(key),
     notBefore: new Date(certificate.validFrom),
     notAfter: new Date(certificate.validTo),
     secretDigest,
   };
 }
 
-function kidOf(certificate: X509Certificate): string {
+function computeKid(certificate: X509Certificate): string {
   return createHash('sha256').update(certificate.raw).digest('base64url');
 }

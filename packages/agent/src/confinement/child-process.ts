@@ -1,6 +1,5 @@
 /**
- * How the agent starts its own child processes: nothing of its environment, a process group of their own, no
- * console.
+ * Starts child processes without the agent's environment, in their own process group and without a console.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -11,28 +10,28 @@ const stderrTailLength = 4_000;
 
 export interface Child {
   process: ChildProcess;
-  /** The last characters that it wrote on stderr. */
+  /** The end of its output on stderr. */
   stderrTail(): string;
-  /** SIGKILL to its whole process group; harmless when it has ended. */
+  /** Sends SIGKILL to its process group. Does nothing if it has ended. */
   kill(): void;
 }
 
 export function startChild(
   entry: URL,
   options: {
-    /** A command that becomes the program that follows it, with the same process id; see `Confinement`. */
+    /** A command that executes the program after it with the same process id; see `Confinement`. */
     launcher: readonly string[];
     execArgv: readonly string[];
     environment?: Readonly<Record<string, string>>;
     home?: string;
-    /** Where its relative paths begin; `home` unless given. */
+    /** The working directory; default: `home`. */
     workingFolder?: string;
   },
 ): Child {
   const home = options.home ?? tmpdir();
   const [execPath = process.execPath, ...launching] = [...options.launcher, process.execPath];
   const child = fork(fileURLToPath(entry), [], {
-    // Not the agent's own environment (it may hold the secret) and not its own flags.
+    // The agent's environment may contain its secret, so it is not passed on. Nor are its flags.
     env: { HOME: home, TMPDIR: home, TZ: 'UTC', LANG: 'C.UTF-8', ...options.environment },
     execPath,
     execArgv: [...launching, ...options.execArgv],
@@ -41,7 +40,7 @@ export function startChild(
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
-  endFirst(child.pid);
+  raiseOomScore(child.pid);
   let tail = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     tail = (tail + text).slice(-stderrTailLength);
@@ -49,12 +48,12 @@ export function startChild(
   return { process: child, stderrTail: () => tail, kill: () => killGroup(child.pid) };
 }
 
-/** When the machine runs out of memory, the kernel ends this process before the agent and the server. */
-function endFirst(pid: number | undefined): void {
+/** If the machine runs out of memory, the kernel kills this process before the agent and the server. */
+function raiseOomScore(pid: number | undefined): void {
   try {
     if (pid !== undefined) writeFileSync(`/proc/${pid}/oom_score_adj`, '1000');
   } catch {
-    // Not Linux, or the process has ended. The limit of its memory does not depend on it.
+    // Not Linux, or the process has ended. The memory limit does not depend on this.
   }
 }
 
@@ -67,7 +66,7 @@ function killGroup(pid: number | undefined): void {
   }
 }
 
-/** What became of a process, in words. */
-export function endingOf(code: number | null, signal: NodeJS.Signals | null): string {
+/** How a process ended, for a message. */
+export function describeExit(code: number | null, signal: NodeJS.Signals | null): string {
   return signal ? `was killed by ${signal}` : `ended with code ${code ?? 'unknown'}`;
 }

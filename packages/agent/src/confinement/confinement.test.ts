@@ -1,4 +1,4 @@
-/** What the operating system keeps from the agent's processes, without any check of SQL or of expressions. */
+/** The confinement by the operating system, without any check of SQL or expressions. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,7 +13,7 @@ import { createLog } from '../log.ts';
 import { startChild } from './child-process.ts';
 import { type Confinement, openConfinement } from './confinement.ts';
 import { type NetworkProbe, openNetworkProbe } from './network-probe.ts';
-import { socketFilterLauncher } from './socket-filter.ts';
+import { createSocketFilterLauncher } from './socket-filter.ts';
 
 const duckdb = import.meta.resolve('@duckdb/node-api');
 
@@ -30,7 +30,7 @@ describe('the confinement of processes', { timeout: 60_000 }, () => {
     await confinement.close();
   });
 
-  /** Runs a module in the confinement that was found, or in none. @returns what it printed */
+  /** Runs a module in the detected confinement, or in none. @returns its output */
   async function run(launcher: readonly string[], source: string): Promise<string> {
     const [command = '', ...start] = [...launcher, process.execPath];
     const child: ChildProcess = spawn(command, [...start, '--input-type=module', '-e', source], {
@@ -43,33 +43,30 @@ describe('the confinement of processes', { timeout: 60_000 }, () => {
     return printed;
   }
 
-  it('is found at the start and said in the log', () => {
+  it('is detected at the start and logged', () => {
     const said = lines.map((line) => JSON.parse(line));
     const expected =
       confinement.launcher.length > 0
         ? { level: 'info', message: 'runs and warehouses have no network' }
         : { level: 'warn', message: /does not keep runs and warehouses from the network/ };
-    assert.deepEqual(
-      [said[0]?.message, said[0]?.by],
-      ['the memory of runs and warehouses is bounded', 'watch'],
-    );
+    assert.deepEqual([said[0]?.message, said[0]?.by], ['runs and warehouses have a memory limit', 'watch']);
     assert.equal(said[1]?.level, expected.level);
     assert.match(said[1]?.message, new RegExp(expected.message));
   });
 
-  it('is not taken for granted: the probe sees what gets through, and a launcher that is not there', async () => {
+  it('is verified: the probe detects traffic and a missing launcher', async () => {
     assert.match((await probe.fault([])) ?? '', /tcp, udp.* got through/);
     assert.match((await probe.fault(['/nonexistent/launcher'])) ?? '', /ENOENT/);
     assert.match((await probe.fault(['/bin/false'])) ?? '', /ended with code 1/);
     assert.match((await probe.fault(['/usr/bin/env'])) ?? '', /tcp, udp/);
   });
 
-  it('holds for TCP, UDP and DNS', async (t) => {
+  it('blocks TCP, UDP and DNS', async (t) => {
     if (confinement.launcher.length === 0) return t.skip('nothing holds on this machine');
     assert.equal(await probe.fault(confinement.launcher), undefined);
   });
 
-  it('holds for DuckDB without any check of its SQL', async (t) => {
+  it('blocks DuckDB without any check of its SQL', async (t) => {
     if (confinement.launcher.length === 0) return t.skip('nothing holds on this machine');
     const asked: string[] = [];
     const server = createServer((request, response) => {
@@ -94,8 +91,8 @@ describe('the confinement of processes', { timeout: 60_000 }, () => {
     assert.deepEqual(asked, []);
   });
 
-  it('of the socket filter holds for unix sockets, too', async (t) => {
-    const launcher = socketFilterLauncher();
+  it('by the socket filter also blocks unix sockets', async (t) => {
+    const launcher = createSocketFilterLauncher();
     if (!launcher || (await probe.fault(launcher)) !== undefined) return t.skip('no perl or no seccomp here');
     const folder = mkdtempSync(join(tmpdir(), 'headgate-confinement-'));
     t.after(() => rmSync(folder, { recursive: true }));
@@ -127,7 +124,7 @@ describe('the confinement of processes', { timeout: 60_000 }, () => {
     assert.throws(() => process.kill(-(pid as number), 0), /ESRCH/);
   });
 
-  it('ends a process that outgrows its limit, within a small overshoot', async () => {
+  it('kills a process that exceeds its limit, with a small overshoot', async () => {
     const child = startChild(new URL('./growing-fixture.ts', import.meta.url), {
       launcher: confinement.launcher,
       execArgv: [],
@@ -141,7 +138,7 @@ describe('the confinement of processes', { timeout: 60_000 }, () => {
     memory.end();
   });
 
-  it('counts what a process has started, also in a group of its own, and ends it too', async () => {
+  it('counts and kills descendants, even in another process group', async () => {
     const child = startChild(new URL('./growing-child-fixture.ts', import.meta.url), {
       launcher: confinement.launcher,
       execArgv: [],

@@ -1,34 +1,31 @@
 /**
- * What the operating system does to the processes of runs and warehouses, beneath the limits of the languages
- * in them: no network, and bounded memory. Both are found out at the agent's start and written to its log.
+ * Confines the processes of runs and warehouses by means of the operating system: no network, and a memory
+ * limit. The agent finds out at its start which means work, and logs them.
  */
 import type { Log } from '../log.ts';
-import { reasonOf } from '../log.ts';
+import { getReason } from '../log.ts';
 import { MemoryWatch } from './memory-watch.ts';
 import { openNetworkProbe } from './network-probe.ts';
-import { socketFilterLauncher } from './socket-filter.ts';
+import { createSocketFilterLauncher } from './socket-filter.ts';
 
 export interface Confinement {
-  /**
-   * What precedes a program on its command line so that it starts without the network; empty when nothing
-   * here holds.
-   */
+  /** The command prefix that starts a program without network access; empty if no launcher works here. */
   readonly launcher: readonly string[];
   readonly memory: MemoryWatch;
   close(): Promise<void>;
 }
 
-/** From the strictest on. A namespace leaves unix sockets that have a path. */
+/** Strictest first. A network namespace does not block unix sockets with a path. */
 const launchers: readonly (readonly [name: string, launcher: readonly string[] | undefined])[] = [
-  ['seccomp', socketFilterLauncher()],
+  ['seccomp', createSocketFilterLauncher()],
   ['network namespace', ['/usr/bin/unshare', '--net', '--']],
   ['user and network namespace', ['/usr/bin/unshare', '--user', '--map-current-user', '--net', '--']],
 ];
 
 export async function openConfinement(log: Log): Promise<Confinement> {
   const memory = new MemoryWatch();
-  if (memory.holds) log.info('the memory of runs and warehouses is bounded', { by: 'watch' });
-  else log.warn('the memory of runs and warehouses is not bounded by the agent: it needs /proc of Linux');
+  if (memory.isSupported) log.info('runs and warehouses have a memory limit', { by: 'watch' });
+  else log.warn('the agent cannot limit the memory of runs and warehouses: this needs /proc of Linux');
   const launcher = await findLauncher(log);
   return { launcher, memory, close: () => memory.close() };
 }
@@ -50,10 +47,10 @@ async function findLauncher(log: Log): Promise<readonly string[]> {
       probe.close();
     }
   } catch (error) {
-    faults.probe = reasonOf(error);
+    faults.probe = getReason(error);
   }
   log.warn(
-    'the operating system does not keep runs and warehouses from the network: only the checks of SQL and expressions do; install perl, or allow user namespaces',
+    'the operating system does not block network access of runs and warehouses, only checks of SQL and expressions do: install perl, or allow user namespaces',
     faults,
   );
   return [];

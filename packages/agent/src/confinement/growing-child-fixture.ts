@@ -1,4 +1,4 @@
-/** A process for the tests that stays small, and starts one in a group of its own that takes more and more memory. */
+/** Test process that stays small and starts a growing process in another process group. */
 import { spawn } from 'node:child_process';
 
 const source = `

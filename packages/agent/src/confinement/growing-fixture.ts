@@ -1,4 +1,4 @@
-/** A process for the tests that takes more and more memory, and says how much it has. */
+/** Test process that allocates more and more memory and reports its size. */
 const kept: Buffer[] = [];
 const grow = () => {
   kept.push(Buffer.alloc(4 * 1024 * 1024, kept.length));

@@ -1,17 +1,17 @@
-/** The thread of `memory-watch.ts`: entry. */
+/** The entry point of the thread of `memory-watch.ts`. */
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
 import type { WatchMessage } from './memory-watch.ts';
 
 const periodMilliseconds = 25;
 
-/** In how many of these periods once new children are looked for, in the tasks of each known process. */
+/** New child processes are searched for once in this number of periods. */
 const periodsBetweenScans = 4;
 
 interface Watched {
   /**
-   * By process: the leader of the group, and those that it and they have started. The value is its status, kept open: it stays this process's,
-   * also when its id goes to another one.
+   * The group's leader and all descendants, by process id. The value is an open file of the process's status,
+   * which never refers to another process, even if the id is reused.
    */
   members: Map<number, number>;
   limitKilobytes: number;
@@ -23,8 +23,8 @@ const text = Buffer.alloc(8192);
 let timer: NodeJS.Timeout | undefined;
 let periods = 0;
 
-/** Undefined: it has ended. */
-function kilobytesOf(status: number): number | undefined {
+/** Undefined if the process has ended. */
+function readKilobytes(status: number): number | undefined {
   try {
     const length = readSync(status, text, 0, text.length, 0);
     const lines = text.toString('latin1', 0, length);
@@ -35,25 +35,25 @@ function kilobytesOf(status: number): number | undefined {
   }
 }
 
-function look(): void {
+function checkLimits(): void {
   periods += 1;
   for (const [leader, { members, limitKilobytes, exceeded }] of watched) {
     const kilobytes = measure(members);
     if (periods % periodsBetweenScans === 0) addChildren(members);
     if (kilobytes <= limitKilobytes) continue;
     Atomics.store(exceeded, 0, 1);
-    // While the leader is there, the group is its own.
+    // While the leader exists, the group id cannot belong to other processes.
     if (members.has(leader)) kill(-leader);
-    // A child may have left the group.
+    // Descendants may have left the group.
     for (const pid of members.keys()) kill(pid);
   }
 }
 
-/** All members together; those that have ended are forgotten. What a fork shares with its parent counts for both. */
+/** The memory of all members. Removes ended ones. Memory shared by parent and child counts twice. */
 function measure(members: Map<number, number>): number {
   let total = 0;
   for (const [pid, status] of members) {
-    const kilobytes = kilobytesOf(status);
+    const kilobytes = readKilobytes(status);
     if (kilobytes === undefined) {
       closeSync(status);
       members.delete(pid);
@@ -62,25 +62,25 @@ function measure(members: Map<number, number>): number {
   return total;
 }
 
-/** Also the children of those that it adds: they come later in the same walk. */
+/** Adds all descendants: an added child is visited later in the same loop. */
 function addChildren(members: Map<number, number>): void {
   for (const pid of members.keys())
-    for (const child of childrenOf(pid)) {
+    for (const child of listChildren(pid)) {
       if (!members.has(child)) add(members, child);
     }
 }
 
-/** None where the kernel was built without these lists (CONFIG_PROC_CHILDREN). */
-function childrenOf(pid: number): number[] {
-  return orNothing(() => readdirSync(`/proc/${pid}/task`)).flatMap((task) =>
-    orNothing(() =>
+/** Empty if the kernel was built without CONFIG_PROC_CHILDREN. */
+function listChildren(pid: number): number[] {
+  return readOrEmpty(() => readdirSync(`/proc/${pid}/task`)).flatMap((task) =>
+    readOrEmpty(() =>
       readFileSync(`/proc/${pid}/task/${task}/children`, 'latin1').split(' ').filter(Boolean).map(Number),
     ),
   );
 }
 
-/** A process or a thread may have ended meanwhile. */
-function orNothing<Found>(find: () => Found[]): Found[] {
+/** Returns an empty list if the process or thread has ended. */
+function readOrEmpty<Found>(find: () => Found[]): Found[] {
   try {
     return find();
   } catch {
@@ -92,7 +92,7 @@ function add(members: Map<number, number>, pid: number): void {
   try {
     members.set(pid, openSync(`/proc/${pid}/status`, 'r'));
   } catch {
-    // It has ended already.
+    // The process has already ended.
   }
 }
 
@@ -100,7 +100,7 @@ function kill(target: number): void {
   try {
     process.kill(target, 'SIGKILL');
   } catch {
-    // It has ended in the meantime.
+    // The process has already ended.
   }
 }
 
@@ -108,7 +108,7 @@ function watch({ pid, limitKilobytes, exceeded }: Extract<WatchMessage, { type: 
   const members = new Map<number, number>();
   add(members, pid);
   watched.set(pid, { members, limitKilobytes, exceeded });
-  timer ??= setInterval(look, periodMilliseconds);
+  timer ??= setInterval(checkLimits, periodMilliseconds);
 }
 
 function end(pid: number): void {

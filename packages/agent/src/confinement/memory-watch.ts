@@ -1,12 +1,13 @@
 /**
- * Ends a process, with its group and all that it has started, when these together take more memory than its limit: resident memory and what of
- * it was swapped out. A thread looks every 25 ms, for new processes every 100 ms, so that nothing that keeps this thread busy lets a process grow. ADR 0030.
+ * Kills a process, its group and its descendants if their resident and swapped memory together exceed a
+ * limit. A separate thread checks every 25 ms, and looks for new processes every 100 ms, so that a busy main
+ * thread does not delay it. ADR 0030.
  */
 import { existsSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 
 export interface WatchedProcess {
-  /** Whether it was ended for its memory; true before its exit is seen. */
+  /** Whether it exceeded the limit. Set before its exit is seen. */
   readonly exceeded: boolean;
   end(): void;
 }
@@ -16,18 +17,17 @@ export type WatchMessage =
   | { type: 'end'; pid: number };
 
 export class MemoryWatch {
-  readonly holds = existsSync('/proc/self/status');
+  readonly isSupported = existsSync('/proc/self/status');
   readonly #thread: Worker | undefined;
 
   constructor() {
-    if (!this.holds) return;
-    // Without a listener for its errors: a thread that fails takes the agent with it, for without it nothing
-    // is bounded.
+    if (!this.isSupported) return;
+    // No error listener: if the thread fails, the agent ends too, because nothing would limit memory.
     this.#thread = new Worker(new URL('./memory-watch-thread.ts', import.meta.url), { env: {} });
     this.#thread.unref();
   }
 
-  /** @param pid the leader of a process group; undefined for a process that did not start */
+  /** @param pid the leader of a process group; undefined if the process did not start */
   watch(pid: number | undefined, limitMegabytes: number): WatchedProcess {
     if (pid === undefined) return { exceeded: false, end: () => undefined };
     const exceeded = new Int32Array(new SharedArrayBuffer(4));

@@ -1,23 +1,22 @@
 /**
- * Finds out whether a launcher keeps a program from the network, by a program that tries to reach listeners
- * of the probe.
+ * Tests whether a launcher blocks network access, with a program that tries to reach listeners of the probe.
  */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { endingOf, startChild } from './child-process.ts';
+import { describeExit, startChild } from './child-process.ts';
 import { type ProbePorts, reach } from './reach.ts';
 
 const probeTimeoutMilliseconds = 10_000;
 
-/** Listeners on loopback that count whatever arrives. */
+/** Listeners on loopback that count connections and packets. */
 export interface NetworkProbe {
-  /** @returns undefined when the launcher holds, else why it does not. */
+  /** @returns undefined if the launcher blocks network access, else the reason. */
   fault(launcher: readonly string[]): Promise<string | undefined>;
   close(): void;
 }
 
-/** @throws Error when this process cannot reach the listeners itself: then a probe would prove nothing. */
+/** @throws Error if this process cannot reach the listeners, because then a probe would prove nothing. */
 export async function openNetworkProbe(): Promise<NetworkProbe> {
   let arrived = 0;
   const tcp = createServer((socket) => {
@@ -39,7 +38,7 @@ export async function openNetworkProbe(): Promise<NetworkProbe> {
   const reached = await reach(ports, ['tcp', 'udp']);
   if (reached.length < 2) {
     close();
-    throw new Error('the agent itself cannot reach a port of its own on 127.0.0.1');
+    throw new Error('the agent cannot reach its own port on 127.0.0.1');
   }
   return {
     async fault(launcher) {
@@ -64,8 +63,8 @@ async function tryFrom(launcher: readonly string[], ports: ProbePorts): Promise<
       );
       child.process.once('error', (error) => resolve(error.message));
       child.process.once('close', (code, signal) => {
-        const said = child.stderrTail().trim().split('\n').at(-1);
-        resolve(said || `the probe ${endingOf(code, signal)}`);
+        const last = child.stderrTail().trim().split('\n').at(-1);
+        resolve(last || `the probe ${describeExit(code, signal)}`);
       });
       child.process.send(ports, () => undefined);
     });

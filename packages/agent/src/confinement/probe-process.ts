@@ -1,4 +1,4 @@
-/** The process of a probe: entry, started by `network-probe.ts` in the confinement that is probed. */
+/** The entry point of the probe's process, started by `network-probe.ts` with the launcher under test. */
 import { type ProbePorts, reach } from './reach.ts';
 
 process.on('disconnect', () => process.exit(1));

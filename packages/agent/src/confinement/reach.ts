@@ -1,10 +1,10 @@
-/** Tries to reach the network, for the probe of a confinement. */
+/** Attempts to reach the network, for the probe. */
 import { createSocket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 
-/** Where the probe listens on 127.0.0.1. The UDP port sends back what it gets. */
+/** The probe's ports on 127.0.0.1. The UDP port echoes. */
 export interface ProbePorts {
   tcp: number;
   udp: number;
@@ -38,10 +38,7 @@ const attempts: Readonly<Record<Attempt, (ports: ProbePorts, signal: AbortSignal
   },
 };
 
-/**
- * @returns the attempts that got through. The listener answers no DNS: whether a question of that got
- * through, it knows itself.
- */
+/** @returns the successful attempts. The listener does not answer DNS; it counts DNS packets itself. */
 export async function reach(ports: ProbePorts, names: readonly Attempt[]): Promise<Attempt[]> {
   const tried = names.map(async (name) => {
     const reached = await attempts[name](ports, AbortSignal.timeout(1_000)).then(

@@ -1,12 +1,12 @@
 /**
- * A seccomp filter under which a process opens no socket: `socket` and `io_uring_setup` fail with EACCES, and
- * a system call of another architecture ends the process. What is open already, such as the IPC channel,
- * works on. It needs no right and no namespace, so it also holds in a container. Perl installs it and becomes
- * the program: it is part of every Debian and Ubuntu and can make any system call, while Node cannot. ADR
- * 0029.
+ * A seccomp filter that prevents a process from opening sockets: `socket` and `io_uring_setup` fail with
+ * EACCES, and a system call of another architecture kills the process. Open sockets, such as the IPC channel,
+ * keep working. The filter needs no privilege and no namespace, so it works in containers. Perl installs it
+ * and then executes the program: Perl is part of Debian and Ubuntu and can make any system call, while Node
+ * cannot. ADR 0029.
  */
 
-/** The system calls' numbers, and AUDIT_ARCH of linux/audit.h. */
+/** Numbers of system calls, and AUDIT_ARCH of linux/audit.h. */
 const architectures: Readonly<
   Partial<Record<NodeJS.Architecture, { audit: number; prctl: number; socket: number }>>
 > = {
@@ -15,7 +15,7 @@ const architectures: Readonly<
 };
 /** The same on all architectures. */
 const ioUringSetup = 425;
-/** Numbers from here on are the x32 interface of x64, which has a `socket` of its own. */
+/** Higher numbers belong to the x32 ABI of x64, which has its own `socket`. */
 const x32Bit = 0x40000000;
 
 /** linux/bpf_common.h and linux/seccomp.h. */
@@ -26,7 +26,7 @@ const answer = 0x06;
 const allow = 0x7fff0000;
 const failWithEacces = 0x0005000d;
 const killProcess = 0x80000000;
-/** Of `struct seccomp_data`. */
+/** Offsets in `struct seccomp_data`. */
 const numberOffset = 0;
 const architectureOffset = 4;
 
@@ -40,35 +40,32 @@ syscall($prctl + 0, 22, 2, $pointer, 0, 0) == 0 or die "seccomp: $!\\n";
 exec { $command[0] } @command or die "exec: $!\\n";
 `;
 
-/**
- * The command that starts the program after it without sockets; undefined on an architecture that the filter
- * does not know.
- */
-export function socketFilterLauncher(
+/** The command prefix that starts a program without sockets; undefined on an unknown architecture. */
+export function createSocketFilterLauncher(
   architecture: NodeJS.Architecture = process.arch,
 ): readonly string[] | undefined {
   const known = architectures[architecture];
   if (known === undefined) return undefined;
-  const filter = filterProgram(known.audit, known.socket).toString('hex');
+  const filter = encodeFilter(known.audit, known.socket).toString('hex');
   return ['/usr/bin/perl', '-e', perlProgram, '--', String(known.prctl), filter];
 }
 
-function filterProgram(audit: number, socket: number): Buffer {
+function encodeFilter(audit: number, socket: number): Buffer {
   return Buffer.concat([
-    instruction(load, architectureOffset),
-    instruction(jumpIfEqual, audit, 1, 0),
-    instruction(answer, killProcess),
-    instruction(load, numberOffset),
-    instruction(jumpIfAtLeast, x32Bit, 2, 0),
-    instruction(jumpIfEqual, socket, 1, 0),
-    instruction(jumpIfEqual, ioUringSetup, 0, 1),
-    instruction(answer, failWithEacces),
-    instruction(answer, allow),
+    encodeInstruction(load, architectureOffset),
+    encodeInstruction(jumpIfEqual, audit, 1, 0),
+    encodeInstruction(answer, killProcess),
+    encodeInstruction(load, numberOffset),
+    encodeInstruction(jumpIfAtLeast, x32Bit, 2, 0),
+    encodeInstruction(jumpIfEqual, socket, 1, 0),
+    encodeInstruction(jumpIfEqual, ioUringSetup, 0, 1),
+    encodeInstruction(answer, failWithEacces),
+    encodeInstruction(answer, allow),
   ]);
 }
 
-/** `struct sock_filter`; the jumps are relative to the next instruction. */
-function instruction(code: number, operand: number, jumpTrue = 0, jumpFalse = 0): Buffer {
+/** A `struct sock_filter`. Jumps are relative to the next instruction. */
+function encodeInstruction(code: number, operand: number, jumpTrue = 0, jumpFalse = 0): Buffer {
   const bytes = Buffer.alloc(8);
   bytes.writeUInt16LE(code, 0);
   bytes.writeUInt8(jumpTrue, 2);

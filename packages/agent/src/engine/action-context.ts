@@ -1,19 +1,19 @@
-/** What an action is carried out with, and how it ends. */
+/** The context of an action and its result. */
 import type { Evaluation, OrchestrationComponent } from '@headgate/pipelines';
 import type { PipelineRun } from './run-context.ts';
 import type { RunningStep } from './step.ts';
 
-/** How an action ended; `fromChild` marks a message that already names its pipeline and component. */
+/** How an action ended. `fromChild`: the message already names its pipeline and component. */
 export interface ActionResult {
   status: 'SUCCESS' | 'FAILED' | 'CANCELLED';
   message?: string;
   rowCount?: number;
-  /** Of an `if`. */
+  /** The result of an `if`. */
   branch?: boolean;
   fromChild?: boolean;
 }
 
-/** Runs a component of the same pipeline in a scope of its own: what iterators do with their target. */
+/** Runs a component of the same pipeline in its own scope. Iterators run their target with it. */
 export type RunTarget = (target: string, evaluation: Evaluation) => Promise<ActionResult>;
 
 export interface ActionContext {

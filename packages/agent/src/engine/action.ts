@@ -1,4 +1,4 @@
-/** Carries out a component's action over the ports. What it throws is the component's failure. */
+/** Carries out a component's action over the ports. An error thrown here fails the component. */
 import {
   type Action,
   type CallArguments,
@@ -8,7 +8,7 @@ import {
   pipelineTypeOf,
 } from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from './action-context.ts';
-import { fileToRead, writeFileAtomically } from './files.ts';
+import { findFileToRead, writeFileAtomically } from './files.ts';
 import { iterate } from './iteration.ts';
 import type { RunArtifact, RunContext } from './run-context.ts';
 
@@ -53,19 +53,19 @@ const performers: Performers = {
   assert: assertChecks,
   'run-pipeline': (action, context) => {
     const { artifact } = context.run;
-    return runCalled(action, { artifact, type: action.pipelineType }, context);
+    return runCalledPipeline(action, { artifact, type: action.pipelineType }, context);
   },
   async 'run-shared-pipeline'(action, context) {
-    const artifact = context.run.context.sharedArtifact(action.use);
+    const artifact = context.run.context.getSharedArtifact(action.use);
     const called = { artifact, type: pipelineTypeOf(action.pipelineName) };
-    const result = await runCalled(action, called, context);
-    // Of a failure the message says where it happened; of a success, what ran is of interest.
+    const result = await runCalledPipeline(action, called, context);
+    // After a failure the message says where it happened; after a success it says which version ran.
     return { message: artifact.title, ...result };
   },
   iterate,
   async 'load-file'({ source, statement }, { run }) {
     const { ports, warehouse } = run.context;
-    const path = await fileToRead(ports, run.artifact.files, source);
+    const path = await findFileToRead(ports, run.artifact.files, source);
     return { ...success, ...(await warehouse.execute(statement(path))) };
   },
   async 'unload-file'({ target, statement }, { run }) {
@@ -77,19 +77,19 @@ const performers: Performers = {
   },
 };
 
-/** Gives a variable the value of an expression. */
+/** Sets a variable to the value of an expression. */
 export function assign(
   context: RunContext,
   variable: string,
   expression: string,
   evaluation: Evaluation,
 ): Promise<void> {
-  return context.exclusively(async () => {
+  return context.runExclusively(async () => {
     evaluation.scope.setScalar(variable, await evaluateValue(expression, evaluation));
   });
 }
 
-/** JavaScript's truth, but for the words of the format. */
+/** JavaScript's truthiness, except that the texts "false" and "no" are false. */
 function isTrue(value: unknown): boolean {
   if (typeof value === 'string') return !['', 'false', 'no'].includes(value.trim().toLowerCase());
   return Boolean(value);
@@ -112,7 +112,7 @@ async function queryScalars(
     if (index < 0) {
       return {
         status: 'FAILED',
-        message: `the query returned no column "${column}"; it returned: ${columns.join(', ')}`,
+        message: `the query returned no column "${column}": use one of ${columns.join(', ')}`,
       };
     }
     evaluation.scope.setScalar(variable, row[index]);
@@ -136,7 +136,7 @@ async function assertChecks(
   return counted === undefined ? success : { ...success, rowCount: counted };
 }
 
-async function runCalled(
+async function runCalledPipeline(
   { pipelineName, scalars, grids }: CallArguments & { pipelineName: string },
   { artifact, type }: { artifact: RunArtifact; type: PipelineType | undefined },
   { run, step, evaluation }: ActionContext,
@@ -144,8 +144,8 @@ async function runCalled(
   const { context, chain } = run;
   const pipelineRunId = context.ports.newId();
   const scope = evaluation.scope;
-  const found = (path: string) =>
+  const onFound = (path: string) =>
     step.change({ childPipeline: { id: pipelineRunId, name: `${artifact.checked.prefix}${path}` } });
-  const call = { name: pipelineName, type, artifact, found, pipelineRunId, chain, scope, scalars, grids };
+  const call = { name: pipelineName, type, artifact, onFound, pipelineRunId, chain, scope, scalars, grids };
   return { ...(await context.call(call)), fromChild: true };
 }

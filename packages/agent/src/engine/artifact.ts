@@ -1,4 +1,4 @@
-/** The artifacts that a run takes its pipelines from. */
+/** The artifacts from which a run reads its pipelines. */
 import {
   describeSyntaxError,
   readPipelineFile,
@@ -9,21 +9,22 @@ import {
 import type { ArtifactFiles, RunPorts, RunRequest } from './ports.ts';
 import type { RunArtifact } from './run-context.ts';
 
-export function ownArtifact({ versionName }: RunRequest, { artifact }: RunPorts): RunArtifact {
-  return reading(artifact, { versionName, title: `version "${versionName}"`, prefix: '' });
+export function createOwnArtifact({ versionName }: RunRequest, { artifact }: RunPorts): RunArtifact {
+  return createArtifact(artifact, { versionName, title: `version "${versionName}"`, prefix: '' });
 }
 
-/** Each version is one artifact, however many uses it is chosen for. */
-export function sharedArtifacts(ports: RunPorts): (use: SharedPipelineUse) => RunArtifact {
+/** Creates one artifact for each version, even if several uses refer to it. */
+export function createSharedArtifacts(ports: RunPorts): (use: SharedPipelineUse) => RunArtifact {
   const artifacts = new Map<string, RunArtifact>();
   return (use) => {
-    const chosen = ports.shared(use);
-    if (chosen === undefined) throw new Error(notChosen(use));
+    const chosen = ports.findShared(use);
+    if (chosen === undefined) throw new Error(describeNotChosen(use));
     if ('fault' in chosen) throw new Error(chosen.fault);
     const { versionName, files } = chosen;
     const title = `version "${versionName}" of the shared pipelines "${use.prefix}"`;
     const key = JSON.stringify([use.prefix, versionName]);
-    const artifact = artifacts.get(key) ?? reading(files, { versionName, title, prefix: `${use.prefix}/` });
+    const artifact =
+      artifacts.get(key) ?? createArtifact(files, { versionName, title, prefix: `${use.prefix}/` });
     artifacts.set(key, artifact);
     return artifact;
   };
@@ -31,10 +32,8 @@ export function sharedArtifacts(ports: RunPorts): (use: SharedPipelineUse) => Ru
 
 type ReadPipeline = Exclude<ReturnType<typeof readPipelineFile>, { error: unknown }> | Unreadable;
 
-/**
- * `prefix` goes before the paths of its pipelines, so that messages tell them from those of other artifacts.
- */
-function reading(
+/** `prefix` precedes the paths of its pipelines in messages, to distinguish artifacts. */
+function createArtifact(
   files: ArtifactFiles,
   { versionName, title, prefix }: { versionName: string; title: string; prefix: string },
 ): RunArtifact {
@@ -78,10 +77,10 @@ async function readPipeline(files: ArtifactFiles, path: string): Promise<ReadPip
   return 'error' in read ? { reason: describeSyntaxError(read.error), line: read.error.line } : read;
 }
 
-function notChosen({ prefix, versionName }: SharedPipelineUse): string {
+function describeNotChosen({ prefix, versionName }: SharedPipelineUse): string {
   const wanted = versionName === undefined ? 'the latest version' : `version "${versionName}"`;
   return (
-    `${wanted} of the shared pipelines "${prefix}" was not looked up when the execution started: publish the version that uses it again, ` +
-    `and let an execution use at most ${sharedUseLimit} versions of shared pipelines`
+    `${wanted} of the shared pipelines "${prefix}" was not looked up when the execution started: publish the calling version again, ` +
+    `and use at most ${sharedUseLimit} versions of shared pipelines in one execution`
   );
 }

@@ -1,13 +1,13 @@
 /**
- * The process of one run: entry, started by `run-process.ts`. Gives the engine its ports: SQL, secrets, steps
- * and lines go over IPC to the agent, files are read from the sealed artifacts. Ends with its run, or with
- * the agent.
+ * The entry point of a run's process, started by `run-process.ts`. It provides the engine's ports: SQL,
+ * secrets, steps and log lines go to the agent over IPC, and files are read from the sealed artifacts. The
+ * process exits with the run or with the agent.
  */
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SharedPipelineUse } from '@headgate/pipelines';
-import { reasonOf } from '../log.ts';
+import { getReason } from '../log.ts';
 import type { ArtifactFiles, RunOutcome, RunPorts, SharedVersion, Warehouse } from './ports.ts';
 import { runBounds, runPipeline } from './run.ts';
 import type { FromRun, PlacedArtifact, PlacedShared, RunStart, ToRun } from './run-messages.ts';
@@ -44,22 +44,22 @@ const warehouse: Warehouse = {
     (await ask({ type: 'query', sql, maxRows })) as { columns: string[]; rows: unknown[][] },
 };
 
-function portsOf(start: RunStart): RunPorts {
+function createPorts(start: RunStart): RunPorts {
   return {
     warehouse,
-    artifact: filesOf(start.artifact),
+    artifact: createFiles(start.artifact),
     secret: async (name) => (await ask({ type: 'secret', name })) as string,
-    shared: chosenVersions(start.shared),
+    findShared: createSharedLookup(start.shared),
     filesFolder: start.filesFolder,
     report: (step) => send({ type: 'step', step }),
     log: (line) => send({ type: 'line', line }),
-    cancelled: () => cancelled,
+    isCancelled: () => cancelled,
     now: () => new Date(),
     newId: () => randomUUID(),
   };
 }
 
-function filesOf({ folder, paths, ignored }: PlacedArtifact): ArtifactFiles {
+function createFiles({ folder, paths, ignored }: PlacedArtifact): ArtifactFiles {
   const known = new Set(paths);
   const place = (path: string) => (known.has(path) ? join(folder, path) : undefined);
   return {
@@ -73,22 +73,24 @@ function filesOf({ folder, paths, ignored }: PlacedArtifact): ArtifactFiles {
   };
 }
 
-function chosenVersions(shared: readonly PlacedShared[]): RunPorts['shared'] {
-  const keyOf = ({ prefix, versionName }: SharedPipelineUse) => JSON.stringify([prefix, versionName]);
+function createSharedLookup(shared: readonly PlacedShared[]): RunPorts['findShared'] {
+  const getKey = ({ prefix, versionName }: SharedPipelineUse) => JSON.stringify([prefix, versionName]);
   const chosen = new Map(
     shared.map((one): [string, SharedVersion] => [
-      keyOf(one.use),
-      'fault' in one ? { fault: one.fault } : { versionName: one.versionName, files: filesOf(one.artifact) },
+      getKey(one.use),
+      'fault' in one
+        ? { fault: one.fault }
+        : { versionName: one.versionName, files: createFiles(one.artifact) },
     ]),
   );
-  return (use) => chosen.get(keyOf(use));
+  return (use) => chosen.get(getKey(use));
 }
 
 async function run(start: RunStart): Promise<RunOutcome> {
   try {
-    return await runPipeline({ ...start.request, bounds: runBounds }, portsOf(start));
+    return await runPipeline({ ...start.request, bounds: runBounds }, createPorts(start));
   } catch (error) {
-    return { status: 'FAILED', message: reasonOf(error) };
+    return { status: 'FAILED', message: getReason(error) };
   }
 }
 

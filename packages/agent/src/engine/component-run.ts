@@ -8,10 +8,10 @@ import {
 } from '@headgate/pipelines';
 import { assign, perform } from './action.ts';
 import type { ActionResult, RunTarget } from './action-context.ts';
-import { messageOf, type PipelineRun, systemVariables } from './run-context.ts';
+import { createSystemVariables, getMessage, type PipelineRun } from './run-context.ts';
 import { type RunningStep, startStep } from './step.ts';
 
-/** Never rejects: what goes wrong is the component's failure. `iterators` are the iterators that it runs inside. */
+/** Never rejects: an error is the component's failure. `iterators`: the iterators around the component. */
 export async function runComponent(
   run: PipelineRun<Orchestration>,
   component: OrchestrationComponent,
@@ -24,7 +24,7 @@ export async function runComponent(
     return { status: 'SUCCESS', skipped: true };
   }
   const engine = run.context.expressions;
-  const evaluation: Evaluation = { engine, scope, sysvar: systemVariables(run, step.current()) };
+  const evaluation: Evaluation = { engine, scope, sysvar: createSystemVariables(run, step.current()) };
   const inside = [...iterators, component.name];
   const runTarget: RunTarget = (target, { scope: branch }) => runIterationTarget(run, target, branch, inside);
   let result: ActionResult;
@@ -32,7 +32,7 @@ export async function runComponent(
     const action = await planComponent(run.pipeline, component, run.context.dialect, evaluation);
     result = await perform(action, { run, component, step, evaluation, runTarget });
   } catch (error) {
-    result = { status: 'FAILED', message: messageOf(error) };
+    result = { status: 'FAILED', message: getMessage(error) };
   }
   result = await postProcess(run, component, step, scope, result);
   const { status, message, rowCount } = result;
@@ -53,19 +53,19 @@ async function runIterationTarget(
   if (target === undefined) {
     return {
       status: 'FAILED',
-      message: `the iterator's target "${name}" is no component of ${run.pipeline.path}: connect one`,
+      message: `the iterationTarget "${name}" is not a component of ${run.pipeline.path}: connect the component to run`,
     };
   }
   if (iterators.includes(name)) {
     return {
       status: 'FAILED',
-      message: `iterators run each other in a circle: ${[...iterators, name].join(' → ')}`,
+      message: `the iterators form a cycle: ${[...iterators, name].join(' → ')}: connect another component`,
     };
   }
   return runComponent(run, target, scope, iterators);
 }
 
-/** Its expressions see how the component ended; when one fails, so does the component. */
+/** The expressions can read how the component ended. If one fails, the component fails. */
 async function postProcess(
   run: PipelineRun,
   component: OrchestrationComponent,
@@ -83,7 +83,7 @@ async function postProcess(
     ...(message === undefined ? {} : { message }),
     ...(rowCount === undefined ? {} : { rowCount }),
   };
-  const evaluation = { engine: run.context.expressions, scope, sysvar: systemVariables(run, ended) };
+  const evaluation = { engine: run.context.expressions, scope, sysvar: createSystemVariables(run, ended) };
   try {
     for (const [variable, expression] of component.updateScalarVariables) {
       await assign(run.context, variable, expression, evaluation);
@@ -91,6 +91,6 @@ async function postProcess(
     return result;
   } catch (error) {
     if (status !== 'SUCCESS') return result;
-    return { ...result, status: 'FAILED', message: `its post-processing failed: ${messageOf(error)}` };
+    return { ...result, status: 'FAILED', message: `the post-processing failed: ${getMessage(error)}` };
   }
 }

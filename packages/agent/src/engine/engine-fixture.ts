@@ -1,7 +1,4 @@
-/**
- * For the engine's tests: a real DuckDB in this process, files in a temporary folder, and a record of all
- * that a run reports.
- */
+/** Test fixture: a real DuckDB in this process, files in a temporary folder, and a record of all reports. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,21 +13,21 @@ export interface Fixture {
   folder: string;
   filesFolder: string;
   connection: DuckDBConnection;
-  /** Latest state of each step, in the order of their starts. */
+  /** The latest state of each step, in the order in which steps started. */
   steps: Map<string, Step>;
   /** Every report, as sent. */
   reports: Step[];
   lines: string[];
   /** The project's secret references, by name. */
   secrets: Map<string, string>;
-  /** The names that were read, in turn. */
+  /** The names of the secrets that were read, in order. */
   secretsRead: string[];
-  /** Pipeline files that the upload left out, with the reasons. */
+  /** Pipeline files that the upload ignored, with the reasons. */
   ignored: Map<string, Unreadable>;
   cancel(): void;
-  /** The artifact: path to text. */
+  /** Adds files to the artifact; text by path. */
   publish(files: Readonly<Record<string, string>>): Promise<void>;
-  /** What the execution's start has chosen for a use of shared pipelines: files, or a fault. */
+  /** Sets the version chosen for a use of shared pipelines: files, or a fault. */
   choose(
     use: SharedPipelineUse,
     chosen: { versionName: string; files: Record<string, string> } | string,
@@ -59,7 +56,7 @@ export async function createFixture(): Promise<Fixture> {
   let cancelled = false;
   let ids = 0;
   const ports: RunPorts = {
-    warehouse: warehouseOver(connection),
+    warehouse: createWarehouse(connection),
     artifact: {
       get paths() {
         return [...files.keys()];
@@ -74,14 +71,14 @@ export async function createFixture(): Promise<Fixture> {
       if (value === undefined) throw new Error(`the secret reference "${name}" cannot be looked up: none`);
       return value;
     },
-    shared: ({ prefix, versionName }) => shared.get(`${prefix} ${versionName ?? 'latest'}`),
+    findShared: ({ prefix, versionName }) => shared.get(`${prefix} ${versionName ?? 'latest'}`),
     filesFolder,
     report(step) {
       steps.set(step.stepId, step);
       reports.push(step);
     },
     log: (line) => lines.push(line),
-    cancelled: () => cancelled,
+    isCancelled: () => cancelled,
     now: () => new Date(Date.UTC(2030, 0, 1)),
     newId() {
       ids += 1;
@@ -150,7 +147,7 @@ const baseRequest = {
   bounds: runBounds,
 };
 
-function warehouseOver(connection: DuckDBConnection): Warehouse {
+function createWarehouse(connection: DuckDBConnection): Warehouse {
   return {
     async execute(sql) {
       const result = await connection.runAndReadAll(sql);
@@ -160,14 +157,14 @@ function warehouseOver(connection: DuckDBConnection): Warehouse {
     },
     async query(sql, maxRows) {
       const result = await connection.runAndReadAll(sql);
-      const rows = result.getRowsJS().map((row) => row.map(plainValue));
+      const rows = result.getRowsJS().map((row) => row.map(toPlainValue));
       if (rows.length > maxRows) throw new Error(`the query returned more than ${maxRows} rows`);
       return { columns: result.columnNames(), rows };
     },
   };
 }
 
-function plainValue(value: unknown): unknown {
+function toPlainValue(value: unknown): unknown {
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
   return value instanceof Date ? value.toISOString() : value;
 }

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from '
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { createFixture, type Fixture } from './engine-fixture.ts';
-import { orchestration, start } from './pipeline-fixture.ts';
+import { renderOrchestration, start } from './pipeline-fixture.ts';
 
 let fixture: Fixture;
 beforeEach(async () => {
@@ -14,17 +14,17 @@ afterEach(() => fixture.dispose());
 
 describe('files', () => {
   const load = (source: string) =>
-    orchestration({
+    renderOrchestration({
       Start: start('Load'),
       Load: { type: 'file-load', parameters: { source, fileType: 'CSV', targetTable: 't' } },
     });
   const unload = (target: string) =>
-    orchestration({
+    renderOrchestration({
       Start: start('Unload'),
       Unload: { type: 'file-unload', parameters: { query: 'select 1 as a', target, fileType: 'CSV' } },
     });
 
-  it('are read from the files folder too, whatever characters their names hold', async () => {
+  it('are also read from the files folder, whatever characters are in their names', async () => {
     writeFileSync(join(fixture.filesFolder, "o'dd[1]*?.csv"), 'a\n7\n');
     await fixture.publish({ 'p.orch.yaml': load("o'dd[1]*?.csv") });
     assert.deepEqual(await fixture.run('p'), { status: 'SUCCESS' });
@@ -40,7 +40,7 @@ describe('files', () => {
     'link/outside.csv',
     'link',
   ]) {
-    it(`outside the files folder are neither read nor written: ${path}`, async () => {
+    it(`outside the files folder cannot be read or written: ${path}`, async () => {
       writeFileSync(join(fixture.folder, 'outside.csv'), 'a\n1\n');
       mkdirSync(join(fixture.filesFolder, 'a'));
       symlinkSync(fixture.folder, join(fixture.filesFolder, 'link'));
@@ -53,10 +53,10 @@ describe('files', () => {
     });
   }
 
-  it('are replaced whole, or stay as they were when the query fails', async () => {
+  it('are replaced atomically, and unchanged if the query fails', async () => {
     await fixture.publish({ 'p.orch.yaml': unload('f.csv') });
     await fixture.run('p');
-    const broken = orchestration({
+    const broken = renderOrchestration({
       Start: start('Unload'),
       Unload: {
         type: 'file-unload',

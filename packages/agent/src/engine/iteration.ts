@@ -1,4 +1,4 @@
-/** Runs an iterator's target once for each row, one after the other or several at the same time. */
+/** Runs an iterator's target once for each row, sequentially or concurrently. */
 import { type Action, concurrencyLimit } from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from './action-context.ts';
 
@@ -8,7 +8,7 @@ export async function iterate(action: Iterate, context: ActionContext): Promise<
   const { iterations, concurrent, breakOnFailure } = action;
   const { bounds } = context.run.context.request;
   if (iterations.length > bounds.iterations) {
-    const message = `the iterator has ${iterations.length} iterations, more than ${bounds.iterations}: filter the rows`;
+    const message = `the iterator has ${iterations.length} iterations; the limit is ${bounds.iterations}: filter the rows`;
     return { status: 'FAILED', message };
   }
   const failures: { iteration: number; result: ActionResult }[] = [];
@@ -17,7 +17,7 @@ export async function iterate(action: Iterate, context: ActionContext): Promise<
   let done = 0;
   async function work(): Promise<void> {
     while (next < iterations.length && !(breakOnFailure && failures.length > 0)) {
-      halted ??= context.run.context.halted();
+      halted ??= context.run.context.findHalt();
       if (halted !== undefined) return;
       const iteration = next;
       next += 1;
@@ -29,7 +29,7 @@ export async function iterate(action: Iterate, context: ActionContext): Promise<
   }
   const workers = concurrent ? Math.min(concurrencyLimit, iterations.length) : 1;
   await Promise.all(Array.from({ length: workers }, work));
-  return halted ?? summary(iterations.length, done, failures);
+  return halted ?? summarize(iterations.length, done, failures);
 }
 
 async function runIteration(
@@ -42,7 +42,7 @@ async function runIteration(
   return context.runTarget(action.target, { ...context.evaluation, scope });
 }
 
-function summary(
+function summarize(
   total: number,
   done: number,
   failures: readonly { iteration: number; result: ActionResult }[],

@@ -4,7 +4,15 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { findingCodes } from '@headgate/pipelines';
 import { createFixture, type Fixture } from './engine-fixture.ts';
-import { grid, orchestration, print, start, text, transformation, update } from './pipeline-fixture.ts';
+import {
+  grid,
+  print,
+  renderOrchestration,
+  renderTransformation,
+  start,
+  text,
+  update,
+} from './pipeline-fixture.ts';
 import { wrongOrders } from './wrong-orders.ts';
 import type { WrongPipeline } from './wrong-pipeline-fixture.ts';
 import { wrongReferences } from './wrong-references.ts';
@@ -24,7 +32,7 @@ async function runWrong({ files, ignored, shared, warehouse = 'DUCKDB' }: WrongP
   return fixture.run('main', { warehouse });
 }
 
-describe('a run fails before its first step for', () => {
+describe('a run fails before its first step because of', () => {
   for (const wrong of wrongPipelines) {
     it(wrong.what, async () => {
       const { status, message = '' } = await runWrong(wrong);
@@ -38,7 +46,7 @@ describe('a run fails before its first step for', () => {
     });
   }
 
-  it('every kind of finding that is an error', () => {
+  it('every finding of level error is covered', () => {
     const onlyWarnings = [
       'unreachable-component',
       'unused-component',
@@ -54,7 +62,7 @@ describe('a run fails before its first step for', () => {
   });
 });
 
-describe('a run fails, and nothing is lost without a word, when', () => {
+describe('a run fails, and loses nothing silently, when', () => {
   const script = (sqlScript: string, more: object = {}) => ({
     type: 'sql-script',
     parameters: { sqlScript },
@@ -63,7 +71,7 @@ describe('a run fails, and nothing is lost without a word, when', () => {
 
   it('a script leaves its transaction open', async () => {
     await fixture.publish({
-      'main.orch.yaml': orchestration({
+      'main.orch.yaml': renderOrchestration({
         Start: start('Open'),
         Open: script('begin; create table lost as select 1', { transitions: { success: ['Next'] } }),
         Next: script('create table next as select 1'),
@@ -73,14 +81,14 @@ describe('a run fails, and nothing is lost without a word, when', () => {
     assert.equal(status, 'FAILED');
     assert.match(
       message,
-      /"Open" failed: the script leaves a transaction open; end it with COMMIT or ROLLBACK/,
+      /"Open" failed: the script leaves a transaction open: end it with COMMIT or ROLLBACK/,
     );
     assert.deepEqual(await fixture.rows('select table_name from information_schema.tables'), []);
   });
 
-  it('a failure inside a transaction is taken up: what comes after it stays', async () => {
+  it('a failure inside a transaction is handled: later statements are kept', async () => {
     await fixture.publish({
-      'main.orch.yaml': orchestration({
+      'main.orch.yaml': renderOrchestration({
         Start: start('Break'),
         Break: script('begin; create table lost as select 1; select * from gone', {
           transitions: { failure: ['Next'] },
@@ -92,10 +100,10 @@ describe('a run fails, and nothing is lost without a word, when', () => {
     assert.deepEqual(await fixture.rows('select table_name from information_schema.tables'), [['kept']]);
   });
 
-  it('a transaction is ended that was never begun', async () => {
+  it('a script ends a transaction that was never begun', async () => {
     for (const word of ['commit', 'rollback']) {
       await fixture.publish({
-        'main.orch.yaml': orchestration({ Start: start('End'), End: script(`select 1; ${word}`) }),
+        'main.orch.yaml': renderOrchestration({ Start: start('End'), End: script(`select 1; ${word}`) }),
       });
       const { status, message = '' } = await fixture.run('main');
       assert.equal(status, 'FAILED');
@@ -105,7 +113,7 @@ describe('a run fails, and nothing is lost without a word, when', () => {
 
   it('another branch has reached end-success', async () => {
     await fixture.publish({
-      'main.orch.yaml': orchestration({
+      'main.orch.yaml': renderOrchestration({
         Start: start('End', 'Bad'),
         End: { type: 'end-success', parameters: {} },
         Bad: script('select * from gone'),
@@ -126,7 +134,7 @@ describe('a run fails, and nothing is lost without a word, when', () => {
   ] as const) {
     it(`an expression reads ${expression}`, async () => {
       await fixture.publish({
-        'main.orch.yaml': orchestration({ Start: start('Set'), Set: update('x', expression) }, grids),
+        'main.orch.yaml': renderOrchestration({ Start: start('Set'), Set: update('x', expression) }, grids),
       });
       const { status, message = '' } = await fixture.run('main');
       assert.equal(status, 'FAILED');
@@ -134,11 +142,11 @@ describe('a run fails, and nothing is lost without a word, when', () => {
     });
   }
 
-  it('not for members that are there', async () => {
+  it('but not for existing members', async () => {
     const sound =
       'sysvar.environment.name + g.name.length + g.name[7] + JSON.stringify([sysvar, g]) + ("zz" in g) + `${g}`';
     await fixture.publish({
-      'main.orch.yaml': orchestration({ Start: start('Set'), Set: update('x', sound) }, grids),
+      'main.orch.yaml': renderOrchestration({ Start: start('Set'), Set: update('x', sound) }, grids),
     });
     assert.deepEqual(await fixture.run('main'), { status: 'SUCCESS' });
   });
@@ -150,21 +158,21 @@ describe('a run starts although', () => {
       'main.orch.yaml': 'type: orchestration\nversion: "1.0"\npipeline: {}\ndesign: {}\n',
     },
     'the called transformation has no components': {
-      'main.orch.yaml': orchestration({
+      'main.orch.yaml': renderOrchestration({
         Start: start('Call'),
         Call: { type: 'run-transformation', parameters: { transformationJob: 'empty' } },
       }),
-      'empty.tran.yaml': transformation({}),
+      'empty.tran.yaml': renderTransformation({}),
     },
     'a skipped component has an unknown type': {
-      'main.orch.yaml': orchestration({
+      'main.orch.yaml': renderOrchestration({
         Start: start('Odd'),
         Odd: { type: 'vendor', skipped: true, parameters: {}, transitions: { success: ['Done'] } },
         Done: { type: 'end-success', parameters: {} },
       }),
     },
     'what no transition leads to is wrong': {
-      'main.orch.yaml': orchestration({
+      'main.orch.yaml': renderOrchestration({
         Start: start(),
         Odd: { type: 'vendor', parameters: {}, transitions: { success: ['Odder'] } },
         Odder: {
@@ -175,15 +183,15 @@ describe('a run starts although', () => {
       }),
     },
     'a pipeline that is not called is wrong': {
-      'main.orch.yaml': orchestration({ Start: start() }),
+      'main.orch.yaml': renderOrchestration({ Start: start() }),
       'other.orch.yaml': 'type: [',
     },
     'rows that lead to no output have sources that go round': {
-      'main.orch.yaml': orchestration({
+      'main.orch.yaml': renderOrchestration({
         Start: start('Call'),
         Call: { type: 'run-transformation', parameters: { transformationJob: 'flow' } },
       }),
-      'flow.tran.yaml': transformation({
+      'flow.tran.yaml': renderTransformation({
         One: { type: 'sql', parameters: { query: 'select 1 as a' } },
         Out: { type: 'rewrite-table', sources: ['One'], parameters: { targetTable: 'out' } },
         A: { type: 'filter', sources: ['B'], parameters: { filterConditions: [['a', 'Is', 'Null', '']] } },
@@ -191,7 +199,7 @@ describe('a run starts although', () => {
       }),
     },
     'words and rows of its parameters are known later': {
-      'main.orch.yaml': orchestration(
+      'main.orch.yaml': renderOrchestration(
         {
           Start: start('Make'),
           Make: {
@@ -207,7 +215,7 @@ describe('a run starts although', () => {
       ),
     },
     'a circle is not gone round': {
-      'main.orch.yaml': orchestration(
+      'main.orch.yaml': renderOrchestration(
         {
           Start: start('Try'),
           Try: { ...print('x'), transitions: { success: ['Again?'] } },
@@ -229,15 +237,15 @@ describe('a run starts although', () => {
     });
   }
 
-  it('its project is of another warehouse, which it does not need', async () => {
+  it('its project has an unsupported warehouse that it does not need', async () => {
     await fixture.publish({
-      'main.orch.yaml': orchestration({ Start: start('Print'), Print: print('x') }, { x: text('') }),
+      'main.orch.yaml': renderOrchestration({ Start: start('Print'), Print: print('x') }, { x: text('') }),
     });
     assert.deepEqual(await fixture.run('main', { warehouse: 'SNOWFLAKE' }), { status: 'SUCCESS' });
   });
 });
 
-describe('what shows itself only in a run fails the whole run', () => {
+describe('an error found only during a run fails the whole run:', () => {
   const handled = { type: 'print-variables', parameters: { variablesToPrint: [] } };
   const call = (orchestrationJob: string) => ({
     type: 'run-orchestration',
@@ -245,12 +253,15 @@ describe('what shows itself only in a run fails the whole run', () => {
     transitions: { failure: ['Handled'] },
   });
   const calling = (name: string) =>
-    orchestration({ Start: start('Call'), Call: call('${name}'), Handled: handled }, { name: text(name) });
+    renderOrchestration(
+      { Start: start('Call'), Call: call('${name}'), Handled: handled },
+      { name: text(name) },
+    );
 
   it('a wrong pipeline whose name is an expression', async () => {
     await fixture.publish({
       'main.orch.yaml': calling('child'),
-      'child.orch.yaml': orchestration({ S: start('Gone') }),
+      'child.orch.yaml': renderOrchestration({ S: start('Gone') }),
     });
     const { status, message = '' } = await fixture.run('main');
     assert.equal(status, 'FAILED');
@@ -261,21 +272,21 @@ describe('what shows itself only in a run fails the whole run', () => {
     );
   });
 
-  it('a pipeline that is not there and whose name is an expression', async () => {
+  it('a missing pipeline whose name is an expression', async () => {
     await fixture.publish({ 'main.orch.yaml': calling('gone') });
     const { status, message = '' } = await fixture.run('main');
     assert.equal(status, 'FAILED');
-    assert.match(message, /holds no pipeline "gone"/);
+    assert.match(message, /has no pipeline "gone"/);
   });
 
-  it('a pipeline that calls itself too deep, whoever takes up the failure', async () => {
+  it('a pipeline that calls itself too deep, even if the failure is handled', async () => {
     const again = {
       type: 'if',
       parameters: { mode: 'Advanced', condition1: '1 == 1' },
       transitions: { true: ['Call'] },
     };
     await fixture.publish({
-      'main.orch.yaml': orchestration({
+      'main.orch.yaml': renderOrchestration({
         Start: start('If'),
         If: again,
         Call: call('main'),
@@ -284,10 +295,10 @@ describe('what shows itself only in a run fails the whole run', () => {
     });
     const { status, message = '' } = await fixture.run('main');
     assert.equal(status, 'FAILED');
-    assert.match(message, /more than 50 deep/);
+    assert.match(message, /the depth of calls exceeds 50/);
   });
 
-  it('a transition back to a component that has run', async () => {
+  it('a transition back to a component that already ran', async () => {
     const again = {
       type: 'if',
       parameters: { mode: 'Advanced', condition1: '1 == 1' },
@@ -295,12 +306,17 @@ describe('what shows itself only in a run fails the whole run', () => {
     };
     const attempt = { ...handled, transitions: { success: ['If'] } };
     await fixture.publish({
-      'main.orch.yaml': orchestration({ Start: start('Try'), Try: attempt, If: again, Handled: handled }),
+      'main.orch.yaml': renderOrchestration({
+        Start: start('Try'),
+        Try: attempt,
+        If: again,
+        Handled: handled,
+      }),
     });
     assert.deepEqual(await fixture.run('main'), {
       status: 'FAILED',
       message:
-        'main.orch.yaml: "If" leads back to "Try", which has run already; a component runs once: use an iterator to repeat',
+        'main.orch.yaml: "If" leads back to "Try", which already ran; a component runs once: use an iterator to repeat',
     });
   });
 });

@@ -1,4 +1,4 @@
-/** Walks an orchestration: starts what is ready, several at the same time, until the walk has its outcome. */
+/** Walks an orchestration: starts ready components, several at a time, until the walk has an outcome. */
 import {
   type ComponentEnd,
   concurrencyLimit,
@@ -21,14 +21,14 @@ export async function runOrchestration(run: PipelineRun<Orchestration>): Promise
     const result = await runComponent(run, component);
     if (result.status === 'CANCELLED') halted ??= result;
     if (result.status === 'FAILED')
-      failures.set(component.name, failureMessage(run.pipeline, component, result));
-    walk.finish(component.name, endOf(result));
+      failures.set(component.name, describeFailure(run.pipeline, component, result));
+    walk.finish(component.name, getEnd(result));
   }
 
   for (;;) {
     const ready = walk.takeReady(halted === undefined ? concurrencyLimit - running.size : 0);
     for (const component of ready) {
-      halted ??= run.context.halted();
+      halted ??= run.context.findHalt();
       if (halted !== undefined) break;
       const started: Promise<void> = runOne(component).finally(() => running.delete(started));
       running.add(started);
@@ -36,26 +36,26 @@ export async function runOrchestration(run: PipelineRun<Orchestration>): Promise
     if (running.size === 0) break;
     await Promise.race(running);
   }
-  if (halted !== undefined) return outcomeOf(halted);
+  if (halted !== undefined) return createOutcome(halted);
   const { status, component, backTo } = walk.outcome() ?? { status: 'SUCCESS' };
   if (status === 'SUCCESS') return { status };
   if (backTo !== undefined) {
-    const message = `${run.pipeline.path}: "${component}" leads back to "${backTo}", which has run already; a component runs once: use an iterator to repeat`;
+    const message = `${run.pipeline.path}: "${component}" leads back to "${backTo}", which already ran; a component runs once: use an iterator to repeat`;
     return { status, message };
   }
   const message = failures.get(component ?? '') ?? `${run.pipeline.path} ended at "${component}"`;
   return { status, message };
 }
 
-function endOf(result: ActionResult & { skipped?: boolean }): ComponentEnd {
+function getEnd(result: ActionResult & { skipped?: boolean }): ComponentEnd {
   if (result.skipped === true) return 'SKIPPED';
   if (result.status !== 'SUCCESS') return 'FAILED';
   if (result.branch === undefined) return 'SUCCESS';
   return result.branch ? 'TRUE' : 'FALSE';
 }
 
-/** A called pipeline's message already says where it failed. */
-function failureMessage(
+/** The message of a called pipeline already says where it failed. */
+function describeFailure(
   pipeline: Orchestration,
   component: OrchestrationComponent,
   result: ActionResult,
@@ -64,6 +64,6 @@ function failureMessage(
   return result.fromChild === true ? message : `${pipeline.path}: "${component.name}" failed: ${message}`;
 }
 
-function outcomeOf({ status, message }: RunOutcome): RunOutcome {
+function createOutcome({ status, message }: RunOutcome): RunOutcome {
   return message === undefined ? { status } : { status, message };
 }

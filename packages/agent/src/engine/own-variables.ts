@@ -1,30 +1,30 @@
-/** The variables of a pipeline that starts, with their default values; one whose default is a secret has that of the secret. */
+/** Reads the variables of a starting pipeline with their default values. A default may be a secret. */
 import {
-  declaredVariable,
+  createDeclaredVariable,
+  findSecretOfDefault,
   type Pipeline,
-  secretOfDefault,
   type Variable,
   type VariableDeclaration,
 } from '@headgate/pipelines';
-import { messageOf, type RunContext } from './run-context.ts';
+import { getMessage, type RunContext } from './run-context.ts';
 
 /**
- * @param given names of those whose default does not count
- * @throws VariableError, and Error when a secret cannot be had
+ * @param given names of variables that get another value, so that a secret as default is not read
+ * @throws VariableError, or Error if a secret cannot be read
  */
-export function ownVariables(
+export function readOwnVariables(
   context: RunContext,
   pipeline: Pipeline,
   given: ReadonlySet<string>,
 ): Promise<Variable[]> {
-  async function valued(declaration: VariableDeclaration): Promise<Variable> {
-    const secret = secretOfDefault(declaration.defaultValue);
-    if (secret === undefined) return declaredVariable(declaration);
-    if (given.has(declaration.name)) return declaredVariable({ ...declaration, defaultValue: '' });
+  async function createVariable(declaration: VariableDeclaration): Promise<Variable> {
+    const secret = findSecretOfDefault(declaration.defaultValue);
+    if (secret === undefined) return createDeclaredVariable(declaration);
+    if (given.has(declaration.name)) return createDeclaredVariable({ ...declaration, defaultValue: '' });
     const defaultValue = await context.readSecret(secret).catch((error) => {
-      throw new Error(`${pipeline.path}: the variable "${declaration.name}": ${messageOf(error)}`);
+      throw new Error(`${pipeline.path}: the variable "${declaration.name}": ${getMessage(error)}`);
     });
-    return declaredVariable({ ...declaration, defaultValue });
+    return createDeclaredVariable({ ...declaration, defaultValue });
   }
-  return Promise.all([...pipeline.variables.values()].map(valued));
+  return Promise.all([...pipeline.variables.values()].map(createVariable));
 }

@@ -1,7 +1,7 @@
-/** For the engine's tests: pipeline files from their components. */
+/** Test fixture: renders pipeline files from components. */
 
-/** The YAML of an orchestration from its components; JSON is YAML. */
-export function orchestration(components: Record<string, object>, variables: object = {}): string {
+/** The file of an orchestration, as JSON, which is valid YAML. */
+export function renderOrchestration(components: Record<string, object>, variables: object = {}): string {
   return JSON.stringify({
     type: 'orchestration',
     version: '1.0',
@@ -9,7 +9,7 @@ export function orchestration(components: Record<string, object>, variables: obj
     design: {},
   });
 }
-export function transformation(components: Record<string, object>, variables: object = {}): string {
+export function renderTransformation(components: Record<string, object>, variables: object = {}): string {
   return JSON.stringify({
     type: 'transformation',
     version: '1.0',

@@ -1,51 +1,45 @@
 /**
- * What a run of a pipeline needs from the world, and nothing else: the engine does no I/O of its own but
- * through these ports, except making the parent folders of a file that it unloads.
+ * The ports of a run. The engine does I/O only through these, and through the paths that they return.
  *
- * - **run**: one execution of a root pipeline, with the child pipelines that it starts.
- * - **step**: one run of one component; reported when it starts (`RUNNING`) and again, whole, when it ends.
+ * - **run**: one execution of a root pipeline, including the pipelines it calls.
+ * - **step**: one run of one component. It is reported when it starts (`RUNNING`) and again, in full, when it
+ *   ends.
  * - **artifact**: a published version whose pipelines run: the execution's own, or a version of shared
  *   pipelines. A pipeline finds the pipelines and files that it names in its own artifact only.
- * - **files folder**: where the agent lets pipelines read and write files of their own, one for each
- *   environment.
+ * - **files folder**: the folder of one environment in which pipelines may read and write files.
  */
 import type { ProjectVariable, Step } from '@headgate/contract';
 import type { SharedPipelineUse, Unreadable } from '@headgate/pipelines';
 
-/**
- * The database that a run pushes its SQL down to. All calls of a run are one session, in which a transaction
- * lasts from call to call.
- */
+/** The database in which a run executes its SQL. All calls of a run share one session and its transaction. */
 export interface Warehouse {
   /**
    * Runs one statement.
    *
-   * @returns `rowCount`, the rows changed or returned.
-   * @throws Error with the warehouse's own message.
+   * @returns `rowCount`: the rows changed or returned.
+   * @throws Error with the message of the warehouse.
    */
   execute(sql: string): Promise<{ rowCount: number }>;
   /**
-   * Runs one query and returns at most `maxRows` rows; one row more is an error that says so. Values are
-   * JavaScript's: string, number, boolean, null; a bigint is a number when safe and a string otherwise, a
-   * date an ISO 8601 string.
+   * Runs one query. More than `maxRows` rows are an error. Values are strings, numbers, booleans or null. A
+   * bigint is a number if it is a safe integer, else a string. A date is an ISO 8601 string.
    */
   query(sql: string, maxRows: number): Promise<{ columns: string[]; rows: unknown[][] }>;
 }
 
-/** The files of an artifact, by their paths inside it. */
+/** The files of an artifact, by path. */
 export interface ArtifactFiles {
   readonly paths: readonly string[];
-  /** Why pipeline files of the upload are not among them, by their paths. */
+  /** Pipeline files that the upload ignored, by path, with the reason. */
   readonly ignored: ReadonlyMap<string, Unreadable>;
-  /** A file as text; undefined when there is none of that path. */
+  /** A file as text; undefined if it does not exist. */
   read(path: string): Promise<string | undefined>;
-  /** The absolute path of a file on disk, for the warehouse to read; undefined when there is none. */
+  /** The absolute path of a file on disk, for the warehouse; undefined if it does not exist. */
   place(path: string): string | undefined;
 }
 
 /**
- * What the start of the execution has chosen for a use of shared pipelines: a version with its files, or why
- * there is none.
+ * The version that was chosen for a use of shared pipelines when the execution started, or why there is none.
  */
 export type SharedVersion = { versionName: string; files: ArtifactFiles } | { fault: string };
 
@@ -55,30 +49,27 @@ export interface RunPorts {
   /**
    * The value of a secret reference of the project.
    *
-   * @throws Error that names the reference and says why it cannot be had.
+   * @throws Error that names the reference and gives the reason.
    */
   secret(name: string): Promise<string>;
-  /** Undefined for a use that the execution's start did not know of. */
-  shared(use: SharedPipelineUse): SharedVersion | undefined;
-  /** Absolute path of the agent's files folder for this environment; it exists. */
+  /** Undefined if the use was not known when the execution started. */
+  findShared(use: SharedPipelineUse): SharedVersion | undefined;
+  /** Absolute path of the environment's files folder, which exists. */
   filesFolder: string;
-  /**
-   * Takes a step's state; the caller batches. A step is reported again, whole, under the same `stepId` when
-   * it changes.
-   */
+  /** Reports the state of a step. A changed step is reported again, in full, with the same `stepId`. */
   report(step: Step): void;
-  /** Takes a line for the run's log (print-variables); it becomes the step's message too. */
+  /** Adds a line to the run's log (print-variables). */
   log(line: string): void;
-  /** True once a graceful cancel was asked for: the running step ends, none starts after it. */
-  cancelled(): boolean;
+  /** True after a graceful cancel: running steps finish and no new step starts. */
+  isCancelled(): boolean;
   now(): Date;
   /** A new uuid. */
   newId(): string;
 }
 
-/** Limits of a run; `runBounds` of `run.ts` gives the default ones. */
+/** Limits of a run. `runBounds` in `run.ts` has the defaults. */
 export interface RunBounds {
-  /** Pipelines inside one another, the root counted. */
+  /** Depth of calls, including the root pipeline. */
   pipelineDepth: number;
   /** Iterations of one iterator. */
   iterations: number;
@@ -88,7 +79,7 @@ export interface RunBounds {
   expressionMilliseconds: number;
   /** Bytes of memory of one expression. */
   expressionBytes: number;
-  /** Rows that a query may put into a variable. */
+  /** Rows that a query may store in a variable. */
   variableRows: number;
 }
 
@@ -99,7 +90,7 @@ export interface RunRequest {
   /** With or without its extension. */
   pipelineName: string;
   versionName: string;
-  /** Of the project, in the words of the interface: DUCKDB. */
+  /** The type of the project's warehouse, such as DUCKDB. */
   warehouse: string;
   variables: readonly ProjectVariable[];
   scalarVariables: Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-/** The check of a run's pipelines before their first step (docs/adr/0035). */
+/** Checks a run's pipelines before the first step (docs/adr/0035). */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   checkRun,
@@ -12,7 +12,7 @@ import {
 import type { RunRequest } from './ports.ts';
 import type { RunArtifact, RunContext } from './run-context.ts';
 
-/** Findings that one message names; the others are counted. */
+/** Findings listed in one message. The rest is counted. */
 const namedFindings = 10;
 
 export function createRunCheck(
@@ -38,17 +38,20 @@ export function createRunCheck(
 
     async function check(): Promise<string | undefined> {
       const { errors, errorsTotal, checked } = await checkRun(artifact.checked, path, names);
-      const wrong = await wrongExpressions(checked, expressions);
+      const wrong = await findWrongExpressions(checked, expressions);
       const total = errorsTotal + wrong.length;
-      if (total > 0) return refusal([...errors, ...wrong], total);
+      if (total > 0) return describeRefusal([...errors, ...wrong], total);
       for (const each of checked) sound.add(`${each.artifact.title}\n${each.path}`);
       return undefined;
     }
   };
 }
 
-/** The expressions that QuickJS cannot read; each text is compiled once. */
-async function wrongExpressions(checked: RunCheck['checked'], engine: ExpressionEngine): Promise<Finding[]> {
+/** Reports expressions with a syntax error. Each distinct text is compiled once. */
+async function findWrongExpressions(
+  checked: RunCheck['checked'],
+  engine: ExpressionEngine,
+): Promise<Finding[]> {
   const placed: (PlacedExpression & { path: string })[] = [];
   for (const { artifact, path } of checked)
     for (const each of await artifact.expressions(path))
@@ -63,9 +66,9 @@ async function wrongExpressions(checked: RunCheck['checked'], engine: Expression
   });
 }
 
-function refusal(errors: readonly Finding[], total: number): string {
+function describeRefusal(errors: readonly Finding[], total: number): string {
   const described = errors.slice(0, namedFindings).map(describeFinding);
   if (total === 1) return `not started: ${described.join('')}`;
   const more = total > described.length ? [`and ${total - described.length} more`] : [];
-  return [`not started, since the pipelines have ${total} errors:`, ...described, ...more].join('\n');
+  return [`not started, because the pipelines have ${total} errors:`, ...described, ...more].join('\n');
 }

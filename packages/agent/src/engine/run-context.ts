@@ -1,9 +1,9 @@
 /**
- * What the parts of a run have in common.
+ * The state shared by the parts of a run.
  *
- * - **run**: the whole execution, from its root pipeline down.
- * - **pipeline run**: one run of one pipeline inside it, with an id and variables of its own.
- * - **halt**: the reason why nothing more may start: a cancel, or a bound of the whole run.
+ * - **run**: the whole execution, including called pipelines.
+ * - **pipeline run**: one run of one pipeline, with its own id and variables.
+ * - **halt**: the reason why no further step may start: a cancel, or an exceeded limit of the run.
  */
 import type { Step } from '@headgate/contract';
 import type {
@@ -19,27 +19,27 @@ import type {
 import type { ArtifactFiles, RunOutcome, RunPorts, RunRequest } from './ports.ts';
 import type { Session } from './session.ts';
 
-/** An artifact whose pipelines run. */
+/** An artifact with pipelines to run. */
 export interface RunArtifact {
   readonly versionName: string;
-  /** How messages name it. */
+  /** Its name in messages. */
   readonly title: string;
   readonly files: ArtifactFiles;
-  /** Each is parsed once. @throws Error when it cannot be read */
+  /** A pipeline, parsed once. @throws Error if it cannot be read */
   pipeline(path: string): Promise<Pipeline | undefined>;
-  /** The same, for the check before the run. */
+  /** The same artifact for the check before the run. */
   readonly checked: CheckedArtifact;
 }
 
 export interface PipelineCall {
   /** With or without its extension. */
   readonly name: string;
-  /** Undefined: whichever of the two there is. */
+  /** Undefined: either type. */
   readonly type: PipelineType | undefined;
-  /** Which holds the pipeline. */
+  /** The artifact that contains the pipeline. */
   readonly artifact: RunArtifact;
-  /** Takes the path of the pipeline, before it runs. */
-  found?(path: string): void;
+  /** Called with the path of the pipeline before it runs. */
+  onFound?(path: string): void;
   readonly pipelineRunId: string;
   /** Paths of the pipelines from the root to the caller. */
   readonly chain: readonly string[];
@@ -55,30 +55,30 @@ export interface RunContext {
   readonly dialect: Dialect;
   readonly warehouse: Session;
   readonly expressions: ExpressionEngine;
-  /** @throws Error that names the secret reference and says why its value cannot be had */
+  /** @throws Error that names the secret reference and gives the reason */
   readSecret(name: string): Promise<string>;
-  /** A text that leaves the run, without the secrets that it has read; before it is cut. */
+  /** Masks the secrets of the run in a text that leaves it. The text must be cut only after this. */
   mask(text: string): string;
-  /** Counts a step that starts. */
+  /** Counts a started step. */
   countStep(): void;
-  halted(): RunOutcome | undefined;
-  /** Ends the whole run, whatever the pipelines make of a failure; nothing more starts. */
+  findHalt(): RunOutcome | undefined;
+  /** Ends the whole run with this outcome, even if a pipeline handles the failure. */
   halt(outcome: RunOutcome): void;
-  haltedBy(): RunOutcome | undefined;
-  /** Checks a pipeline with all that it can come to, unless that is done. What is wrong, as a message. */
+  getHaltOutcome(): RunOutcome | undefined;
+  /** Checks a pipeline and the pipelines it can call, once. Returns a message if there are errors. */
   check(artifact: RunArtifact, path: string): Promise<string | undefined>;
   call(call: PipelineCall): Promise<RunOutcome>;
-  /** @throws Error that says what to do when there is no version for the use */
-  sharedArtifact(use: SharedPipelineUse): RunArtifact;
-  /** Runs one piece of work at a time, so that a variable's new value is computed from its latest one. */
-  exclusively<T>(work: () => Promise<T>): Promise<T>;
+  /** @throws Error if there is no version for the use; the message says what to do */
+  getSharedArtifact(use: SharedPipelineUse): RunArtifact;
+  /** Runs one task at a time, so that a variable's new value is computed from its latest value. */
+  runExclusively<T>(work: () => Promise<T>): Promise<T>;
 }
 
 export interface PipelineRun<P extends Pipeline = Pipeline> {
   readonly context: RunContext;
   readonly pipelineRunId: string;
   readonly pipeline: P;
-  /** Which holds the pipeline. */
+  /** The artifact that contains the pipeline. */
   readonly artifact: RunArtifact;
   /** Paths of the pipelines from the root to this one. */
   readonly chain: readonly string[];
@@ -86,10 +86,9 @@ export interface PipelineRun<P extends Pipeline = Pipeline> {
 }
 
 /**
- * What `${sysvar.…}` reads. `thisComponent` gains `status`, `message` and `rowCount` when the component has
- * ended.
+ * The value of `sysvar`. `thisComponent` gets its final `status`, `message` and `rowCount` when it has ended.
  */
-export function systemVariables(run: PipelineRun, step: Step): Record<string, unknown> {
+export function createSystemVariables(run: PipelineRun, step: Step): Record<string, unknown> {
   const { request } = run.context;
   return {
     thisPipeline: { name: run.pipeline.name.split('/').at(-1) ?? '', fullName: run.pipeline.name },
@@ -109,6 +108,6 @@ export function systemVariables(run: PipelineRun, step: Step): Record<string, un
   };
 }
 
-export function messageOf(error: unknown): string {
+export function getMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

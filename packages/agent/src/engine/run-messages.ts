@@ -1,26 +1,26 @@
-/** What the agent and the process of one run (`engine/child.ts`) say to each other over IPC. */
+/** The IPC messages between the agent and the process of a run (`engine/child.ts`). */
 import type { IgnoredPipeline, Step } from '@headgate/contract';
 import type { SharedPipelineUse } from '@headgate/pipelines';
 import type { RunOutcome, RunRequest } from './ports.ts';
 
-/** An artifact on the disk. */
+/** An artifact on disk. */
 export interface PlacedArtifact {
-  /** Absolute path of the folder of its files. */
+  /** Absolute path of the folder with its files. */
   folder: string;
-  /** The paths of its files inside that folder. */
+  /** Paths of the files, relative to the folder. */
   paths: readonly string[];
-  /** Pipeline files that its upload left out. */
+  /** Pipeline files that the upload ignored. */
   ignored: readonly IgnoredPipeline[];
 }
 
-/** A version that was chosen for a use of shared pipelines, or why there is none. */
+/** The version chosen for a use of shared pipelines, or why there is none. */
 export type PlacedShared = { use: SharedPipelineUse } & (
   | { versionName: string; artifact: PlacedArtifact }
   | { fault: string }
 );
 
 export interface RunStart {
-  /** The engine sets its own bounds. */
+  /** The engine sets `bounds` itself. */
   request: Omit<RunRequest, 'bounds'>;
   artifact: PlacedArtifact;
   shared: readonly PlacedShared[];
@@ -34,7 +34,7 @@ export type ToRun =
   | { type: 'refusal'; id: number; message: string };
 
 export type FromRun =
-  /** Said every second: a process that does not is caught in an expression whose own bound failed. */
+  /** Sent every second. Silence means that an expression blocks the process past its own time limit. */
   | { type: 'alive' }
   | { type: 'execute'; id: number; sql: string }
   | { type: 'query'; id: number; sql: string; maxRows: number }

@@ -1,4 +1,4 @@
-/** The process of one run, as the agent watches it. */
+/** The process of a run, as supervised by the agent. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { openConfinement } from '../confinement/confinement.ts';
 import { createLog } from '../log.ts';
-import { orchestration, start, text, update } from './pipeline-fixture.ts';
+import { renderOrchestration, start, text, update } from './pipeline-fixture.ts';
 import { type RunOptions, runInProcess } from './run-process.ts';
 
 /**
@@ -58,16 +58,18 @@ async function run(t: TestContext, pipeline: string, options: Partial<RunOptions
   });
 }
 
-test('a run that is caught in one built-in function is killed, and told so', {
+test('a run that is blocked in a built-in function is killed with a message', {
   timeout: 60_000,
 }, async (t) => {
   const components = { Start: start('Search'), Search: update('x', oneLongBuiltIn) };
-  const outcome = await run(t, orchestration(components, { x: text('') }), { silenceMilliseconds: 4_000 });
+  const outcome = await run(t, renderOrchestration(components, { x: text('') }), {
+    silenceMilliseconds: 4_000,
+  });
   assert.equal(outcome.status, 'FAILED');
-  assert.match(outcome.message ?? '', /busy for more than 4 s in one built-in function/);
+  assert.match(outcome.message ?? '', /blocked the run’s process for more than 4 s in a built-in function/);
 });
 
-test('a run whose process outgrows its limit fails with the setting to raise; the next run succeeds', {
+test('a run whose process exceeds its memory limit fails and names the setting; the next run succeeds', {
   timeout: 60_000,
 }, async (t) => {
   const count = 80;
@@ -79,11 +81,11 @@ test('a run whose process outgrows its limit fails with the setting to raise; th
   ]);
   const components = { Start: start('Fill v0'), ...Object.fromEntries(steps) };
   const variables = Object.fromEntries(names.map((name) => [name, text('')]));
-  const pipeline = orchestration(components, variables);
+  const pipeline = renderOrchestration(components, variables);
   const limits = { memoryMegabytes: 2_048, processMegabytes: 200 };
   const outcome = await run(t, pipeline, limits);
   assert.equal(outcome.status, 'FAILED');
-  assert.match(outcome.message ?? '', /took more than 200 MB.*HEADGATE_AGENT_RUN_PROCESS_MEMORY_MB/);
-  const next = await run(t, orchestration({ Start: start() }, {}), limits);
+  assert.match(outcome.message ?? '', /exceeded its limit of 200 MB.*HEADGATE_AGENT_RUN_PROCESS_MEMORY_MB/);
+  const next = await run(t, renderOrchestration({ Start: start() }, {}), limits);
   assert.equal(next.status, 'SUCCESS', next.message);
 });

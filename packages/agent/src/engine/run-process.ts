@@ -1,58 +1,57 @@
 /**
- * The agent's side of one run's process: a process group of its own, bounded memory, and no rights on the
- * file system but reading code and the artifacts and using the files folder (Node's permission model). Its
- * SQL and its secrets pass through here.
+ * The agent's side of a run's process. The process has its own process group and a memory limit. Node's
+ * permission model lets it read only code, artifacts and the files folder, and write only the files folder.
+ * Its SQL and its secrets pass through here.
  */
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Secret, Step } from '@headgate/contract';
-import { type Child, endingOf, startChild } from '../confinement/child-process.ts';
+import { type Child, describeExit, startChild } from '../confinement/child-process.ts';
 import type { Confinement } from '../confinement/confinement.ts';
 import type { WatchedProcess } from '../confinement/memory-watch.ts';
-import { reasonOf } from '../log.ts';
+import { getReason } from '../log.ts';
 import type { RunOutcome, Warehouse } from './ports.ts';
 import type { FromRun, PlacedArtifact, PlacedShared, RunStart, ToRun } from './run-messages.ts';
 
 /**
- * A run's process speaks every second, whatever its SQL does; silent for longer, it is caught in one long
- * built-in of an expression.
+ * A run's process sends a message every second, even while SQL runs. If it is silent for longer, an
+ * expression blocks it in a built-in function.
  */
 const silenceMilliseconds = 15_000;
-const caught = (milliseconds: number) =>
-  `an expression kept the run’s process busy for more than ${milliseconds / 1_000} s in one built-in function, and the process was killed: search or copy less at once`;
+const describeUnresponsive = (milliseconds: number) =>
+  `an expression blocked the run’s process for more than ${milliseconds / 1_000} s in a built-in function, and the process was killed: search or copy less data in one call`;
 
 export interface RunOptions {
   request: RunStart['request'];
   artifact: PlacedArtifact;
   shared: readonly PlacedShared[];
   filesFolder: string;
-  /** The process's working directory and home. */
+  /** The working directory and home of the process. */
   workFolder: string;
-  /** The heap. */
+  /** Limit of the JavaScript heap. */
   memoryMegabytes: number;
-  /** The whole process. */
+  /** Limit of the whole process. */
   processMegabytes: number;
   confinement: Confinement;
   warehouse: Warehouse;
   readSecret(name: string): Promise<Secret>;
-  /** What the process says at its death without the secrets that it was given. */
+  /** Removes the run's secrets from the last output of the process. */
   conceal(text: string): string;
-  /** Graceful: the run ends after its running step. */
+  /** Graceful: the run ends after the running steps. */
   cancel: AbortSignal;
-  /** The whole process group is killed. */
+  /** Kills the process group. */
   kill: AbortSignal;
   onStep(step: Step): void;
   onLine(line: string): void;
-  /** 15 s unless it is given. */
+  /** Default: 15 s. */
   silenceMilliseconds?: number;
 }
 
 /**
- * Runs a pipeline in a process of its own. A process that dies is a run that FAILED, with a message that says
- * how it died.
+ * Runs a pipeline in its own process. If the process dies, the run is FAILED with a message that says how.
  *
- * @throws the reason of `kill`, once no process of the run is left.
+ * @throws the reason of `kill`, after all processes of the run are gone.
  */
 export async function runInProcess(options: RunOptions): Promise<RunOutcome> {
   options.kill.throwIfAborted();
@@ -61,7 +60,7 @@ export async function runInProcess(options: RunOptions): Promise<RunOutcome> {
     execArgv: [
       '--disable-warning=ExperimentalWarning',
       `--max-old-space-size=${options.memoryMegabytes}`,
-      ...permissions(options),
+      ...listPermissions(options),
     ],
     home: options.workFolder,
   });
@@ -86,32 +85,33 @@ function converse(child: Child, memory: WatchedProcess, options: RunOptions): Pr
     let outcome: RunOutcome | undefined;
     const limit = options.silenceMilliseconds ?? silenceMilliseconds;
     const watch = setInterval(() => {
-      if (performance.now() - heardAt < limit) return;
-      outcome = { status: 'FAILED', message: caught(limit) };
+      if (performance.now() - lastMessageAt < limit) return;
+      outcome = { status: 'FAILED', message: describeUnresponsive(limit) };
       child.kill();
     }, 1_000);
-    let heardAt = performance.now();
+    let lastMessageAt = performance.now();
     child.process.on('message', (message: FromRun) => {
-      heardAt = performance.now();
+      lastMessageAt = performance.now();
       if (message.type === 'alive') return;
       if (message.type === 'step') options.onStep(message.step);
       else if (message.type === 'line') options.onLine(message.line);
       else if (message.type === 'finished') {
         outcome = message.outcome;
-        // It has nothing left to do, and whatever it may have started ends with it.
+        // The run is over. Kill the group to end processes that it may have started.
         child.kill();
-      } else void answer(child, options, message);
+      } else void answerRequest(child, options, message);
     });
     child.process.once('error', (error) => {
       clearInterval(watch);
       resolve({ status: 'FAILED', message: `the run’s process could not be started: ${error.message}` });
     });
-    // Whatever it may have started ends with it, and lets go of its pipes.
+    // Ends processes that it may have started, so that they close its pipes.
     child.process.once('exit', () => child.kill());
-    // On a busy machine its exit is seen before its last words are read; at its close all have been.
+    // On a busy machine `exit` may come before the last output is read; `close` comes after it.
     child.process.once('close', (code, signal) => {
       clearInterval(watch);
-      const message = () => (memory.exceeded ? memoryDeath(options) : deathOf(child, code, signal, options));
+      const message = () =>
+        memory.exceeded ? describeMemoryDeath(options) : describeDeath(child, code, signal, options);
       resolve(outcome ?? { status: 'FAILED', message: message() });
     });
     send(child, {
@@ -127,7 +127,7 @@ function converse(child: Child, memory: WatchedProcess, options: RunOptions): Pr
   });
 }
 
-async function answer(
+async function answerRequest(
   child: Child,
   options: RunOptions,
   message: Extract<FromRun, { id: number }>,
@@ -136,7 +136,7 @@ async function answer(
   try {
     send(child, { type: 'answer', id, value: await carryOut(options, message) });
   } catch (error) {
-    send(child, { type: 'refusal', id, message: reasonOf(error) });
+    send(child, { type: 'refusal', id, message: getReason(error) });
   }
 }
 
@@ -155,34 +155,34 @@ async function carryOut(
 }
 
 function send(child: Child, message: ToRun): void {
-  // A failed send means that the process is ending, which its exit tells.
+  // A failed send means that the process is ending; its exit is handled elsewhere.
   if (child.process.connected) child.process.send(message, () => undefined);
 }
 
-function memoryDeath({ processMegabytes }: RunOptions): string {
-  return `the run’s process took more than ${processMegabytes} MB of memory and was ended: make its variables smaller, or raise HEADGATE_AGENT_RUN_PROCESS_MEMORY_MB of the agent; its running step may have had effects`;
+function describeMemoryDeath({ processMegabytes }: RunOptions): string {
+  return `the run’s process exceeded its limit of ${processMegabytes} MB of memory and was killed: use smaller variables, or raise HEADGATE_AGENT_RUN_PROCESS_MEMORY_MB of the agent; the running step may have had effects`;
 }
 
-function deathOf(
+function describeDeath(
   child: Child,
   code: number | null,
   signal: NodeJS.Signals | null,
   { memoryMegabytes, conceal }: RunOptions,
 ): string {
-  const said = conceal(child.stderrTail().trim());
-  if (/heap out of memory|heap limit/i.test(said)) {
-    return `the run needed more than ${memoryMegabytes} MB of memory and was ended: make its variables smaller, or raise HEADGATE_AGENT_RUN_MEMORY_MB of the agent`;
+  const output = conceal(child.stderrTail().trim());
+  if (/heap out of memory|heap limit/i.test(output)) {
+    return `the run exceeded its limit of ${memoryMegabytes} MB of JavaScript memory and was killed: use smaller variables, or raise HEADGATE_AGENT_RUN_MEMORY_MB of the agent`;
   }
-  const last = said
+  const last = output
     .split('\n')
     .findLast((line) => /error/i.test(line))
     ?.trim();
-  return `the run’s process ${endingOf(code, signal)}${last ? ` (${last.slice(0, 500)})` : ''}; its running step may have had effects`;
+  return `the run’s process ${describeExit(code, signal)}${last ? ` (${last.slice(0, 500)})` : ''}; the running step may have had effects`;
 }
 
-function permissions(options: RunOptions): string[] {
+function listPermissions(options: RunOptions): string[] {
   const shared = options.shared.flatMap((one) => ('artifact' in one ? [one.artifact.folder] : []));
-  const readable = [...codeFolders(), options.artifact.folder, ...new Set(shared), options.filesFolder];
+  const readable = [...findCodeFolders(), options.artifact.folder, ...new Set(shared), options.filesFolder];
   return [
     '--permission',
     ...readable.map((folder) => `--allow-fs-read=${folder}`),
@@ -193,10 +193,9 @@ function permissions(options: RunOptions): string[] {
 let folders: readonly string[] | undefined;
 
 /**
- * Where the engine's modules lie: this package, those that it imports, and every `node_modules` that
- * resolution looks into.
+ * The folders with the engine's modules: this package, its imports, and every `node_modules` on the way up.
  */
-function codeFolders(): readonly string[] {
+function findCodeFolders(): readonly string[] {
   if (folders) return folders;
   const own = dirname(dirname(dirname(realpathSync(fileURLToPath(import.meta.url)))));
   const found = new Set([own]);

@@ -1,11 +1,11 @@
-/** A run that uses secrets: what it gets, when, and what of them leaves it. */
+/** A run that uses secrets: when they are read, and how its output is masked. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { createFixture, type Fixture } from './engine-fixture.ts';
-import { orchestration, print, start, text, transformation, update } from './pipeline-fixture.ts';
+import { print, renderOrchestration, renderTransformation, start, text, update } from './pipeline-fixture.ts';
 
 const canary = 'canary of/a "bay"+ 8f21';
 let fixture: Fixture;
@@ -22,7 +22,7 @@ const script = (sqlScript: string, more: object = {}) => ({
 });
 
 async function run(components: Record<string, object>, variables: object = { x: text('') }) {
-  await fixture.publish({ 'main.orch.yaml': orchestration(components, variables) });
+  await fixture.publish({ 'main.orch.yaml': renderOrchestration(components, variables) });
   const outcome = await fixture.run('main');
   const told = JSON.stringify([outcome, fixture.reports, fixture.lines]);
   for (const part of ['canary', '8f21', 'bay"', Buffer.from(canary).toString('base64').slice(0, 8)])
@@ -30,7 +30,7 @@ async function run(components: Record<string, object>, variables: object = { x: 
   return { ...outcome, told };
 }
 
-/** One component after the other. */
+/** Components that run one after the other. */
 function chain(...components: object[]): Record<string, object> {
   const names = components.map((_, index) => `C${index}`);
   const linked = components.map((component, index) => [
@@ -40,7 +40,7 @@ function chain(...components: object[]): Record<string, object> {
   return { Start: start(...names.slice(0, 1)), ...Object.fromEntries(linked) };
 }
 
-test('a secret is a value in parameters, variables and SQL, read once a run', async () => {
+test('a secret can be used in parameters, variables and SQL, and is read once per run', async () => {
   const { status } = await run(
     chain(
       update('x', "secret('lake').length"),
@@ -54,12 +54,12 @@ test('a secret is a value in parameters, variables and SQL, read once a run', as
   assert.deepEqual(fixture.secretsRead, ['lake']);
 });
 
-test('a run that names none reads none; nor does one that does not come to it', async () => {
+test('a run reads no secret that it does not name or does not reach', async () => {
   await run(chain(update('x', '1 > 2 ? secret("lake") : "none"'), print('x')));
   assert.deepEqual([fixture.secretsRead, fixture.lines], [[], ['x = none']]);
 });
 
-test('what a run prints is masked: as it is, and in what its expressions make of it', async () => {
+test('printed values are masked, plain and encoded by expressions', async () => {
   const { status, told } = await run(
     chain(
       update('x', 'secret("lake")'),
@@ -75,7 +75,7 @@ test('what a run prints is masked: as it is, and in what its expressions make of
   assert.match(told, /"message":"x = \*\*\*"/);
 });
 
-test('so is a value that went through a table', async () => {
+test('a value that passed through a table is masked', async () => {
   await run(
     chain(
       script('create table t as select \'${secret("lake")}\' as v'),
@@ -93,7 +93,7 @@ test('so is a value that went through a table', async () => {
   assert.deepEqual(fixture.lines, ['x = *** ***']);
 });
 
-test('errors of the database that quote the statement tell nothing of the value', async () => {
+test('database errors that quote the statement do not reveal the value', async () => {
   const statements = [
     'select \'${secret("lake")}\'::integer',
     'select ${secret("lake")}',
@@ -109,7 +109,7 @@ test('errors of the database that quote the statement tell nothing of the value'
   }
 });
 
-test('errors of expressions, names of pipelines and post-processing tell nothing of the value', async () => {
+test('errors of expressions, names of pipelines and post-processing do not reveal the value', async () => {
   const call = (orchestrationJob: string) => ({
     type: 'run-orchestration',
     parameters: { orchestrationJob },
@@ -127,9 +127,9 @@ test('errors of expressions, names of pipelines and post-processing tell nothing
   for (const component of failing) assert.equal((await run(chain(component))).status, 'FAILED');
 });
 
-test('a transformation uses secrets, too; a long message is masked before it is cut', async () => {
+test('a transformation can use secrets; a long message is masked before it is cut', async () => {
   await fixture.publish({
-    'tran.tran.yaml': transformation({
+    'tran.tran.yaml': renderTransformation({
       Made: { type: 'sql', parameters: { query: 'select \'${secret("lake")}\' as v' }, sources: [] },
       Kept: { type: 'rewrite-table', parameters: { targetTable: 'kept' }, sources: ['Made'] },
     }),
@@ -139,7 +139,7 @@ test('a transformation uses secrets, too; a long message is masked before it is 
   assert.deepEqual(await fixture.rows('select v from kept'), [[canary]]);
 });
 
-test('a variable’s default may be a secret, read unless another value is given; what is given is a text', async () => {
+test('a variable’s default may be a secret, which is not read if a value is given; given values are plain texts', async () => {
   const variables = { x: text('${ secret("lake") }'), y: text('${x}') };
   await run(chain(print('x'), print('y')), variables);
   assert.deepEqual([fixture.lines, fixture.secretsRead], [['x = ***', 'y = ${x}'], ['lake']]);
@@ -154,7 +154,7 @@ test('a variable’s default may be a secret, read unless another value is given
   });
 });
 
-test('a secret that cannot be had fails its step, which may be tried again', async () => {
+test('a secret that cannot be read fails its step; a later step tries again', async () => {
   fixture.secrets.delete('lake');
   const failed = await run(chain(script('select \'${secret("lake")}\'')));
   assert.match(failed.message ?? '', /"C0" failed: the secret reference "lake" cannot be looked up/);
@@ -168,7 +168,7 @@ test('a secret that cannot be had fails its step, which may be tried again', asy
   assert.equal(fixture.secretsRead.length, 3, 'a failure is not remembered');
 });
 
-test('rows that are written to a file are the customer’s, and are not masked', async () => {
+test('rows written to a file are not masked', async () => {
   await run(
     chain({
       type: 'file-unload',
@@ -178,9 +178,9 @@ test('rows that are written to a file are the customer’s, and are not masked',
   assert.match(await readFile(join(fixture.filesFolder, 'out.csv'), 'utf8'), /canary/);
 });
 
-test('what is computed from a value is not masked: so it is documented', async () => {
+test('a text computed from a value is not masked, as documented', async () => {
   await fixture.publish({
-    'main.orch.yaml': orchestration(chain(update('x', 'secret("lake").toUpperCase()'), print('x')), {
+    'main.orch.yaml': renderOrchestration(chain(update('x', 'secret("lake").toUpperCase()'), print('x')), {
       x: text(''),
     }),
   });

@@ -1,4 +1,4 @@
-/** The secrets of one run: each is read once, when an expression comes to it, and masked from then on in all that leaves the run. */
+/** The secrets of one run. Each is read once, when an expression needs it, and then masked in all output. */
 import { Secret, type Step } from '@headgate/contract';
 import type { SecretSource } from '@headgate/pipelines';
 import { Masking } from '../secrets/masking.ts';
@@ -9,17 +9,20 @@ const secretLimit = 100;
 
 export interface RunSecrets {
   source: SecretSource;
-  /** The ports, past which no value leaves: what the warehouse is told is not changed, its errors are. */
+  /**
+   * The ports with masked output. SQL is passed to the warehouse unchanged; its error messages are masked.
+   */
   ports: RunPorts;
   mask(text: string): string;
 }
 
-export function runSecrets(ports: RunPorts): RunSecrets {
+export function createRunSecrets(ports: RunPorts): RunSecrets {
   const masking = new Masking();
   const values = new Map<string, Promise<string>>();
 
   async function readFirst(name: string): Promise<string> {
-    if (values.size >= secretLimit) throw new Error(`a run reads ${secretLimit} secrets at most`);
+    if (values.size >= secretLimit)
+      throw new Error(`the run uses more than ${secretLimit} secrets, which is the limit: use fewer`);
     const value = await ports.secret(name);
     masking.add(new Secret(value));
     return value;
@@ -30,7 +33,7 @@ export function runSecrets(ports: RunPorts): RunSecrets {
     if (known !== undefined) return known;
     const reading = readFirst(name);
     values.set(name, reading);
-    // What failed is read again by whoever comes to it next: a retry may succeed.
+    // Forget a failure, so that a later use tries again.
     reading.catch(() => values.delete(name));
     return reading;
   }
@@ -40,18 +43,18 @@ export function runSecrets(ports: RunPorts): RunSecrets {
     source: { read, conceal: (message) => masking.conceal(message) },
     ports: {
       ...ports,
-      warehouse: concealingWarehouse(ports.warehouse, masking),
-      report: (step) => ports.report(maskedStep(step, mask)),
+      warehouse: createConcealingWarehouse(ports.warehouse, masking),
+      report: (step) => ports.report(maskStep(step, mask)),
       log: (line) => ports.log(mask(line)),
     },
     mask,
   };
 }
 
-/** Databases quote a statement in their errors, mostly a part of it. */
-function concealingWarehouse(warehouse: Warehouse, masking: Masking): Warehouse {
+/** Databases quote statements, or parts of them, in error messages. */
+function createConcealingWarehouse(warehouse: Warehouse, masking: Masking): Warehouse {
   const conceal = (sql: string) => (error: unknown) => {
-    if (error instanceof Error && masking.finds(sql)) throw new Error(masking.conceal(error.message));
+    if (error instanceof Error && masking.hasSecret(sql)) throw new Error(masking.conceal(error.message));
     throw error;
   };
   return {
@@ -60,8 +63,8 @@ function concealingWarehouse(warehouse: Warehouse, masking: Masking): Warehouse 
   };
 }
 
-/** Names can be expressions, too: that of a called pipeline. */
-function maskedStep(step: Step, mask: (text: string) => string): Step {
+/** Names are masked too: the name of a called pipeline may come from an expression. */
+function maskStep(step: Step, mask: (text: string) => string): Step {
   const { message, childPipeline } = step;
   return {
     ...step,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { createFixture, type Fixture } from './engine-fixture.ts';
-import { grid, number, orchestration, print, start, text, update } from './pipeline-fixture.ts';
+import { grid, number, print, renderOrchestration, start, text, update } from './pipeline-fixture.ts';
 
 let fixture: Fixture;
 beforeEach(async () => {
@@ -13,9 +13,9 @@ afterEach(() => fixture.dispose());
 const step = (name: string) => [...fixture.steps.values()].find((each) => each.name === name);
 
 describe('variables', () => {
-  it('come from the request before the pipeline, and from the pipeline before the project', async () => {
+  it('are taken from the request first, then the pipeline, then the project', async () => {
     await fixture.publish({
-      'p.orch.yaml': orchestration(
+      'p.orch.yaml': renderOrchestration(
         { Start: start('Print'), Print: print('a', 'b', 'c') },
         { a: text('pipeline'), b: text('pipeline') },
       ),
@@ -32,7 +32,7 @@ describe('variables', () => {
 
   it('keep a number a number: 2 + 3 is 5', async () => {
     await fixture.publish({
-      'p.orch.yaml': orchestration(
+      'p.orch.yaml': renderOrchestration(
         {
           Start: start('Add'),
           Add: { ...update('n', '${n + 3}'), transitions: { success: ['Print'] } },
@@ -45,9 +45,9 @@ describe('variables', () => {
     assert.deepEqual(fixture.lines, ['n = 5']);
   });
 
-  it('of a query are set from its first row', async () => {
+  it('are set from the first row of a query', async () => {
     await fixture.publish({
-      'p.orch.yaml': orchestration(
+      'p.orch.yaml': renderOrchestration(
         {
           Start: start('Query'),
           Query: {
@@ -71,9 +71,9 @@ describe('variables', () => {
     assert.deepEqual(fixture.lines, ['n = 42', 't = x']);
   });
 
-  it('are handed to a called pipeline, grids too, and post-processing sees how the component ended', async () => {
+  it('are passed to a called pipeline, including grids; post-processing sees how the component ended', async () => {
     await fixture.publish({
-      'p.orch.yaml': orchestration(
+      'p.orch.yaml': renderOrchestration(
         {
           Start: start('Call'),
           Call: {
@@ -106,7 +106,7 @@ describe('variables', () => {
           ]),
         },
       ),
-      'child.orch.yaml': orchestration(
+      'child.orch.yaml': renderOrchestration(
         { Start: start('Inner'), Inner: print('s', 'g') },
         { s: text(''), g: grid({ v: 'NUMBER' }, []) },
       ),
@@ -117,7 +117,7 @@ describe('variables', () => {
 
   it('that are unknown or PRIVATE cannot be set from outside', async () => {
     await fixture.publish({
-      'p.orch.yaml': orchestration({ Start: start() }, { secret: text('', 'COPIED', 'PRIVATE') }),
+      'p.orch.yaml': renderOrchestration({ Start: start() }, { secret: text('', 'COPIED', 'PRIVATE') }),
     });
     assert.match(
       (await fixture.run('p', { scalarVariables: { nope: 1 } })).message ?? '',
@@ -138,7 +138,7 @@ describe('iterators', () => {
     transitions: { success: ['Print'], failure: ['Print'] },
   });
   const pipeline = (body: object, concurrency: string, breakOnFailure = 'No') =>
-    orchestration(
+    renderOrchestration(
       {
         Start: start('Each'),
         Each: iterator(concurrency, breakOnFailure),
@@ -163,14 +163,14 @@ describe('iterators', () => {
   };
 
   for (const concurrency of ['Sequential', 'Concurrent']) {
-    it(`${concurrency}: SHARED variables are common to the branches, COPIED ones are each branch's own`, async () => {
+    it(`${concurrency}: branches share SHARED variables and have their own COPIED ones`, async () => {
       await fixture.publish({ 'p.orch.yaml': pipeline(adding, concurrency) });
       assert.deepEqual(await fixture.run('p'), { status: 'SUCCESS' });
       assert.deepEqual(fixture.lines, ['sum = 6', 'own = 0']);
     });
   }
 
-  it('stop at the first failure when they shall, and otherwise go on and fail at the end', async () => {
+  it('stop at the first failure with breakOnFailure, else continue and fail at the end', async () => {
     const body = {
       type: 'sql-script',
       parameters: { sqlScript: 'create table t${x} as select 1; select 1/${x == 1 ? "oops" : 1}' },

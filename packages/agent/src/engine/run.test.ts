@@ -4,7 +4,15 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { createFixture, type Fixture } from './engine-fixture.ts';
-import { number, orchestration, print, start, text, transformation, update } from './pipeline-fixture.ts';
+import {
+  number,
+  print,
+  renderOrchestration,
+  renderTransformation,
+  start,
+  text,
+  update,
+} from './pipeline-fixture.ts';
 import { runBounds } from './run.ts';
 
 let fixture: Fixture;
@@ -16,7 +24,7 @@ afterEach(() => fixture.dispose());
 const statuses = () => [...fixture.steps.values()].map((step) => `${step.name}: ${step.status}`);
 const step = (name: string) => [...fixture.steps.values()].find((each) => each.name === name);
 
-/** A condition that always holds: what it leads to may call its own pipeline. */
+/** A condition that is always true, so that a component behind it may call its own pipeline. */
 const always = (target: string) => ({
   type: 'if',
   parameters: { mode: 'Advanced', condition1: '1 == 1' },
@@ -27,7 +35,7 @@ describe('a whole run', () => {
   it('loads a CSV file, transforms it, asserts the rows, rewrites a table and unloads Parquet', async () => {
     await fixture.publish({
       'data/orders.csv': 'id,customer,amount\n1,1,10.5\n2,2,20\n3,1,30\n4,3,5\n',
-      'main.orch.yaml': orchestration(
+      'main.orch.yaml': renderOrchestration(
         {
           Start: start('Load'),
           Load: {
@@ -62,7 +70,7 @@ describe('a whole run', () => {
         },
         {},
       ),
-      'transform/totals.tran.yaml': transformation(
+      'transform/totals.tran.yaml': renderTransformation(
         {
           Orders: {
             type: 'table-input',
@@ -152,7 +160,7 @@ describe('a whole run', () => {
   });
 
   it('reports each step as running and then as ended', async () => {
-    await fixture.publish({ 'p.orch.yaml': orchestration({ Start: start() }) });
+    await fixture.publish({ 'p.orch.yaml': renderOrchestration({ Start: start() }) });
     await fixture.run('p.orch.yaml');
     assert.deepEqual(
       fixture.reports.map(({ status, finishedAt }) => [status, finishedAt !== undefined]),
@@ -165,7 +173,7 @@ describe('a whole run', () => {
 
   it('runs a transformation directly', async () => {
     await fixture.publish({
-      't.tran.yaml': transformation({
+      't.tran.yaml': renderTransformation({
         One: { type: 'sql', parameters: { query: 'select 1 as a;' } },
         Out: { type: 'rewrite-table', sources: ['One'], parameters: { targetTable: 'one' } },
       }),
@@ -175,10 +183,10 @@ describe('a whole run', () => {
   });
 });
 
-describe('ends and bounds', () => {
+describe('ends and limits', () => {
   it('an unknown component type ends the run before its first step, naming type and file', async () => {
     await fixture.publish({
-      'a/p.orch.yaml': orchestration({
+      'a/p.orch.yaml': renderOrchestration({
         Start: start('Odd'),
         Odd: { type: 'salesforce-query', parameters: {} },
       }),
@@ -194,7 +202,7 @@ describe('ends and bounds', () => {
 
   it('an unknown type in a transformation ends the run, and no output is written', async () => {
     await fixture.publish({
-      't.tran.yaml': transformation({
+      't.tran.yaml': renderTransformation({
         Odd: { type: 'vendor-thing', parameters: {} },
         Out: { type: 'rewrite-table', sources: ['Odd'], parameters: { targetTable: 'o' } },
         One: { type: 'sql', parameters: { query: 'select 1 as a' } },
@@ -209,9 +217,9 @@ describe('ends and bounds', () => {
     );
   });
 
-  it('a failure goes to the failure transition; a skipped component passes on as succeeded', async () => {
+  it('a failure takes the failure transition; a skipped component takes the success transition', async () => {
     await fixture.publish({
-      'p.orch.yaml': orchestration(
+      'p.orch.yaml': renderOrchestration(
         {
           Start: start('Skipped'),
           Skipped: { type: 'sql-script', skipped: true, parameters: {}, transitions: { success: ['Bad'] } },
@@ -230,7 +238,7 @@ describe('ends and bounds', () => {
     assert.match(step('Bad')?.message ?? '', /nowhere does not exist/);
   });
 
-  it('an if goes on by true or by false', async () => {
+  it('an if continues by true or by false', async () => {
     const when = (parameters: object) => ({
       type: 'if',
       parameters,
@@ -241,7 +249,7 @@ describe('ends and bounds', () => {
       Bad: { type: 'end-failure', parameters: {} },
     };
     await fixture.publish({
-      'simple.orch.yaml': orchestration(
+      'simple.orch.yaml': renderOrchestration(
         {
           Start: start('If'),
           If: when({
@@ -253,7 +261,7 @@ describe('ends and bounds', () => {
         },
         { n: number('10') },
       ),
-      'advanced.orch.yaml': orchestration(
+      'advanced.orch.yaml': renderOrchestration(
         {
           Start: start('If'),
           If: when({ mode: 'Advanced', condition1: '${a} == "y" && "${a}${a}" === "yy"' }),
@@ -270,21 +278,21 @@ describe('ends and bounds', () => {
     assert.deepEqual(await fixture.run('advanced', { scalarVariables: { a: 'y' } }), { status: 'SUCCESS' });
   });
 
-  it('a pipeline that calls itself ends with a message that shows the chain', async () => {
+  it('a pipeline that calls itself fails with a message that shows the chain of calls', async () => {
     const self = { type: 'run-orchestration', parameters: { orchestrationJob: 'p' } };
     await fixture.publish({
-      'p.orch.yaml': orchestration({ Start: start('If'), If: always('Again'), Again: self }),
+      'p.orch.yaml': renderOrchestration({ Start: start('If'), If: always('Again'), Again: self }),
     });
     const { status, message } = await fixture.run('p');
     assert.equal(status, 'FAILED');
     assert.equal(
       message,
-      'pipelines call each other more than 50 deep (p.orch.yaml → p.orch.yaml → p.orch.yaml → p.orch.yaml → … → p.orch.yaml → p.orch.yaml): does one call itself without an end?',
+      'the depth of calls exceeds 50 (p.orch.yaml → p.orch.yaml → p.orch.yaml → p.orch.yaml → … → p.orch.yaml → p.orch.yaml): check for a pipeline that calls itself endlessly',
     );
     assert.equal(fixture.steps.size, 150);
   });
 
-  it('a run may have only so many steps', async () => {
+  it('the number of steps of a run is limited', async () => {
     const fork = {
       type: 'run-orchestration',
       parameters: { orchestrationJob: 'p' },
@@ -292,7 +300,12 @@ describe('ends and bounds', () => {
     };
     const second = { type: 'run-orchestration', parameters: { orchestrationJob: 'p' } };
     await fixture.publish({
-      'p.orch.yaml': orchestration({ Start: start('If'), If: always('First'), First: fork, Second: second }),
+      'p.orch.yaml': renderOrchestration({
+        Start: start('If'),
+        If: always('First'),
+        First: fork,
+        Second: second,
+      }),
     });
     const { message } = await fixture.run('p', { bounds: { ...runBounds, steps: 100 } });
     assert.match(message ?? '', /more than 100 steps/);
@@ -301,7 +314,7 @@ describe('ends and bounds', () => {
 
   it('an expression that never ends fails its component', async () => {
     await fixture.publish({
-      'p.orch.yaml': orchestration(
+      'p.orch.yaml': renderOrchestration(
         { Start: start('Loop'), Loop: update('n', '(() => { for (;;); })()') },
         { n: number('') },
       ),
@@ -310,10 +323,10 @@ describe('ends and bounds', () => {
     assert.match(message ?? '', /ran longer than 50 ms/);
   });
 
-  it('a missing pipeline, a broken one and a missing file say what to do', async () => {
+  it('messages for a missing pipeline, a broken pipeline and a missing file say what to do', async () => {
     await fixture.publish({
       'broken.orch.yaml': 'type: orchestration\npipeline: [\n',
-      'file.orch.yaml': orchestration({
+      'file.orch.yaml': renderOrchestration({
         Start: start('Load'),
         Load: { type: 'file-load', parameters: { source: 'no.csv', fileType: 'CSV', targetTable: 't' } },
       }),
@@ -332,9 +345,9 @@ describe('ends and bounds', () => {
     );
   });
 
-  it('a graceful cancel lets the running step end and starts none after it', async () => {
+  it('a graceful cancel lets the running step finish and starts no other', async () => {
     await fixture.publish({
-      'p.orch.yaml': orchestration({
+      'p.orch.yaml': renderOrchestration({
         Start: start('First'),
         First: {
           type: 'sql-script',

@@ -1,35 +1,35 @@
-/** Runs a pipeline of an artifact from its root down, over the ports. */
+/** Runs a root pipeline and the pipelines it calls, over the ports. */
 import {
-  candidates,
   createExpressionEngine,
+  createProjectVariable,
   createScope,
   duckdb,
   expressionBytesLimit,
   expressionMillisecondsLimit,
   iterationLimit,
+  listCandidatePaths,
   type Orchestration,
   type Pipeline,
   pipelineDepthLimit,
   pipelinePath,
   pipelineTypeOf,
-  projectVariable,
   setArguments,
   stepLimit,
   type Transformation,
   variableRowLimit,
 } from '@headgate/pipelines';
-import { ownArtifact, sharedArtifacts } from './artifact.ts';
+import { createOwnArtifact, createSharedArtifacts } from './artifact.ts';
 import { runOrchestration } from './orchestration.ts';
-import { ownVariables } from './own-variables.ts';
+import { readOwnVariables } from './own-variables.ts';
 import type { RunBounds, RunOutcome, RunPorts, RunRequest } from './ports.ts';
 import { createRunCheck } from './run-check.ts';
-import { messageOf, type PipelineCall, type PipelineRun, type RunContext } from './run-context.ts';
-import { type RunSecrets, runSecrets } from './run-secrets.ts';
+import { getMessage, type PipelineCall, type PipelineRun, type RunContext } from './run-context.ts';
+import { createRunSecrets, type RunSecrets } from './run-secrets.ts';
 import { createSession } from './session.ts';
 import { cutMessage } from './step.ts';
 import { runTransformation } from './transformation.ts';
 
-/** The limits that a run has unless it is given others. */
+/** The default limits of a run. */
 export const runBounds: RunBounds = {
   pipelineDepth: pipelineDepthLimit,
   iterations: iterationLimit,
@@ -42,11 +42,11 @@ export const runBounds: RunBounds = {
 /**
  * Runs a pipeline to its end.
  *
- * @returns how it ended; it rejects only when a port other than the warehouse does. A failure's message names
- *   the pipeline's file and the component.
+ * @returns the outcome. The message of a failure names the pipeline's file and the component. Rejects only if
+ *   a port other than the warehouse rejects.
  */
 export async function runPipeline(request: RunRequest, ports: RunPorts): Promise<RunOutcome> {
-  const secrets = runSecrets(ports);
+  const secrets = createRunSecrets(ports);
   const outcome = await runRoot(request, secrets);
   if (outcome.message === undefined) return outcome;
   return { ...outcome, message: cutMessage(secrets.mask(outcome.message)) };
@@ -54,10 +54,10 @@ export async function runPipeline(request: RunRequest, ports: RunPorts): Promise
 
 async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOutcome> {
   try {
-    const scope = createScope(request.variables.map(projectVariable));
+    const scope = createScope(request.variables.map(createProjectVariable));
     const context = createContext(request, secrets);
     const outcome = await context.call({
-      artifact: ownArtifact(request, secrets.ports),
+      artifact: createOwnArtifact(request, secrets.ports),
       name: request.pipelineName,
       type: pipelineTypeOf(request.pipelineName),
       pipelineRunId: request.pipelineExecutionId,
@@ -66,9 +66,9 @@ async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOut
       scalars: Object.entries(request.scalarVariables),
       grids: Object.entries(request.gridVariables),
     });
-    return context.haltedBy() ?? outcome;
+    return context.getHaltOutcome() ?? outcome;
   } catch (error) {
-    return { status: 'FAILED', message: messageOf(error) };
+    return { status: 'FAILED', message: getMessage(error) };
   }
 }
 
@@ -77,7 +77,7 @@ function createContext(request: RunRequest, { source, ports, mask }: RunSecrets)
   let steps = 0;
   let last: Promise<unknown> = Promise.resolve();
   let ended: RunOutcome | undefined;
-  const sharedArtifact = sharedArtifacts(ports);
+  const getSharedArtifact = createSharedArtifacts(ports);
   const expressions = createExpressionEngine(
     { milliseconds: bounds.expressionMilliseconds, bytes: bounds.expressionBytes },
     source,
@@ -96,21 +96,21 @@ function createContext(request: RunRequest, { source, ports, mask }: RunSecrets)
     halt(outcome) {
       ended ??= outcome;
     },
-    haltedBy: () => ended,
-    check: createRunCheck(request, expressions, sharedArtifact),
-    halted() {
+    getHaltOutcome: () => ended,
+    check: createRunCheck(request, expressions, getSharedArtifact),
+    findHalt() {
       if (ended !== undefined) return ended;
-      if (ports.cancelled())
-        return { status: 'CANCELLED', message: 'cancelled; the step that was running has ended' };
+      if (ports.isCancelled())
+        return { status: 'CANCELLED', message: 'cancelled; the running steps have finished' };
       if (steps < bounds.steps) return undefined;
       return {
         status: 'FAILED',
-        message: `the run has more than ${bounds.steps} steps: does an iterator or a pipeline run too often?`,
+        message: `the run has more than ${bounds.steps} steps, which is the limit: check iterators and calls that run too often`,
       };
     },
     call: (call) => callPipeline(context, call),
-    sharedArtifact,
-    exclusively(work) {
+    getSharedArtifact: getSharedArtifact,
+    runExclusively(work) {
       const result = last.then(work);
       last = result.catch(() => undefined);
       return result;
@@ -119,20 +119,20 @@ function createContext(request: RunRequest, { source, ports, mask }: RunSecrets)
   return context;
 }
 
-/** Starts a pipeline with variables of its own. What is wrong with the call is the outcome, not an error. */
+/** Runs a called pipeline with its own variables. An invalid call gives a FAILED outcome, not an error. */
 async function callPipeline(context: RunContext, call: PipelineCall): Promise<RunOutcome> {
   try {
-    const pipeline = await soundPipeline(context, call);
+    const pipeline = await findSoundPipeline(context, call);
     const chain = [...call.chain, pipeline.path];
     const limit = context.request.bounds.pipelineDepth;
     if (chain.length > limit) {
       throw new HaltingError(
-        `pipelines call each other more than ${limit} deep (${describeChain(chain)}): does one call itself without an end?`,
+        `the depth of calls exceeds ${limit} (${describeChain(chain)}): check for a pipeline that calls itself endlessly`,
       );
     }
     const scalars = [...call.scalars];
     const given = new Set(scalars.map(([name]) => name));
-    const scope = call.scope.call(await ownVariables(context, pipeline, given));
+    const scope = call.scope.call(await readOwnVariables(context, pipeline, given));
     setArguments(scope, scalars, call.grids);
     const { pipelineRunId, artifact } = call;
     const run = { context, pipelineRunId, pipeline, artifact, chain, scope };
@@ -140,33 +140,33 @@ async function callPipeline(context: RunContext, call: PipelineCall): Promise<Ru
       ? runOrchestration(run as PipelineRun<Orchestration>)
       : runTransformation(run as PipelineRun<Transformation>));
   } catch (error) {
-    const outcome = { status: 'FAILED', message: messageOf(error) } as const;
+    const outcome = { status: 'FAILED', message: getMessage(error) } as const;
     if (error instanceof HaltingError) context.halt(outcome);
     return outcome;
   }
 }
 
-/** What no failure transition may take up: the run itself is wrong, or has broken a bound. */
+/** An error that ends the whole run, even if a failure transition would handle it. */
 class HaltingError extends Error {}
 
-/** @throws HaltingError when it, or one that it can come to, is wrong or not there. */
-async function soundPipeline(context: RunContext, call: PipelineCall): Promise<Pipeline> {
+/** @throws HaltingError if the pipeline, or one that it can call, is invalid or missing */
+async function findSoundPipeline(context: RunContext, call: PipelineCall): Promise<Pipeline> {
   const { name, type, artifact } = call;
-  const paths = type === undefined ? candidates(name) : [pipelinePath(name, type)];
+  const paths = type === undefined ? listCandidatePaths(name) : [pipelinePath(name, type)];
   for (const path of paths) {
     if (!artifact.files.paths.includes(path) && !artifact.files.ignored.has(path)) continue;
-    call.found?.(path);
+    call.onFound?.(path);
     const wrong = await context.check(artifact, path);
     const pipeline = wrong === undefined ? await artifact.pipeline(path) : undefined;
     if (pipeline !== undefined) return pipeline;
     throw new HaltingError(wrong);
   }
   throw new HaltingError(
-    `${artifact.title} holds no pipeline "${name}" (looked for ${paths.join(' and ')}): publish it, or correct the name`,
+    `${artifact.title} has no pipeline "${name}" (looked for ${paths.join(' and ')}): publish it or correct the name`,
   );
 }
 
-/** The chain's beginning and end: a pipeline that calls itself shows itself in a few of its calls. */
+/** The beginning and end of a chain of calls, which is enough to recognize a recursion. */
 function describeChain(chain: readonly string[]): string {
   const shown = chain.length <= 8 ? chain : [...chain.slice(0, 4), '…', ...chain.slice(-2)];
   return shown.join(' → ');

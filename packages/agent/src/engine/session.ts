@@ -1,67 +1,66 @@
-/**
- * The run's session with the warehouse: its branches take turns, so that one branch's transaction holds no statement of another.
- */
+/** The run's session with the warehouse. Branches take turns, so that transactions of branches do not mix. */
 import type { StatementList } from '@headgate/pipelines';
 import type { Warehouse } from './ports.ts';
 
 export interface Session extends Warehouse {
   /**
-   * Runs a user's statements in order. `rowCount` is that of the last one.
+   * Runs a user's statements in order. Returns the `rowCount` of the last one.
    *
-   * @throws Error also when they leave a transaction open; it is rolled back
+   * @throws Error, also if the statements leave a transaction open, which is then rolled back
    */
   executeScript(statements: readonly string[]): Promise<{ rowCount: number }>;
-  /** Runs a list of statements: all of them take effect, or none. `rowCount` is that of the counted one. */
+  /** Runs all statements atomically. Returns the `rowCount` of the counted one. */
   executeAll(list: StatementList): Promise<{ rowCount: number }>;
 }
 
 export function createSession(warehouse: Warehouse): Session {
   let last: Promise<unknown> = Promise.resolve();
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  function runInTurn<T>(work: () => Promise<T>): Promise<T> {
     const result = last.then(work);
     last = result.catch(() => undefined);
     return result;
   }
   return {
-    execute: (sql) => inTurn(() => warehouse.execute(sql)),
-    query: (sql, maxRows) => inTurn(() => warehouse.query(sql, maxRows)),
+    execute: (sql) => runInTurn(() => warehouse.execute(sql)),
+    query: (sql, maxRows) => runInTurn(() => warehouse.query(sql, maxRows)),
     async executeScript(statements) {
-      // No other branch's statement may come into the script's transaction.
+      // Keep statements of other branches out of the script's transaction.
       if (statements.some((statement) => mayBegin.test(statement)))
-        return inTurn(() => script(warehouse, statements));
+        return runInTurn(() => runScript(warehouse, statements));
       let rowCount = 0;
-      for (const statement of statements) ({ rowCount } = await inTurn(() => warehouse.execute(statement)));
+      for (const statement of statements)
+        ({ rowCount } = await runInTurn(() => warehouse.execute(statement)));
       return { rowCount };
     },
     executeAll: ({ statements, counted }) =>
-      inTurn(() =>
+      runInTurn(() =>
         statements.length === 1
           ? runAll(warehouse, statements, counted)
-          : transaction(warehouse, statements, counted),
+          : runTransaction(warehouse, statements, counted),
       ),
   };
 }
 
-/** A transaction begins by one of these words only; they may also be anything else. */
+/** A script without these words cannot begin a transaction. */
 const mayBegin = /\b(?:begin|start)\b/i;
 const noTransaction = /no transaction is active/i;
-const leftOpen = 'the script leaves a transaction open; end it with COMMIT or ROLLBACK';
+const leftOpen = 'the script leaves a transaction open: end it with COMMIT or ROLLBACK';
 
-async function script(warehouse: Warehouse, statements: readonly string[]) {
+async function runScript(warehouse: Warehouse, statements: readonly string[]) {
   let result: { rowCount: number };
   try {
     result = await runAll(warehouse, statements, statements.length - 1);
   } catch (error) {
-    // An aborted transaction would take the statements of the next component.
+    // An open transaction would include the statements of the next component.
     await warehouse.execute('ROLLBACK').catch(() => undefined);
     throw error;
   }
-  if (await rolledBack(warehouse)) throw new Error(leftOpen);
+  if (await rollBackIfActive(warehouse)) throw new Error(leftOpen);
   return result;
 }
 
-/** Whether there was a transaction; what it did is gone. */
-async function rolledBack(warehouse: Warehouse): Promise<boolean> {
+/** Rolls back an open transaction. Returns whether there was one. */
+async function rollBackIfActive(warehouse: Warehouse): Promise<boolean> {
   try {
     await warehouse.execute('ROLLBACK');
     return true;
@@ -71,14 +70,14 @@ async function rolledBack(warehouse: Warehouse): Promise<boolean> {
   }
 }
 
-async function transaction(warehouse: Warehouse, statements: readonly string[], counted: number) {
+async function runTransaction(warehouse: Warehouse, statements: readonly string[], counted: number) {
   await warehouse.execute('BEGIN TRANSACTION');
   try {
     const result = await runAll(warehouse, statements, counted);
     await warehouse.execute('COMMIT');
     return result;
   } catch (error) {
-    // When the warehouse itself is gone there is nothing to roll back; the first error is the one that matters.
+    // If the warehouse is gone there is nothing to roll back. Report the first error.
     await warehouse.execute('ROLLBACK').catch(() => undefined);
     throw error;
   }

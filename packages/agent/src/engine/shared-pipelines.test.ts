@@ -1,9 +1,9 @@
-/** Shared pipelines in a run: what they see, and what becomes of a use for which nothing was chosen. */
+/** Shared pipelines in a run: what they can access, and uses without a chosen version. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { createFixture, type Fixture } from './engine-fixture.ts';
-import { orchestration, print, start, text, transformation } from './pipeline-fixture.ts';
+import { print, renderOrchestration, renderTransformation, start, text } from './pipeline-fixture.ts';
 
 let fixture: Fixture;
 beforeEach(async () => {
@@ -21,13 +21,13 @@ const calls = (type: string, parameters: object, ...success: string[]) => ({
   parameters,
   transitions: { success },
 });
-/** The project's main pipeline is one call. */
+/** A main pipeline with a single call. */
 const publishCall = (sharedPipeline: string, more: object = {}) =>
   fixture.publish({
-    'main.orch.yaml': orchestration({ S: start('Call'), Call: call(sharedPipeline, more) }),
+    'main.orch.yaml': renderOrchestration({ S: start('Call'), Call: call(sharedPipeline, more) }),
   });
 
-test('a shared pipeline finds its own files and pipelines, where the project has others of the same names', async () => {
+test('a shared pipeline uses its own files and pipelines, even if the project has others of the same names', async () => {
   const load = { source: 'data.csv', fileType: 'CSV', header: 'Yes', targetTable: 'loaded' };
   await publishCall('inner/load.orch.yaml');
   await fixture.publish({ 'data.csv': 'n\n1\n', 'inner/copy.tran.yaml': 'not this one' });
@@ -37,12 +37,12 @@ test('a shared pipeline finds its own files and pipelines, where the project has
       versionName: '2.0',
       files: {
         'data.csv': 'n\n41\n42\n',
-        'inner/load.orch.yaml': orchestration({
+        'inner/load.orch.yaml': renderOrchestration({
           S: start('Load'),
           Load: calls('file-load', load, 'Copy'),
           Copy: calls('run-transformation', { transformationJob: 'inner/copy' }),
         }),
-        'inner/copy.tran.yaml': transformation({
+        'inner/copy.tran.yaml': renderTransformation({
           In: { type: 'table-input', parameters: { targetTable: 'loaded', columnNames: ['n'] } },
           Out: { type: 'rewrite-table', sources: ['In'], parameters: { targetTable: 'copied' } },
         }),
@@ -57,14 +57,14 @@ test('a shared pipeline finds its own files and pipelines, where the project has
   assert.equal(step('Load')?.pipelineRunId, called?.childPipeline?.id);
 });
 
-test('it gets values for its public variables, reads those of the project, and knows its own version', async () => {
+test('a shared pipeline gets values for its public variables, reads variables of the project, and knows its own version', async () => {
   const variables = { name: text('nobody'), secret: text('mine', 'COPIED', 'PRIVATE') };
   await fixture.choose(
     { prefix: 'Checks', versionName: '1' },
     {
       versionName: '1',
       files: {
-        'greet.orch.yaml': orchestration(
+        'greet.orch.yaml': renderOrchestration(
           {
             S: start('Print'),
             Print: {
@@ -92,27 +92,30 @@ test('it gets values for its public variables, reads those of the project, and k
   assert.match(refused.message ?? '', /"secret" is PRIVATE in greet\.orch\.yaml/);
 });
 
-test('shared pipelines use shared pipelines; one that calls itself without an end is ended', async () => {
+test('shared pipelines can call shared pipelines; endless recursion is refused', async () => {
   await publishCall('outer');
   await fixture.choose(
     { prefix: 'Checks' },
     {
       versionName: '1',
       files: {
-        'outer.orch.yaml': orchestration({
+        'outer.orch.yaml': renderOrchestration({
           S: start('Other'),
           Other: {
             type: 'run-shared-pipeline',
             parameters: { sharedPipelineIdPrefix: 'Loads', sharedPipeline: 'load', versionName: '7' },
           },
         }),
-        'again.orch.yaml': orchestration({ S: start('Again'), Again: call('again') }),
+        'again.orch.yaml': renderOrchestration({ S: start('Again'), Again: call('again') }),
       },
     },
   );
   await fixture.choose(
     { prefix: 'Loads', versionName: '7' },
-    { versionName: '7', files: { 'load.orch.yaml': orchestration({ S: start('Print'), Print: print() }) } },
+    {
+      versionName: '7',
+      files: { 'load.orch.yaml': renderOrchestration({ S: start('Print'), Print: print() }) },
+    },
   );
   assert.deepEqual(await fixture.run('main'), { status: 'SUCCESS' });
   assert.equal(step('Print')?.status, 'SUCCESS');
@@ -120,10 +123,10 @@ test('shared pipelines use shared pipelines; one that calls itself without an en
   await publishCall('again');
   const { status, message } = await fixture.run('main');
   assert.equal(status, 'FAILED');
-  assert.match(message ?? '', /calls itself without an end: .*Checks\/again\.orch\.yaml/);
+  assert.match(message ?? '', /calls itself endlessly: .*Checks\/again\.orch\.yaml/);
 });
 
-test('a use for which nothing was chosen ends the run with what to do; one that is not reached harms nobody', async () => {
+test('a use without a chosen version fails the run with a remedy, unless it is not reached', async () => {
   await fixture.choose({ prefix: 'Checks' }, 'the group is disabled: enable it');
   await publishCall('p');
   const own = 'not started: main.orch.yaml, line 1, component "Call": ';
@@ -137,10 +140,10 @@ test('a use for which nothing was chosen ends the run with what to do; one that 
   await fixture.choose({ prefix: 'Checks', versionName: '9' }, { versionName: '9', files: {} });
   assert.match(
     (await fixture.run('main')).message ?? '',
-    /version "9" of the shared pipelines "Checks" holds no pipeline "p": publish it/,
+    /version "9" of the shared pipelines "Checks" has no pipeline "p": publish it/,
   );
   await fixture.publish({
-    'main.orch.yaml': orchestration({ S: start(), Call: call('p', { versionName: 'never' }) }),
+    'main.orch.yaml': renderOrchestration({ S: start(), Call: call('p', { versionName: 'never' }) }),
   });
   assert.deepEqual(await fixture.run('main'), { status: 'SUCCESS' });
 });

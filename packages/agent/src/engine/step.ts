@@ -1,8 +1,8 @@
-/** A step's life: reported when it starts, changes and ends, each time whole. */
+/** Reports a step in full each time it starts, changes or ends. */
 import type { Step } from '@headgate/contract';
 import type { PipelineRun } from './run-context.ts';
 
-/** Characters of a message that the agent protocol takes. */
+/** Characters of a message in the agent protocol. */
 const messageLimit = 10_000;
 
 export type StepChange = Partial<Pick<Step, 'status' | 'message' | 'rowCount' | 'childPipeline'>>;
@@ -34,7 +34,7 @@ export function startStep(run: PipelineRun, component: { name: string; type: str
     current: () => step,
     change,
     finish(status, changes = {}) {
-      // The machine's clock may be set back meanwhile.
+      // The machine's clock may have been set back.
       const now = ports.now().toISOString();
       change({ ...changes, status, finishedAt: now < step.startedAt ? step.startedAt : now });
     },

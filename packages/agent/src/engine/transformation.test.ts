@@ -17,7 +17,7 @@ const sales = {
 };
 const anySales = { type: 'table-input', parameters: { targetTable: 'sales' } };
 
-/** The rows that components come to: the one called `Last` is written to a table. */
+/** The rows of the component called `Last`, which is written to a table. */
 async function rowsOf(components: Record<string, object>): Promise<unknown[][]> {
   const Out = { type: 'rewrite-table', sources: ['Last'], parameters: { targetTable: 'result' } };
   const pipeline = { components: { ...components, Out } };
@@ -49,7 +49,7 @@ describe('components on DuckDB', () => {
     'known columns': sales,
     'columns that the warehouse knows': anySales,
   })) {
-    it(`calculator over ${what}: a column takes the place of one of its name, whatever its case`, async () => {
+    it(`calculator over ${what}: a column replaces one of the same name, ignoring case`, async () => {
       const parameters = {
         includeInputColumns: 'Yes',
         calculations: [
@@ -172,7 +172,7 @@ describe('components on DuckDB', () => {
     );
   });
 
-  it('a name that tries to leave its quotes stays a name', async () => {
+  it('a name with quotes stays a name', async () => {
     const evil = 'x" from sales; drop table sales; --';
     const parameters = { includeInputColumns: 'No', columnMapping: [['id', evil]] };
     await rowsOf({ In: sales, Last: { type: 'rename', sources: ['In'], parameters } });
@@ -233,7 +233,7 @@ describe('table-output on DuckDB', () => {
       ],
     },
   })) {
-    it(`truncates and inserts ${what}, as often as it is run`, async () => {
+    it(`truncates and inserts ${what}, every time it runs`, async () => {
       await fixture.connection.run("insert into copy values ('old', 1, 99)");
       assert.deepEqual(await write({ outputMode: 'Truncate and insert', ...more }), { status: 'SUCCESS' });
       assert.deepEqual(await write({ outputMode: 'Truncate and insert', ...more }), { status: 'SUCCESS' });
@@ -274,7 +274,7 @@ describe('table-output on DuckDB', () => {
     assert.equal([...fixture.steps.values()].at(-1)?.rowCount, 2);
   });
 
-  it('keeps the old rows when the new ones do not fit', async () => {
+  it('keeps the old rows if the new ones do not fit', async () => {
     await fixture.connection.run("insert into copy values ('old', 1, 99)");
     await fixture.connection.run("insert into sales values ('c', 3, 1)");
     assert.equal((await write({ outputMode: 'Truncate and insert' })).status, 'FAILED');

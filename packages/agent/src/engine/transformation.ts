@@ -1,4 +1,4 @@
-/** Runs a transformation: plans the whole of it, then one step for each output. */
+/** Runs a transformation: plans all of it, then runs one step for each output. */
 import {
   planTransformation,
   resolveParameters,
@@ -6,29 +6,29 @@ import {
   type Transformation,
 } from '@headgate/pipelines';
 import type { RunOutcome } from './ports.ts';
-import { messageOf, type PipelineRun, systemVariables } from './run-context.ts';
+import { createSystemVariables, getMessage, type PipelineRun } from './run-context.ts';
 import { type RunningStep, startStep } from './step.ts';
 
 export async function runTransformation(run: PipelineRun<Transformation>): Promise<RunOutcome> {
   const { context } = run;
   const { outputs, failures } = await plan(run);
   for (const { component, type, error } of failures) {
-    startStep(run, { name: component, type }).finish('FAILED', { message: messageOf(error) });
+    startStep(run, { name: component, type }).finish('FAILED', { message: getMessage(error) });
   }
   const [failure] = failures;
   if (failure !== undefined) {
     for (const { component, type } of outputs) {
-      const message = `not run, since "${failure.component}" cannot run`;
+      const message = `not run, because "${failure.component}" cannot run`;
       startStep(run, { name: component, type }).finish('SKIPPED', { message });
     }
-    return failed(run, failure.component, failure.error);
+    return createFailure(run, failure.component, failure.error);
   }
   for (const { component, type, ...list } of outputs) {
-    const halted = context.halted();
+    const halted = context.findHalt();
     if (halted !== undefined) return halted;
     const step = startStep(run, { name: component, type });
     const error = await execute(run, step, list);
-    if (error !== undefined) return failed(run, component, error);
+    if (error !== undefined) return createFailure(run, component, error);
   }
   return { status: 'SUCCESS' };
 }
@@ -43,7 +43,7 @@ function plan(run: PipelineRun<Transformation>) {
       pipelineRunId: run.pipelineRunId,
       componentType: component.type,
     } as const;
-    const sysvar = systemVariables(run, {
+    const sysvar = createSystemVariables(run, {
       ...step,
       status: 'RUNNING',
       startedAt: context.ports.now().toISOString(),
@@ -58,11 +58,11 @@ async function execute(run: PipelineRun, step: RunningStep, list: StatementList)
     step.finish('SUCCESS', { rowCount });
     return undefined;
   } catch (error) {
-    step.finish('FAILED', { message: messageOf(error) });
+    step.finish('FAILED', { message: getMessage(error) });
     return error ?? new Error('no message');
   }
 }
 
-function failed(run: PipelineRun, component: string, error: unknown): RunOutcome {
-  return { status: 'FAILED', message: `${run.pipeline.path}: "${component}" failed: ${messageOf(error)}` };
+function createFailure(run: PipelineRun, component: string, error: unknown): RunOutcome {
+  return { status: 'FAILED', message: `${run.pipeline.path}: "${component}" failed: ${getMessage(error)}` };
 }

@@ -1,7 +1,4 @@
-/**
- * For the engine's tests: wrong files, types, transitions, iterators and sources, each with what its run
- * says.
- */
+/** Test fixture: invalid files, types, transitions, iterators and sources, each with the expected message. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 import { grid, start, text } from './pipeline-fixture.ts';
 import {
@@ -42,13 +39,13 @@ export const wrongOrders: WrongPipeline[] = [
     what: 'another version of the format',
     code: 'syntax-error',
     files: saying('"1.0"', '"2.0"'),
-    says: /main\.orch\.yaml, line 2: .*"version" is "2\.0": only "1\.0" can be read/,
+    says: /main\.orch\.yaml, line 2: .*"version" is "2\.0": use "1\.0", the only supported version/,
   },
   {
     what: 'a component that is skipped "Yess"',
     code: 'syntax-error',
     files: around({ ...script('select 1'), skipped: 'Yess' }),
-    says: /line 7: .*skipped" is "yess"; it can be true or false/,
+    says: /line 7: .*skipped" is "yess": use true or false/,
   },
   {
     what: 'a transition that leads nowhere',
@@ -57,10 +54,10 @@ export const wrongOrders: WrongPipeline[] = [
     says: /main\.orch\.yaml, line 7, component "Bad": the transition "success" leads to "Don".*did you mean "Done"\?/,
   },
   {
-    what: 'transitions that go round',
+    what: 'a cycle of transitions',
     code: 'transition-cycle',
     files: around({ ...script('select 1'), transitions: { success: ['Effect'], failure: [] } }),
-    says: /main\.orch\.yaml, line 6, component "Effect": .*circle without an end: Effect → Bad → Effect.*iterator/,
+    says: /main\.orch\.yaml, line 6, component "Effect": .*endless cycle: Effect → Bad → Effect.*iterator/,
   },
   {
     what: 'a component that leads to itself',
@@ -69,11 +66,11 @@ export const wrongOrders: WrongPipeline[] = [
     says: /line 7, component "Bad": .*Bad → Bad/,
   },
   {
-    what: 'a pipeline file that the upload left out',
+    what: 'a pipeline file that the upload ignored',
     code: 'missing-pipeline',
     files: around({ type: 'run-orchestration', parameters: { orchestrationJob: 'child' } }),
     ignored: { 'child.orch.yaml': { reason: 'line 3, column 9: "pipeline" must be a map', line: 3 } },
-    says: /line 7, component "Bad": the pipeline child\.orch\.yaml cannot be read: line 3, column 9.*correct that file/,
+    says: /line 7, component "Bad": the called pipeline child\.orch\.yaml cannot be read: line 3, column 9.*correct that file/,
   },
   {
     what: 'a called pipeline that cannot be read',
@@ -82,7 +79,7 @@ export const wrongOrders: WrongPipeline[] = [
       ...around({ type: 'run-orchestration', parameters: { orchestrationJob: 'child' } }),
       'child.orch.yaml': 'type: [\n',
     },
-    says: /line 7, component "Bad": the pipeline child\.orch\.yaml cannot be read: line \d+, column \d+/,
+    says: /line 7, component "Bad": the called pipeline child\.orch\.yaml cannot be read: line \d+, column \d+/,
   },
   {
     what: 'a started pipeline that cannot be read',
@@ -91,7 +88,7 @@ export const wrongOrders: WrongPipeline[] = [
     says: /main\.orch\.yaml, line 3: the pipeline cannot be read: .*correct the file/,
   },
   {
-    what: 'an unknown type whose failure is taken up',
+    what: 'an unknown type whose failure is handled',
     code: 'unknown-component-type',
     files: around({ type: 'sql-scrip', parameters: {} }),
     says: /main\.orch\.yaml, line 7, component "Bad": .*"sql-scrip".*did you mean "sql-script"\?/,
@@ -106,7 +103,7 @@ export const wrongOrders: WrongPipeline[] = [
     what: 'a type of the other kind of pipeline',
     code: 'component-type-misplaced',
     files: around({ type: 'filter', parameters: {} }),
-    says: /line 7, component "Bad": .*belongs in a pipeline of type transformation.*move it/,
+    says: /line 7, component "Bad": .*belongs in a pipeline of type transformation.*move the component/,
   },
   {
     what: 'a misspelled member, which hides the components after it',
@@ -127,10 +124,10 @@ export const wrongOrders: WrongPipeline[] = [
     says: /main\.orch\.yaml, line 4: .*"A", "B".*keep one/,
   },
   {
-    what: 'true on a component that is no if',
+    what: 'true on a component that is not an if',
     code: 'transition-not-allowed',
     files: around({ ...script('select 1'), transitions: { true: ['Done'] } }),
-    says: /line 7, component "Bad": only an if has a transition "true".*use success/,
+    says: /line 7, component "Bad": sql-script has no transition "true", only an if has: use success/,
   },
   {
     what: 'a component after the end',
@@ -150,16 +147,16 @@ export const wrongOrders: WrongPipeline[] = [
       { Target: script('select 1', { transitions: { success: ['Handled'] } }) },
       { g: grid({ a: 'TEXT' }, []), x: text('') },
     ),
-    says: /line 10, component "Target": the iterator "Bad".*connect the iterator instead/,
+    says: /line 10, component "Target": the iterator "Bad".*add the transition to the iterator instead/,
   },
   {
-    what: 'an and that waits for what never runs',
+    what: 'an and that waits for a component that never runs',
     code: 'unstartable-and',
     files: around(
       { type: 'and', parameters: {} },
       { Lost: script('select 1', { transitions: { success: ['Bad'] } }) },
     ),
-    says: /line 7, component "Bad": it never starts, since it waits for "Lost", which never runs/,
+    says: /line 7, component "Bad": the and never starts, because it waits for "Lost", which never runs/,
   },
   {
     what: 'an and that waits for both branches of an if',
@@ -178,7 +175,7 @@ export const wrongOrders: WrongPipeline[] = [
         Done: done,
       }),
     },
-    says: /line 9, component "Both": it never starts, since it waits for branches of "If" of which only one is taken/,
+    says: /line 9, component "Both": the and never starts, because it waits for several branches of "If", but only one of them is taken/,
   },
   {
     what: 'an iterator without a target',
@@ -188,7 +185,7 @@ export const wrongOrders: WrongPipeline[] = [
       {},
       { g: grid({ a: 'TEXT' }, []), x: text('') },
     ),
-    says: /line 7, component "Bad": it has no iterationTarget: connect/,
+    says: /line 7, component "Bad": the iterator has no iterationTarget: connect/,
   },
   {
     what: 'an iterator whose target does not exist',
@@ -202,13 +199,13 @@ export const wrongOrders: WrongPipeline[] = [
       {},
       { g: grid({ a: 'TEXT' }, []), x: text('') },
     ),
-    says: /line 7, component "Bad": its iterationTarget "Handle".*did you mean "Handled"\?/,
+    says: /line 7, component "Bad": the iterationTarget "Handle".*did you mean "Handled"\?/,
   },
   {
-    what: 'an iteration target of what is no iterator',
+    what: 'an iterationTarget of a component that is not an iterator',
     code: 'iteration-target-not-allowed',
     files: around({ ...script('select 1'), iterationTarget: 'Handled' }),
-    says: /line 7, component "Bad": sql-script is no iterator.*connect it by a transition/,
+    says: /line 7, component "Bad": sql-script is not an iterator.*use a transition instead/,
   },
   {
     what: 'iterators that run each other',
@@ -222,29 +219,29 @@ export const wrongOrders: WrongPipeline[] = [
       {},
       { g: grid({ a: 'TEXT' }, []), x: text('') },
     ),
-    says: /line 7, component "Bad": iterators run each other in a circle: Bad → Bad/,
+    says: /line 7, component "Bad": the iterators form a cycle: Bad → Bad/,
   },
   {
-    what: 'a source that is not there',
+    what: 'a missing source',
     code: 'dangling-source',
     files: flow({ One: one, Out: output('Ones') }),
-    says: /flow\.tran\.yaml, line 1, component "Out": its source "Ones".*did you mean "One"\?/,
+    says: /flow\.tran\.yaml, line 1, component "Out": the source "Ones".*did you mean "One"\?/,
   },
   {
     what: 'too few sources',
     code: 'source-count',
     files: flow({ One: one, Out: output() }),
-    says: /flow\.tran\.yaml, line 1, component "Out": it has 0 sources and takes 1: connect some/,
+    says: /flow\.tran\.yaml, line 1, component "Out": the component has 0 sources but takes 1: connect some/,
   },
   {
-    what: 'sources that go round',
+    what: 'a cycle of sources',
     code: 'source-cycle',
     files: flow({
       A: { type: 'filter', sources: ['B'], parameters: { filterConditions: [['a', 'Is', 'Null', '']] } },
       B: { type: 'filter', sources: ['A'], parameters: { filterConditions: [['a', 'Is', 'Null', '']] } },
       Out: output('B'),
     }),
-    says: /flow\.tran\.yaml, line 1, component "A": the sources go round in a circle: A → B → A: disconnect one/,
+    says: /flow\.tran\.yaml, line 1, component "A": the sources form a cycle: A → B → A: disconnect one/,
   },
   {
     what: 'a transformation that writes nothing',

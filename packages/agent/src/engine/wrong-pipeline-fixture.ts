@@ -1,21 +1,21 @@
 /**
- * For the engine's tests: pipelines that are wrong, each with what its run says. `Bad` is the component that
- * is wrong; `Handled` would take up its failure, so that the run would end in SUCCESS if it started.
+ * Test fixture: invalid pipelines, each with the expected message. `Bad` is the invalid component. `Handled`
+ * handles its failure, so that the run would end in SUCCESS if it started.
  */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 import type { FindingCode, Unreadable } from '@headgate/pipelines';
-import { start, transformation } from './pipeline-fixture.ts';
+import { renderTransformation, start } from './pipeline-fixture.ts';
 
 export interface WrongPipeline {
   what: string;
   code: FindingCode;
   files: Record<string, string>;
-  /** Pipeline files that the upload left out, with the reasons. */
+  /** Pipeline files that the upload ignored, with the reasons. */
   ignored?: Record<string, Unreadable>;
   warehouse?: string;
-  /** What was chosen for uses of shared pipelines: files, or a fault. */
+  /** The versions chosen for uses of shared pipelines: files, or a fault. */
   shared?: { prefix: string; chosen: { versionName: string; files: Record<string, string> } | string };
-  /** With the file and the line. */
+  /** The expected message, with file and line. */
   says: RegExp;
 }
 
@@ -28,7 +28,7 @@ export const script = (sqlScript = 'create table effect as select 1', more: Comp
   ...more,
 });
 
-/** Start has an effect; then comes `Bad`, whose failure is taken up. */
+/** A component with an effect, then `Bad`, whose failure is handled. */
 export function around(
   bad: Component,
   others: Record<string, Component> = {},
@@ -50,7 +50,7 @@ export function around(
   };
 }
 
-/** One component a line, so that the place of a fault can be told: the first is in line 5. */
+/** One component per line, starting in line 5, so that tests can check the line of a finding. */
 export function lines(components: Record<string, Component>, variables: object = {}): string {
   const body = Object.entries(components).map(
     ([name, each]) => `    ${JSON.stringify(name)}: ${JSON.stringify(each)}`,
@@ -67,7 +67,7 @@ export function lines(components: Record<string, Component>, variables: object =
 
 export function flow(components: Record<string, Component>): Record<string, string> {
   const call = { type: 'run-transformation', parameters: { transformationJob: 'flow' } };
-  const body = transformation(components);
+  const body = renderTransformation(components);
   return { ...around(call), 'flow.tran.yaml': body };
 }
 export const one = { type: 'sql', parameters: { query: 'select 1 as a' } };

@@ -1,11 +1,11 @@
-/** For the engine's tests: wrong parameters, calls and variables, each with what its run says. */
+/** Test fixture: invalid parameters, calls and variables, each with the expected message. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
-import { grid, number, orchestration, start, text } from './pipeline-fixture.ts';
+import { grid, number, renderOrchestration, start, text } from './pipeline-fixture.ts';
 import { around, flow, one, output, script, type WrongPipeline } from './wrong-pipeline-fixture.ts';
 
 const without = ({ 'main.orch.yaml': _, ...others }: Record<string, string>) => others;
 
-/** With a check that would have no effect. */
+/** An assert-table whose check would have no effect. */
 const asserted = (parameters: object) =>
   around({ type: 'assert-table', parameters: { tableName: 'effect', ...parameters } });
 const unread = (expression: string) =>
@@ -42,7 +42,7 @@ export const wrongReferences: WrongPipeline[] = [
     what: 'a number of rows without a comparator',
     code: 'invalid-parameter',
     files: asserted({ rowCountValue: '5' }),
-    says: /line 7, component "Bad": "rowCountValue" is 5, but "rowCountComparisonType" does not say how/,
+    says: /line 7, component "Bad": "rowCountValue" is 5, but "rowCountComparisonType" is missing/,
   },
   {
     what: 'a number of rows with a comparator that is [Custom]',
@@ -63,9 +63,7 @@ export const wrongReferences: WrongPipeline[] = [
       type: 'create-table',
       parameters: { newTableName: 't', columns: [['a', 'VARCHAR', '', '', '', word]] },
     }),
-    says: new RegExp(
-      `line 7, component "Bad": "not null" of the column "a" is "${word}"; it can be Yes or No`,
-    ),
+    says: new RegExp(`line 7, component "Bad": "not null" of the column "a" is "${word}": use Yes or No`),
   })),
   {
     what: 'a column that is unique "UNIQUE"',
@@ -74,39 +72,39 @@ export const wrongReferences: WrongPipeline[] = [
       type: 'create-table',
       parameters: { newTableName: 't', columns: [['a', 'VARCHAR', '', '', '', '', 'UNIQUE']] },
     }),
-    says: /line 7, component "Bad": "unique" of the column "a" is "UNIQUE"; it can be Yes or No/,
+    says: /line 7, component "Bad": "unique" of the column "a" is "UNIQUE": use Yes or No/,
   },
   {
-    what: 'an expression that cannot be read',
+    what: 'an expression with a syntax error',
     code: 'invalid-expression',
     files: unread('1 +'),
-    says: /line 7, component "Bad": the expression cannot be read \(.*\); a text needs quotes: 1 \+/,
+    says: /line 7, component "Bad": the expression has a syntax error \(.*\): correct it.*: 1 \+/,
   },
   {
-    what: 'an expression inside of a text that cannot be read',
+    what: 'an expression with a syntax error inside a text',
     code: 'invalid-expression',
     files: around(script("select '${1 +}'")),
-    says: /line 7, component "Bad": the expression cannot be read/,
+    says: /line 7, component "Bad": the expression has a syntax error/,
   },
   {
-    what: 'a condition that cannot be read',
+    what: 'a condition with a syntax error',
     code: 'invalid-expression',
     files: around(
       { type: 'if', parameters: { mode: 'Advanced', condition1: '${x} >' } },
       {},
       { x: text('') },
     ),
-    says: /line 7, component "Bad": the expression cannot be read/,
+    says: /line 7, component "Bad": the expression has a syntax error/,
   },
   {
-    what: 'a post-processing that cannot be read',
+    what: 'a post-processing with a syntax error',
     code: 'invalid-expression',
     files: around(
       { ...script('select 1'), postProcessing: { updateScalarVariables: [['x', '(']] } },
       {},
       { x: text('') },
     ),
-    says: /line 7, component "Bad": the expression cannot be read/,
+    says: /line 7, component "Bad": the expression has a syntax error/,
   },
   {
     what: 'a transformation that is called as an orchestration',
@@ -124,7 +122,7 @@ export const wrongReferences: WrongPipeline[] = [
     says: /line 7, component "Bad": the parameter "sqlScript" is missing: fill it in/,
   },
   {
-    what: 'a parameter that another one makes necessary',
+    what: 'a missing parameter that another one requires',
     code: 'missing-parameter',
     files: around(
       { type: 'query-to-scalar', parameters: { mode: 'Advanced', scalarVariableMapping: [['x', 'a']] } },
@@ -134,7 +132,7 @@ export const wrongReferences: WrongPipeline[] = [
     says: /line 7, component "Bad": the parameter "query" is missing: fill it in/,
   },
   {
-    what: 'a word that a parameter does not know',
+    what: 'an unknown value of a parameter',
     code: 'invalid-parameter',
     files: around(
       {
@@ -144,7 +142,7 @@ export const wrongReferences: WrongPipeline[] = [
       {},
       { project: text('t') },
     ),
-    says: /line 7, component "Bad": "createReplace" is "Replac"; it can be Create, Replace.*did you mean "Replace"\?/,
+    says: /line 7, component "Bad": "createReplace" is "Replac", which is not a known value: did you mean "Replace"\?/,
   },
   {
     what: 'a type of column that does not exist',
@@ -160,67 +158,67 @@ export const wrongReferences: WrongPipeline[] = [
       {},
       { x: text('') },
     ),
-    says: /line 7, component "Bad": "Equal" is no comparator; there are/,
+    says: /line 7, component "Bad": "Equal" is not a comparator: use one of/,
   },
   {
-    what: 'a component of a transformation with a word that it does not know',
+    what: 'an unknown value in a component of a transformation',
     code: 'invalid-parameter',
     files: flow({
       One: one,
       Sums: { type: 'aggregate', sources: ['One'], parameters: { aggregations: [['a', 'Summ']] } },
       Out: output('Sums'),
     }),
-    says: /flow\.tran\.yaml, line 1, component "Sums": "Summ" is no aggregation; there are/,
+    says: /flow\.tran\.yaml, line 1, component "Sums": "Summ" is not an aggregation: use one of/,
   },
   {
     what: 'a default value that its variable cannot hold',
     code: 'invalid-default-value',
     files: {
       ...around({ type: 'run-orchestration', parameters: { orchestrationJob: 'child' } }),
-      'child.orch.yaml': orchestration({ Start: start() }, { n: number('many') }),
+      'child.orch.yaml': renderOrchestration({ Start: start() }, { n: number('many') }),
     },
-    says: /child\.orch\.yaml, line 1: the default value does not fit: .*"n".*correct it/,
+    says: /child\.orch\.yaml, line 1: the default value is invalid: .*"n".*correct it/,
   },
   {
-    what: 'a called pipeline that is not there',
+    what: 'a call of a missing pipeline',
     code: 'missing-pipeline',
     files: {
       ...around({ type: 'run-orchestration', parameters: { orchestrationJob: 'chidl' } }),
-      'child.orch.yaml': orchestration({ Start: start() }),
+      'child.orch.yaml': renderOrchestration({ Start: start() }),
     },
     says: /line 7, component "Bad": the pipeline chidl\.orch\.yaml is not in the project: did you mean "child\.orch\.yaml"\?/,
   },
   {
-    what: 'a fault in a pipeline that is called by one that is called',
+    what: 'a fault two calls away',
     code: 'dangling-transition',
     files: {
       ...around({ type: 'run-orchestration', parameters: { orchestrationJob: 'child' } }),
-      'child.orch.yaml': orchestration({
+      'child.orch.yaml': renderOrchestration({
         Start: start('Inner'),
         Inner: { type: 'run-orchestration', parameters: { orchestrationJob: 'inner' } },
       }),
-      'inner.orch.yaml': orchestration({ Start: start('Gone') }),
+      'inner.orch.yaml': renderOrchestration({ Start: start('Gone') }),
     },
     says: /inner\.orch\.yaml, line 1, component "Start": the transition "unconditional" leads to "Gone"/,
   },
   {
-    what: 'a pipeline that calls itself without an end',
+    what: 'a pipeline that calls itself endlessly',
     code: 'pipeline-calls-itself',
     files: around({ type: 'run-orchestration', parameters: { orchestrationJob: 'main' } }),
-    says: /main\.orch\.yaml, line 7, component "Bad": the pipeline calls itself without an end: main\.orch\.yaml → main\.orch\.yaml: let an if/,
+    says: /main\.orch\.yaml, line 7, component "Bad": the pipeline calls itself endlessly: main\.orch\.yaml → main\.orch\.yaml: put the call behind an if/,
   },
   {
-    what: 'a use of shared pipelines that no start can make sense of',
+    what: 'a malformed use of shared pipelines',
     code: 'shared-pipeline-use',
     files: around(
       { type: 'run-shared-pipeline', parameters: { sharedPipelineIdPrefix: '${x}', sharedPipeline: 'p' } },
       {},
       { x: text('') },
     ),
-    says: /line 7, component "Bad": "sharedPipelineIdPrefix" cannot be an expression.*write the name out/,
+    says: /line 7, component "Bad": "sharedPipelineIdPrefix" cannot be an expression.*write the name itself/,
   },
   {
-    what: 'a group of shared pipelines that is not there',
+    what: 'a missing group of shared pipelines',
     code: 'missing-shared-pipeline',
     files: around({
       type: 'run-shared-pipeline',
@@ -238,9 +236,9 @@ export const wrongReferences: WrongPipeline[] = [
     }),
     shared: {
       prefix: 'Checks',
-      chosen: { versionName: '1', files: { 'check.orch.yaml': orchestration({ S: start() }) } },
+      chosen: { versionName: '1', files: { 'check.orch.yaml': renderOrchestration({ S: start() }) } },
     },
-    says: /line 7, component "Bad": version "1" of the shared pipelines "Checks" holds no pipeline "chek": did you mean "check"\?/,
+    says: /line 7, component "Bad": version "1" of the shared pipelines "Checks" has no pipeline "chek": did you mean "check"\?/,
   },
   {
     what: 'a pipeline that is not in the group of the shared pipeline that calls it',
@@ -254,7 +252,7 @@ export const wrongReferences: WrongPipeline[] = [
       chosen: {
         versionName: '1',
         files: {
-          'check.orch.yaml': orchestration({
+          'check.orch.yaml': renderOrchestration({
             S: start('Call'),
             Call: { type: 'run-orchestration', parameters: { orchestrationJob: 'gone' } },
           }),
@@ -272,15 +270,15 @@ export const wrongReferences: WrongPipeline[] = [
     }),
     shared: {
       prefix: 'Checks',
-      chosen: { versionName: '1', files: { 'check.orch.yaml': orchestration({ S: start('Gone') }) } },
+      chosen: { versionName: '1', files: { 'check.orch.yaml': renderOrchestration({ S: start('Gone') }) } },
     },
     says: /Checks\/check\.orch\.yaml, line 1, component "S": the transition "unconditional" leads to "Gone"/,
   },
   {
-    what: 'a variable that nothing declares',
+    what: 'an undeclared variable',
     code: 'undeclared-variable',
     files: around(script('select ${cty}'), {}, { city: text('Oslo') }),
-    says: /line 7, component "Bad": the pipeline declares no variable "cty": did you mean "city"\?/,
+    says: /line 7, component "Bad": the variable "cty" is not declared: did you mean "city"\?/,
   },
   {
     what: 'a value for a variable that the called pipeline does not have',
@@ -290,9 +288,9 @@ export const wrongReferences: WrongPipeline[] = [
         type: 'run-orchestration',
         parameters: { orchestrationJob: 'child', setScalarVariables: [['nme', 'x']] },
       }),
-      'child.orch.yaml': orchestration({ Start: start() }, { name: text('') }),
+      'child.orch.yaml': renderOrchestration({ Start: start() }, { name: text('') }),
     },
-    says: /line 7, component "Bad": the pipeline declares no variable "nme": did you mean "name"\?/,
+    says: /line 7, component "Bad": the variable "nme" is not declared: did you mean "name"\?/,
   },
   {
     what: 'a scalar where a grid is needed',
@@ -306,7 +304,7 @@ export const wrongReferences: WrongPipeline[] = [
       { Target: script('select 1') },
       { g: text(''), x: text('') },
     ),
-    says: /line 7, component "Bad": the variable "g" is TEXT: name a grid variable/,
+    says: /line 7, component "Bad": the variable "g" is TEXT, but a grid variable is needed/,
   },
   {
     what: 'a column that a grid does not have',
@@ -320,7 +318,7 @@ export const wrongReferences: WrongPipeline[] = [
       { Target: script('select 1') },
       { g: grid({ a: 'TEXT' }, []), x: text('') },
     ),
-    says: /line 7, component "Bad": the grid variable "g" has no column "b": name one of a/,
+    says: /line 7, component "Bad": the grid variable "g" has no column "b": use one of a/,
   },
   {
     what: 'a PRIVATE variable that is set from outside',
@@ -330,21 +328,21 @@ export const wrongReferences: WrongPipeline[] = [
         type: 'run-orchestration',
         parameters: { orchestrationJob: 'child', setScalarVariables: [['mine', 'x']] },
       }),
-      'child.orch.yaml': orchestration({ Start: start() }, { mine: text('', 'COPIED', 'PRIVATE') }),
+      'child.orch.yaml': renderOrchestration({ Start: start() }, { mine: text('', 'COPIED', 'PRIVATE') }),
     },
-    says: /line 7, component "Bad": "mine" is PRIVATE in child\.orch\.yaml.*make it PUBLIC/,
+    says: /line 7, component "Bad": the variable "mine" is PRIVATE in child\.orch\.yaml.*make it PUBLIC/,
   },
   {
-    what: 'an expression without an end',
+    what: 'an unclosed expression',
     code: 'unclosed-expression',
     files: around(script('select ${x'), {}, { x: text('') }),
-    says: /line 7, component "Bad": "\$\{" without its "\}" in: \$\{x: close it/,
+    says: /line 7, component "Bad": "\$\{" has no matching "\}" in: \$\{x: close it/,
   },
   {
-    what: 'a pipeline that needs a warehouse in a project of one that cannot be used',
+    what: 'a pipeline that needs a warehouse, in a project with an unsupported one',
     code: 'warehouse-not-supported',
     files: around(script('select 1')),
     warehouse: 'SNOWFLAKE',
-    says: /line 6, component "Effect": sql-script needs the project's warehouse, which is SNOWFLAKE; this version runs pipelines in DUCKDB only/,
+    says: /line 6, component "Effect": sql-script needs a warehouse of type DUCKDB, but the project's warehouse is SNOWFLAKE/,
   },
 ];

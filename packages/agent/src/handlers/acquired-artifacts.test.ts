@@ -1,4 +1,7 @@
-/** The artifacts of an execution: all are held for its time, and one of shared pipelines that cannot be had fails no run. */
+/**
+ * The artifacts of an execution: all are held for its time, and one of shared pipelines that cannot be had
+ * fails no run.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PipelineExecutionWork } from '@headgate/contract';
@@ -6,7 +9,7 @@ import { acquireArtifacts } from './acquired-artifacts.ts';
 
 const [own, one, other] = ['a', 'b', 'c'].map((digit) => digit.repeat(64)) as [string, string, string];
 
-/** A cache that fails for some digests, and counts what is held. */
+/** A cache that fails for some digests and counts held artifacts. */
 function cacheWithout(...missing: string[]) {
   const held: string[] = [];
   return {
@@ -42,7 +45,7 @@ const chosen = (sharedPipelineIdPrefix: string, artifactDigest: string) => ({
 });
 const running = new AbortController().signal;
 
-test('all lie in the folder of the project, and are held until they are given back', async () => {
+test('all artifacts are in the folder of the project, and held until they are released', async () => {
   const cache = cacheWithout();
   const told = [
     chosen('Checks', one),
@@ -64,11 +67,11 @@ test('all lie in the folder of the project, and are held until they are given ba
   assert.deepEqual(cache.held, []);
 });
 
-test('work of a server that tells of no shared pipelines has none', async () => {
+test('work from a server without shared pipelines has none', async () => {
   assert.deepEqual((await acquireArtifacts(cacheWithout(), work(), running)).shared, []);
 });
 
-test('a shared one that was not chosen, or cannot be fetched, is a fault for its steps', async () => {
+test('a shared artifact that was not chosen or cannot be fetched is a fault for its steps', async () => {
   const told = [{ sharedPipelineIdPrefix: 'Gone', fault: 'enable it' }, chosen('Checks', one)];
   const { shared, release } = await acquireArtifacts(cacheWithout(one), work(told), running);
   assert.deepEqual(shared, [
@@ -81,7 +84,7 @@ test('a shared one that was not chosen, or cannot be fetched, is a fault for its
   release();
 });
 
-test('without its own artifact, or when the run is ended meanwhile, nothing stays held', async () => {
+test('nothing stays held if the own artifact is missing or the run is killed meanwhile', async () => {
   const cache = cacheWithout(one);
   await assert.rejects(acquireArtifacts(cacheWithout(own), work(), running), /another hash/);
   const ended = AbortSignal.abort(new Error('ended'));

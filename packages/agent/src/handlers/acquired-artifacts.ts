@@ -1,11 +1,11 @@
 /**
- * The artifacts of one execution from the cache: its own version, and the versions of shared pipelines that
- * its start has chosen.
+ * Acquires the artifacts of one execution from the cache: its own version and its versions of shared
+ * pipelines.
  */
 import type { IgnoredPipeline, PipelineExecutionWork, SharedArtifact } from '@headgate/contract';
 import type { ArtifactCache, HeldArtifact } from '../artifacts/artifact-cache.ts';
 import type { PlacedArtifact, PlacedShared } from '../engine/run-messages.ts';
-import { reasonOf } from '../log.ts';
+import { getReason } from '../log.ts';
 
 export interface AcquiredArtifacts {
   artifact: PlacedArtifact;
@@ -19,8 +19,8 @@ interface Wanted {
 }
 
 /**
- * All lie in the project's own folder, where its SQL may read them. A shared one that cannot be had fails the
- * steps that use it, which may never run; without its own artifact there is no run.
+ * All artifacts are in the project's folder, where its SQL may read them. If a shared artifact cannot be
+ * fetched, only the steps that use it fail. If the execution's own artifact cannot be fetched, the run fails.
  */
 export async function acquireArtifacts(
   cache: Pick<ArtifactCache, 'acquire'>,
@@ -40,7 +40,7 @@ export async function acquireArtifacts(
   try {
     const artifact = await acquire({ digest: work.artifactDigest, ignored: work.ignoredPipelines });
     const shared: PlacedShared[] = [];
-    for (const told of work.sharedArtifacts ?? []) shared.push(await placed(told, acquire, signal));
+    for (const chosen of work.sharedArtifacts ?? []) shared.push(await placeShared(chosen, acquire, signal));
     return { artifact, shared, release };
   } catch (error) {
     release();
@@ -48,26 +48,26 @@ export async function acquireArtifacts(
   }
 }
 
-async function placed(
-  told: SharedArtifact,
+async function placeShared(
+  chosen: SharedArtifact,
   acquire: (wanted: Wanted) => Promise<PlacedArtifact>,
   signal: AbortSignal,
 ): Promise<PlacedShared> {
-  const { sharedPipelineIdPrefix: prefix, requestedVersionName, versionName = '', artifactDigest } = told;
+  const { sharedPipelineIdPrefix: prefix, requestedVersionName, versionName = '', artifactDigest } = chosen;
   const use = {
     prefix,
     ...(requestedVersionName === undefined ? {} : { versionName: requestedVersionName }),
   };
-  if (artifactDigest === undefined) return { use, fault: told.fault ?? 'there is no such version' };
+  if (artifactDigest === undefined) return { use, fault: chosen.fault ?? 'there is no such version' };
   try {
     return {
       use,
       versionName,
-      artifact: await acquire({ digest: artifactDigest, ignored: told.ignoredPipelines }),
+      artifact: await acquire({ digest: artifactDigest, ignored: chosen.ignoredPipelines }),
     };
   } catch (error) {
     signal.throwIfAborted();
     const which = `version "${versionName}" of the shared pipelines "${prefix}"`;
-    return { use, fault: `${which} could not be fetched: ${reasonOf(error)}` };
+    return { use, fault: `${which} could not be fetched: ${getReason(error)}` };
   }
 }

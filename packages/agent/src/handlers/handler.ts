@@ -1,23 +1,24 @@
-/** A kind of work is one file with one `Handler`, listed in `registry.ts`. */
+/** Each kind of work has a file with a `Handler`, listed in `registry.ts`. */
 import type { Step, WorkKind, WorkOf } from '@headgate/contract';
 import type { Outcome } from '../session/outbox.ts';
 
 export interface WorkContext {
   /**
-   * Says that the work is about to have effects: until then it can be given back unharmed. Settles when the server knows that, and only then
-   * may there be any: work of which it knows nothing is given to another claim when this one falls silent. Rejects when the work is killed.
+   * Reports that the work is about to have effects. Before this, it can be released safely. Resolves once the
+   * server has accepted the report; the handler must not have effects earlier, because the server gives work
+   * that has not started to another instance when this one falls silent. Rejects if the work is killed.
    */
-  started(): Promise<void>;
+  reportStarted(): Promise<void>;
   step(step: Step): void;
-  /** From now on everything that is reported of this work passes through here first: the second line after what the run itself masks. */
+  /** Masks all further reports of this work with `mask`, in addition to the masking inside the run. */
   conceal(mask: (text: string) => string): void;
-  /** Aborted when the work is to end after what it is doing now. */
+  /** Aborted when the work should end after its running steps. */
   cancel: AbortSignal;
-  /** Aborted when the work is to end at once. What the handler returns or throws then does not count. */
+  /** Aborted when the work must end at once. The handler's result is then ignored. */
   kill: AbortSignal;
 }
 
-/** Returns how the work ended; what it throws ends the work as FAILED with the error's message. */
+/** Returns how the work ended. An error ends the work as FAILED with the error's message. */
 export type Handler<Kind extends WorkKind = 'pipeline-execution'> = (
   work: WorkOf<Kind>,
   context: WorkContext,

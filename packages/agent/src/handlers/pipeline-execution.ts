@@ -1,17 +1,15 @@
-/**
- * Runs one pipeline: its artifacts from the cache, a connection to its warehouse, and a process of its own.
- */
+/** Runs one pipeline in its own process, with artifacts from the cache and a connection to its warehouse. */
 import type { WorkOf } from '@headgate/contract';
 import type { ArtifactCache } from '../artifacts/artifact-cache.ts';
 import type { AgentConfig } from '../config.ts';
 import type { Confinement } from '../confinement/confinement.ts';
 import { type RunOptions, runInProcess } from '../engine/run-process.ts';
-import { type Folders, privateFolder } from '../host/folders.ts';
+import { type Folders, makePrivateFolder } from '../host/folders.ts';
 import type { Log } from '../log.ts';
 import { Masking } from '../secrets/masking.ts';
 import type { SecretReferences } from '../secrets/secret-references.ts';
 import type { Outcome } from '../session/outbox.ts';
-import { unusableWarehouse } from '../warehouses/registry.ts';
+import { createUnusableWarehouse } from '../warehouses/registry.ts';
 import type { WarehouseDriver, WarehouseKind } from '../warehouses/warehouse.ts';
 import { acquireArtifacts } from './acquired-artifacts.ts';
 import type { Handler, WorkContext } from './handler.ts';
@@ -26,7 +24,7 @@ export interface PipelineExecutionDependencies {
   log: Log;
 }
 
-/** setTimeout's own limit: 24 days. */
+/** The limit of setTimeout, about 24 days. */
 const timerLimitMilliseconds = 2 ** 31 - 1;
 
 export function createPipelineExecutionHandler(
@@ -43,7 +41,7 @@ export function createPipelineExecutionHandler(
       if (!limit.signal.aborted) throw error;
       return {
         status: 'FAILED',
-        message: `the run did not end within its time limit of ${seconds} s and was ended; its running step may have had effects`,
+        message: `the run exceeded its time limit of ${seconds} s and was killed; the running step may have had effects`,
       };
     } finally {
       clearTimeout(timer);
@@ -66,16 +64,19 @@ async function run(
   });
   if (!held) return { status: 'CANCELLED' };
   try {
-    const filesFolder = await privateFolder(folders.files(place));
+    const filesFolder = await makePrivateFolder(folders.files(place));
     const { kind } = payload.warehouse;
-    const warehouse = await (kind === 'duckdb' ? warehouses[kind].connect(place) : unusableWarehouse(kind));
-    // The interrupt must not wait for the process: its statement runs in another one.
+    const warehouse = await (kind === 'duckdb'
+      ? warehouses[kind].connect(place)
+      : createUnusableWarehouse(kind));
+    // The statement runs in the warehouse's process, so it is interrupted without waiting for the run's
+    // process.
     const interrupt = () => void warehouse.close();
     context.kill.addEventListener('abort', interrupt);
     try {
       context.kill.throwIfAborted();
       if (context.cancel.aborted) return { status: 'CANCELLED' };
-      await context.started();
+      await context.reportStarted();
       return await runInProcess({
         request: {
           pipelineExecutionId: payload.pipelineExecutionId,
@@ -95,12 +96,11 @@ async function run(
         processMegabytes: config.runProcessMegabytes,
         confinement,
         warehouse,
-        ...secretsOf(work, context, dependencies),
+        ...createSecretOptions(work, context, dependencies),
         cancel: context.cancel,
         kill: context.kill,
         onStep: context.step,
-        // What a pipeline prints is its users' and may hold what they keep secret: it goes with the step, not
-        // into this log.
+        // Printed lines may be confidential: they are part of the step's message and not written to this log.
         onLine: (line) => log.debug('run', { workId: work.workId, characters: line.length }),
       });
     } finally {
@@ -112,8 +112,8 @@ async function run(
   }
 }
 
-/** What it reads for the run is masked in the run's reports, too. */
-function secretsOf(
+/** Secrets that are read for the run are also masked in its reports. */
+function createSecretOptions(
   work: WorkOf<'pipeline-execution'>,
   context: WorkContext,
   { secretReferences, log }: PipelineExecutionDependencies,
@@ -122,7 +122,7 @@ function secretsOf(
   return {
     async readSecret(name) {
       const secret = await secretReferences.read(work, name, context.kill);
-      log.info('a secret is read for a run', { workId: work.workId, secretReference: name });
+      log.info('secret read for a run', { workId: work.workId, secretReference: name });
       masking.add(secret);
       context.conceal((text) => masking.mask(text));
       return secret;

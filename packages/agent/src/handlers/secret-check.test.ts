@@ -8,7 +8,7 @@ import { createSecretCheckHandler } from './secret-check.ts';
 
 const unused = () => assert.fail('no value is read, and nothing is changed');
 const context: WorkContext = {
-  started: unused,
+  reportStarted: unused,
   step: unused,
   conceal: unused,
   cancel: new AbortController().signal,
@@ -28,7 +28,7 @@ function checkWith(exists: Vault['exists'], secrets: SecretCoordinates[]) {
   return createSecretCheckHandler({ vaults })(work, context);
 }
 
-test('it says of each secret, in their order, whether the vault has it', async () => {
+test('each secret is checked, in order', async () => {
   let asked = 0;
   const secrets = Array.from({ length: 20 }, (_, index) => ({
     secretName: `s${index}`,
@@ -46,7 +46,7 @@ test('it says of each secret, in their order, whether the vault has it', async (
   assert.equal(findings.filter((finding) => finding === 'RESOLVED').length, 17);
 });
 
-test('a vault that refuses or fails is told in its own words', async () => {
+test('the finding and the message say why a vault refused or failed', async () => {
   const faults = Object.keys(vaultFaults) as VaultFault[];
   const secrets = faults.map((secretName) => ({ secretName }));
   const { checkedSecrets } = await checkWith(async ({ name }) => {

@@ -1,6 +1,6 @@
-/** Says of each secret whether this agent could read it. Its value does not leave the vault's answer. */
+/** Checks for each secret whether this agent can read it. The value is not passed on. */
 import type { CheckedSecrets, SecretCoordinates, SecretFinding } from '@headgate/contract';
-import { reasonOf } from '../log.ts';
+import { getReason } from '../log.ts';
 import type { Vaults } from '../vaults/registry.ts';
 import { VaultError, type VaultFault } from '../vaults/vault.ts';
 import type { Handler } from './handler.ts';
@@ -11,8 +11,8 @@ export interface SecretCheckDependencies {
 
 type Checked = CheckedSecrets[number];
 
-/** Asked at the same time: vaults throttle who asks for more. */
-const atOnce = 5;
+/** Concurrent requests. Vaults throttle clients with more. */
+const concurrency = 5;
 const messageLimit = 500;
 
 const findingOf: Record<VaultFault, SecretFinding> = {
@@ -39,7 +39,7 @@ export function createSecretCheckHandler({ vaults }: SecretCheckDependencies): H
         checkedSecrets[at] = await check(vaults, secrets[at] as SecretCoordinates, kill);
       }
     }
-    await Promise.all(Array.from({ length: Math.min(atOnce, secrets.length) }, work));
+    await Promise.all(Array.from({ length: Math.min(concurrency, secrets.length) }, work));
     return { status: 'SUCCESS', checkedSecrets };
   };
 }
@@ -57,6 +57,6 @@ async function check(
     return { finding: 'NOT_FOUND', message: 'the vault has no such secret or key' };
   } catch (error) {
     const finding = error instanceof VaultError ? findingOf[error.fault] : 'UNAVAILABLE';
-    return { finding, message: reasonOf(error).slice(0, messageLimit) };
+    return { finding, message: getReason(error).slice(0, messageLimit) };
   }
 }

@@ -1,4 +1,4 @@
-/** What the agent opens, and what it refuses; and that other tools open and make such values. */
+/** The sealed values that the agent opens and refuses, and interoperability with other tools. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import {
@@ -70,14 +70,14 @@ async function scene(keyType: 'ec' | 'rsa' = 'ec') {
     const work = { workId, epoch: 1, kind: 'secret-write' as const, leaseExpiresAt: '', payload };
     const nothing = () => undefined;
     return (await open())(work, {
-      started: async () => undefined,
+      reportStarted: async () => undefined,
       step: nothing,
       conceal: nothing,
       cancel: signal,
       kill: signal,
     });
   };
-  /** Writes what the handler must refuse as a value, before it asks a vault. */
+  /** Writes a value that the handler must refuse before it calls a vault. */
   const refuse = async (sealedValue: string, why: RegExp, given: object = {}) => {
     const { status, message = '', valueFault = '' } = await write(sealedValue, given);
     assert.equal(status, 'FAILED');
@@ -116,14 +116,14 @@ for (const [keyType, alg] of [
   });
 }
 
-test('a value with members is kept as their JSON, and without a member it is refused', async () => {
+test('a value with members is stored as JSON, and refused if a member is missing', async () => {
   const { seal, write, refuse, stored } = await scene();
   const type = 'OAUTH_CLIENT_CRED';
   await write(await seal({ type }, '{"clientId":"a","clientSecret":"b","more":"c"}'), { type });
   assert.deepEqual(JSON.parse((await stored()) ?? ''), { clientId: 'a', clientSecret: 'b' });
   await refuse(await seal({ type }, '{"clientId":"a"}'), /lacks clientSecret/, { type });
   for (const plain of ['["x"]', '{"password":1}', 'x1', 'null', ''])
-    await refuse(await seal({}, plain), /no JSON object of texts/);
+    await refuse(await seal({}, plain), /not a JSON object of texts/);
   await refuse(await seal(), /another `provider`/, { provider: 'AWS' });
   await assert.rejects(
     write(await seal({ provider: 'AWS' }), { provider: 'AWS' }),
@@ -131,7 +131,7 @@ test('a value with members is kept as their JSON, and without a member it is ref
   );
 });
 
-test('stale, swapped, cut, changed, or for another key: refused', async () => {
+test('an expired, swapped, cut or changed value, or one for another key, is refused', async () => {
   const { time, key, seal, write, refuse, stored } = await scene();
   const other = await scene();
   for (const given of [{ name: 'other' }, { key: 'k' }, { vaultName: 'v' }, { type: 'COMPOSITE_TOKEN' }])
@@ -139,7 +139,7 @@ test('stale, swapped, cut, changed, or for another key: refused', async () => {
   await refuse(await seal({ agent: 'x' }), /another agent/);
   await refuse(await other.seal({ kid: key.kid }), /sealed for another key/);
   await refuse(await other.seal(), /another key/);
-  await assert.rejects(write(await seal(), { keyId: 'x'.repeat(43) }), /does not hold the key/);
+  await assert.rejects(write(await seal(), { keyId: 'x'.repeat(43) }), /does not have the key/);
   const parts = (await seal()).split('.');
   const [head = '', , iv = '', text = '', tag = ''] = parts;
   for (const changed of [
@@ -171,10 +171,10 @@ test('a value is written once, also after a restart; the same work again gets th
   const workId = randomUUID();
   const first = await write(jwe, {}, workId);
   assert.deepEqual(await write(jwe, {}, workId), first);
-  await assert.rejects(write(jwe, {}, randomUUID()), /taken before/);
+  await assert.rejects(write(jwe, {}, randomUUID()), /already used/);
   const jti = randomUUID();
   await write(await seal({ jti }));
-  await assert.rejects(write(await seal({ jti })), /taken before/);
+  await assert.rejects(write(await seal({ jti })), /already used/);
 });
 
 const openssl = (args: string[], input?: Buffer) => execFileSync('openssl', args, { input });

@@ -1,6 +1,5 @@
 /**
- * Opens a sealed value and writes it to a vault (contract/secret.ts). What it says of a failure may be shown;
- * the value never is.
+ * Opens a sealed value and writes it to a vault (contract/secret.ts). Error messages never contain the value.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -19,13 +18,13 @@ import { CompactSign, compactDecrypt, decodeProtectedHeader } from 'jose';
 import type { AgentKey, Certificates } from '../certificates/certificates.ts';
 import type { TakenValues } from '../secrets/taken-values.ts';
 import type { Outcome } from '../session/outbox.ts';
-import { namedVault } from '../vaults/named-vault.ts';
+import { findNamedVault } from '../vaults/named-vault.ts';
 import type { Vaults } from '../vaults/registry.ts';
 import type { WrittenSecret } from '../vaults/vault.ts';
 import type { Handler, WorkContext } from './handler.ts';
 
 export interface SecretWriteDependencies {
-  certificates: Pick<Certificates, 'keyOf'>;
+  certificates: Pick<Certificates, 'findKey'>;
   takenValues: TakenValues;
   vaults: Vaults;
   now?: () => Date;
@@ -34,10 +33,7 @@ export interface SecretWriteDependencies {
 const keyManagement = { ec: ['ECDH-ES', 'ECDH-ES+A256KW'], rsa: ['RSA-OAEP-256'] };
 const receiptAlgorithm = { ec: 'ES256', rsa: 'PS256' };
 
-/**
- * A refused value ends the work as FAILED with `valueFault`; anything else that keeps it from being written
- * is thrown.
- */
+/** A refused value ends the work as FAILED with `valueFault`. Any other failure is thrown. */
 export function createSecretWriteHandler(dependencies: SecretWriteDependencies): Handler<'secret-write'> {
   const { certificates, takenValues, vaults } = dependencies;
   const now = dependencies.now ?? (() => new Date());
@@ -52,28 +48,31 @@ export function createSecretWriteHandler(dependencies: SecretWriteDependencies):
 
   async function write({ workId, payload }: WorkOf<'secret-write'>, { kill }: WorkContext): Promise<Outcome> {
     const { keyId, sealedValue, ...place } = payload;
-    const key = certificates.keyOf(keyId);
+    const key = certificates.findKey(keyId);
     if (key === undefined)
-      throw new Error('this instance does not hold the key that the value is sealed for.');
-    const { jti, exp } = headerOf(payload, key, now());
-    const vault = namedVault(vaults, place);
+      throw new Error(
+        'this instance does not have the key that the value is sealed for: seal the value again with the current certificate.',
+      );
+    const { jti, exp } = readHeader(payload, key, now());
+    const vault = findNamedVault(vaults, place);
     const value = await openValue(sealedValue, key, place);
     const sha256 = createHash('sha256').update(sealedValue).digest('base64url');
     const taken = { workId, sha256, until: exp * 1_000 };
     const taking = await takenValues.take(jti, taken);
     if (taking.state === 'written') return { status: 'SUCCESS', receipt: taking.receipt };
     if (taking.state === 'other work')
-      throw new Error('the sealed value was taken before, and each is written once.');
-    // Not `started`: cut off here, the work may be done again, and the same value goes to the same place. So
-    // its reports are one call.
+      throw new Error(
+        'the sealed value was already used, and each is written only once: seal the value again.',
+      );
+    // `reportStarted` is not needed: repeating the work writes the same value to the same place.
     const written = await vault.write({ name: place.name, key: place.key }, value, kill);
     const receipt = await signReceipt(key, { place, jti, sha256, written, now: now() });
-    await takenValues.written(jti, { ...taken, receipt });
+    await takenValues.recordWritten(jti, { ...taken, receipt });
     return { status: 'SUCCESS', receipt };
   }
 }
 
-/** The fault is in the sealed value, not in the vault: its caller is answered 422. */
+/** The fault is in the sealed value, not in the vault, so the caller gets 422. */
 class RefusedValue extends Error {
   readonly fault: string;
 
@@ -84,7 +83,7 @@ class RefusedValue extends Error {
   }
 }
 
-function headerOf(
+function readHeader(
   { keyId, sealedValue, ...place }: SecretWriteWork,
   key: AgentKey,
   now: Date,
@@ -103,22 +102,22 @@ function headerOf(
   return { jti: String(header.jti), exp: Number(header.exp) };
 }
 
-/** What the vault is to hold: a password as it is, other types as the JSON of their members. */
+/** The text to store in the vault: a password as it is, other types as the JSON of their members. */
 async function openValue(sealed: string, key: AgentKey, { type }: SecretPlace): Promise<Secret> {
   const opened = await compactDecrypt(sealed, key.privateKey, {
     keyManagementAlgorithms: keyManagement[key.keyType],
     contentEncryptionAlgorithms: [contentEncryption],
   }).catch(() => undefined);
   if (opened === undefined) throw new RefusedValue('it was cut or changed, or is sealed for another key');
-  const value = membersIn(opened.plaintext);
-  if (value === undefined) throw new RefusedValue('what it holds is no JSON object of texts');
+  const value = parseMembers(opened.plaintext);
+  if (value === undefined) throw new RefusedValue('its content is not a JSON object of texts');
   const missing = missingMembers(type, value);
   if (missing !== undefined) throw new RefusedValue(`it lacks ${missing.join(', ')} of the type ${type}`);
   const members = membersOfType(type, value);
   return new Secret(type === 'PASSWORD' ? (members.password ?? '') : JSON.stringify(members));
 }
 
-function membersIn(plaintext: Uint8Array): Record<string, string> | undefined {
+function parseMembers(plaintext: Uint8Array): Record<string, string> | undefined {
   try {
     const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(plaintext));
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -18,18 +18,18 @@ describe('the lock of the agent’s folder', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  it('is refused while its holder lives, naming it, and free after', async () => {
+  it('is refused while its holder is alive, with its process id, and free afterwards', async () => {
     const lock = await lockFolder(path, 0, never);
     await assert.rejects(
       lockFolder(path, 0, never),
-      new RegExp(`another agent \\(process ${process.pid}\\) holds this folder`),
+      new RegExp(`another agent \\(process ${process.pid}\\) uses this folder`),
     );
     await lock.release();
     assert.equal(existsSync(path), false);
     await (await lockFolder(path, 0, never)).release();
   });
 
-  it('is taken over from a holder that was killed, and waited for while it ends', async () => {
+  it('is taken over from a killed holder, and waited for while the holder ends', async () => {
     const source = `import { lockFolder } from ${JSON.stringify(new URL('./folder-lock.ts', import.meta.url).href)};
       await lockFolder(${JSON.stringify(path)}, 0, new AbortController().signal); console.log('held'); setInterval(() => {}, 1000);`;
     const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', source], {
@@ -42,7 +42,7 @@ describe('the lock of the agent’s folder', () => {
     assert.equal(JSON.parse(readFileSync(path, 'utf8')).pid, process.pid);
   });
 
-  it('is taken over from a process id that is another process by now, and from a torn file', async () => {
+  it('is taken over from a reused process id, and from a damaged file', async () => {
     writeFileSync(path, JSON.stringify({ pid: process.ppid, started: 'another boot:1' }));
     await (await lockFolder(path, 0, never)).release();
     writeFileSync(path, '{"pid":');

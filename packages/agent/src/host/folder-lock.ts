@@ -1,6 +1,7 @@
 /**
- * One agent a folder: two would evict each other's artifacts and could not open each other's databases. The lock is a file with the
- * holder's process id and, where the system tells it, the time that process started, so that an id used again is not taken for the holder.
+ * Locks the agent's folder: two agents would evict each other's artifacts and could not open each other's
+ * databases. The lock is a file with the holder's process id and start time. The start time, where it is
+ * known, tells a reused process id from the holder.
  */
 import { readFileSync } from 'node:fs';
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -12,27 +13,27 @@ interface Holder {
 }
 
 /**
- * Takes the lock, waiting for a holder that is about to end.
+ * Takes the lock. Waits for a holder that is shutting down.
  *
- * @throws Error that names the holder, when it still lives after `waitMilliseconds`.
+ * @throws Error that names the holder if it is still alive after `waitMilliseconds`.
  */
 export async function lockFolder(
   path: string,
   waitMilliseconds: number,
   signal: AbortSignal,
 ): Promise<{ release(): Promise<void> }> {
-  const mine: Holder = { pid: process.pid, started: startOf(process.pid) ?? '' };
+  const mine: Holder = { pid: process.pid, started: readStartTime(process.pid) ?? '' };
   const own = `${path}.${process.pid}`;
   await writeFile(own, JSON.stringify(mine), { mode: 0o600 });
   try {
     const deadline = performance.now() + waitMilliseconds;
-    while (!(await taken(own, path))) {
+    while (!(await tryLink(own, path))) {
       const holder = await readHolder(path);
-      if (!holder || !lives(holder)) {
+      if (!holder || !isAlive(holder)) {
         await setAside(path);
       } else if (performance.now() > deadline) {
         throw new Error(
-          `another agent (process ${holder.pid}) holds this folder: stop it, or give this one a folder of its own (HEADGATE_AGENT_DIR)`,
+          `another agent (process ${holder.pid}) uses this folder: stop it, or set HEADGATE_AGENT_DIR to another folder`,
         );
       } else {
         await sleep(200, undefined, { signal });
@@ -49,8 +50,8 @@ export async function lockFolder(
   };
 }
 
-/** A hard link is made whole or not at all, and only when the name is free. */
-async function taken(own: string, path: string): Promise<boolean> {
+/** Creating a hard link is atomic and fails if the name exists. */
+async function tryLink(own: string, path: string): Promise<boolean> {
   try {
     await link(own, path);
     return true;
@@ -60,7 +61,7 @@ async function taken(own: string, path: string): Promise<boolean> {
   }
 }
 
-/** Renames before it removes, so that of two that find the same dead holder one fails and looks again. */
+/** Renames before removing, so that if two processes find the same dead holder, only one succeeds. */
 async function setAside(path: string): Promise<void> {
   const aside = `${path}.dead.${process.pid}`;
   await rename(path, aside).catch(() => undefined);
@@ -79,21 +80,24 @@ async function readHolder(path: string): Promise<Holder | undefined> {
   }
 }
 
-function lives(holder: Holder): boolean {
+function isAlive(holder: Holder): boolean {
   try {
     process.kill(holder.pid, 0);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
   }
-  const started = startOf(holder.pid);
+  const started = readStartTime(holder.pid);
   return started === undefined || started === holder.started;
 }
 
-/** Field 22 of /proc/<pid>/stat (proc(5)), in clock ticks since boot, and the boot's id; undefined where there is no /proc. */
-function startOf(pid: number): string | undefined {
+/**
+ * Field 22 of /proc/<pid>/stat (proc(5)), in clock ticks since boot, and the boot id; undefined without
+ * /proc.
+ */
+function readStartTime(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The second field is the program's name in parentheses and may hold spaces.
+    // The second field is the program's name in parentheses and may contain spaces.
     const ticks = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}:${ticks}`;
   } catch {

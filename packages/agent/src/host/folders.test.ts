@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { agentFolders, safeName } from './folders.ts';
+import { createFolders, toSafeName } from './folders.ts';
 
 describe('names on disk', () => {
-  it('are the environment’s own where that is safe', () => {
-    assert.equal(safeName('prod-eu_1'), 'prod-eu_1');
+  it('are the environment’s name if that is safe', () => {
+    assert.equal(toSafeName('prod-eu_1'), 'prod-eu_1');
   });
 
-  it('never meet, leave their folder or grow too long', () => {
+  it('never collide, leave their folder or get too long', () => {
     const names = [
       'dev',
       'Dev',
@@ -25,18 +25,18 @@ describe('names on disk', () => {
       '~',
       '-x',
     ];
-    const safe = names.map(safeName);
+    const safe = names.map(toSafeName);
     assert.equal(new Set(safe).size, names.length);
     for (const name of safe) assert.match(name, /^[a-z0-9][a-z0-9_.-]{0,80}$/);
   });
 
-  it('refuse an id of a project that is none', () => {
-    assert.throws(() => agentFolders('/x').projectArtifacts('../y'), /cannot name a folder/);
+  it('refuse an invalid project id', () => {
+    assert.throws(() => createFolders('/x').projectArtifacts('../y'), /project id .* is not valid/);
   });
 });
 
-// In a process of its own: a loop in this one could not be given up.
-it('a folder that cannot be made ends the agent with the name of the setting', () => {
+// In another process, because an endless loop in this one could not be stopped.
+it('the agent exits and names the setting if its folder cannot be created', () => {
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     [fileURLToPath(new URL('../main.ts', import.meta.url))],
@@ -53,5 +53,5 @@ it('a folder that cannot be made ends the agent with the name of the setting', (
     },
   );
   assert.equal(status, 1, stdout + stderr);
-  assert.match(stdout, /HEADGATE_AGENT_DIR: \/proc\/nope cannot be used/);
+  assert.match(stdout, /HEADGATE_AGENT_DIR: the folder \/proc\/nope cannot be used/);
 });

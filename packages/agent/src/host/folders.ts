@@ -1,17 +1,19 @@
 /**
- * Where the agent keeps what, below its own folder:
+ * The layout of the agent's folder:
  *
- *   agent.lock                                    who holds the folder
- *   artifacts/<project>/<digest>/files/…          published versions, sealed (files 0444, folders 0555)
- *   verified/<project>/<digest>.json              the manifest of each version that was checked; out of the reach of SQL
- *   incoming/<id>/                                versions being fetched
- *   files/<project>/<environment>/                what pipelines read and write themselves
- *   warehouses/<project>/<environment>.duckdb     the environment's database
- *   instance-id                                   which instance this is, from its first start on
- *   keys/<kid>.json                               a private key with its certificate (0600); keys/next.pem waits for one
- *   values/<digest>.json                          the sealed values that were taken, until they are stale
- *   vaults/<name>.vault                           the secrets of a vault of the kind `file`, encrypted; <name>.key its key (0600)
- *   temporary/<project>/<environment>/            what a warehouse spills from memory; emptied at each start
+ *   agent.lock                                 the process that uses the folder
+ *   artifacts/<project>/<digest>/files/…       published versions, sealed (files 0444, folders 0555)
+ *   verified/<project>/<digest>.json           manifests of verified versions, where SQL cannot write
+ *   incoming/<id>/                             versions being fetched
+ *   files/<project>/<environment>/             files that pipelines read and write
+ *   warehouses/<project>/<environment>.duckdb  the environment's database
+ *   instance-id                                the id of this instance, created at its first start
+ *   keys/<kid>.json                            a private key with its certificate (0600)
+ *   keys/next.pem                              a private key without a certificate yet
+ *   values/<digest>.json                       used sealed values, until they expire
+ *   vaults/<name>.vault                        the encrypted secrets of a vault of the kind `file`
+ *   vaults/<name>.key                          its key (0600)
+ *   temporary/<project>/<environment>/         spilled data of a warehouse, deleted at each start
  */
 import { createHash } from 'node:crypto';
 import { access, chmod, lstat, mkdir, readdir, rm } from 'node:fs/promises';
@@ -25,10 +27,10 @@ export interface EnvironmentPlace {
 const plainName = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
 /**
- * A name for the file system: the environment's own where that is safe on every file system, else its safe characters and a
- * digest. The two cannot meet, for a plain name has no point.
+ * A file name for an environment: its own name if that is safe on all file systems, else its safe characters
+ * and a digest. The two forms cannot collide, because a plain name contains no dot.
  */
-export function safeName(environmentName: string): string {
+export function toSafeName(environmentName: string): string {
   if (plainName.test(environmentName)) return environmentName;
   const readable = environmentName
     .toLowerCase()
@@ -39,10 +41,10 @@ export function safeName(environmentName: string): string {
   return `${readable || 'environment'}.${digest}`;
 }
 
-export type Folders = ReturnType<typeof agentFolders>;
+export type Folders = ReturnType<typeof createFolders>;
 
-export function agentFolders(root: string) {
-  const projectFolder = (kind: string, projectId: string) => join(root, kind, checkedId(projectId));
+export function createFolders(root: string) {
+  const projectFolder = (kind: string, projectId: string) => join(root, kind, checkId(projectId));
   return {
     root,
     lock: join(root, 'agent.lock'),
@@ -57,38 +59,40 @@ export function agentFolders(root: string) {
     projectArtifacts: (projectId: string) => projectFolder('artifacts', projectId),
     projectVerified: (projectId: string) => projectFolder('verified', projectId),
     files: (place: EnvironmentPlace) =>
-      join(projectFolder('files', place.projectId), safeName(place.environmentName)),
+      join(projectFolder('files', place.projectId), toSafeName(place.environmentName)),
     database: (place: EnvironmentPlace) =>
-      join(projectFolder('warehouses', place.projectId), `${safeName(place.environmentName)}.duckdb`),
+      join(projectFolder('warehouses', place.projectId), `${toSafeName(place.environmentName)}.duckdb`),
     warehouseTemporary: (place: EnvironmentPlace) =>
-      join(projectFolder('temporary', place.projectId), safeName(place.environmentName)),
+      join(projectFolder('temporary', place.projectId), toSafeName(place.environmentName)),
   };
 }
 
-function checkedId(projectId: string): string {
+function checkId(projectId: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9-]{0,63}$/.test(projectId)) return projectId;
-  throw new Error(`the project's id ${JSON.stringify(projectId)} cannot name a folder`);
+  throw new Error(
+    `the project id ${JSON.stringify(projectId)} is not valid: it must have only letters, digits and hyphens`,
+  );
 }
 
-/** Makes the folder, readable by its owner only, if it is not there. */
-export async function privateFolder(path: string): Promise<string> {
-  if (await isThere(path)) return path;
-  // Not `recursive`: that loops forever where `mkdir` fails with ENOENT below a folder that exists, as in /proc.
-  await privateFolder(dirname(path));
+/** Creates the folder, accessible only by its owner, unless it exists. */
+export async function makePrivateFolder(path: string): Promise<string> {
+  if (await isPresent(path)) return path;
+  // Not `recursive`: it loops forever if `mkdir` fails with ENOENT in an existing folder, such as /proc.
+  await makePrivateFolder(dirname(path));
   await mkdir(path, { mode: 0o700 }).catch((failure: NodeJS.ErrnoException) => {
     if (failure.code !== 'EEXIST') throw failure;
   });
   return path;
 }
 
-function isThere(path: string): Promise<boolean> {
+function isPresent(path: string): Promise<boolean> {
   return access(path).then(
     () => true,
     () => false,
   );
 }
 
-/** Removes a tree whose folders may be sealed against writing. */
+/** Removes a tree that may contain sealed folders. */
 export async function removeTree(path: string): Promise<void> {
   await unseal(path);
   await rm(path, { recursive: true, force: true });

@@ -1,23 +1,23 @@
-/** Small files that must never be lost or half written, readable by the agent's user only. */
+/** Small files that must not be lost or partly written, accessible only by the agent's user. */
 import { randomUUID } from 'node:crypto';
 import { link, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Replaces the file, whoever is killed: it is written aside, synced, and given its name only then. */
+/** Replaces the file atomically and durably: writes a temporary file, syncs it and renames it. */
 export async function writePrivateFile(path: string, content: string | Buffer): Promise<void> {
   const aside = await writeAside(path, content);
   await rename(aside, path);
   await syncFolder(path);
 }
 
-/** The same for what may be lost with the machine's power, for it can be found out again; never half written while the machine stays. */
-export async function writeQuickly(path: string, content: string): Promise<void> {
+/** Replaces the file atomically but not durably: a power failure may lose it. */
+export async function writeWithoutSync(path: string, content: string): Promise<void> {
   const aside = `${path}.${randomUUID()}.new`;
   await writeFile(aside, content, { flag: 'wx', mode: 0o600 });
   await rename(aside, path);
 }
 
-/** Makes the file if there is none; whether it did. Of two that make it at once one does. */
+/** Creates the file unless it exists. Returns whether it did. Of concurrent calls, one succeeds. */
 export async function makePrivateFile(path: string, content: string | Buffer): Promise<boolean> {
   const aside = await writeAside(path, content);
   try {
@@ -32,7 +32,7 @@ export async function makePrivateFile(path: string, content: string | Buffer): P
   }
 }
 
-/** Undefined when there is no such file. */
+/** Undefined if the file does not exist. */
 export async function readPrivateFile(path: string): Promise<Buffer | undefined> {
   return readFile(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
@@ -40,7 +40,7 @@ export async function readPrivateFile(path: string): Promise<Buffer | undefined>
   });
 }
 
-/** The content of a file that is made at the first start. */
+/** Reads a file, which is created at the first start. */
 export async function readOrMakePrivateFile(path: string, make: () => string): Promise<string> {
   const found = await readPrivateFile(path);
   if (found !== undefined) return found.toString('utf8').trim();

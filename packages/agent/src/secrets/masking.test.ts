@@ -12,7 +12,7 @@ function maskingOf(...values: string[]): Masking {
 
 const value = 'it\'s "of/a+canary" \\ sécret, 8f21';
 
-test('a value is replaced in each form in which it is usually written', () => {
+test('a value is masked in each usual encoding', () => {
   const masking = maskingOf(value);
   const bytes = Buffer.from(value);
   const written = [
@@ -41,7 +41,7 @@ test('a value is replaced in each form in which it is usually written', () => {
   }
 });
 
-test('also inside of base64, wherever it begins', () => {
+test('a value is masked inside base64 at any alignment', () => {
   const masking = maskingOf(value);
   for (const before of ['', 'x', 'xy', 'xyz', 'user:']) {
     const masked = masking.mask(Buffer.from(`${before}${value}: after`).toString('base64'));
@@ -53,14 +53,14 @@ test('also inside of base64, wherever it begins', () => {
   }
 });
 
-test('values that touch or overlap leave nothing of each other', () => {
+test('adjacent and overlapping values are masked completely', () => {
   assert.equal(maskingOf('abcabc').mask('x abcabcabc y'), 'x *** y');
   assert.equal(maskingOf('first', 'stone').mask('firstone'), '***');
   assert.equal(maskingOf('first', 'stone').mask('first stone'), '*** ***');
   assert.equal(maskingOf('long value', 'value').mask('a long value, a value'), 'a ***, a ***');
 });
 
-test('a value of several lines, or of members, is found by each of them', () => {
+test('each line and each member of a value is masked', () => {
   const key = '-----BEGIN KEY-----\nMIIabcdef\n-----END KEY-----\n';
   assert.equal(maskingOf(key).mask(`the key ${key.trim()}`), 'the key ***\n***\n***');
   assert.equal(maskingOf(key).mask('its line MIIabcdef'), 'its line ***');
@@ -69,7 +69,7 @@ test('a value of several lines, or of members, is found by each of them', () => 
   assert.equal(maskingOf(members).mask(`all: ${members}`), 'all: ***');
 });
 
-test('whatever a value is and stands in, it is found', () => {
+test('any value in any context is masked', () => {
   const texts = fc.string({ unit: 'grapheme', maxLength: 30 });
   const values = fc
     .string({ unit: 'grapheme', minLength: 4, maxLength: 40 })
@@ -94,24 +94,24 @@ test('whatever a value is and stands in, it is found', () => {
   );
 });
 
-test('a short value is replaced as a word, an empty one not at all', () => {
+test('a short value is masked as a whole word, an empty one not at all', () => {
   assert.equal(maskingOf('abc').mask('abc, "abc"; abcd Abc dabc'), '***, "***"; abcd Abc dabc');
   assert.equal(maskingOf('7').mask('7 of 70'), '*** of 70');
   assert.equal(maskingOf('').mask('nothing'), 'nothing');
 });
 
-test('what an error quotes of a value is replaced as far as four characters of it are together', () => {
+test('fragments of four or more characters of a value are masked in errors', () => {
   const masking = maskingOf('s3cr3t-of-the-lake');
   const message = 'Parser Error: syntax error at or near "lake"\nLINE 1: ...cr3t-of-the-la...';
   assert.equal(masking.conceal(message), 'Parser Error: syntax error at or near "***"\nLINE 1: ...***...');
   assert.equal(masking.mask(message), message, 'only there');
 });
 
-test('what is computed from a value is not found', () => {
+test('a text computed from a value is not masked', () => {
   assert.equal(maskingOf('s3cr3t-of-the-lake').mask('S3CR3T-OF-THE-LAKE'), 'S3CR3T-OF-THE-LAKE');
 });
 
-test('texts without a value, and those of a run without secrets, stay as they are', () => {
+test('texts without a value are unchanged', () => {
   assert.equal(new Masking().mask(value), value);
   assert.equal(new Masking().conceal(value), value);
   assert.equal(maskingOf(value).mask('nothing of the kind'), 'nothing of the kind');

@@ -1,83 +1,83 @@
 /**
- * Keeps the secrets that a run was given out of what it says.
+ * Masks the secrets of a run in its output.
  *
- * Terminology
- *   part       a value; and, where it has several lines or is a JSON object, each line and each text in it
- *   form       a way to write a part down: as it is, in base64 (at each of its three alignments), hexadecimal, URL, JSON and SQL form
- *   fragment   some characters of a part in a row
+ * - **part**: a value, and each of its lines, or each text in it if it is a JSON object.
+ * - **form**: an encoding of a part: plain, base64 (at each of three alignments), hexadecimal, URL, JSON or
+ *   SQL.
+ * - **fragment**: a few consecutive characters of a part.
  *
- * Found is what equals a value, whatever variable or column it came through. What is computed from a value (its upper case, its hash, its first
- * half) is not: who writes pipelines can always take a secret apart.
+ * A value is found whatever variable or column it passed through. A text computed from a value (its upper
+ * case, its hash, its first half) is not found: the author of a pipeline can always disguise a secret.
  */
 import type { Secret } from '@headgate/contract';
 
 const mask = '***';
-/** A shorter value is found as a whole word only: its characters are everywhere. */
+/** A shorter value is masked only as a whole word, since it may occur anywhere. */
 const shortBelow = 4;
-/** So many characters in a row are not left of a value in the message of an error. */
+/** The length of the fragments that are masked in error messages. */
 const fragmentLength = 4;
-/** Characters of an error's message that are looked at; more than are told of it. */
+/** Characters of an error message that are searched, which is more than is ever reported. */
 const messageLimit = 100_000;
 
 export class Masking {
-  /** What is replaced wherever it is. */
+  /** Texts that are replaced anywhere. */
   readonly #forms = new Set<string>();
-  /** What is replaced where it stands alone. */
+  /** Texts that are replaced as whole words. */
   readonly #words = new Set<string>();
   readonly #fragments = new Set<string>();
 
   add(secret: Secret): void {
     const value = secret.reveal();
     if (value.length > 0 && value.length < shortBelow) this.#words.add(value);
-    for (const part of partsOf(value)) {
-      for (const form of formsOf(part)) this.#forms.add(form);
-      for (const form of [part, ...quotedForms(part)])
+    for (const part of listParts(value)) {
+      for (const form of listForms(part)) this.#forms.add(form);
+      for (const form of [part, ...listQuotedForms(part)])
         for (let at = 0; at + fragmentLength <= form.length; at += 1)
           this.#fragments.add(form.slice(at, at + fragmentLength));
     }
   }
 
-  /** The text with each form of each value replaced. */
+  /** Replaces each form of each value. */
   mask(text: string): string {
     if (this.#forms.size === 0 && this.#words.size === 0) return text;
-    return covered(text, this.#found(text));
+    return replaceRanges(text, this.#findRanges(text));
   }
 
-  /** For messages of errors, which may quote a part of what they are about: fragments are replaced, too. */
+  /** Replaces fragments too, since error messages may quote a part of a value. */
   conceal(message: string): string {
     const text = message.slice(0, messageLimit);
-    const found = this.#found(text);
+    const found = this.#findRanges(text);
     for (let at = 0; at + fragmentLength <= text.length; at += 1)
       if (this.#fragments.has(text.slice(at, at + fragmentLength))) found.push([at, at + fragmentLength]);
-    return covered(text, found);
+    return replaceRanges(text, found);
   }
 
-  /** Whether some value is in the text. */
-  finds(text: string): boolean {
+  /** Whether the text contains a value. */
+  hasSecret(text: string): boolean {
     return this.mask(text) !== text;
   }
 
-  #found(text: string): Range[] {
+  #findRanges(text: string): Range[] {
     const found: Range[] = [];
     for (const form of this.#forms)
       for (let at = text.indexOf(form); at >= 0; at = text.indexOf(form, at + 1))
         found.push([at, at + form.length]);
     for (const word of this.#words) {
-      const alone = new RegExp(`(?<![\\p{L}\\p{N}])${escaped(word)}(?![\\p{L}\\p{N}])`, 'gu');
+      const alone = new RegExp(`(?<![\\p{L}\\p{N}])${escapeWord(word)}(?![\\p{L}\\p{N}])`, 'gu');
       for (const { index } of text.matchAll(alone)) found.push([index, index + word.length]);
     }
     return found;
   }
 }
 
-function escaped(word: string): string {
+function escapeWord(word: string): string {
   return Array.from(word, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`).join('');
 }
 
 type Range = [from: number, to: number];
 
-/** The text with a mask in place of each run of ranges that touch. */
-function covered(text: string, ranges: Range[]): string {
+/** Replaces each group of adjacent or overlapping ranges by one mask. */
+function replaceRanges(text: string, ranges: Range[]): string {
   let result = '';
   let end = 0;
   for (const [from, to] of ranges.sort(([one], [other]) => one - other)) {
@@ -87,13 +87,13 @@ function covered(text: string, ranges: Range[]): string {
   return result + text.slice(end);
 }
 
-function partsOf(value: string): Set<string> {
-  const parts = [value, ...value.split(/[\r\n]+/).map((line) => line.trim()), ...textsIn(value)];
+function listParts(value: string): Set<string> {
+  const parts = [value, ...value.split(/[\r\n]+/).map((line) => line.trim()), ...collectTexts(value)];
   return new Set(parts.filter((part) => part.length >= shortBelow));
 }
 
-/** The texts of a JSON object, however deep. */
-function textsIn(value: string): string[] {
+/** All texts in a JSON object, at any depth. */
+function collectTexts(value: string): string[] {
   if (!value.trimStart().startsWith('{')) return [];
   const texts: string[] = [];
   try {
@@ -107,20 +107,24 @@ function textsIn(value: string): string[] {
   return texts.flatMap((text) => [text, ...text.split(/[\r\n]+/)]);
 }
 
-/** As a text stands inside of the quotes of another language. */
-function quotedForms(part: string): string[] {
+/** The part as it is escaped inside quotes in JSON and SQL. */
+function listQuotedForms(part: string): string[] {
   return [JSON.stringify(part).slice(1, -1), part.replaceAll("'", "''"), part.replaceAll('"', '""')];
 }
 
-function formsOf(part: string): string[] {
+function listForms(part: string): string[] {
   const bytes = Buffer.from(part);
   const hex = bytes.toString('hex');
   const whole = bytes.toString('base64');
-  const base64 = [whole, whole.replaceAll('=', ''), ...[0, 1, 2].map((shift) => insideBase64(bytes, shift))];
+  const base64 = [
+    whole,
+    whole.replaceAll('=', ''),
+    ...[0, 1, 2].map((shift) => encodeInsideBase64(bytes, shift)),
+  ];
   return [
     part,
-    ...quotedForms(part),
-    ...urlForms(part.toWellFormed()),
+    ...listQuotedForms(part),
+    ...listUrlForms(part.toWellFormed()),
     hex,
     hex.toUpperCase(),
     ...base64,
@@ -128,10 +132,12 @@ function formsOf(part: string): string[] {
   ];
 }
 
-/** As URLs hold it: programs differ in what they escape, in how they write a space, and in the case of the digits. */
-function urlForms(part: string): string[] {
+/**
+ * The URL encodings. Programs differ in the characters they escape, in spaces, and in the case of the digits.
+ */
+function listUrlForms(part: string): string[] {
   const component = encodeURIComponent(part);
-  // RFC 3986 reserves these, and encodeURIComponent leaves them.
+  // RFC 3986 reserves these, but encodeURIComponent does not escape them.
   const strict = component.replaceAll(
     /[!'()*]/g,
     (character) => `%${Buffer.from(character).toString('hex').toUpperCase()}`,
@@ -144,8 +150,8 @@ function urlForms(part: string): string[] {
   ];
 }
 
-/** The characters of base64 that only the part decides when so many bytes (of each three) come before it. */
-function insideBase64(bytes: Buffer, shift: number): string {
+/** The base64 characters that depend only on the part, if `shift` bytes of a group of three precede it. */
+function encodeInsideBase64(bytes: Buffer, shift: number): string {
   const text = Buffer.concat([Buffer.alloc(shift), bytes]).toString('base64');
   return text.slice(Math.ceil((shift * 8) / 6), Math.floor(((shift + bytes.length) * 8) / 6));
 }

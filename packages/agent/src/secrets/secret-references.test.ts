@@ -1,4 +1,4 @@
-/** Where the values of a run's secrets come from, and what is said when there is none. */
+/** How a run's secrets are read, and the messages if that fails. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Secret, type SecretCoordinates, type SecretLookup } from '@headgate/contract';
@@ -30,13 +30,13 @@ function referencesWith(lookUp: () => Promise<SecretCoordinates>, read: Vault['r
 const found = async () => at;
 const value = async () => new Secret('of the vault');
 
-test('the server tells where it is, for the work that is held, and the vault what it is', async () => {
+test('the place comes from the server, for held work, and the value from the vault', async () => {
   const { asked, read } = referencesWith(found, async (address) => new Secret(JSON.stringify(address)));
   assert.deepEqual(JSON.parse((await read('lake')).reveal()), { name: 'orders', key: 'password' });
   assert.deepEqual(asked, [{ instanceId: 'instance', ...work, name: 'lake' }]);
 });
 
-test('a server that is away for a moment is asked again', async () => {
+test('the lookup is retried while the server is briefly unavailable', async () => {
   const answers = [new TypeError('fetch failed'), new ControlPlaneError(503, undefined, 'not yet')];
   const { asked, read } = referencesWith(async () => {
     const fault = answers.pop();
@@ -47,12 +47,12 @@ test('a server that is away for a moment is asked again', async () => {
   assert.equal(asked.length, 3);
 });
 
-test('what the server refuses, and a server of before, are told at once', async () => {
+test('a refusal, and an older server, fail at once with a message', async () => {
   const faults = [
     [new ControlPlaneError(404, 'secret-reference-not-found', 'there is none'), /: there is none$/],
     [
       new ControlPlaneError(404, 'path-not-found', 'no such path'),
-      /does not know secrets in runs yet: upgrade/,
+      /does not support secrets in runs: upgrade/,
     ],
     [new ControlPlaneError(409, 'work-not-held', 'not held'), /: not held$/],
   ] as const;
@@ -64,7 +64,7 @@ test('what the server refuses, and a server of before, are told at once', async 
   }
 });
 
-test('what the vault refuses is told with its name, that of the secret, and the reference', async () => {
+test('a refusal of the vault names the vault, the secret and the reference', async () => {
   const denied = referencesWith(found, () => Promise.reject(new VaultError('denied', 'main')));
   await assert.rejects(denied.read('lake'), {
     message:
@@ -73,6 +73,6 @@ test('what the vault refuses is told with its name, that of the secret, and the 
   const gone = referencesWith(async () => ({ secretName: 'orders', vaultName: 'gone' }), value);
   await assert.rejects(gone.read('lake'), {
     message:
-      'the secret reference "lake" (secret "orders") cannot be read: this agent has no vault named "gone".',
+      'the secret reference "lake" (secret "orders") cannot be read: this agent has no vault named "gone": add it to HEADGATE_AGENT_VAULTS, or name another vault.',
   });
 });

@@ -1,17 +1,20 @@
-/** The secrets that a run names: where each is kept the server tells, and what it is the vault. The value goes to the run and nowhere else. */
+/**
+ * Reads the secrets of a run: the server knows the place, the vault the value. The value goes only to the
+ * run.
+ */
 import type { Secret, SecretCoordinates } from '@headgate/contract';
-import { type Backoff, createBackoff, retrying } from '../backoff.ts';
-import { reasonOf } from '../log.ts';
-import { type ControlPlane, ControlPlaneError, mayPass } from '../session/control-plane.ts';
+import { type Backoff, createBackoff, retry } from '../backoff.ts';
+import { getReason } from '../log.ts';
+import { type ControlPlane, ControlPlaneError, isTransient } from '../session/control-plane.ts';
 import type { WorkKey } from '../session/outbox.ts';
-import { namedVault } from '../vaults/named-vault.ts';
+import { findNamedVault } from '../vaults/named-vault.ts';
 import type { Vaults } from '../vaults/registry.ts';
 
-/** A server that is away for longer, half a minute or so, fails the step that names the secret. */
+/** Attempts over about half a minute. After that, the step that needs the secret fails. */
 const lookupAttempts = 8;
 
 export interface SecretReferences {
-  /** @throws Error whose message names the reference and the vault, and may be shown. */
+  /** @throws Error that names the reference and the vault, and does not contain the value. */
   read(work: WorkKey, name: string, signal: AbortSignal): Promise<Secret>;
 }
 
@@ -27,22 +30,22 @@ export function createSecretReferences(options: SecretReferencesOptions): Secret
     async read(work, name, signal) {
       const about = `the secret reference ${JSON.stringify(name)}`;
       const at = await lookUp(options, work, name, signal).catch((error) => {
-        throw new Error(`${about} cannot be looked up: ${whyNot(error)}`);
+        throw new Error(`${about} cannot be looked up: ${explainFailure(error)}`);
       });
       return readSecret(options.vaults, at, signal).catch((error) => {
-        throw new Error(`${about} (${describe(at)}) cannot be read: ${reasonOf(error)}`);
+        throw new Error(`${about} (${describe(at)}) cannot be read: ${getReason(error)}`);
       });
     },
   };
 }
 
-/** @throws VaultError, and Error when there is no such vault; neither holds the value. */
+/** @throws VaultError, or Error if there is no such vault. Neither contains the value. */
 export async function readSecret(
   vaults: Vaults,
   { secretName, secretKey, ...place }: SecretCoordinates,
   signal: AbortSignal,
 ): Promise<Secret> {
-  return namedVault(vaults, place).read({ name: secretName, key: secretKey }, signal);
+  return findNamedVault(vaults, place).read({ name: secretName, key: secretKey }, signal);
 }
 
 function lookUp(
@@ -52,20 +55,20 @@ function lookUp(
   signal: AbortSignal,
 ): Promise<SecretCoordinates> {
   const body = { instanceId, workId, epoch, name };
-  return retrying(() => controlPlane.secretReference(body, signal), {
+  return retry(() => controlPlane.secretReference(body, signal), {
     limit: lookupAttempts,
     signal,
-    again: mayPass,
+    again: isTransient,
     backoff: backoff?.() ?? createBackoff(),
   });
 }
 
-function whyNot(error: unknown): string {
+function explainFailure(error: unknown): string {
   const isOlder =
     error instanceof ControlPlaneError && error.status === 404 && error.code === 'path-not-found';
   return isOlder
-    ? 'the server is of a version that does not know secrets in runs yet: upgrade it'
-    : reasonOf(error);
+    ? 'this version of the server does not support secrets in runs: upgrade the server'
+    : getReason(error);
 }
 
 function describe({ secretName, secretKey }: SecretCoordinates): string {

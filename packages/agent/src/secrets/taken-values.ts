@@ -1,22 +1,22 @@
-/** The sealed values that this agent has taken, by their `jti`, on its disk until they are stale: none is written twice. */
+/** Records used sealed values by `jti` on disk until they expire, so that none is written twice. */
 import { createHash } from 'node:crypto';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sealedSecondsLimit } from '@headgate/contract';
-import { privateFolder } from '../host/folders.ts';
-import { makePrivateFile, readPrivateFile, writeQuickly } from '../host/private-file.ts';
+import { makePrivateFolder } from '../host/folders.ts';
+import { makePrivateFile, readPrivateFile, writeWithoutSync } from '../host/private-file.ts';
 
 interface TakenValue {
   workId: string;
   sha256: string;
-  /** Milliseconds since 1970; from then on the value is refused as stale. */
+  /** Milliseconds since 1970. Afterwards the value is refused as expired. */
   until: number;
   receipt?: string;
 }
 
 /**
- * `new`: nobody had it. `again`: the same work was begun before and its end is not known, so that it may be done again: the same value
- * goes to the same place. `written`: the receipt of then. `other work`: a replay.
+ * `new`: not used before. `again`: the same work started before and its end is unknown; repeating it is safe,
+ * since the same value goes to the same place. `written`: done, with its receipt. `other work`: a replay.
  */
 export type Taking =
   | { state: 'new' | 'again' | 'other work' }
@@ -25,7 +25,7 @@ export type Taking =
       receipt: string;
     };
 
-/** The clock of this machine may be put back. */
+/** Spare time, because the machine's clock may be set back. */
 const spareMilliseconds = 3_600_000;
 const removeEveryMilliseconds = 600_000;
 
@@ -40,12 +40,12 @@ export class TakenValues {
   }
 
   static async open(folder: string, now: () => Date = () => new Date()): Promise<TakenValues> {
-    return new TakenValues(await privateFolder(folder), now);
+    return new TakenValues(await makePrivateFolder(folder), now);
   }
 
   async take(jti: string, value: TakenValue): Promise<Taking> {
     await this.#removeStale();
-    const path = this.#pathOf(jti);
+    const path = this.#getPath(jti);
     if (await makePrivateFile(path, JSON.stringify(value))) return { state: 'new' };
     const before = await readTaken(path);
     if (before === undefined || before.workId !== value.workId || before.sha256 !== value.sha256)
@@ -53,11 +53,11 @@ export class TakenValues {
     return before.receipt === undefined ? { state: 'again' } : { state: 'written', receipt: before.receipt };
   }
 
-  async written(jti: string, value: TakenValue & { receipt: string }): Promise<void> {
-    await writeQuickly(this.#pathOf(jti), JSON.stringify(value));
+  async recordWritten(jti: string, value: TakenValue & { receipt: string }): Promise<void> {
+    await writeWithoutSync(this.#getPath(jti), JSON.stringify(value));
   }
 
-  #pathOf(jti: string): string {
+  #getPath(jti: string): string {
     return join(this.#folder, `${createHash('sha256').update(jti).digest('hex')}.json`);
   }
 
@@ -73,7 +73,7 @@ export class TakenValues {
   }
 }
 
-/** Undefined when the file is not whole, after the machine lost its power: then the value counts as taken by other work. */
+/** Undefined if the file is damaged after a power failure. The value then counts as used by other work. */
 async function readTaken(path: string): Promise<TakenValue | undefined> {
   try {
     return JSON.parse(String(await readPrivateFile(path))) as TakenValue;

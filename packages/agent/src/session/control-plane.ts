@@ -1,6 +1,5 @@
 /**
- * The server as the agent sees it: the agent protocol over fetch, with its token. One attempt a call; who
- * calls decides on the next.
+ * The client of the agent protocol, over fetch with a bearer token. Each call is one attempt; callers retry.
  */
 import type {
   ArtifactManifest,
@@ -23,12 +22,12 @@ import type {
 const callTimeoutMilliseconds = 30_000;
 const blobTimeoutMilliseconds = 300_000;
 const answerLimit = 64 * 1024 * 1024;
-/** A token is renewed after this part of its life. */
+/** A token is renewed after this fraction of its lifetime. */
 const renewAfter = 0.8;
 
 export interface ControlPlane {
   hello(body: HelloRequest, signal: AbortSignal): Promise<HelloResponse>;
-  /** Waits at the server for `body.waitSeconds` when there is nothing. */
+  /** A long poll: the server waits up to `body.waitSeconds` for work. */
   claim(body: ClaimRequest, signal: AbortSignal): Promise<ClaimResponse>;
   heartbeat(body: HeartbeatRequest, signal: AbortSignal): Promise<HeartbeatResponse>;
   report(body: ReportsRequest, signal: AbortSignal): Promise<ReportsResponse>;
@@ -39,7 +38,7 @@ export interface ControlPlane {
   blob(sha256: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
 }
 
-/** An answer that is no success. */
+/** An unsuccessful response. */
 export class ControlPlaneError extends Error {
   override name = 'ControlPlaneError';
   readonly status: number;
@@ -52,10 +51,10 @@ export class ControlPlaneError extends Error {
 }
 
 /**
- * Whether the same call may succeed later: the network, a restart, a limit; not what the server has
- * understood and refuses.
+ * Whether the same call may succeed later: after a network error, a restart or a rate limit, but not a
+ * refusal.
  */
-export function mayPass(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   if (!(error instanceof ControlPlaneError)) return true;
   return [401, 408, 425, 429].includes(error.status) || error.status >= 500;
 }
@@ -63,7 +62,7 @@ export function mayPass(error: unknown): boolean {
 export interface ControlPlaneOptions {
   serverUrl: string;
   clientId: string;
-  /** Read for each token: another one may take its place. */
+  /** Read for each token request, since it may be replaced. */
   clientSecret: string;
   /** Milliseconds of a clock that only moves forward. */
   now?: () => number;
@@ -84,7 +83,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
         signal: bounded,
       });
       if (response.ok) return response;
-      const error = await problemOf(response, `${init.method} ${path}`);
+      const error = await readProblem(response, `${init.method} ${path}`);
       if (response.status !== 401 || attempt > 1) throw error;
       tokens.drop(token);
     }
@@ -124,7 +123,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
 
 const ReadableNothing: AsyncIterable<Uint8Array> = { async *[Symbol.asyncIterator]() {} };
 
-/** RFC 6749 §4.4. One request at a time, whoever asks, unless it hangs. */
+/** RFC 6749 §4.4. Concurrent callers share one request, unless it hangs. */
 function createTokenSource(options: ControlPlaneOptions) {
   const now = options.now ?? (() => performance.now());
   let current: { token: string; renewAt: number } | undefined;
@@ -142,7 +141,7 @@ function createTokenSource(options: ControlPlaneOptions) {
       redirect: 'error',
       signal: AbortSignal.timeout(callTimeoutMilliseconds),
     });
-    if (!response.ok) throw await problemOf(response, 'POST /oauth/dpc/token');
+    if (!response.ok) throw await readProblem(response, 'POST /oauth/dpc/token');
     const { access_token: token, expires_in: seconds } = (await readJson(response)) as Record<
       string,
       unknown
@@ -157,7 +156,7 @@ function createTokenSource(options: ControlPlaneOptions) {
   function renewOnce(): Promise<string> {
     if (renewal !== undefined) return renewal;
     const begun = renew().finally(() => forget(begun));
-    // Whoever waited for it may have given up.
+    // Avoids an unhandled rejection if all callers have given up.
     begun.catch(() => undefined);
     renewal = begun;
     return begun;
@@ -168,7 +167,9 @@ function createTokenSource(options: ControlPlaneOptions) {
   }
 
   return {
-    /** Rejects with the signal's reason; the next caller then asks anew, since that request may hang. */
+    /**
+     * Rejects with the signal's reason. The next caller then sends a new request, since this one may hang.
+     */
     async get(signal: AbortSignal): Promise<string> {
       if (current && now() < current.renewAt) return current.token;
       signal.throwIfAborted();
@@ -189,9 +190,9 @@ function createTokenSource(options: ControlPlaneOptions) {
   };
 }
 
-async function problemOf(response: Response, call: string): Promise<ControlPlaneError> {
+async function readProblem(response: Response, call: string): Promise<ControlPlaneError> {
   const problem = (await readJson(response).catch(() => undefined)) as Record<string, unknown> | undefined;
-  // `error` and `error_description` are RFC 6749's.
+  // `error` and `error_description` are from RFC 6749.
   const code = problem?.code ?? problem?.error;
   const detail = problem?.detail ?? problem?.error_description ?? code ?? response.statusText;
   return new ControlPlaneError(

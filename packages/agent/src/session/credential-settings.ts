@@ -1,11 +1,8 @@
-/**
- * The settings of the agent's credential. A secret in the environment is visible to more of a machine than
- * one in a file.
- */
+/** The settings of the agent's credential. A secret in a file is less exposed than one in the environment. */
 import { readFileSync, statSync } from 'node:fs';
-import { reasonOf } from '../log.ts';
+import { getReason } from '../log.ts';
 
-/** As the environment gives them. */
+/** The values of the environment variables. */
 export interface CredentialSettings {
   clientId: string | undefined;
   clientSecret: string | undefined;
@@ -15,14 +12,13 @@ export interface CredentialSettings {
 
 export interface Credential {
   clientId: string;
-  /** Undefined: the program that starts the agent gives it on standard input. */
+  /** Undefined: the program that starts the agent sends it on standard input. */
   clientSecret: string | undefined;
   agentId?: string;
 }
 
 /**
- * Adds to `problems` what is missing or bad. `fromParent`: a secret that no setting gives comes on standard
- * input.
+ * Adds faults to `problems`. `fromParent`: the secret may come on standard input instead of from a setting.
  */
 export function readCredential(
   given: CredentialSettings,
@@ -36,26 +32,26 @@ export function readCredential(
   const clientId = given.clientId ?? '';
   if (file !== undefined && (clientId || secretFile !== undefined || secret !== undefined)) {
     problems.push(
-      'HEADGATE_AGENT_CREDENTIAL_FILE and HEADGATE_AGENT_CLIENT_ID or _SECRET are both set: give one of them',
+      'HEADGATE_AGENT_CREDENTIAL_FILE is set together with HEADGATE_AGENT_CLIENT_ID or a client secret: set one of them',
     );
     return none;
   }
   if (file !== undefined) return readCredentialFile(file, problems) ?? none;
   if (!clientId) {
     problems.push(
-      'HEADGATE_AGENT_CLIENT_ID is missing (or give HEADGATE_AGENT_CREDENTIAL_FILE): the client id of the agent’s credential',
+      'HEADGATE_AGENT_CLIENT_ID is missing: set it to the client id of the agent’s credential, or set HEADGATE_AGENT_CREDENTIAL_FILE',
     );
   }
   if (secretFile !== undefined && secret !== undefined) {
     problems.push(
-      'HEADGATE_AGENT_CLIENT_SECRET_FILE and HEADGATE_AGENT_CLIENT_SECRET are both set: give one of them',
+      'HEADGATE_AGENT_CLIENT_SECRET_FILE and HEADGATE_AGENT_CLIENT_SECRET are both set: set one of them',
     );
     return none;
   }
   if (secretFile !== undefined) return { clientId, clientSecret: readSecretFile(secretFile, problems) };
   if (secret === undefined && !fromParent) {
     problems.push(
-      'HEADGATE_AGENT_CLIENT_SECRET is missing (or give HEADGATE_AGENT_CLIENT_SECRET_FILE or HEADGATE_AGENT_CREDENTIAL_FILE)',
+      'HEADGATE_AGENT_CLIENT_SECRET is missing: set it, HEADGATE_AGENT_CLIENT_SECRET_FILE or HEADGATE_AGENT_CREDENTIAL_FILE',
     );
   }
   return { clientId, clientSecret: secret };
@@ -64,7 +60,7 @@ export function readCredential(
 function readSecretFile(file: string, problems: string[]): string {
   const name = `HEADGATE_AGENT_CLIENT_SECRET_FILE (${file})`;
   const secret = readOwnFile(file, name, problems)?.trim();
-  if (secret === '') problems.push(`${name} is empty: it must hold the client secret`);
+  if (secret === '') problems.push(`${name} is empty: write the client secret to it`);
   return secret ?? '';
 }
 
@@ -82,19 +78,19 @@ function readCredentialFile(file: string, problems: string[]): Credential | unde
       `${name} must be {"clientId": "…", "clientSecret": "…", "agentId": "…"}; agentId is optional`,
     );
   } catch {
-    // The parser's message quotes the text, which holds the secret.
-    problems.push(`${name} is not JSON`);
+    // The parser's message quotes the text, which contains the secret.
+    problems.push(`${name} is not JSON: write {"clientId": "…", "clientSecret": "…"}`);
   }
   return undefined;
 }
 
-/** The text of a file that only its owner can read. */
+/** Reads a file that only its owner can read. */
 function readOwnFile(file: string, name: string, problems: string[]): string | undefined {
   try {
     if ((statSync(file).mode & 0o077) === 0) return readFileSync(file, 'utf8');
     problems.push(`${name} can be read by other users: set its mode to 0600`);
   } catch (error) {
-    problems.push(`${name} cannot be read: ${reasonOf(error)}`);
+    problems.push(`${name} cannot be read: ${getReason(error)}`);
   }
   return undefined;
 }

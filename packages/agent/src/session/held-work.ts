@@ -1,7 +1,10 @@
-/** One claim of one work in this instance: from the claim until its handler has ended and the server knows how. */
+/**
+ * A claimed work item, from its claim until its handler has ended and the server has accepted the last
+ * report.
+ */
 import type { Outcome, WorkKey } from './outbox.ts';
 
-/** Why a run is killed, and with it what is reported. */
+/** Why work is killed, and what is reported then. */
 export type Kill =
   | { report: 'nothing'; why: string }
   | { report: 'completed'; outcome: Outcome }
@@ -12,19 +15,19 @@ export interface HeldWork extends WorkKey {
   kill: AbortController;
   killed: Kill | undefined;
   started: boolean;
-  /** Settles when the server knows that it has started, or with the reason of the kill. */
+  /** Resolves when the server has accepted the start; rejects with the reason of the kill. */
   begun: PromiseWithResolvers<void>;
-  /** Its handler has ended. */
+  /** The handler has ended. */
   handled: boolean;
-  /** Its last report was taken or dropped. */
+  /** The last report was accepted or dropped. */
   settled: boolean;
-  /** When a heartbeat that the server answered with `held` was sent. */
+  /** When the last confirmed heartbeat was sent. */
   confirmedAt: number;
 }
 
-export function hold({ workId, epoch }: WorkKey, now: number): HeldWork {
+export function createHeldWork({ workId, epoch }: WorkKey, now: number): HeldWork {
   const begun = Promise.withResolvers<void>();
-  // Of a handler that does not wait for it nobody is told.
+  // Avoids an unhandled rejection if the handler does not wait for it.
   begun.promise.catch(() => undefined);
   return {
     workId,
@@ -40,13 +43,13 @@ export function hold({ workId, epoch }: WorkKey, now: number): HeldWork {
   };
 }
 
-export function failed(message: string): Extract<Kill, { report: 'completed' }> {
+export function createFailedKill(message: string): Extract<Kill, { report: 'completed' }> {
   return { report: 'completed', outcome: { status: 'FAILED', message } };
 }
 
-/** What is reported of work whose handler ended with `outcome`. */
-export function endOf(killed: Kill | undefined, outcome: Outcome): Outcome {
+/** The outcome to report for work whose handler ended with `outcome`. */
+export function getReportedOutcome(killed: Kill | undefined, outcome: Outcome): Outcome {
   if (!killed || killed.report === 'nothing') return outcome;
   if (killed.report === 'completed') return killed.outcome;
-  return failed(`${killed.why} while the run was under way; its running step may have had effects`).outcome;
+  return createFailedKill(`${killed.why} during the run; the running step may have had effects`).outcome;
 }

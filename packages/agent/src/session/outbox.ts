@@ -1,6 +1,7 @@
 /**
- * Reports on their way to the server: numbered per (work, epoch), sent in batches, sent again until answered. A step that changes before it
- * was sent is sent once, as it is last; so what waits while the server is away is bounded by the steps of the runs.
+ * The queue of reports to the server: numbered per (work, epoch), sent in batches, and sent again until
+ * accepted. Several changes of a step are sent as one, so the queue is bounded by the number of steps while
+ * the server is unavailable.
  */
 import {
   type Report,
@@ -10,11 +11,11 @@ import {
   type Step,
 } from '@headgate/contract';
 import { createBackoff } from '../backoff.ts';
-import { type Log, reasonOf } from '../log.ts';
+import { getReason, type Log } from '../log.ts';
 import type { Time } from '../time.ts';
-import { ControlPlaneError, mayPass } from './control-plane.ts';
+import { ControlPlaneError, isTransient } from './control-plane.ts';
 
-/** Progress is gathered this long before it is sent. */
+/** Progress is collected for this time before it is sent. */
 const gatherMilliseconds = 100;
 const stepsPerReport = 500;
 const batchLimitCharacters = 1_000_000;
@@ -31,26 +32,26 @@ export type Outcome = Extract<Report, { type: 'completed' }>['outcome'];
 type Ending = { type: 'completed'; outcome: Outcome } | { type: 'released'; reason: string };
 
 /**
- * `lost`: another holder, or it ended; its reports were dropped. `unreadable`: the server refuses what a report holds; its progress
- * was dropped, and `end` still can be reported.
+ * `lost`: the work has another holder or has ended, so its reports were dropped. `unreadable`: the server
+ * refused a report's content, so its progress was dropped, but its end can still be reported.
  */
 export type Refusal = { kind: 'lost' | 'unreadable'; detail: string };
 
 export interface OutboxOptions {
   send(reports: ReportsRequest['reports'], signal: AbortSignal): Promise<ReportsResponse>;
   onRefused(key: WorkKey, refusal: Refusal): void;
-  /** The server knows this report. */
+  /** The server accepted this report. */
   onTaken(report: Report): void;
-  /** The last report of this work was taken, or dropped. */
+  /** The last report of this work was accepted or dropped. */
   onSettled(key: WorkKey): void;
   log: Log;
   time: Time;
 }
 
 interface Channel extends WorkKey {
-  /** Number of the last report made. */
+  /** The number of the last report. */
   sequence: number;
-  /** Numbered and not yet accepted, oldest first. */
+  /** Numbered reports that are not accepted yet, oldest first. */
   reports: Report[];
   steps: Map<string, Step>;
   ending: Ending | undefined;
@@ -61,60 +62,60 @@ export class Outbox {
   readonly #options: OutboxOptions;
   readonly #channels = new Map<string, Channel>();
   #wake: () => void = () => undefined;
-  /** Reports a call; 1 while the server refuses a batch, to find the one that it cannot read. */
+  /** Reports per call. 1 after the server refused a batch, to find the unreadable report. */
   #limit = reportLimit;
 
   constructor(options: OutboxOptions) {
     this.#options = options;
   }
 
-  get empty(): boolean {
+  get isEmpty(): boolean {
     return this.#channels.size === 0;
   }
 
   open(key: WorkKey): void {
     const { workId, epoch } = key;
     const empty = { sequence: 0, reports: [], steps: new Map(), ending: undefined };
-    this.#channels.set(nameOf(key), { workId, epoch, ...empty, mask: (text) => text });
+    this.#channels.set(getWorkName(key), { workId, epoch, ...empty, mask: (text) => text });
   }
 
-  started(key: WorkKey): void {
-    const channel = this.#channels.get(nameOf(key));
+  addStarted(key: WorkKey): void {
+    const channel = this.#channels.get(getWorkName(key));
     if (channel) this.#add(channel, { type: 'started' });
     this.#wake();
   }
 
   step(key: WorkKey, step: Step): void {
-    const channel = this.#channels.get(nameOf(key));
-    channel?.steps.set(step.stepId, fitting(step, channel.mask));
+    const channel = this.#channels.get(getWorkName(key));
+    channel?.steps.set(step.stepId, limitStep(step, channel.mask));
     this.#wake();
   }
 
-  /** All texts that are reported of this work pass through `mask`. */
+  /** Masks all texts in reports of this work. */
   conceal(key: WorkKey, mask: (text: string) => string): void {
-    const channel = this.#channels.get(nameOf(key));
+    const channel = this.#channels.get(getWorkName(key));
     if (channel) channel.mask = mask;
   }
 
-  /** The last report of this work. */
+  /** Adds the last report of this work. */
   end(key: WorkKey, ending: Ending): void {
-    const channel = this.#channels.get(nameOf(key));
+    const channel = this.#channels.get(getWorkName(key));
     if (channel) channel.ending = ending;
     this.#wake();
   }
 
-  /** Forgets all reports of this work. */
+  /** Drops all reports of this work. */
   drop(key: WorkKey): void {
-    if (this.#channels.delete(nameOf(key))) this.#options.onSettled(key);
+    if (this.#channels.delete(getWorkName(key))) this.#options.onSettled(key);
   }
 
-  /** Sends until `signal` ends it. Never rejects. */
+  /** Sends reports until `signal` is aborted. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const backoff = createBackoff({ random: this.#options.time.random });
     while (!signal.aborted) {
       const batch = this.#nextBatch();
       if (batch.length === 0) {
-        await this.#woken(signal);
+        await this.#waitForReports(signal);
         continue;
       }
       try {
@@ -124,23 +125,23 @@ export class Outbox {
         backoff.reset();
       } catch (error) {
         if (signal.aborted) return;
-        if (isUnreadable(error)) this.#isolate(batch, reasonOf(error));
+        if (isUnreadable(error)) this.#isolate(batch, getReason(error));
         else await this.#pause(error, backoff.next(), signal);
       }
     }
   }
 
   async #pause(error: unknown, milliseconds: number, signal: AbortSignal): Promise<void> {
-    this.#options.log.warn('reports were not taken; they are sent again', {
-      reason: reasonOf(error),
-      passing: mayPass(error),
+    this.#options.log.warn('reports were not accepted; retrying', {
+      reason: getReason(error),
+      passing: isTransient(error),
       waitMilliseconds: Math.round(milliseconds),
     });
     await this.#options.time.sleep(milliseconds, signal);
   }
 
-  /** Waits for something to send, and when that is progress only, for a little more of it. */
-  async #woken(signal: AbortSignal): Promise<void> {
+  /** Waits for reports. If there is only progress, waits a little longer to collect more. */
+  async #waitForReports(signal: AbortSignal): Promise<void> {
     await new Promise<void>((resolve) => {
       const done = () => {
         signal.removeEventListener('abort', done);
@@ -149,7 +150,7 @@ export class Outbox {
       };
       this.#wake = done;
       signal.addEventListener('abort', done);
-      if (this.#due()) done();
+      if (this.#hasReports()) done();
     });
     const urgent = [...this.#channels.values()].some(
       (channel) => channel.ending || channel.reports.length > 0,
@@ -157,7 +158,7 @@ export class Outbox {
     if (!urgent) await this.#options.time.sleep(gatherMilliseconds, signal);
   }
 
-  #due(): boolean {
+  #hasReports(): boolean {
     const channels = [...this.#channels.values()];
     return channels.some((channel) => channel.reports.length > 0 || channel.steps.size > 0 || channel.ending);
   }
@@ -182,7 +183,10 @@ export class Outbox {
     return batch;
   }
 
-  /** Makes reports of what has gathered. What is numbered does not change again, for it may have been taken. */
+  /**
+   * Turns collected changes into numbered reports. These never change, since the server may have accepted
+   * them.
+   */
   #number(channel: Channel): void {
     let steps: Step[] = [];
     let size = 0;
@@ -199,13 +203,13 @@ export class Outbox {
     if (steps.length > 0) this.#add(channel, { type: 'progress', steps });
     const ended = channel.reports.at(-1)?.type;
     if (channel.ending && ended !== 'completed' && ended !== 'released') {
-      this.#add(channel, fittingEnding(channel.ending, channel.mask));
+      this.#add(channel, limitEnding(channel.ending, channel.mask));
     }
   }
 
   #settle(batch: readonly Report[], results: ReportsResponse['results']): void {
     for (const [index, report] of batch.entries()) {
-      const channel = this.#channels.get(nameOf(report));
+      const channel = this.#channels.get(getWorkName(report));
       const result = results[index];
       if (!channel || !result) continue;
       if (!result.accepted) {
@@ -219,7 +223,7 @@ export class Outbox {
     }
   }
 
-  /** One report that cannot be read must not hold up those of other runs for ever. */
+  /** An unreadable report must not block the reports of other runs. */
   #isolate(batch: readonly Report[], detail: string): void {
     const [report] = batch;
     if (batch.length > 1 || !report) {
@@ -231,7 +235,7 @@ export class Outbox {
       type: report.type,
       detail,
     });
-    const channel = this.#channels.get(nameOf(report));
+    const channel = this.#channels.get(getWorkName(report));
     if (!channel || report.type === 'completed' || report.type === 'released') {
       this.#options.onRefused(report, { kind: 'lost', detail });
       this.drop(report);
@@ -244,8 +248,8 @@ export class Outbox {
   }
 }
 
-/** A key of maps: one claim of one work. */
-export function nameOf(key: WorkKey): string {
+/** The map key of one claim of one work. */
+export function getWorkName(key: WorkKey): string {
   return `${key.workId}/${key.epoch}`;
 }
 
@@ -253,29 +257,29 @@ function isUnreadable(error: unknown): boolean {
   return error instanceof ControlPlaneError && [400, 413, 422].includes(error.status);
 }
 
-function fitting(step: Step, mask: (text: string) => string): Step {
+function limitStep(step: Step, mask: (text: string) => string): Step {
   const { name, message, childPipeline } = step;
   return {
     ...step,
-    name: textOf(mask(name), nameLimit),
-    ...(message === undefined ? {} : { message: textOf(mask(message), messageLimit) }),
+    name: cleanText(mask(name), nameLimit),
+    ...(message === undefined ? {} : { message: cleanText(mask(message), messageLimit) }),
     ...(childPipeline === undefined
       ? {}
       : { childPipeline: { ...childPipeline, name: mask(childPipeline.name) } }),
   };
 }
 
-function fittingEnding(ending: Ending, mask: (text: string) => string): Ending {
-  if (ending.type === 'released') return { ...ending, reason: textOf(mask(ending.reason), reasonLimit) };
+function limitEnding(ending: Ending, mask: (text: string) => string): Ending {
+  if (ending.type === 'released') return { ...ending, reason: cleanText(mask(ending.reason), reasonLimit) };
   const { message, ...rest } = ending.outcome;
   return {
     type: 'completed',
-    outcome: message === undefined ? rest : { ...rest, message: textOf(mask(message), messageLimit) },
+    outcome: message === undefined ? rest : { ...rest, message: cleanText(mask(message), messageLimit) },
   };
 }
 
-/** Valid Unicode without NUL, as the interface takes it. */
-function textOf(text: string, limit: number): string {
+/** Well-formed Unicode without NUL, as the interface requires. */
+function cleanText(text: string, limit: number): string {
   const clean = text.toWellFormed().replaceAll('\0', '\uFFFD');
   return clean.length <= limit ? clean : `${clean.slice(0, limit - 1).toWellFormed()}…`;
 }

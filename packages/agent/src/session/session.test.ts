@@ -56,10 +56,10 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
     assert.deepEqual(server.violations, []);
   });
 
-  it('masks all texts of a work in its reports, once its handler says how', async () => {
+  it('masks all texts in reports of a work item once its handler sets a mask', async () => {
     connect(async (_work, context) => {
       context.step(step('before'));
-      await context.started();
+      await context.reportStarted();
       context.conceal((text) => text.replaceAll('canary', '***'));
       const childPipeline = { id: randomUUID(), name: 'a canary' };
       context.step({ ...step('the canary', 'canary'.repeat(2)), childPipeline });
@@ -80,7 +80,7 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
 
   it('claims work, reports its progress in order and its end', async () => {
     connect(async (_work, context) => {
-      context.started();
+      context.reportStarted();
       context.step(step('first', 'x'.repeat(20_000)));
       context.step(step('second', 'with \0 and \ud800'));
       return { status: 'SUCCESS' };
@@ -96,11 +96,11 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
   });
 
   for (const path of ['/agent/v1/heartbeats', '/oauth/dpc/token']) {
-    it(`keeps the lease when a server takes one request to ${path} and never answers it`, async () => {
+    it(`keeps the lease if the server never answers a request to ${path}`, async () => {
       Object.assign(server, { heartbeatSeconds: 1, leaseSeconds: 3 });
       const over = Promise.withResolvers<void>();
       connect(async (_work, context) => {
-        await context.started();
+        await context.reportStarted();
         await over.promise;
         return { status: 'SUCCESS' };
       });
@@ -118,13 +118,13 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
     });
   }
 
-  it('claims no more than it has room for, and fills a place as soon as it is free', async () => {
+  it('claims no more than its concurrency, and fills a place as soon as it is free', async () => {
     server.claimWaitSeconds = 25;
     const ends: (() => void)[] = [];
     connect(
       (_work, context) =>
         new Promise((resolve) => {
-          context.started();
+          context.reportStarted();
           ends.push(() => resolve({ status: 'SUCCESS' }));
         }),
       { concurrency: 2 },
@@ -145,7 +145,7 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
     await Promise.all(works.map((workId) => server.outcome(workId)));
   });
 
-  it('ends work as FAILED with the message of what its handler throws', async () => {
+  it('ends work as FAILED with the message of the handler’s error', async () => {
     connect(async () => {
       throw new Error('the artifact is gone');
     });
@@ -153,9 +153,9 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
     assert.deepEqual(await server.outcome(workId), { status: 'FAILED', message: 'the artifact is gone' });
   });
 
-  it('passes a graceful cancel on and reports what the handler makes of it', async () => {
+  it('passes a graceful cancel on and reports the handler’s outcome', async () => {
     connect(async (_work, context) => {
-      context.started();
+      context.reportStarted();
       await new Promise((resolve) => context.cancel.addEventListener('abort', resolve));
       return { status: 'CANCELLED', message: 'after the running step' };
     });
@@ -168,9 +168,9 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
     });
   });
 
-  it('kills at a forced cancel and reports CANCELLED, whatever the handler says', async () => {
+  it('kills work at a forced cancel and reports CANCELLED, whatever the handler returns', async () => {
     connect(async (_work, context) => {
-      context.started();
+      context.reportStarted();
       await killed(context);
       return { status: 'SUCCESS' };
     });
@@ -180,10 +180,10 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
     assert.equal((await server.outcome(workId)).status, 'CANCELLED');
   });
 
-  it('kills work that someone else holds by now, and reports nothing more of it', async () => {
+  it('kills work that another instance holds, and reports nothing more about it', async () => {
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
     connect(async (_work, context) => {
-      context.started();
+      context.reportStarted();
       await killed(context);
       end();
       return { status: 'SUCCESS' };
@@ -199,10 +199,10 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
     await server.outcome(next);
   });
 
-  it('applies a report once whose answer was lost', async () => {
+  it('sends a report again if the answer was lost, and it is applied once', async () => {
     server.loseAnswers.set('/agent/v1/reports', 3);
     connect(async (_work, context) => {
-      context.started();
+      context.reportStarted();
       context.step(step('only'));
       return { status: 'SUCCESS' };
     });
@@ -213,11 +213,11 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
     assert.equal(server.loseAnswers.get('/agent/v1/reports'), 0);
   });
 
-  it('lets work have effects only when the server knows that it starts', async () => {
+  it('lets work have effects only after the server accepted its start', async () => {
     let isTold = false;
     connect(async (work, context) => {
       server.loseAnswers.set('/agent/v1/reports', 2);
-      await context.started();
+      await context.reportStarted();
       isTold = server.work(work.workId).reports.includes('started');
       return { status: 'SUCCESS' };
     });
@@ -226,26 +226,26 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
     assert.ok(isTold);
   });
 
-  it('does not let work begin that was killed before the server knew of its start', async () => {
+  it('does not start work that was killed before the server accepted its start', async () => {
     const { promise: ended, resolve: end } = Promise.withResolvers<unknown>();
     connect(async (_work, context) => {
       server.loseAnswers.set('/agent/v1/reports', 1_000);
-      await context.started().then(() => end('begun'), end);
+      await context.reportStarted().then(() => end('begun'), end);
       return { status: 'SUCCESS' };
     });
     const workId = server.enqueue({ artifactDigest });
     await server.until(() => server.work(workId).reports.includes('started'), 'the start');
     server.takeAway(workId);
-    assert.match(String(await ended), /the run was ended/);
+    assert.match(String(await ended), /the run was killed/);
     server.loseAnswers.clear();
   });
 
-  it('lets work go on while the server is away, and reports its end when it is back', async () => {
+  it('continues work while the server is unavailable, and reports its end afterwards', async () => {
     let finish = () => {};
     connect(
       (_work, context) =>
         new Promise((resolve) => {
-          context.started();
+          context.reportStarted();
           finish = () => resolve({ status: 'SUCCESS' });
         }),
     );
@@ -259,7 +259,7 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
     await server.until(() => server.hellos > 1, 'another hello');
   });
 
-  it('renews its token before it ends, and when it is refused', async () => {
+  it('renews its token before it expires, and when it is refused', async () => {
     server.tokenSeconds = 1;
     connect(async () => ({ status: 'SUCCESS' }));
     await server.outcome(server.enqueue({ artifactDigest }));
@@ -268,11 +268,11 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
     await server.outcome(server.enqueue({ artifactDigest }));
   });
 
-  it('gives back what has not started when it stops, and fails what has', async () => {
+  it('releases work that has not started when it stops, and fails work that has', async () => {
     const { promise: bothHeld, resolve: held } = Promise.withResolvers<void>();
     let count = 0;
     connect(async (work, context) => {
-      if (work.payload.environmentName === 'started') context.started();
+      if (work.payload.environmentName === 'started') context.reportStarted();
       count += 1;
       if (count === 2) held();
       await killed(context);
@@ -285,13 +285,13 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
     await running;
     assert.deepEqual(fresh.reports, ['released']);
     assert.equal(underWay.outcome?.status, 'FAILED');
-    assert.match(underWay.outcome?.message ?? '', /the agent was stopped while the run was under way/);
+    assert.match(underWay.outcome?.message ?? '', /the agent was stopped during the run/);
   });
 
-  it('says that it stops, and that it is gone when nothing is held any more', async () => {
+  it('says goodbye when it stops, and again when nothing is held', async () => {
     let finish = () => {};
     connect((_work, context) => {
-      context.started();
+      context.reportStarted();
       return new Promise((resolve) => {
         finish = () => resolve({ status: 'SUCCESS' });
       });
@@ -307,12 +307,12 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
     assert.deepEqual([server.work(workId).outcome?.status, await running], ['SUCCESS', 'stopped']);
   });
 
-  it('restarts when it is told to, after what it holds has ended, and takes nothing more', async () => {
+  it('restarts on request after its work has ended, and claims nothing more', async () => {
     let finish = () => {};
-    // Longer than a stop would wait.
+    // Longer than the shutdown time.
     connect(
       (_work, context) => {
-        context.started();
+        context.reportStarted();
         return new Promise((resolve) => {
           finish = () => resolve({ status: 'SUCCESS' });
         });
@@ -331,9 +331,9 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
     assert.equal(server.work(next).state, 'queued');
   });
 
-  it('stops within its bound also while it waits to restart', async () => {
+  it('stops within the shutdown time even while it waits to restart', async () => {
     connect(async (_work, context) => {
-      context.started();
+      context.reportStarted();
       await killed(context);
       return { status: 'SUCCESS' };
     });
@@ -346,7 +346,7 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
     assert.equal(server.work(workId).outcome?.status, 'FAILED');
   });
 
-  it('ends in order at a server that knows no goodbye, and at none', async () => {
+  it('shuts down cleanly if the server does not know goodbyes or is gone', async () => {
     server.knowsGoodbye = false;
     connect(async () => ({ status: 'SUCCESS' }));
     await server.outcome(server.enqueue({ artifactDigest }));
@@ -359,9 +359,9 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
     assert.equal(await running, 'stopped');
   });
 
-  it('fails one run whose progress the server cannot read, and reports the others', async () => {
+  it('fails a run whose progress the server refuses, and reports the others', async () => {
     connect(async (work, context) => {
-      context.started();
+      context.reportStarted();
       if (work.payload.environmentName === 'odd') {
         context.step({ ...step('odd'), stepId: 'no uuid' });
         await killed(context);
@@ -369,7 +369,7 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
       return { status: 'SUCCESS' };
     });
     const odd = server.enqueue({ artifactDigest, environmentName: 'odd' });
-    assert.match((await server.outcome(odd)).message ?? '', /the server refused the run’s progress/);
+    assert.match((await server.outcome(odd)).message ?? '', /the server refused the progress of the run/);
     assert.deepEqual(await server.outcome(server.enqueue({ artifactDigest })), { status: 'SUCCESS' });
     server.violations.length = 0;
   });

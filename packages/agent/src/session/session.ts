@@ -1,6 +1,6 @@
 /**
- * One instance of the agent at its server: says hello, claims work as far as there is room, keeps its leases
- * alive, obeys commands and reports. The server may be away for a while: runs go on, and reports wait.
+ * The session of one agent instance with the server: says hello, claims work up to its concurrency, renews
+ * leases, obeys commands and sends reports. While the server is unavailable, runs continue and reports wait.
  */
 import { EventEmitter, once } from 'node:events';
 import {
@@ -15,39 +15,42 @@ import {
   type WorkKind,
 } from '@headgate/contract';
 import type { Handler, Handlers } from '../handlers/handler.ts';
-import { type Log, reasonOf } from '../log.ts';
+import { getReason, type Log } from '../log.ts';
 import { realTime, type Time } from '../time.ts';
 import type { ControlPlane } from './control-plane.ts';
-import { sayGoodbye, untilItSucceeds } from './faltering-calls.ts';
-import { endOf, failed, type HeldWork, hold, type Kill } from './held-work.ts';
-import { nameOf, Outbox, type Outcome, type WorkKey } from './outbox.ts';
+import {
+  createFailedKill,
+  createHeldWork,
+  getReportedOutcome,
+  type HeldWork,
+  type Kill,
+} from './held-work.ts';
+import { getWorkName, Outbox, type Outcome, type WorkKey } from './outbox.ts';
+import { retryUntilSuccess, sayGoodbye } from './retried-calls.ts';
 
 /**
- * A run that has not been confirmed for this many leases is ended: by then another agent may have been given
- * the work. The server lets a silent holder come back within its own grace, so the first lease that passes is
- * no reason to end a run.
+ * A run is killed when no heartbeat was confirmed for this number of leases: another agent may have the work
+ * by then. One missed lease is not enough, because the server lets a silent holder return within its grace
+ * period.
  */
 const unconfirmedLeases = 4;
-/** The part of the shutdown's bound in which runs may still finish; the rest is for the last reports. */
+/** The fraction of the shutdown time in which runs may still finish. The rest is for the last reports. */
 const finishPart = 0.6;
-/**
- * A claim that brought nothing new, sooner than this, is followed by this pause: commands are repeated until
- * obeyed.
- */
+/** The pause after a claim that returned at once with nothing new, such as a repeated command. */
 const pauseMilliseconds = 250;
 
 /**
- * How long a heartbeat's call may take: one that hangs leaves time for another before the lease ends. Those
- * that fail follow one another at this distance.
+ * The time limit of a heartbeat call, which leaves time for another call before the lease ends. Also the
+ * interval of retries.
  */
-function callBound(heartbeatMilliseconds: number, leaseMilliseconds: number): number {
+function computeCallTimeout(heartbeatMilliseconds: number, leaseMilliseconds: number): number {
   const untilLeaseEnds = Math.max(heartbeatMilliseconds, leaseMilliseconds - heartbeatMilliseconds);
   return Math.min(heartbeatMilliseconds, untilLeaseEnds / 2);
 }
 
 export interface SessionOptions {
   controlPlane: ControlPlane;
-  /** A server gives no work of other kinds, or an old one does: then it fails. */
+  /** Work of other kinds fails. Only an older server sends it. */
   handlers: Partial<Handlers>;
   instanceId: string;
   agentVersion: string;
@@ -57,21 +60,21 @@ export interface SessionOptions {
   time?: Time;
 }
 
-/** How the session of one instance runs is told above; `run` and `stop` are each called once. */
+/** See above. `run` and `stop` are called at most once. */
 export class Session {
   readonly #options: SessionOptions;
   readonly #held = new Map<string, HeldWork>();
   readonly #outbox: Outbox;
   readonly #stopping = new AbortController();
   readonly #ending = new AbortController();
-  /** Runs that a restart waits for are not waited for any longer. */
+  /** Aborted when a restart must no longer wait for runs. */
   readonly #hurry = new AbortController();
   #restarts = false;
   #leaving: Promise<void> | undefined;
   #claiming: Promise<void> | undefined;
   readonly #time: Time;
   #times: HelloResponse | undefined;
-  /** `freed`: some work is no longer held. */
+  /** Event `freed`: a work item is no longer held. */
   readonly #events = new EventEmitter();
 
   constructor(options: SessionOptions) {
@@ -80,16 +83,16 @@ export class Session {
     const { controlPlane, instanceId, log } = options;
     this.#outbox = new Outbox({
       send: (reports, signal) =>
-        controlPlane.report({ instanceId, reports }, this.#within(this.#leaseMilliseconds, signal)),
+        controlPlane.report({ instanceId, reports }, this.#limitTime(this.#leaseMilliseconds, signal)),
       onRefused: (key, { kind, detail }) => {
         if (kind === 'lost') this.#kill(key, { report: 'nothing', why: detail });
-        else this.#kill(key, failed(`the server refused the run’s progress: ${detail}`));
+        else this.#kill(key, createFailedKill(`the server refused the progress of the run: ${detail}`));
       },
       onTaken: (report) => {
-        if (report.type === 'started') this.#held.get(nameOf(report))?.begun.resolve();
+        if (report.type === 'started') this.#held.get(getWorkName(report))?.begun.resolve();
       },
       onSettled: (key) => {
-        const work = this.#held.get(nameOf(key));
+        const work = this.#held.get(getWorkName(key));
         if (!work) return;
         work.settled = true;
         this.#free(work);
@@ -100,12 +103,12 @@ export class Session {
   }
 
   /**
-   * Works until `stop`, or until the server asks for a restart; settles when nothing is held any more or the
-   * shutdown's bound is reached. Never rejects.
+   * Runs until `stop` or until the server requests a restart. Resolves when no work is held, or at the
+   * shutdown's time limit. Never rejects.
    */
   async run(): Promise<'stopped' | 'restart'> {
     const sending = this.#outbox.run(this.#ending.signal);
-    await this.#hello();
+    await this.#sayHello();
     this.#claiming = this.#claim();
     await Promise.all([this.#claiming, this.#heartbeat(), sending]);
     await this.#leaving;
@@ -113,8 +116,8 @@ export class Session {
   }
 
   /**
-   * Claims nothing more, lets runs finish for a while, gives back or ends the rest, and sends the last
-   * reports: within the bound.
+   * Stops claiming, lets runs finish for a while, releases or kills the others, and sends the last reports,
+   * all within the shutdown's time limit.
    */
   async stop(reason: string): Promise<void> {
     if (this.#hurry.signal.aborted) return;
@@ -127,40 +130,43 @@ export class Session {
 
   async #leave(): Promise<void> {
     this.#stopping.abort();
-    const told = this.#goodbye('stopping');
-    if (this.#restarts) await this.#idle(this.#hurry.signal);
+    const goodbye = this.#sayGoodbye('stopping');
+    if (this.#restarts) await this.#waitUntilIdle(this.#hurry.signal);
     if (this.#hurry.signal.aborted) await this.#endHeld(this.#options.shutdownSeconds * 1_000);
-    await Promise.all([told, this.#claiming]);
-    await this.#goodbye('stopped');
+    await Promise.all([goodbye, this.#claiming]);
+    await this.#sayGoodbye('stopped');
     this.#ending.abort();
   }
 
   async #endHeld(milliseconds: number): Promise<void> {
-    await this.#idle(this.#time.timeout(milliseconds * finishPart));
+    await this.#waitUntilIdle(this.#time.timeout(milliseconds * finishPart));
     for (const work of this.#held.values())
       this.#kill(work, { report: 'released or failed', why: 'the agent was stopped' });
-    await this.#idle(this.#time.timeout(milliseconds * (1 - finishPart)));
-    if (this.#held.size > 0) this.#options.log.warn('work is left to its lease', { held: this.#held.size });
+    await this.#waitUntilIdle(this.#time.timeout(milliseconds * (1 - finishPart)));
+    if (this.#held.size > 0)
+      this.#options.log.warn('shutdown with unfinished work; its leases will expire', {
+        held: this.#held.size,
+      });
   }
 
-  async #goodbye(stage: GoodbyeStage): Promise<void> {
+  async #sayGoodbye(stage: GoodbyeStage): Promise<void> {
     const { controlPlane, instanceId } = this.#options;
-    if (this.#times !== undefined) await sayGoodbye(controlPlane, { instanceId, stage }, this.#faltering);
+    if (this.#times !== undefined) await sayGoodbye(controlPlane, { instanceId, stage }, this.#callContext);
   }
 
-  /** A restart waits for what runs, however long that takes. */
+  /** A restart waits for running work without a time limit. */
   #obeyAsInstance(command: AgentCommand | undefined): void {
     if (command !== 'restart' || this.#leaving !== undefined) return;
-    this.#options.log.info('told to restart', { held: this.#held.size });
+    this.#options.log.info('restart requested', { held: this.#held.size });
     this.#restarts = true;
     this.#leaving = this.#leave();
   }
 
-  get #faltering() {
+  get #callContext() {
     return { log: this.#options.log, time: this.#time };
   }
 
-  async #hello(): Promise<void> {
+  async #sayHello(): Promise<void> {
     const { controlPlane, instanceId, agentVersion, concurrency, handlers, log } = this.#options;
     const body = {
       protocolVersions: [agentProtocolVersion],
@@ -169,7 +175,7 @@ export class Session {
       abilities: [...Object.keys(handlers), ...instanceAbilities],
       concurrency,
     };
-    await untilItSucceeds('hello', this.#faltering, this.#stopping.signal, async (signal) => {
+    await retryUntilSuccess('hello', this.#callContext, this.#stopping.signal, async (signal) => {
       this.#times = await controlPlane.hello(body, signal);
       const { name, agentId, serverVersion } = this.#times;
       log.info('connected', { name, agentId, serverVersion, instanceId });
@@ -177,7 +183,7 @@ export class Session {
   }
 
   /** Waits until nothing is held, or until the signal. */
-  async #idle(signal: AbortSignal): Promise<void> {
+  async #waitUntilIdle(signal: AbortSignal): Promise<void> {
     while (this.#held.size > 0 && !signal.aborted) {
       await once(this.#events, 'freed', { signal }).catch(() => undefined);
     }
@@ -187,9 +193,9 @@ export class Session {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       let away = false;
-      await untilItSucceeds('claims', this.#faltering, signal, async () => {
-        // A server that was away may be another one, or have forgotten this instance.
-        if (away) await this.#hello();
+      await retryUntilSuccess('claims', this.#callContext, signal, async () => {
+        // After an outage, the server may be another one, or may have forgotten this instance.
+        if (away) await this.#sayHello();
         away = true;
         const asked = this.#time.now();
         const news = await this.#claimOnce(signal);
@@ -199,17 +205,17 @@ export class Session {
     }
   }
 
-  /** One long poll. Returns whether it brought work or a command that was not yet obeyed. */
+  /** One long poll. Returns whether it brought work or a new command. */
   async #claimOnce(signal: AbortSignal): Promise<boolean> {
     const { controlPlane, instanceId, concurrency } = this.#options;
     const max = Math.min(Math.max(0, concurrency - this.#held.size), claimLimit);
     const freed = new AbortController();
     const onFreed = () => freed.abort();
-    // A call that waits for commands only must not keep a place empty that becomes free.
+    // A call that waits only for commands ends when a place becomes free, so that it can be filled.
     if (max === 0) this.#events.once('freed', onFreed);
     try {
       const waitSeconds = this.#times?.claimWaitSeconds ?? 0;
-      const bounded = this.#within(waitSeconds * 1_000 + this.#leaseMilliseconds, signal, freed.signal);
+      const bounded = this.#limitTime(waitSeconds * 1_000 + this.#leaseMilliseconds, signal, freed.signal);
       const answer = await controlPlane.claim({ instanceId, max, waitSeconds }, bounded);
       const { work, commands, agentCommand } = answer;
       for (const item of work) this.#take(item);
@@ -231,11 +237,11 @@ export class Session {
       pause = this.#heartbeatMilliseconds;
       if (signal.aborted || this.#held.size === 0) continue;
       const began = this.#time.now();
-      const bound = callBound(this.#heartbeatMilliseconds, this.#leaseMilliseconds);
+      const bound = computeCallTimeout(this.#heartbeatMilliseconds, this.#leaseMilliseconds);
       try {
-        await this.#beat(this.#within(bound, signal));
+        await this.#beat(this.#limitTime(bound, signal));
       } catch (error) {
-        if (!signal.aborted) this.#options.log.warn('no heartbeat', { reason: reasonOf(error) });
+        if (!signal.aborted) this.#options.log.warn('heartbeat failed', { reason: getReason(error) });
         pause = bound;
       }
       pause = Math.max(0, pause - (this.#time.now() - began));
@@ -243,8 +249,8 @@ export class Session {
     }
   }
 
-  /** Aborted by any of the signals, and after so long. */
-  #within(milliseconds: number, ...signals: AbortSignal[]): AbortSignal {
+  /** A signal that is aborted by any of the signals, or after the given time. */
+  #limitTime(milliseconds: number, ...signals: AbortSignal[]): AbortSignal {
     return AbortSignal.any([...signals, this.#time.timeout(milliseconds)]);
   }
 
@@ -262,10 +268,10 @@ export class Session {
     this.#obeyAsInstance(agentCommand);
     for (const { workId, epoch, state, command } of held) {
       const key = { workId, epoch };
-      const work = this.#held.get(nameOf(key));
+      const work = this.#held.get(getWorkName(key));
       if (!work) continue;
       if (state === 'lost') {
-        this.#kill(work, { report: 'nothing', why: 'the server gave it to another holder, or ended it' });
+        this.#kill(work, { report: 'nothing', why: 'the server ended it or gave it to another holder' });
         continue;
       }
       work.confirmedAt = asked;
@@ -283,8 +289,8 @@ export class Session {
       if (this.#time.now() - work.confirmedAt < bound) continue;
       this.#kill(
         work,
-        failed(
-          `the agent had no contact with the server for ${Math.round(bound / 1_000)} s and ended the run`,
+        createFailedKill(
+          `the agent killed the run after ${Math.round(bound / 1_000)} s without contact to the server`,
         ),
       );
     }
@@ -292,26 +298,26 @@ export class Session {
 
   #take(item: WorkItem): void {
     const key = { workId: item.workId, epoch: item.epoch };
-    if (this.#held.has(nameOf(key))) return;
-    const work = hold(key, this.#time.now());
-    this.#held.set(nameOf(key), work);
+    if (this.#held.has(getWorkName(key))) return;
+    const work = createHeldWork(key, this.#time.now());
+    this.#held.set(getWorkName(key), work);
     this.#outbox.open(key);
     this.#options.log.info('work claimed', { ...key, kind: item.kind });
     void this.#handle(item, work);
   }
 
   async #handle(item: WorkItem, work: HeldWork): Promise<void> {
-    const outcome = await this.#outcomeOf(item, work);
+    const outcome = await this.#runHandler(item, work);
     work.handled = true;
     const { workId, epoch, killed } = work;
     const { log } = this.#options;
     if (killed?.report === 'nothing') {
       log.warn('work given up', { workId, epoch, reason: killed.why });
     } else if (killed?.report === 'released or failed' && !work.started) {
-      log.info('work given back', { workId, epoch });
+      log.info('work released', { workId, epoch });
       this.#outbox.end(work, { type: 'released', reason: killed.why });
     } else {
-      const reported = endOf(killed, outcome);
+      const reported = getReportedOutcome(killed, outcome);
       log.info('work ended', { workId, epoch, status: reported.status });
       this.#start(work);
       this.#outbox.end(work, { type: 'completed', outcome: reported });
@@ -319,13 +325,16 @@ export class Session {
     this.#free(work);
   }
 
-  async #outcomeOf(item: WorkItem, work: HeldWork): Promise<Outcome> {
-    // A handler is found by the kind of its own work.
+  async #runHandler(item: WorkItem, work: HeldWork): Promise<Outcome> {
+    // The handler's type matches the kind by which it is found.
     const handler = this.#options.handlers[item.kind] as Handler<WorkKind> | undefined;
-    if (!handler) return failed(`this agent knows no work of the kind ${JSON.stringify(item.kind)}`).outcome;
+    if (!handler)
+      return createFailedKill(
+        `this agent does not support work of the kind ${JSON.stringify(item.kind)}: upgrade the agent`,
+      ).outcome;
     try {
       return await handler(item, {
-        started: () => {
+        reportStarted: () => {
           this.#start(work);
           return work.begun.promise;
         },
@@ -337,19 +346,19 @@ export class Session {
         kill: work.kill.signal,
       });
     } catch (error) {
-      return { status: 'FAILED', message: reasonOf(error) };
+      return { status: 'FAILED', message: getReason(error) };
     }
   }
 
   #start(work: HeldWork): void {
     if (work.started) return;
     work.started = true;
-    this.#outbox.started(work);
+    this.#outbox.addStarted(work);
   }
 
-  /** Returns whether the command was news. */
+  /** Returns whether the command was new. */
   #obey({ command, ...key }: Command): boolean {
-    const work = this.#held.get(nameOf(key));
+    const work = this.#held.get(getWorkName(key));
     if (!work || work.handled || work.killed) return false;
     if (command === 'cancel') {
       const news = !work.cancel.signal.aborted;
@@ -360,29 +369,26 @@ export class Session {
       report: 'completed',
       outcome: {
         status: 'CANCELLED',
-        message: 'the run was ended by force; its running step may have had effects',
+        message: 'the run was cancelled by force; the running step may have had effects',
       },
     });
   }
 
-  /** Returns whether this is what kills it: the first reason counts. */
+  /** Returns false if the work is already killed: the first reason counts. */
   #kill(key: WorkKey, kill: Kill): boolean {
-    const work = this.#held.get(nameOf(key));
+    const work = this.#held.get(getWorkName(key));
     if (!work || work.killed) return false;
     work.killed = kill;
-    work.kill.abort(new Error('the run was ended'));
+    work.kill.abort(new Error('the run was killed'));
     work.begun.reject(work.kill.signal.reason);
     if (kill.report === 'nothing') this.#outbox.drop(work);
     return true;
   }
 
-  /**
-   * The place is free, and the lease not kept any longer, once the handler has ended and the server knows
-   * how.
-   */
+  /** Frees the place and the lease once the handler has ended and the server has accepted the last report. */
   #free(work: HeldWork): void {
     if (!work.handled || !work.settled) return;
-    this.#held.delete(nameOf(work));
+    this.#held.delete(getWorkName(work));
     this.#events.emit('freed');
   }
 }

@@ -1,6 +1,7 @@
 /**
- * A cloud on loopback: its hosts by their real names, over TLS, behind a proxy that the libraries are told of by HTTPS_PROXY. So they are
- * tested with the addresses that they have in production, and none of them leaves this machine.
+ * A cloud on loopback: its hosts by their real names, over TLS, behind a proxy that the libraries are told of
+ * by HTTPS_PROXY. So they are tested with the addresses that they have in production, and none of them leaves
+ * this machine.
  */
 import { webcrypto } from 'node:crypto';
 import { once } from 'node:events';
@@ -20,12 +21,12 @@ interface CloudAnswer {
   body?: object;
   headers?: Record<string, string>;
 }
-/** Answers a request; undefined leaves it without an answer. */
+/** Answers a request; undefined sends no answer. */
 type Host = (request: CloudRequest) => Promise<CloudAnswer | undefined> | CloudAnswer | undefined;
 
 const ecdsa = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 
-/** A certificate for these hosts, which this process trusts from now on. */
+/** Creates a certificate for these hosts that this process trusts. */
 async function trustedCertificate(names: readonly string[]): Promise<{ cert: string; key: string }> {
   await import('reflect-metadata');
   const x509 = await import('@peculiar/x509');
@@ -63,7 +64,7 @@ export async function startFakeCloud(hosts: Readonly<Record<string, Host>>) {
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
 
-  /** What was asked for that is not there. */
+  /** Requests for unknown hosts or paths. */
   const strangers: string[] = [];
   const proxy = createServer();
   proxy.on('connect', ({ url = '' }, socket) => {
@@ -85,7 +86,9 @@ export async function startFakeCloud(hosts: Readonly<Record<string, Host>>) {
   await once(proxy, 'listening');
   process.env.HTTPS_PROXY = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
   return {
-    /** Where the hosts are for a library that asks no proxy: the name `localhost` is the one that is given. */
+    /**
+     * Where the hosts are for a library that asks no proxy: the name `localhost` is the one that is given.
+     */
     port,
     strangers,
     close() {

@@ -1,6 +1,7 @@
 /**
- * Google Secret Manager and Google's token endpoint, as far as the agent uses them. A service account signs a token for the service by
- * itself, as Google's libraries do; it is checked by the account's public key. A user's refresh token is exchanged for a token of the endpoint.
+ * Google Secret Manager and Google's token endpoint, as far as the agent uses them. A service account signs a
+ * token for the service by itself, as Google's libraries do; it is checked by the account's public key. A
+ * user's refresh token is exchanged for a token of the endpoint.
  */
 import { generateKeyPairSync } from 'node:crypto';
 import { startFakeCloud } from './fake-cloud.ts';
@@ -54,7 +55,7 @@ type Status = keyof typeof statuses;
 
 export async function startFakeGoogleSecrets() {
   const secrets = new Map<string, Kept>();
-  /** What the next requests with a good token are answered with; 0 leaves one without an answer. */
+  /** The status of the next requests with a valid token; 0 sends no answer. */
   const failures: (Status | 0)[] = [];
   const tokens = await createTokenSigner();
   const seen = { selfSigned: 0, fromEndpoint: 0 };

@@ -11,7 +11,7 @@ export async function startFakeHashicorpVault(token: string) {
   const secrets = new Map<string, Kept>();
   /** The status that the next requests are answered with, in their turn; 0 leaves one without an answer. */
   const failures: number[] = [];
-  /** Run between the read and the write of a client. */
+  /** Called between the read and the write of a client. */
   let beforeWrite: (() => void) | undefined;
   const seen: { namespace: string | undefined }[] = [];
 

@@ -1,4 +1,7 @@
-/** Azure Key Vault and the token endpoint of its directory, as far as the agent uses them: tokens are signed and checked, deletion is soft. */
+/**
+ * Azure Key Vault and the token endpoint of its directory, as far as the agent uses them: tokens are signed
+ * and checked, deletion is soft.
+ */
 import { startFakeCloud } from './fake-cloud.ts';
 import { createTokenSigner } from './token-signer.ts';
 
@@ -24,7 +27,7 @@ interface Failure {
 
 export async function startFakeKeyVault() {
   const secrets = new Map<string, Kept>();
-  /** What the next requests with a good token are answered with; 0 leaves one without an answer. */
+  /** The status of the next requests with a valid token; 0 sends no answer. */
   const failures: (Failure | 0)[] = [];
   const tokens = await createTokenSigner();
   /** Of the tokens that are given out; changed by a test that needs bad ones. */

@@ -1,4 +1,7 @@
-/** AWS Secrets Manager, as far as the agent uses it, with Signature Version 4 checked by the specification, not by the SDK. */
+/**
+ * AWS Secrets Manager, as far as the agent uses it, with Signature Version 4 checked by the specification,
+ * not by the SDK.
+ */
 import { createHash, createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
@@ -10,7 +13,7 @@ const region = 'eu-north-1';
 const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text).digest();
 const sha256 = (text: string | Buffer) => createHash('sha256').update(text).digest('hex');
 
-/** Why the signature is not good; undefined when it is. */
+/** Why the signature is invalid; undefined if it is valid. */
 function signatureFault(request: IncomingMessage, body: Buffer): string | undefined {
   const form =
     /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/secretsmanager\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$/;
@@ -35,7 +38,7 @@ function signatureFault(request: IncomingMessage, body: Buffer): string | undefi
 
 export async function startFakeSecretsManager() {
   const secrets = new Map<string, { text: string; deleted: boolean }>();
-  /** The errors that the next requests are answered with; the SDK tries some of them again. */
+  /** The errors of the next requests. The SDK retries some of them. */
   const failures: string[] = [];
   const arnOf = (name: string) => `arn:aws:secretsmanager:${region}:123456789012:secret:${name}-AbCdEf`;
 

@@ -54,23 +54,23 @@ export class FakeServer {
   hellos = 0;
   /** In their order. */
   readonly goodbyes: string[] = [];
-  /** Told to who claims or sends heartbeats, until it says goodbye. */
+  /** Sent to an instance that claims or sends heartbeats, until it says goodbye. */
   agentCommand: AgentCommand | undefined;
-  /** One of a version before goodbyes. */
+  /** Behaves like an older server without goodbyes. */
   knowsGoodbye = true;
   heartbeatSeconds = 1;
   leaseSeconds = 30;
   claimWaitSeconds = 5;
   tokenSeconds = 1_800;
-  /** Answers of this call are lost after they took effect, so many times. */
+  /** The number of answers to lose after the call took effect, by path. */
   readonly loseAnswers = new Map<string, number>();
-  /** Requests of this path are taken and never answered, so many times. */
+  /** The number of requests to leave without an answer, by path. */
   readonly hang = new Map<string, number>();
   /** When each heartbeat was answered, in milliseconds. */
   readonly heartbeats: number[] = [];
   /** Answers of blobs break off after half of their bytes, so many times: by their path in the interface. */
   readonly #breakOff = new Map<string, number>();
-  /** Answers of blobs wait until this is kept. */
+  /** Answers of blobs wait for this promise. */
   holdBlobs: Promise<unknown> = Promise.resolve();
   readonly #manifests = new Map<string, ArtifactManifest>();
   readonly #blobs = new Map<string, Buffer>();
@@ -110,7 +110,7 @@ export class FakeServer {
     await once(server, 'close');
   }
 
-  /** All tokens given out are refused from now on. */
+  /** Revokes all issued tokens. */
   forgetTokens(): void {
     this.#tokens.clear();
   }
@@ -127,19 +127,19 @@ export class FakeServer {
     return digest;
   }
 
-  /** Answers other bytes of the same length for a file. */
+  /** Sends wrong bytes of the same length for a file. */
   damage(digest: string, path: string): void {
     const file = this.#manifests.get(digest)?.files.find((entry) => entry.path === path);
     if (file) this.#blobs.set(file.sha256, Buffer.alloc(file.size, '#'));
   }
 
-  /** Answers less than a file has, as if it ended there. */
+  /** Sends a truncated file without an error. */
   shorten(digest: string, path: string): void {
     const file = this.#manifests.get(digest)?.files.find((entry) => entry.path === path);
     if (file) this.#blobs.set(file.sha256, Buffer.from(this.#blobs.get(file.sha256)?.subarray(1) ?? []));
   }
 
-  /** The connection breaks in the middle of a file, so many times. */
+  /** Breaks the connection in the middle of a file, the given number of times. */
   breakOff(digest: string, path: string, times: number): void {
     const file = this.#manifests.get(digest)?.files.find((entry) => entry.path === path);
     if (file) this.#breakOff.set(`/agent/v1/blobs/${file.sha256}`, times);
@@ -176,7 +176,7 @@ export class FakeServer {
     return workId;
   }
 
-  /** Asks the agent itself for something. */
+  /** Sends a command to the agent itself. */
   commandAgent(command: AgentCommand): void {
     this.agentCommand = command;
     this.#events.emit('change');
@@ -200,7 +200,7 @@ export class FakeServer {
     return work;
   }
 
-  /** Waits until `condition` holds; it is looked at whenever something has changed. */
+  /** Waits until `condition` is true. It is evaluated after each change. */
   async until(condition: () => boolean, what: string): Promise<void> {
     const signal = AbortSignal.timeout(30_000);
     while (!condition()) {

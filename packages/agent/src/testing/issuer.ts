@@ -1,4 +1,4 @@
-/** Issues certificates as a server does, for the tests of the agent. */
+/** Test fixture: issues certificates like the server. */
 import { createHash, webcrypto } from 'node:crypto';
 import type { CertificateRequest, IssuedCertificate } from '@headgate/contract';
 

@@ -1,4 +1,4 @@
-/** Bearer tokens as a cloud gives them out, and checks them by signature, audience and time. */
+/** Test fixture: signs bearer tokens like a cloud, and checks their signature, audience and time. */
 import { exportSPKI, generateKeyPair, importSPKI, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 
 const algorithm = 'RS256';
@@ -17,7 +17,7 @@ export async function createTokenSigner() {
   };
 }
 
-/** The claims of a bearer token that is good; undefined when it is not. */
+/** The claims of a valid bearer token; undefined if it is not valid. */
 export async function checkToken(
   authorization: string | undefined,
   publicKey: string,

@@ -1,4 +1,4 @@
-/** What every vault must do, whatever store is behind it. */
+/** The conformance suite of all vaults. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
@@ -20,25 +20,26 @@ export function requireFault(fault: VaultFault) {
   };
 }
 
-/** Of stores that take less than the others: names without `/`, and values of fewer bytes. */
+/** Limits of some stores: the separator in names, and the bytes of a value. */
 interface Limits {
   separator?: string;
   valueBytes?: number;
 }
 
-/** `open` gives the vault of one test; the same store for all of them will do. */
-export function vaultConformance(
+/** `open` returns the vault for one test. All tests may share a store. */
+export function testVaultConformance(
   kind: string,
   open: () => Promise<Vault>,
   { separator = '/', valueBytes = 40_000 }: Limits = {},
 ): void {
-  const named = (what: string) => `conformance${separator}${what}-${Math.random().toString(36).slice(2)}`;
+  const createName = (what: string) =>
+    `conformance${separator}${what}-${Math.random().toString(36).slice(2)}`;
   const read = async (vault: Vault, name: string, key?: string) =>
     (await vault.read({ name, key }, signal)).reveal();
 
-  test(`${kind}: what is written is read again, and its reference holds no value`, async () => {
+  test(`${kind}: a written value can be read, and its reference does not contain it`, async () => {
     const vault = await open();
-    const name = named('text');
+    const name = createName('text');
     const written = await vault.write({ name }, new Secret(canary), signal);
     assert.equal(await read(vault, name), canary);
     assert.ok(written.vaultSecretName.endsWith(name));
@@ -48,15 +49,15 @@ export function vaultConformance(
 
   test(`${kind}: writing again replaces the value`, async () => {
     const vault = await open();
-    const name = named('again');
+    const name = createName('again');
     await vault.write({ name }, new Secret('first'), signal);
     await vault.write({ name }, new Secret('second'), signal);
     assert.equal(await read(vault, name), 'second');
   });
 
-  test(`${kind}: a key is one value of a secret, and the others stay`, async () => {
+  test(`${kind}: writing a key changes one value of a secret and keeps the others`, async () => {
     const vault = await open();
-    const name = named('keys');
+    const name = createName('keys');
     await vault.write({ name, key: 'one' }, new Secret('1'), signal);
     await vault.write({ name, key: 'two' }, new Secret(canary), signal);
     const { resolverRef } = await vault.write({ name, key: 'one' }, new Secret('11'), signal);
@@ -66,9 +67,9 @@ export function vaultConformance(
     await assert.rejects(vault.read({ name, key: 'three' }, signal), requireFault('not-found'));
   });
 
-  test(`${kind}: odd keys and values come back as they were`, async () => {
+  test(`${kind}: unusual keys and values are preserved`, async () => {
     const vault = await open();
-    const name = named('odd');
+    const name = createName('odd');
     for (const key of ['__proto__', 'constructor', 'a.b-c']) {
       await vault.write({ name, key }, new Secret(` ${key}\n`), signal);
       assert.equal(await read(vault, name, key), ` ${key}\n`);
@@ -78,9 +79,9 @@ export function vaultConformance(
     assert.equal(await read(vault, `${name}-long`), long);
   });
 
-  test(`${kind}: what is not there is said so, and deleting it is no failure`, async () => {
+  test(`${kind}: a missing secret is reported, and deleting it is no failure`, async () => {
     const vault = await open();
-    const name = named('gone');
+    const name = createName('gone');
     await assert.rejects(vault.read({ name }, signal), requireFault('not-found'));
     assert.equal(await vault.exists({ name }, signal), false);
     await vault.delete(name, signal);

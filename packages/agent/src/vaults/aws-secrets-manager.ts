@@ -1,18 +1,21 @@
-/** AWS Secrets Manager by its SDK, which is loaded when the vault is first used. Credentials are found as AWS's own tools find them. */
+/**
+ * AWS Secrets Manager through its SDK, which is loaded at first use. Uses AWS's standard chain of
+ * credentials.
+ */
 import type * as Sdk from '@aws-sdk/client-secrets-manager';
-import { createTextVault, nothingOf } from './text-vault.ts';
+import { createTextVault, ignoreNotFound } from './text-vault.ts';
 import { type Vault, VaultError, type VaultFault, vaultCallMilliseconds } from './vault.ts';
 
 export interface AwsVaultOptions {
   name: string;
   region: string;
-  /** In place of the region's own, for a private endpoint. */
+  /** Replaces the endpoint of the region, for a private endpoint. */
   endpoint?: string | undefined;
-  /** Before the name of every secret, as `headgate/`. */
+  /** Prefix of all secret names, such as `headgate/`. */
   prefix: string;
 }
 
-/** The SDK's names of what can go wrong. */
+/** Faults by the names of the SDK's errors. */
 const faults: Readonly<Record<string, VaultFault>> = {
   ResourceNotFoundException: 'not-found',
   AccessDeniedException: 'denied',
@@ -59,7 +62,7 @@ export function createAwsVault({ name: vaultName, region, endpoint, prefix }: Aw
     try {
       return await work(sdk, client, { abortSignal });
     } catch (error) {
-      throw failureOf(error, vaultName);
+      throw createVaultError(error, vaultName);
     }
   }
 
@@ -77,7 +80,7 @@ export function createAwsVault({ name: vaultName, region, endpoint, prefix }: Aw
       const SecretString = text.reveal();
       const replaced = await call(signal, (sdk, client, options) =>
         client.send(new sdk.PutSecretValueCommand({ SecretId: name, SecretString }), options),
-      ).catch(nothingOf);
+      ).catch(ignoreNotFound);
       const written =
         replaced ??
         (await call(signal, (sdk, client, options) =>
@@ -92,10 +95,10 @@ export function createAwsVault({ name: vaultName, region, endpoint, prefix }: Aw
   });
 }
 
-function failureOf(error: unknown, vaultName: string): VaultError {
+function createVaultError(error: unknown, vaultName: string): VaultError {
   if (error instanceof VaultError) return error;
   const { name = '', message = '' } = error instanceof Error ? error : {};
-  // One name for all that does not fit the secret's state; the text tells which.
+  // AWS uses this name for several states of a secret; only the text distinguishes them.
   if (name === 'InvalidRequestException' && /deletion|deleted/i.test(message))
     return new VaultError('being-deleted', vaultName);
   const hint = /^\w{1,60}$/.test(name) && name !== 'Error' ? name : undefined;

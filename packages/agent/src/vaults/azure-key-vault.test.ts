@@ -1,9 +1,12 @@
-/** Azure Key Vault, by the shared suite and in what is its own, with its SDK and its credentials against a directory and a vault on loopback. */
+/**
+ * Azure Key Vault, by the shared suite and in what is its own, with its SDK and its credentials against a
+ * directory and a vault on loopback.
+ */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { Secret } from '@headgate/contract';
 import { azureCredential, startFakeKeyVault } from '../testing/fake-key-vault.ts';
-import { canary, requireFault, vaultConformance } from '../testing/vault-conformance.ts';
+import { canary, requireFault, testVaultConformance } from '../testing/vault-conformance.ts';
 import { createAzureVault } from './azure-key-vault.ts';
 
 const signal = AbortSignal.timeout(300_000);
@@ -11,7 +14,7 @@ const azure = await startFakeKeyVault();
 process.env.AZURE_TENANT_ID = azureCredential.tenantId;
 process.env.AZURE_CLIENT_ID = azureCredential.clientId;
 process.env.AZURE_CLIENT_SECRET = azureCredential.clientSecret;
-// The others look for programs and metadata services of the machine.
+// Other credentials would look for programs and metadata services of the machine.
 process.env.AZURE_TOKEN_CREDENTIALS = 'EnvironmentCredential';
 after(() => azure.close());
 
@@ -20,9 +23,9 @@ const shared = createVault();
 const write = (name: string, vault = shared, within = signal) =>
   vault.write({ name }, new Secret(canary), within);
 
-vaultConformance('azure-key-vault', async () => shared, { separator: '-', valueBytes: 24_000 });
+testVaultConformance('azure-key-vault', async () => shared, { separator: '-', valueBytes: 24_000 });
 
-test('Azure: one token serves many calls, and nothing else of the network is asked', async () => {
+test('Azure: one token is used for many calls, and no other host is contacted', async () => {
   const vault = createVault();
   const before = azure.tokensGiven();
   for (const name of ['one', 'two', 'three']) await write(name, vault);
@@ -37,16 +40,16 @@ test('Azure: the reference is the address of the secret', async () => {
   });
 });
 
-test('Azure: a name or a value that it does not take is refused with the reason', async () => {
+test('Azure: an invalid name or value is refused with the reason', async () => {
   for (const name of ['a/b', 'a_b', 'a.b', 'a'.repeat(127)]) {
     await assert.rejects(write(name), requireFault('invalid'));
     await assert.rejects(write(name), /letters, digits and hyphens/);
   }
   const long = shared.write({ name: 'long' }, new Secret('ü'.repeat(13_000)), signal);
-  await assert.rejects(long, /at most 25000 bytes/);
+  await assert.rejects(long, /limit of a secret is 25000 bytes/);
 });
 
-test('Azure: a deleted secret is gone for its readers, and its name is not free until it is purged', async () => {
+test('Azure: a deleted secret cannot be read, and its name cannot be used until it is purged', async () => {
   await write('soft');
   await shared.delete('soft', signal);
   await assert.rejects(shared.read({ name: 'soft' }, signal), requireFault('not-found'));
@@ -55,7 +58,7 @@ test('Azure: a deleted secret is gone for its readers, and its name is not free 
   await write('soft');
 });
 
-test('Azure: a disabled secret, missing rights, throttling, trouble and silence are told apart', async () => {
+test('Azure: a disabled secret, missing permissions, throttling, errors and timeouts are distinguished', async () => {
   await write('told');
   const kept = azure.secrets.get('headgate-told');
   assert.ok(kept);
@@ -79,7 +82,7 @@ test('Azure: a disabled secret, missing rights, throttling, trouble and silence 
   await assert.rejects(write('told', shared, AbortSignal.abort()), requireFault('timeout'));
 });
 
-test('Azure: a wrong client secret is refused, and so is a token for another service or one that is over', async () => {
+test('Azure: a wrong client secret, a token for another service and an expired token are refused', async () => {
   process.env.AZURE_CLIENT_SECRET = 'another one';
   try {
     await assert.rejects(write('x', createVault()), requireFault('denied'));

@@ -1,23 +1,25 @@
-/** Azure Key Vault by its SDK, which is loaded when the vault is first used. Credentials are found as Azure's own tools find them. */
+/**
+ * Azure Key Vault through its SDK, which is loaded at first use. Uses Azure's standard chain of credentials.
+ */
 import type * as Identity from '@azure/identity';
 import type * as Sdk from '@azure/keyvault-secrets';
-import { boundedCall } from './bounded-call.ts';
+import { callWithTimeout } from './call-with-timeout.ts';
 import { createTextVault } from './text-vault.ts';
 import { type Vault, VaultError, type VaultFault } from './vault.ts';
 
 export interface AzureVaultOptions {
   name: string;
-  /** As `https://north.vault.azure.net`. */
+  /** Such as `https://north.vault.azure.net`. */
   address: string;
-  /** Where tokens come from in another cloud than Azure's public one, as `https://login.chinacloudapi.cn`. */
+  /** The token authority of a sovereign cloud, such as `https://login.chinacloudapi.cn`. */
   authority?: string | undefined;
-  /** Before the name of every secret, as `headgate-`. */
+  /** Prefix of all secret names, such as `headgate-`. */
   prefix: string;
 }
 
-/** Key Vault takes no other names, and tells no capital letters from small ones. */
+/** The names that Key Vault allows. They are not case-sensitive. */
 const nameForm = /^[0-9A-Za-z-]{1,127}$/;
-/** Of one call, so that all attempts end well within the bound of a call. */
+/** All attempts of a call end well within its time limit. */
 const retryOptions = { maxRetries: 2, retryDelayInMs: 200, maxRetryDelayInMs: 2_000 };
 
 const faults: Readonly<Record<number, VaultFault>> = {
@@ -36,7 +38,7 @@ export function createAzureVault({ name: vaultName, address, authority, prefix }
 
   async function open(): Promise<Sdk.SecretClient> {
     const [sdk, identity] = await load(vaultName);
-    // An authority that the settings name is not looked up in the directory of Azure's own.
+    // An authority from the settings is not looked up in the directory of public Azure.
     const other = authority === undefined ? {} : { authorityHost: authority, disableInstanceDiscovery: true };
     const credential = new identity.DefaultAzureCredential({ ...other, retryOptions });
     return new sdk.SecretClient(address, credential, { retryOptions });
@@ -48,13 +50,13 @@ export function createAzureVault({ name: vaultName, address, authority, prefix }
     work: (client: Sdk.SecretClient, abortSignal: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
     if (!nameForm.test(name))
-      throw new VaultError('invalid', vaultName, 'names there have letters, digits and hyphens only');
+      throw new VaultError('invalid', vaultName, 'names may contain only letters, digits and hyphens');
     opened ??= open();
     const client = opened;
-    return boundedCall(
+    return callWithTimeout(
       { signal, vaultName },
       async (abortSignal) => work(await client, abortSignal),
-      (error) => failureOf(error, vaultName),
+      (error) => createVaultError(error, vaultName),
     );
   }
 
@@ -74,7 +76,7 @@ export function createAzureVault({ name: vaultName, address, authority, prefix }
       );
       return `${address}/secrets/${name}`;
     },
-    // For its readers it is gone at once; its name is free when it was purged.
+    // Readers no longer see it at once. Its name can be used again after it was purged.
     remove: (name, signal) =>
       call(name, signal, (client, abortSignal) => client.beginDeleteSecret(name, { abortSignal })),
   });
@@ -95,17 +97,17 @@ interface AzureError {
   details?: { error?: { innerError?: { code?: string } } };
 }
 
-function failureOf(error: unknown, vaultName: string): VaultError {
+function createVaultError(error: unknown, vaultName: string): VaultError {
   const { name = '', statusCode = 0, code, details } = (error ?? {}) as AzureError;
-  const said = details?.error?.innerError?.code ?? code ?? name;
-  const hint = /^\w{1,60}$/.test(said) && said !== 'Error' ? said : undefined;
-  return new VaultError(faultOf(name, statusCode, said), vaultName, hint);
+  const reported = details?.error?.innerError?.code ?? code ?? name;
+  const hint = /^\w{1,60}$/.test(reported) && reported !== 'Error' ? reported : undefined;
+  return new VaultError(findFault(name, statusCode, reported), vaultName, hint);
 }
 
-function faultOf(name: string, statusCode: number, said: string): VaultFault {
-  if (/^ObjectIs(BeingDeleted|DeletedButRecoverable)$/.test(said)) return 'being-deleted';
-  if (said === 'SecretDisabled') return 'disabled';
-  // What the credential's library throws, whatever the status behind it.
+function findFault(name: string, statusCode: number, reported: string): VaultFault {
+  if (/^ObjectIs(BeingDeleted|DeletedButRecoverable)$/.test(reported)) return 'being-deleted';
+  if (reported === 'SecretDisabled') return 'disabled';
+  // Errors of the credential library, with any status.
   if (/^(AggregateAuthentication|Authentication|CredentialUnavailable)Error$/.test(name)) return 'denied';
   if (/^(AbortError|TimeoutError)$/.test(name)) return 'timeout';
   return faults[statusCode] ?? 'unavailable';

@@ -1,10 +1,10 @@
-/** Secrets in one encrypted file of the agent (AES-256-GCM): the vault of who has no other. For one instance of an agent. */
+/** The built-in vault: secrets in one encrypted file (AES-256-GCM). For agents with a single instance. */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { Secret } from '@headgate/contract';
-import { privateFolder } from '../host/folders.ts';
+import { makePrivateFolder } from '../host/folders.ts';
 import { readOrMakePrivateFile, readPrivateFile, writePrivateFile } from '../host/private-file.ts';
-import { addressText, valueUnder, withKey } from './keyed-secret.ts';
+import { formatAddress, getValueUnder, setKey } from './keyed-secret.ts';
 import { type Vault, VaultError } from './vault.ts';
 
 const version = 1;
@@ -14,7 +14,7 @@ const tagBytes = 16;
 export interface FileVaultOptions {
   name: string;
   folder: string;
-  /** 32 bytes in base64 or hexadecimal; without it they lie beside the vault, made at its first use. */
+  /** 32 bytes in base64 or hexadecimal. Without it, a key is created beside the vault at first use. */
   key: Secret | undefined;
 }
 
@@ -25,7 +25,7 @@ export function createFileVault({ name: vaultName, folder, key: givenKey }: File
   let loadedKey: Promise<Buffer> | undefined;
 
   async function loadKey(): Promise<Buffer> {
-    const keyFile = join(await privateFolder(folder), `${vaultName}.key`);
+    const keyFile = join(await makePrivateFolder(folder), `${vaultName}.key`);
     const text =
       givenKey?.reveal() ?? (await readOrMakePrivateFile(keyFile, () => randomBytes(32).toString('base64')));
     const key = Buffer.from(text, /^[0-9a-f]{64}$/i.test(text) ? 'hex' : 'base64');
@@ -50,7 +50,7 @@ export function createFileVault({ name: vaultName, folder, key: givenKey }: File
       return JSON.parse(Buffer.concat([body, decipher.final()]).toString('utf8'));
     } catch (error) {
       if (error instanceof VaultError) throw error;
-      throw new VaultError('denied', vaultName, 'its file is not whole, or was made by another key');
+      throw new VaultError('denied', vaultName, 'its file is damaged or was encrypted with another key');
     }
   }
 
@@ -62,30 +62,30 @@ export function createFileVault({ name: vaultName, folder, key: givenKey }: File
     await writePrivateFile(path, Buffer.concat([Buffer.of(version), iv, cipher.getAuthTag(), body]));
   }
 
-  /** One after the other: each reads what the one before has written. */
-  function alone<Result>(work: () => Promise<Result>): Promise<Result> {
+  /** Runs operations one at a time, so that each reads the result of the previous one. */
+  function runAlone<Result>(work: () => Promise<Result>): Promise<Result> {
     const result = last.then(work);
     last = result.catch(() => undefined);
     return result;
   }
 
   async function find(name: string, secretKey: string | undefined): Promise<Secret | undefined> {
-    const secrets = await alone(load);
+    const secrets = await runAlone(load);
     const text = Object.hasOwn(secrets, name) ? secrets[name] : undefined;
     if (text === undefined) return undefined;
     const secret = new Secret(text);
-    return secretKey === undefined ? secret : valueUnder(secret, secretKey);
+    return secretKey === undefined ? secret : getValueUnder(secret, secretKey);
   }
 
   return {
     write: ({ name, key: secretKey }, value) =>
-      alone(async () => {
+      runAlone(async () => {
         const secrets = await load();
         const before = Object.hasOwn(secrets, name) ? new Secret(secrets[name] ?? '') : undefined;
-        const text = secretKey === undefined ? value : withKey(before, secretKey, value);
+        const text = secretKey === undefined ? value : setKey(before, secretKey, value);
         if (text === undefined) throw new VaultError('not-keyed', vaultName);
         await save(Object.fromEntries([...Object.entries(secrets), [name, text.reveal()]]));
-        const resolverRef = `headgate-file://${vaultName}/${addressText(name, secretKey)}`;
+        const resolverRef = `headgate-file://${vaultName}/${formatAddress(name, secretKey)}`;
         return { resolverRef, vaultSecretName: name };
       }),
     async read({ name, key: secretKey }) {
@@ -95,7 +95,7 @@ export function createFileVault({ name: vaultName, folder, key: givenKey }: File
     },
     exists: async ({ name, key: secretKey }) => (await find(name, secretKey)) !== undefined,
     delete: (name) =>
-      alone(async () => {
+      runAlone(async () => {
         const secrets = await load();
         if (!Object.hasOwn(secrets, name)) return;
         await save(Object.fromEntries(Object.entries(secrets).filter(([other]) => other !== name)));

@@ -1,4 +1,7 @@
-/** Google Secret Manager, by the shared suite and in what is its own, with its SDK and its credentials against Google's addresses on loopback. */
+/**
+ * Google Secret Manager, by the shared suite and in what is its own, with its SDK and its credentials against
+ * Google's addresses on loopback.
+ */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,7 +9,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { Secret } from '@headgate/contract';
 import { googleCredentials, startFakeGoogleSecrets } from '../testing/fake-google-secrets.ts';
-import { canary, requireFault, vaultConformance } from '../testing/vault-conformance.ts';
+import { canary, requireFault, testVaultConformance } from '../testing/vault-conformance.ts';
 import { createGoogleVault } from './google-secret-manager.ts';
 
 const signal = AbortSignal.timeout(300_000);
@@ -41,9 +44,9 @@ const latest = (name: string) => {
   return version;
 };
 
-vaultConformance('google-secret-manager', async () => shared, { separator: '-' });
+testVaultConformance('google-secret-manager', async () => shared, { separator: '-' });
 
-test('Google: a service account signs for itself, a user’s refresh token is exchanged; nothing else is asked', async () => {
+test('Google: a service account signs its own token, a user’s refresh token is exchanged, and no other host is contacted', async () => {
   const before = { ...google.seen };
   await write('signed', createVault());
   assert.ok(google.seen.selfSigned > before.selfSigned);
@@ -53,7 +56,7 @@ test('Google: a service account signs for itself, a user’s refresh token is ex
   assert.deepEqual(google.strangers, []);
 });
 
-test('Google: the reference is the full name of the resource; the region is kept', async () => {
+test('Google: the reference is the full resource name, and the region is used', async () => {
   const vault = createVault({ location: 'europe-north1' });
   assert.deepEqual(await vault.write({ name: 'place', key: 'k' }, new Secret('x'), signal), {
     resolverRef: `//secretmanager.googleapis.com/projects/${google.project}/secrets/headgate-place#k`,
@@ -64,16 +67,16 @@ test('Google: the reference is the full name of the resource; the region is kept
   });
 });
 
-test('Google: a name or a value that it does not take is refused with the reason', async () => {
+test('Google: an invalid name or value is refused with the reason', async () => {
   for (const name of ['a/b', 'a.b']) {
     await assert.rejects(write(name), requireFault('invalid'));
     await assert.rejects(write(name), /letters, digits, hyphens and _/);
   }
   const long = shared.write({ name: 'long' }, new Secret('ü'.repeat(33_000)), signal);
-  await assert.rejects(long, /at most 65536 bytes/);
+  await assert.rejects(long, /limit of a secret is 65536 bytes/);
 });
 
-test('Google: a newest version that is disabled or destroyed is told, and a whole write makes the next', async () => {
+test('Google: a disabled or destroyed latest version is reported, and writing the whole secret adds a version', async () => {
   for (const state of ['DISABLED', 'DESTROYED'] as const) {
     await write('state');
     latest('state').state = state;
@@ -85,14 +88,14 @@ test('Google: a newest version that is disabled or destroyed is told, and a whol
   }
 });
 
-test('Google: who makes the same secret at the same time is no failure', async () => {
+test('Google: another client that creates the same secret at the same time is no failure', async () => {
   await Promise.all(
     ['1', '2', '3', '4'].map((text) => shared.write({ name: 'race' }, new Secret(text), signal)),
   );
   assert.equal(google.secrets.get('headgate-race')?.versions.length, 4);
 });
 
-test('Google: missing rights, throttling, trouble and silence are told apart', async () => {
+test('Google: missing permissions, throttling, errors and timeouts are distinguished', async () => {
   await write('told');
   for (const [failure, fault, times] of [
     ['PERMISSION_DENIED', 'denied', 1],
@@ -112,7 +115,7 @@ test('Google: missing rights, throttling, trouble and silence are told apart', a
   await assert.rejects(write('told', shared, AbortSignal.abort()), requireFault('timeout'));
 });
 
-test('Google: a key that is not the account’s, a refused refresh token and no credential at all are refused', async () => {
+test('Google: a wrong key, a refused refresh token and a missing credential are refused', async () => {
   const { privateKey } = await import('node:crypto').then(({ generateKeyPairSync }) =>
     generateKeyPairSync('rsa', {
       modulusLength: 2_048,

@@ -1,20 +1,22 @@
-/** Google Secret Manager by its SDK over HTTPS (not gRPC), which is loaded when the vault is first used. Credentials are found as Google's own tools find them. */
+/**
+ * Google Secret Manager through its SDK over HTTPS, loaded at first use. Uses Google's default credentials.
+ */
 import { isUtf8 } from 'node:buffer';
 import type * as Sdk from '@google-cloud/secret-manager';
-import { createBackoff, retrying } from '../backoff.ts';
-import { boundedCall } from './bounded-call.ts';
-import { createTextVault, nothingOf } from './text-vault.ts';
+import { createBackoff, retry } from '../backoff.ts';
+import { callWithTimeout } from './call-with-timeout.ts';
+import { createTextVault, ignoreNotFound } from './text-vault.ts';
 import { type Vault, VaultError, type VaultFault } from './vault.ts';
 
 export interface GoogleVaultOptions {
   name: string;
   /** The project's id or number. */
   project: string;
-  /** In place of Google's own address, as `https://secretmanager.europe-west3.rep.googleapis.com`. */
+  /** Replaces the default endpoint, such as `https://secretmanager.europe-west3.rep.googleapis.com`. */
   endpoint?: string | undefined;
-  /** The one region that keeps the secrets which are made here; without it Google chooses. */
+  /** The only region for new secrets; by default Google chooses. */
   location?: string | undefined;
-  /** Before the name of every secret, as `headgate-`. */
+  /** Prefix of all secret names, such as `headgate-`. */
   prefix: string;
 }
 
@@ -25,10 +27,10 @@ interface CallOptions {
   retry: { retryCodes: number[] };
 }
 
-/** Secret Manager takes no other names. */
+/** The names that Secret Manager allows. */
 const nameForm = /^[\w-]{1,255}$/;
 
-/** Codes of gRPC, which the SDK gives over HTTPS too. */
+/** Codes of gRPC, which the SDK also uses over HTTPS. */
 const codes = {
   invalidArgument: 3,
   deadlineExceeded: 4,
@@ -50,11 +52,11 @@ const faults: Readonly<Record<number, VaultFault>> = {
   [codes.unauthenticated]: 'denied',
 };
 
-/** The SDK's own attempts hide what went wrong behind a time-out: ours are these. */
+/** The SDK's retries hide the reason behind a timeout, so they are disabled and done here. */
 const retries = {
   limit: 3,
   again: (error: unknown) =>
-    [codes.resourceExhausted, codes.unavailable].some((code) => code === codeOf(error)),
+    [codes.resourceExhausted, codes.unavailable].some((code) => code === getCode(error)),
 };
 const pauses = { firstMilliseconds: 250, limitMilliseconds: 1_000 };
 const attemptMilliseconds = 5_000;
@@ -70,24 +72,24 @@ export function createGoogleVault(options: GoogleVaultOptions): Vault {
     const url = endpoint === undefined ? undefined : new URL(endpoint);
     const place = url && { apiEndpoint: url.hostname, port: Number(url.port || 443) };
     const client = new sdk.SecretManagerServiceClient({ fallback: true, projectId: project, ...place });
-    // Here, because a call that finds no credential leaves a rejection that nobody can handle.
+    // Initialize here: a call without a credential would cause an unhandled rejection inside the SDK.
     await client.initialize().catch(() => {
-      throw new VaultError('denied', vaultName, 'no credential of Google’s was found');
+      throw new VaultError('denied', vaultName, 'no Google credential was found');
     });
     return client;
   }
 
-  function ready(): Promise<Client> {
+  function getClient(): Promise<Client> {
     opened ??= open();
     const client = opened;
-    // Whoever calls next looks for a credential again.
+    // After a failure, the next call looks for a credential again.
     client.catch(() => {
       opened = undefined;
     });
     return client;
   }
 
-  const pathOf = (name: string) => `projects/${project}/secrets/${name}`;
+  const getPath = (name: string) => `projects/${project}/secrets/${name}`;
 
   function call<Result>(
     name: string,
@@ -95,17 +97,17 @@ export function createGoogleVault(options: GoogleVaultOptions): Vault {
     work: (client: Client, path: string, options: CallOptions) => Promise<Result>,
   ): Promise<Result> {
     if (!nameForm.test(name))
-      throw new VaultError('invalid', vaultName, 'names there have letters, digits, hyphens and _ only');
-    const client = ready();
-    return boundedCall(
+      throw new VaultError('invalid', vaultName, 'names may contain only letters, digits, hyphens and _');
+    const client = getClient();
+    return callWithTimeout(
       { signal, vaultName },
       async (abortSignal) => {
         const callOptions = { timeout: attemptMilliseconds, signal: abortSignal, retry: { retryCodes: [] } };
         const ready = await client;
         const again = { ...retries, signal: abortSignal, backoff: createBackoff(pauses) };
-        return retrying(() => work(ready, pathOf(name), callOptions), again);
+        return retry(() => work(ready, getPath(name), callOptions), again);
       },
-      (error) => failureOf(error, vaultName),
+      (error) => createVaultError(error, vaultName),
     );
   }
 
@@ -115,8 +117,8 @@ export function createGoogleVault(options: GoogleVaultOptions): Vault {
         location === undefined ? { automatic: {} } : { userManaged: { replicas: [{ location }] } };
       const request = { parent: `projects/${project}`, secretId, secret: { replication } };
       await client.createSecret(request, callOptions).catch((error: unknown) => {
-        // Another has made it meanwhile: it takes our version all the same.
-        if (codeOf(error) !== codes.alreadyExists) throw error;
+        // Another client has created it meanwhile. The new version can still be added.
+        if (getCode(error) !== codes.alreadyExists) throw error;
       });
     });
 
@@ -137,25 +139,25 @@ export function createGoogleVault(options: GoogleVaultOptions): Vault {
         call(name, signal, (client, parent, callOptions) =>
           client.addSecretVersion({ parent, payload }, callOptions),
         );
-      if ((await add().catch(nothingOf)) === undefined) {
+      if ((await add().catch(ignoreNotFound)) === undefined) {
         await create(name, signal);
         await add();
       }
-      return `//secretmanager.googleapis.com/${pathOf(name)}`;
+      return `//secretmanager.googleapis.com/${getPath(name)}`;
     },
     remove: (name, signal) =>
       call(name, signal, (client, path, callOptions) => client.deleteSecret({ name: path }, callOptions)),
   });
 }
 
-function codeOf(error: unknown): unknown {
+function getCode(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
-function failureOf(error: unknown, vaultName: string): VaultError {
-  const code = codeOf(error);
+function createVaultError(error: unknown, vaultName: string): VaultError {
+  const code = getCode(error);
   const message = error instanceof Error ? error.message : '';
-  // A credential that is missing or refused before any call is made has no code of gRPC, or the status of the token's address.
+  // A missing credential has no code of gRPC; a refused one has the HTTP status of the token endpoint.
   if (/default credentials|invalid_grant|invalid_client/i.test(message) || code === 401 || code === 403)
     return new VaultError('denied', vaultName);
   if (code === codes.failedPrecondition && /\b(DISABLED|DESTROYED)\b/i.test(message))

@@ -1,11 +1,11 @@
-/** HashiCorp Vault and OpenBao: the secrets engine KV, version 2, by HTTP. */
+/** HashiCorp Vault and OpenBao: the KV secrets engine, version 2, over HTTP. */
 import { Secret } from '@headgate/contract';
-import { addressText } from './keyed-secret.ts';
+import { formatAddress } from './keyed-secret.ts';
 import { type Vault, VaultError, type VaultFault, vaultCallMilliseconds } from './vault.ts';
 
 export interface HashicorpVaultOptions {
   name: string;
-  /** As `https://vault.example.com:8200`. */
+  /** Such as `https://vault.example.com:8200`. */
   address: string;
   mount: string;
   namespace?: string | undefined;
@@ -15,14 +15,14 @@ export interface HashicorpVaultOptions {
 
 type Members = Record<string, unknown>;
 interface Found {
-  /** Undefined when the newest version was deleted. */
+  /** Undefined if the latest version was deleted. */
   members: Members | undefined;
   version: number;
 }
 
-/** A secret that is written without a key is under this one. */
+/** The key of a secret that is written without a key. */
 const onlyKey = 'value';
-/** Who writes another key of the same secret at the same time is waited for so many times. */
+/** Attempts of a write, when other clients change the same secret at the same time. */
 const attempts = 5;
 const answerLimit = 1_048_576;
 
@@ -60,30 +60,30 @@ export function createHashicorpVault(options: HashicorpVaultOptions): Vault {
 
   async function find(name: string, signal: AbortSignal): Promise<Found> {
     const { status, answer } = await call('GET', 'data', name, signal);
-    if (status !== 200 && status !== 404) throw failureOf(status, vaultName);
+    if (status !== 200 && status !== 404) throw createVaultError(status, vaultName);
     const { data, metadata } = answer.data ?? {};
     return { members: status === 200 ? (data ?? undefined) : undefined, version: metadata?.version ?? 0 };
   }
 
-  async function valueAt(at: { name: string; key?: string | undefined }, signal: AbortSignal) {
+  async function readValueAt(at: { name: string; key?: string | undefined }, signal: AbortSignal) {
     const { members = {} } = await find(at.name, signal);
     const key = at.key ?? onlyKey;
     const value = Object.hasOwn(members, key) ? members[key] : undefined;
-    // A secret that others wrote with several values is read whole as their object.
+    // A secret with several values from other clients is read as a JSON object.
     if (value === undefined && at.key === undefined && Object.keys(members).length > 0)
       return new Secret(JSON.stringify(members));
     if (value === undefined || value === null) return undefined;
     return new Secret(typeof value === 'string' ? value : JSON.stringify(value));
   }
 
-  /** Whether it was written: not when another wrote a version in between. */
+  /** Returns false if another client wrote a version in between. */
   async function put(name: string, members: Members, cas: number | undefined, signal: AbortSignal) {
     const body = { data: members, ...(cas === undefined ? {} : { options: { cas } }) };
     const { status, answer } = await call('POST', 'data', name, signal, body);
     if (status === 200 || status === 204) return true;
     if (status === 400 && cas !== undefined && /check-and-set/.test(JSON.stringify(answer.errors ?? '')))
       return false;
-    throw failureOf(status, vaultName);
+    throw createVaultError(status, vaultName);
   }
 
   async function putKey(name: string, key: string, value: Secret, signal: AbortSignal): Promise<void> {
@@ -101,19 +101,19 @@ export function createHashicorpVault(options: HashicorpVaultOptions): Vault {
       if (key === undefined) await put(name, { [onlyKey]: value.reveal() }, undefined, signal);
       else await putKey(name, key, value, signal);
       return {
-        resolverRef: `hashicorp-vault://${mount}/${addressText(prefix + name, key ?? onlyKey)}`,
+        resolverRef: `hashicorp-vault://${mount}/${formatAddress(prefix + name, key ?? onlyKey)}`,
         vaultSecretName: prefix + name,
       };
     },
     async read(at, signal) {
-      const found = await valueAt(at, signal);
+      const found = await readValueAt(at, signal);
       if (found === undefined) throw new VaultError('not-found', vaultName);
       return found;
     },
-    exists: async (at, signal) => (await valueAt(at, signal)) !== undefined,
+    exists: async (at, signal) => (await readValueAt(at, signal)) !== undefined,
     async delete(name, signal) {
       const { status } = await call('DELETE', 'metadata', name, signal);
-      if (status !== 204 && status !== 200 && status !== 404) throw failureOf(status, vaultName);
+      if (status !== 204 && status !== 200 && status !== 404) throw createVaultError(status, vaultName);
     },
   };
 }
@@ -133,7 +133,7 @@ async function readAnswer(response: Response): Promise<Answer> {
   }
 }
 
-function failureOf(status: number, vaultName: string): VaultError {
+function createVaultError(status: number, vaultName: string): VaultError {
   const known: Readonly<Record<number, VaultFault>> = {
     400: 'invalid',
     401: 'denied',

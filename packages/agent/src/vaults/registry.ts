@@ -1,4 +1,4 @@
-/** The vaults of an agent, by their names; the first is its own. */
+/** The vaults of an agent, by name. The first is the default. */
 import type { SecretPlace } from '@headgate/contract';
 import { createAwsVault } from './aws-secrets-manager.ts';
 import { createAzureVault } from './azure-key-vault.ts';
@@ -20,13 +20,15 @@ const factories: Factories = {
 };
 
 export interface Vaults {
-  /** The vault that a request names by its name, its provider, or both; without either the first. Undefined when there is none. */
+  /**
+   * The vault with the given name and provider, or the first if neither is given; undefined if there is none.
+   */
   find(place: Pick<SecretPlace, 'vaultName' | 'provider'>): Vault | undefined;
 }
 
 export function createVaults(settings: readonly VaultSettings[], folder: string): Vaults {
   const made = settings.map((each) => {
-    // The settings of a kind go to the factory of that kind.
+    // The factory is looked up by the kind of the settings, so the types match.
     const create = factories[each.kind] as (given: VaultSettings, folder: string) => Vault;
     return { name: each.name, provider: providerOf[each.kind], vault: create(each, folder) };
   });

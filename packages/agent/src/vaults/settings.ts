@@ -1,4 +1,4 @@
-/** The agent's vaults as its settings describe them: HEADGATE_AGENT_VAULTS, a JSON list; secrets come from settings of their own. */
+/** Parses HEADGATE_AGENT_VAULTS, a JSON list. The secrets of vaults are separate settings. */
 import type { Secret } from '@headgate/contract';
 import { type VaultKind, vaultKinds } from './vault.ts';
 
@@ -30,23 +30,24 @@ export interface VaultSecrets {
 }
 
 const nameForm = /^[\w.-]{1,255}$/;
-/** Of stores whose names have no `/`. */
+/** For stores whose names cannot contain `/`. */
 const shortPrefixForm = /^[A-Za-z0-9-]{0,60}$/;
 const prefixForm = /^[A-Za-z0-9_./-]{0,200}$/;
 
-/** @throws Error that says what is wrong with the text. */
+/** @throws Error with the fault in the text. */
 export function parseVaults(text: string | undefined, secrets: VaultSecrets): VaultSettings[] {
   if (text === undefined || text === '') return [{ kind: 'file', name: 'default', key: secrets.fileKey }];
   let list: unknown;
   try {
     list = JSON.parse(text);
   } catch {
-    throw new Error('it is not JSON');
+    throw new Error('the value is not JSON: use a list such as [{"kind": "file", "name": "default"}]');
   }
-  if (!Array.isArray(list) || list.length === 0) throw new Error('it must be a list of at least one vault');
+  if (!Array.isArray(list) || list.length === 0)
+    throw new Error('the value must be a list of at least one vault');
   const vaults = list.map((each, index) => parseVault(each, `vault ${index + 1}`, secrets));
   const names = new Set(vaults.map(({ name }) => name));
-  if (names.size < vaults.length) throw new Error('two vaults have the same name');
+  if (names.size < vaults.length) throw new Error('two vaults have the same name: rename one');
   return vaults;
 }
 
@@ -68,30 +69,32 @@ function parseVault(given: unknown, which: string, secrets: VaultSecrets): Vault
       kind: 'aws-secrets-manager',
       name,
       region: text('region', /^[a-z0-9-]{1,40}$/),
-      ...(members.endpoint === undefined ? {} : { endpoint: address(text('endpoint', /^.+$/), which) }),
+      ...(members.endpoint === undefined ? {} : { endpoint: parseAddress(text('endpoint', /^.+$/), which) }),
       prefix: text('prefix', prefixForm, ''),
     }),
     'azure-key-vault': () => ({
       kind: 'azure-key-vault',
       name,
-      address: address(text('address', /^https:.+$/), which),
+      address: parseAddress(text('address', /^https:.+$/), which),
       ...(members.authority === undefined
         ? {}
-        : { authority: address(text('authority', /^https:.+$/), which) }),
+        : { authority: parseAddress(text('authority', /^https:.+$/), which) }),
       prefix: text('prefix', shortPrefixForm, ''),
     }),
     'google-secret-manager': () => ({
       kind: 'google-secret-manager',
       name,
       project: text('project', /^[a-z0-9:.-]{1,100}$/),
-      ...(members.endpoint === undefined ? {} : { endpoint: address(text('endpoint', /^https:.+$/), which) }),
+      ...(members.endpoint === undefined
+        ? {}
+        : { endpoint: parseAddress(text('endpoint', /^https:.+$/), which) }),
       ...(members.location === undefined ? {} : { location: text('location', /^[a-z0-9-]{1,40}$/) }),
       prefix: text('prefix', shortPrefixForm, ''),
     }),
     'hashicorp-vault': () => ({
       kind: 'hashicorp-vault',
       name,
-      address: address(text('address', /^.+$/), which),
+      address: parseAddress(text('address', /^.+$/), which),
       mount: text('mount', /^[\w./-]{1,200}$/, 'secret'),
       ...(members.namespace === undefined ? {} : { namespace: text('namespace', /^[\w./-]{1,200}$/) }),
       prefix: text('prefix', prefixForm, ''),
@@ -101,9 +104,11 @@ function parseVault(given: unknown, which: string, secrets: VaultSecrets): Vault
   return parse[kind]();
 }
 
-function address(text: string, which: string): string {
+function parseAddress(text: string, which: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !['http:', 'https:'].includes(url.protocol) || url.username || url.search || url.hash)
-    throw new Error(`${which}: its address must be http or https, without user, query and fragment`);
+    throw new Error(
+      `${which}: ${JSON.stringify(text)} must be an http or https address without user, query and fragment`,
+    );
   return url.href.replace(/\/+$/, '');
 }

@@ -1,17 +1,17 @@
-/** A vault over a store that keeps one text a secret: a secret with keys is a JSON object there (keyed-secret.ts). */
+/** A vault on a store of texts. A secret with keys is stored as a JSON object (keyed-secret.ts). */
 import { Secret } from '@headgate/contract';
-import { addressText, valueUnder, withKey } from './keyed-secret.ts';
+import { formatAddress, getValueUnder, setKey } from './keyed-secret.ts';
 import { type SecretAddress, type Vault, VaultError } from './vault.ts';
 
 /** All calls throw VaultError. */
 interface TextStore {
-  /** Before the name of every secret; the calls below are given the whole name. */
+  /** Prefix of all secret names. The calls below get the full name. */
   prefix: string;
-  /** In UTF-8. */
+  /** Limit of a value, as bytes of UTF-8. */
   valueBytes: number;
   /** Throws `not-found`. */
   read(name: string, signal: AbortSignal): Promise<string>;
-  /** Creates or replaces it. Answers where it is, for people and programs. */
+  /** Creates or replaces a secret. Returns its address. */
   put(name: string, text: Secret, signal: AbortSignal): Promise<string>;
   /** May throw `not-found`. */
   remove(name: string, signal: AbortSignal): Promise<unknown>;
@@ -20,24 +20,24 @@ interface TextStore {
 export function createTextVault(vaultName: string, store: TextStore): Vault {
   const { prefix } = store;
 
-  const secretNamed = async (name: string, signal: AbortSignal): Promise<Secret | undefined> => {
-    const text = await store.read(prefix + name, signal).catch(nothingOf);
+  const readSecretNamed = async (name: string, signal: AbortSignal): Promise<Secret | undefined> => {
+    const text = await store.read(prefix + name, signal).catch(ignoreNotFound);
     return text === undefined ? undefined : new Secret(text);
   };
 
   async function find({ name, key }: SecretAddress, signal: AbortSignal): Promise<Secret | undefined> {
-    const secret = await secretNamed(name, signal);
-    return key === undefined || secret === undefined ? secret : valueUnder(secret, key);
+    const secret = await readSecretNamed(name, signal);
+    return key === undefined || secret === undefined ? secret : getValueUnder(secret, key);
   }
 
   return {
     async write({ name, key }, value, signal) {
-      const text = key === undefined ? value : withKey(await secretNamed(name, signal), key, value);
+      const text = key === undefined ? value : setKey(await readSecretNamed(name, signal), key, value);
       if (text === undefined) throw new VaultError('not-keyed', vaultName);
       if (Buffer.byteLength(text.reveal()) > store.valueBytes)
-        throw new VaultError('invalid', vaultName, `a secret there has at most ${store.valueBytes} bytes`);
+        throw new VaultError('invalid', vaultName, `the limit of a secret is ${store.valueBytes} bytes`);
       const place = await store.put(prefix + name, text, signal);
-      return { resolverRef: addressText(place, key), vaultSecretName: prefix + name };
+      return { resolverRef: formatAddress(place, key), vaultSecretName: prefix + name };
     },
     async read(at, signal) {
       const found = await find(at, signal);
@@ -46,13 +46,13 @@ export function createTextVault(vaultName: string, store: TextStore): Vault {
     },
     exists: async (at, signal) => (await find(at, signal)) !== undefined,
     async delete(name, signal) {
-      await store.remove(prefix + name, signal).catch(nothingOf);
+      await store.remove(prefix + name, signal).catch(ignoreNotFound);
     },
   };
 }
 
-/** For a promise's catch: a secret that is not there is no failure. */
-export function nothingOf(error: unknown): undefined {
+/** For `catch`: treats a missing secret as undefined. */
+export function ignoreNotFound(error: unknown): undefined {
   if (error instanceof VaultError && error.fault === 'not-found') return undefined;
   throw error;
 }

@@ -1,9 +1,9 @@
 /**
  * A store of secrets in the customer's network.
  *
- * Terminology
- *   name    of a secret in the vault
- *   key     of one value of a secret that has several: the secret is then a JSON object (in HashiCorp Vault, its data)
+ * - **name**: the name of a secret in the vault.
+ * - **key**: selects one value of a secret with several values. Such a secret is a JSON object, or the data
+ *   of a secret in HashiCorp Vault.
  */
 import type { Secret, VaultProvider } from '@headgate/contract';
 
@@ -30,49 +30,52 @@ export interface SecretAddress {
 }
 
 export interface WrittenSecret {
-  /** By which an agent with this vault finds the value again; never the value. */
+  /** The address of the value in the vault. Never the value itself. */
   resolverRef: string;
   vaultSecretName: string;
 }
 
 /** All calls throw VaultError. */
 export interface Vault {
-  /** Creates or replaces the secret; with a key only that value of it. */
+  /** Creates or replaces the secret, or only one value of it if a key is given. */
   write(at: SecretAddress, value: Secret, signal: AbortSignal): Promise<WrittenSecret>;
   /** Throws `not-found`. */
   read(at: SecretAddress, signal: AbortSignal): Promise<Secret>;
-  /** Whether it can be read, without its value leaving the vault's answer. */
+  /** Whether the secret can be read. The value is not passed on. */
   exists(at: SecretAddress, signal: AbortSignal): Promise<boolean>;
-  /** The whole secret; one that is not there is no failure. */
+  /** Deletes the whole secret. A missing secret is not an error. */
   delete(name: string, signal: AbortSignal): Promise<void>;
 }
 
 export const vaultFaults = {
   'not-found': 'has no such secret or key',
-  denied: 'refuses the agent: its credential is missing, expired, or lacks the right',
-  throttled: 'has too many requests at the moment: send it again later',
-  timeout: 'does not answer in time',
-  unavailable: 'cannot be reached, or cannot serve at the moment',
-  'being-deleted': 'holds this secret as scheduled for deletion: restore it, or wait until it is gone',
+  denied: 'refuses the agent: its credential is missing or expired, or lacks a permission',
+  throttled: 'is throttling requests: try again later',
+  timeout: 'did not answer in time',
+  unavailable: 'cannot be reached or is not available',
+  'being-deleted': 'has scheduled this secret for deletion: restore it, or wait until it is deleted',
   disabled:
-    'holds this secret with its newest version disabled or destroyed: enable it, or write it whole again',
-  'not-keyed': 'holds this secret as one text without keys: write it without a key, or under another name',
-  changed: 'changed this secret at the same time, again and again: send it again',
-  invalid: 'does not take this name or value',
+    'has this secret with its latest version disabled or destroyed: enable it, or write the whole secret again',
+  'not-keyed': 'has this secret as a text without keys: write it without a key, or under another name',
+  changed: 'has concurrent writes to this secret: try again',
+  invalid: 'does not accept this name or value',
 } as const;
 export type VaultFault = keyof typeof vaultFaults;
 
-/** Its message is for people and may be shown: it names the vault and what to do, and holds no secret and no words of the vault's own. */
+/**
+ * The message is for users: it names the vault and the remedy, and contains no secret and no text of the
+ * vault.
+ */
 export class VaultError extends Error {
   override name = 'VaultError';
   readonly fault: VaultFault;
 
-  /** @param hint what the vault calls it: an error's name or a status, never its text. */
+  /** @param hint an error name or status from the vault, never its text */
   constructor(fault: VaultFault, vaultName: string, hint?: string) {
     super(`the vault ${JSON.stringify(vaultName)} ${vaultFaults[fault]}${hint ? ` (${hint})` : ''}.`);
     this.fault = fault;
   }
 }
 
-/** How long one call to a vault may take, the library's own attempts included. */
+/** Time limit of one call to a vault, including the library's retries. */
 export const vaultCallMilliseconds = 15_000;

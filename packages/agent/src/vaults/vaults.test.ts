@@ -1,4 +1,7 @@
-/** The vaults: each by the shared suite, and what is its own. The stores of others are fakes that check signatures and tokens. */
+/**
+ * The vaults: each by the shared suite, and what is its own. The stores of others are fakes that check
+ * signatures and tokens.
+ */
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,7 +10,7 @@ import { after, test } from 'node:test';
 import { Secret } from '@headgate/contract';
 import { startFakeHashicorpVault } from '../testing/fake-hashicorp-vault.ts';
 import { awsCredential, startFakeSecretsManager } from '../testing/fake-secrets-manager.ts';
-import { canary, requireFault, vaultConformance } from '../testing/vault-conformance.ts';
+import { canary, requireFault, testVaultConformance } from '../testing/vault-conformance.ts';
 import { createAwsVault } from './aws-secrets-manager.ts';
 import { createFileVault } from './file.ts';
 import { createHashicorpVault } from './hashicorp-vault.ts';
@@ -39,11 +42,11 @@ const hashicorpVault = (token = 'a token of the test') =>
 const awsVault = () =>
   createAwsVault({ name: 'aws', region: aws.region, endpoint: aws.endpoint, prefix: 'headgate/' });
 
-vaultConformance('file', async () => fileVault());
-vaultConformance('hashicorp-vault', async () => hashicorpVault());
-vaultConformance('aws-secrets-manager', async () => awsVault());
+testVaultConformance('file', async () => fileVault());
+testVaultConformance('hashicorp-vault', async () => hashicorpVault());
+testVaultConformance('aws-secrets-manager', async () => awsVault());
 
-test('the file vault is encrypted, its key is the owner’s only, and another key or a changed file is refused', async () => {
+test('the file vault is encrypted, only the owner can read its key, and a wrong key or a changed file is refused', async () => {
   const name = 'closed';
   await fileVault(name).write({ name: 'x' }, new Secret(canary), signal);
   for (const file of await readdir(folder)) {
@@ -59,14 +62,14 @@ test('the file vault is encrypted, its key is the owner’s only, and another ke
   await assert.rejects(fileVault(name).read({ name: 'x' }, signal), requireFault('denied'));
 });
 
-test('writes to the file vault at the same time are all kept', async () => {
+test('concurrent writes to the file vault are all kept', async () => {
   const vault = fileVault('busy');
   const names = Array.from({ length: 20 }, (_, index) => `s${index}`);
   await Promise.all(names.map((name) => vault.write({ name }, new Secret(name), signal)));
   for (const name of names) assert.equal((await fileVault('busy').read({ name }, signal)).reveal(), name);
 });
 
-test('a text without keys takes no key', async () => {
+test('a key cannot be set in a text without keys', async () => {
   for (const vault of [fileVault(), awsVault()]) {
     await vault.write({ name: 'plain' }, new Secret(canary), signal);
     await assert.rejects(
@@ -77,7 +80,7 @@ test('a text without keys takes no key', async () => {
   }
 });
 
-test('HashiCorp Vault: a wrong token, too many requests, a sealed vault and silence are told apart', async () => {
+test('HashiCorp Vault: a wrong token, too many requests, a sealed vault and timeouts are distinguished', async () => {
   const write = (vault = hashicorpVault(), within = signal) =>
     vault.write({ name: 'x' }, new Secret(canary), within);
   await assert.rejects(write(hashicorpVault('wrong')), requireFault('denied'));
@@ -95,7 +98,7 @@ test('HashiCorp Vault: a wrong token, too many requests, a sealed vault and sile
   assert.equal(hashicorp.seen.at(-1)?.namespace, 'north');
 });
 
-test('HashiCorp Vault: who writes another key at the same time loses nothing', async () => {
+test('HashiCorp Vault: concurrent writes of different keys are all kept', async () => {
   const vault = hashicorpVault();
   await vault.write({ name: 'shared', key: 'a' }, new Secret('1'), signal);
   hashicorp.onceBeforeWrite(() => {
@@ -106,7 +109,7 @@ test('HashiCorp Vault: who writes another key at the same time loses nothing', a
   assert.deepEqual(whole, { a: '1', b: '2', c: '3' });
 });
 
-test('AWS: a missing right, throttling, and a secret scheduled for deletion are told apart', async () => {
+test('AWS: a missing permission, throttling and a secret scheduled for deletion are distinguished', async () => {
   const vault = awsVault();
   const write = (name = 'y') => vault.write({ name }, new Secret(canary), signal);
   aws.failures.push('AccessDeniedException');
@@ -133,7 +136,7 @@ test('AWS: a wrong signature is refused', async () => {
   }
 });
 
-test('vaults are found by name and provider; the first is the agent’s own', () => {
+test('vaults are found by name and provider; the first is the default', () => {
   const text = JSON.stringify([
     { name: 'own', kind: 'file' },
     { name: 'north', kind: 'aws-secrets-manager', region: 'eu-north-1' },

@@ -1,22 +1,21 @@
 /**
- * What SQL of a tenant may do inside DuckDB, in two layers; beneath them is what the operating system does
- * (`../confinement`):
+ * Confines users' SQL inside DuckDB in two layers, on top of the operating system's (`../confinement`):
  *
- * 1. Settings, locked once made: files only below the allowed folders, no network, no extension beyond those
- *    built in, bounded memory, threads and spill.
- *    (https://duckdb.org/docs/stable/operations_manual/securing_duckdb/overview)
- * 2. Kinds of statement: an allow-list, `duckdb-statement-kinds.ts`.
+ * 1. Locked settings: files only in the allowed folders, no network, only built-in extensions, and limits on
+ * memory, threads and spilling to disk.
+ * (https://duckdb.org/docs/stable/operations_manual/securing_duckdb/overview) 2. An allow-list of statement
+ * types, `duckdb-statement-kinds.ts`.
  *
- * Reading an artifact is allowed and writing it is not: that is the mode of its sealed folders, hence never
- * as root.
+ * SQL can read artifacts but not write them, because of the mode of their folders. This needs a user other
+ * than root.
  */
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { DatabaseSettings } from './duckdb-messages.ts';
 
-/** Outside of the allowed folders, so that DuckDB refuses to install an extension before it downloads it. */
+/** Outside the allowed folders, so that DuckDB refuses to install an extension before downloading it. */
 const noFolder = '/dev/null';
 
-/** @throws DuckDB's error, for instance while another process has the file. */
+/** @throws DuckDB's error, for example if another process has the file open. */
 export async function openConfined(settings: DatabaseSettings): Promise<DuckDBInstance> {
   const instance = await DuckDBInstance.create(settings.databaseFile, {
     autoinstall_known_extensions: 'false',
@@ -30,10 +29,10 @@ export async function openConfined(settings: DatabaseSettings): Promise<DuckDBIn
     threads: String(settings.threads),
   });
   const connection = await instance.connect();
-  const allowed = settings.allowedFolders.map(quoted).join(', ');
-  // DuckDB shows, but does not keep, a limit that is given at the opening.
+  const allowed = settings.allowedFolders.map(quoteText).join(', ');
+  // DuckDB ignores this limit if it is given when the database is opened.
   await connection.run(`set max_temp_directory_size = '${settings.temporaryMegabytes}MiB'`);
-  // In this order: external access cannot be given back, and nothing can be set after the lock.
+  // The order matters: external access cannot be enabled again, and nothing can be set after the lock.
   await connection.run(`set allowed_directories = [${allowed}]`);
   await connection.run('set enable_external_access = false');
   await connection.run('set lock_configuration = true');
@@ -41,14 +40,11 @@ export async function openConfined(settings: DatabaseSettings): Promise<DuckDBIn
   return instance;
 }
 
-function quoted(text: string): string {
+function quoteText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/**
- * @throws Error when the database no longer answers: a statement broke it for everybody, and only a new
- * process helps.
- */
+/** @throws Error if a statement broke the database for all connections, so that it needs a new process. */
 export async function checkHealth(connection: DuckDBConnection): Promise<void> {
   await connection.run('select 1');
 }

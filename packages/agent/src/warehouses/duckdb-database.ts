@@ -1,5 +1,5 @@
-/** The agent's side of one DuckDB process: starts it, speaks with it, notices its death. */
-import { type Child, endingOf, startChild } from '../confinement/child-process.ts';
+/** The agent's side of one DuckDB process: starts it, sends requests and detects its death. */
+import { type Child, describeExit, startChild } from '../confinement/child-process.ts';
 import type { Confinement } from '../confinement/confinement.ts';
 import type { WatchedProcess } from '../confinement/memory-watch.ts';
 import type { DatabaseMessage, DatabaseRequest, DatabaseSettings } from './duckdb-messages.ts';
@@ -24,16 +24,16 @@ interface ProcessBounds {
 }
 
 export class DatabaseProcess {
-  /** Rejects, in the user's words, when the database cannot be opened. */
+  /** Rejects with a message for the user if the database cannot be opened. */
   readonly opened: Promise<void>;
-  /** Settles when the process is gone, however. */
+  /** Resolves when the process is gone for any reason. */
   readonly ended: Promise<void>;
   readonly #child: Child;
   readonly #memory: WatchedProcess;
   readonly #bounds: ProcessBounds;
   readonly #waiting = new Map<number, Waiting>();
-  /** The connections that a death was told to. */
-  readonly #told = new Set<number>();
+  /** The connections that already got the death as an error. */
+  readonly #notified = new Set<number>();
   #lastId = 0;
   #death: Error | undefined;
   #killedFor: string | undefined;
@@ -43,7 +43,7 @@ export class DatabaseProcess {
     this.#child = startChild(new URL('./duckdb-process.ts', import.meta.url), {
       launcher: bounds.confinement.launcher,
       execArgv: ['--disable-warning=ExperimentalWarning'],
-      // DuckDB's statements block a thread of libuv each.
+      // Each running DuckDB statement blocks a thread of libuv.
       environment: { UV_THREADPOOL_SIZE: String(Math.min(1024, bounds.concurrency + 4)) },
       home: settings.temporaryFolder,
       workingFolder: settings.filesFolder,
@@ -56,11 +56,11 @@ export class DatabaseProcess {
         this.#die(how);
         resolve();
       };
-      child.once('exit', (code, signal) => gone(endingOf(code, signal)));
+      child.once('exit', (code, signal) => gone(describeExit(code, signal)));
       child.once('error', (error) => gone(`could not be started: ${error.message}`));
     });
     this.opened = this.#start(settings);
-    // Whoever waits for it gets the error; nobody may.
+    // Avoids an unhandled rejection if no caller waits for it.
     this.opened.catch(() => undefined);
   }
 
@@ -68,15 +68,12 @@ export class DatabaseProcess {
     return this.#death === undefined;
   }
 
-  /**
-   * The death of this process, for a connection that has not met it in an answer: it lost its session, and
-   * with it its transaction.
-   */
-  untoldDeath(connection: number): Error | undefined {
-    return this.#told.has(connection) ? undefined : this.#death;
+  /** The death of this process, if the connection has not got it as an error yet. The session is lost. */
+  takeDeathFor(connection: number): Error | undefined {
+    return this.#notified.has(connection) ? undefined : this.#death;
   }
 
-  /** @throws Error with DuckDB's own message, or one that says what became of the process. */
+  /** @throws Error with DuckDB's message, or with a message about the death of the process. */
   async ask(request: WithoutId<Numbered>): Promise<unknown> {
     if (this.#death) throw this.#death;
     const id = ++this.#lastId;
@@ -86,7 +83,7 @@ export class DatabaseProcess {
     });
   }
 
-  /** Ends in order (the database is checkpointed), or is killed at the bound. */
+  /** Shuts down with a checkpoint. Kills the process if that takes too long. */
   async end(): Promise<void> {
     if (!this.alive) return;
     this.#send({ type: 'end' });
@@ -95,7 +92,7 @@ export class DatabaseProcess {
     clearTimeout(bound);
   }
 
-  /** @param why what those are told whose statements end with it */
+  /** @param why the message for statements that end with the process */
   kill(why?: string): void {
     this.#killedFor ??= why;
     this.#child.kill();
@@ -132,24 +129,25 @@ export class DatabaseProcess {
   }
 
   #send(request: DatabaseRequest): void {
-    // A failed send means that the process is ending: its exit answers all who wait.
+    // A failed send means that the process is ending; its exit rejects all waiting requests.
     this.#child.process.send(request, () => undefined);
   }
 
   #die(how: string): void {
     if (this.#death) return;
-    const said = this.#child.stderrTail().trim().split('\n').at(-1);
-    const why = this.#killedFor ?? `the warehouse’s process ${how}${said ? ` (${said})` : ''}; run it again`;
-    this.#death = new Error(this.#memory.exceeded ? memoryDeath(this.#bounds.processMegabytes) : why);
+    const last = this.#child.stderrTail().trim().split('\n').at(-1);
+    const why =
+      this.#killedFor ?? `the warehouse’s process ${how}${last ? ` (${last})` : ''}: start the run again`;
+    this.#death = new Error(this.#memory.exceeded ? describeMemoryDeath(this.#bounds.processMegabytes) : why);
     for (const waiting of this.#waiting.values()) {
-      this.#told.add(waiting.connection);
+      this.#notified.add(waiting.connection);
       waiting.reject(this.#death);
     }
     this.#waiting.clear();
   }
 }
 
-/** Which statement took the memory is not known: DuckDB counts only a part of it, and not by statement. */
-function memoryDeath(processMegabytes: number): string {
-  return `the warehouse’s process took more than ${processMegabytes} MB of memory and was ended, with every statement that was running in this environment: make the queries smaller, or raise HEADGATE_AGENT_WAREHOUSE_PROCESS_MEMORY_MB of the agent`;
+/** DuckDB does not count memory by statement, so the message cannot name the statement. */
+function describeMemoryDeath(processMegabytes: number): string {
+  return `the warehouse’s process exceeded its limit of ${processMegabytes} MB of memory and was killed, with all statements running in this environment: make the queries smaller, or raise HEADGATE_AGENT_WAREHOUSE_PROCESS_MEMORY_MB of the agent`;
 }

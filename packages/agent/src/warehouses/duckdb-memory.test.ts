@@ -1,22 +1,22 @@
-/** SQL that takes memory which DuckDB does not count: the whole process is bounded. */
+/** SQL with memory that DuckDB does not count: the whole process has a limit. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type Confinement, openConfinement } from '../confinement/confinement.ts';
-import { agentFolders, removeTree } from '../host/folders.ts';
+import { createFolders, removeTree } from '../host/folders.ts';
 import { createLog } from '../log.ts';
 import { createDuckdbDriver } from './duckdb.ts';
 import type { WarehouseConnection, WarehouseDriver } from './warehouse.ts';
 
 const place = { projectId: '11111111-1111-4111-8111-111111111111', environmentName: 'dev' };
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'headgate-duckdb-')));
-const folders = agentFolders(root);
+const folders = createFolders(root);
 const limitMegabytes = 420;
 const overshootMegabytes = 150;
 
-/** The process that has the database open. */
+/** The process with the open database. */
 function databaseProcess(): number | undefined {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   return pids.map(Number).find((pid) => {
@@ -29,7 +29,7 @@ function databaseProcess(): number | undefined {
   });
 }
 
-/** The most that a process ever had, as the kernel counts it. */
+/** The peak memory of a process, as counted by the kernel. */
 function peakMegabytes(pid: number): number {
   try {
     return Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1] ?? 0) / 1024;
@@ -38,7 +38,7 @@ function peakMegabytes(pid: number): number {
   }
 }
 
-describe('SQL that takes memory past DuckDB’s own limit', { timeout: 180_000 }, () => {
+describe('SQL that exceeds DuckDB’s own memory limit', { timeout: 180_000 }, () => {
   let confinement: Confinement;
   let driver: WarehouseDriver;
   let warehouse: WarehouseConnection;
@@ -68,7 +68,7 @@ describe('SQL that takes memory past DuckDB’s own limit', { timeout: 180_000 }
   });
 
   const ended =
-    /took more than 420 MB of memory and was ended, with every statement .*HEADGATE_AGENT_WAREHOUSE_PROCESS_MEMORY_MB/;
+    /exceeded its limit of 420 MB of memory and was killed, with all statements .*HEADGATE_AGENT_WAREHOUSE_PROCESS_MEMORY_MB/;
 
   const statements = [
     'select length(range(1000000000)::varchar)',
@@ -78,7 +78,7 @@ describe('SQL that takes memory past DuckDB’s own limit', { timeout: 180_000 }
     'select histogram(range) from range(1000000000)',
   ];
   for (const sql of statements) {
-    it(`fails, and the next works: ${sql}`, async (t) => {
+    it(`fails, and the next statement works: ${sql}`, async (t) => {
       await warehouse.query('select 1', 1);
       const pid = databaseProcess() ?? assert.fail('no process has the database open');
       let peak = 0;
@@ -96,7 +96,7 @@ describe('SQL that takes memory past DuckDB’s own limit', { timeout: 180_000 }
     });
   }
 
-  it('fails its neighbours with the same message, also one that is between two statements', async () => {
+  it('fails other runs with the same message, even between two statements', async () => {
     const busy = await driver.connect(place);
     const between = await driver.connect(place);
     await between.execute('begin; delete from kept');
@@ -112,7 +112,7 @@ describe('SQL that takes memory past DuckDB’s own limit', { timeout: 180_000 }
     await between.close();
   });
 
-  it('names the agent’s own settings where DuckDB bounds the query itself', async () => {
+  it('names the agent’s settings if DuckDB itself limits the query', async () => {
     const list = `select list(repeat('x', 1000)) from range(10000000)`;
     await assert.rejects(warehouse.execute(list), (error: Error) => {
       assert.match(error.message, /128 MB.*HEADGATE_AGENT_WAREHOUSE_MEMORY_MB of the agent$/s);
@@ -121,7 +121,7 @@ describe('SQL that takes memory past DuckDB’s own limit', { timeout: 180_000 }
     });
   });
 
-  it('is kept to its disk for what does not fit in memory', async () => {
+  it('is limited in disk space for spilling', async () => {
     const large =
       'create temporary table large as select random() as r, uuid()::varchar as u from range(10000000)';
     await assert.rejects(warehouse.execute(large), (error: Error) => {

@@ -1,19 +1,19 @@
-/** What the agent and the process of one DuckDB database say to each other over IPC. */
+/** The IPC messages between the agent and the process of a DuckDB database. */
 
 export interface DatabaseSettings {
   databaseFile: string;
-  /** The only folders, besides the temporary one, that SQL may read; writing is up to the file system. */
+  /** The folders that SQL may access, besides the temporary one. File modes decide about writing. */
   allowedFolders: string[];
-  /** Belongs to DuckDB, which lets SQL into it. */
+  /** DuckDB spills here. SQL can access it too. */
   temporaryFolder: string;
-  /** One of the allowed folders; relative paths begin there. */
+  /** One of the allowed folders; the base of relative paths. */
   filesFolder: string;
   memoryMegabytes: number;
   threads: number;
   temporaryMegabytes: number;
 }
 
-/** `open`, `execute`, `query` and `close` are answered under their id; `interrupt` and `end` are not. */
+/** `open`, `execute`, `query` and `close` are answered with their id; `start` and `end` are not. */
 export type DatabaseRequest =
   | { type: 'start'; settings: DatabaseSettings }
   | { type: 'open'; id: number; connection: number }

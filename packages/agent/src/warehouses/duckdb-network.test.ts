@@ -1,5 +1,5 @@
 /**
- * SQL that tries to reach the network, through the real warehouse; only its own checks stand in the way here.
+ * SQL that tries to reach the network through the real warehouse, with only the checks of SQL in the way.
  */
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { StatementType } from '@duckdb/node-api';
 import { MemoryWatch } from '../confinement/memory-watch.ts';
-import { agentFolders, removeTree } from '../host/folders.ts';
+import { createFolders, removeTree } from '../host/folders.ts';
 import { createLog } from '../log.ts';
 import { createDuckdbDriver } from './duckdb.ts';
 import { allowedKinds, checkStatementKind } from './duckdb-statement-kinds.ts';
@@ -20,7 +20,7 @@ import type { WarehouseConnection, WarehouseDriver } from './warehouse.ts';
 
 const place = { projectId: '11111111-1111-4111-8111-111111111111', environmentName: 'dev' };
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'headgate-duckdb-')));
-const folders = agentFolders(root);
+const folders = createFolders(root);
 const memory = new MemoryWatch();
 
 describe('SQL that tries to reach the network', { timeout: 120_000 }, () => {
@@ -68,15 +68,15 @@ describe('SQL that tries to reach the network', { timeout: 120_000 }, () => {
   async function refused(sql: string, message: RegExp): Promise<void> {
     for (const attempt of [() => warehouse.execute(sql), () => warehouse.query(sql, 10)]) {
       await assert.rejects(attempt, message, sql);
-      // What comes before it in the SQL may have begun a transaction.
+      // An earlier statement of the SQL may have begun a transaction.
       await warehouse.execute('rollback').catch(() => undefined);
     }
     assert.deepEqual(arrived, [], sql);
   }
 
-  it('is refused with the kind of statement and what is allowed', async () => {
+  it('is refused with a message that names the kind of statement and the allowed kinds', async () => {
     const kind = (name: string) =>
-      new RegExp(`^Error: ${name} is not allowed in this warehouse: .*Allowed are ALTER`);
+      new RegExp(`^Error: ${name} is not allowed in this warehouse: .*Use only ALTER`);
     const install = kind('INSTALL or LOAD');
     const cases: [string, RegExp][] = [
       [`INSTALL '${http}/a'`, install],
@@ -105,22 +105,25 @@ describe('SQL that tries to reach the network', { timeout: 120_000 }, () => {
       [`explain analyze prepare p as select 1`, kind('PREPARE')],
       [
         `set custom_extension_repository = '${http}'`,
-        /^Error: SET .*not allowed.*locked.*Allowed are SET VARIABLE/,
+        /^Error: settings cannot be changed .*locked.*Use only SET VARIABLE/,
       ],
-      [`explain analyze set custom_extension_repository = '${http}'`, /^Error: SET .*not allowed.*locked/],
+      [
+        `explain analyze set custom_extension_repository = '${http}'`,
+        /^Error: settings cannot be changed .*locked/,
+      ],
     ];
     for (const [sql, message] of cases) {
       await refused(sql, message);
     }
   });
 
-  it('is refused where EXPLAIN hides a statement from the check', async () => {
+  it('is refused if EXPLAIN hides a statement from the check', async () => {
     const alone = /EXPLAIN is not allowed/;
     const cases: [string, RegExp][] = [
       [`select 1; explain analyze install '${http}/a'`, alone],
       [`explain select 1; explain analyze install '${http}/a'`, alone],
       [`explain analyze explain analyze install '${http}/a'`, /syntax error|not allowed/],
-      // What looks like one comment to who nests them, and like the statement to who does not.
+      // One comment if comments nest, else a comment followed by the statement.
       [`explain /* /* */ analyze install '${http}/a' --*/ */ select 1\n`, /syntax error|not allowed/],
       [`explain analyze /* /* */ install '${http}/a' --*/ */ select 1\n`, /syntax error|not allowed/],
       [`explain analyze select 1; install '${http}/a'`, alone],
@@ -182,7 +185,7 @@ describe('SQL that tries to reach the network', { timeout: 120_000 }, () => {
     for (const sql of statements) await refused(sql, denied);
   });
 
-  it('is refused in what an import brings', async () => {
+  it('is refused in imported SQL', async () => {
     const folder = join(folders.files(place), 'export');
     mkdirSync(folder);
     writeFileSync(join(folder, 'schema.sql'), `explain analyze install '${http}/a';`);
@@ -215,7 +218,7 @@ describe('SQL that tries to reach the network', { timeout: 120_000 }, () => {
     await other.close();
   });
 
-  it('cannot change a setting, but for the schema that it works in', async () => {
+  it('cannot change a setting except the schema', async () => {
     const { rows } = await warehouse.query('select name from duckdb_settings()', 1_000);
     const open: unknown[] = [];
     for (const [name] of rows) {
@@ -231,7 +234,7 @@ describe('SQL that tries to reach the network', { timeout: 120_000 }, () => {
     assert.deepEqual(open.sort(), ['schema', 'search_path']);
   });
 
-  it('cannot leave by the name of a file', async () => {
+  it('cannot use file names that are URLs', async () => {
     const secret = 'canary-4711';
     for (const path of [
       `${root}/${secret}.csv`,
@@ -244,7 +247,7 @@ describe('SQL that tries to reach the network', { timeout: 120_000 }, () => {
     assert.ok(!readdirSync(root).some((name) => name.includes(secret)));
   });
 
-  it('does not keep anybody from plain SQL', async () => {
+  it('does not prevent ordinary SQL', async () => {
     const allowed = [
       `explain select * from t`,
       `EXPLAIN ANALYZE select * from t;`,
@@ -272,7 +275,7 @@ describe('SQL that tries to reach the network', { timeout: 120_000 }, () => {
 });
 
 describe('kinds of statement', () => {
-  it('are judged, every one that this DuckDB has', () => {
+  it('are all listed, for this version of DuckDB', () => {
     const all = Object.values(StatementType).filter((value) => typeof value === 'number');
     const allowed: string[] = [];
     for (const type of all) {
@@ -280,7 +283,7 @@ describe('kinds of statement', () => {
         checkStatementKind(type);
         allowed.push(StatementType[type]);
       } catch (error) {
-        assert.match(String(error), /^Error: .+ is not allowed in this warehouse: .+\. Allowed are ALTER, /);
+        assert.match(String(error), /^Error: .+ is not allowed in this warehouse: .+\. Use only ALTER, /);
       }
     }
     const expected =

@@ -1,20 +1,20 @@
 /**
- * The process of one DuckDB database: entry, started by `duckdb.ts`. A crash, or memory gone wild, takes this
- * process and not the agent. It ends when told to, or when the agent that started it is gone.
+ * The entry point of a DuckDB database's process, started by `duckdb-database.ts`. A crash or a memory leak
+ * ends this process and not the agent. It exits on request, or when the agent is gone.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { reasonOf } from '../log.ts';
+import { getReason } from '../log.ts';
 import { checkHealth, openConfined } from './duckdb-confinement.ts';
 import { explainError } from './duckdb-errors.ts';
 import type { DatabaseMessage, DatabaseRequest, DatabaseSettings } from './duckdb-messages.ts';
 import { execute, query } from './duckdb-statement.ts';
 
-/** How long to wait for the process of an agent that was killed to let go of the file. */
+/** How long to wait until the process of a killed agent releases the file. */
 const openTimeoutMilliseconds = 15_000;
 const endTimeoutMilliseconds = 5_000;
 
-/** Statements of one connection run in turn; `closed` refuses those that still wait. */
+/** Statements of one connection run one at a time. `closed`: waiting statements are refused. */
 interface Session {
   connection: DuckDBConnection;
   turn: Promise<unknown>;
@@ -38,8 +38,8 @@ async function start(settings: DatabaseSettings): Promise<void> {
       instance = await openConfined(settings);
       return send({ type: 'ready' });
     } catch (error) {
-      const held = /lock/i.test(reasonOf(error));
-      if (!held || performance.now() > deadline) return send({ type: 'failed', message: reasonOf(error) });
+      const held = /lock/i.test(getReason(error));
+      if (!held || performance.now() > deadline) return send({ type: 'failed', message: getReason(error) });
       await sleep(100);
     }
   }
@@ -72,7 +72,7 @@ async function open(id: number): Promise<void> {
   sessions.set(id, { connection, turn: Promise.resolve(), closed: false });
 }
 
-/** Interrupts again and again: an interrupt between two statements is lost on DuckDB. */
+/** Interrupts repeatedly, because DuckDB ignores an interrupt between two statements. */
 async function close(id: number, session: Session): Promise<void> {
   session.closed = true;
   const interrupting = setInterval(() => session.connection.interrupt(), 50);
@@ -84,7 +84,7 @@ async function close(id: number, session: Session): Promise<void> {
 }
 
 async function end(): Promise<void> {
-  // A statement that does not heed its interrupt must not keep the process alive.
+  // A statement that ignores the interrupt must not keep the process alive.
   setTimeout(() => process.kill(process.pid, 'SIGKILL'), endTimeoutMilliseconds).unref();
   await Promise.all([...sessions].map(([id, session]) => close(id, session)));
   instance?.closeSync();

@@ -1,18 +1,18 @@
 /**
- * Which kinds of statement SQL of a tenant may use. DuckDB parses, and names the kind; the table here allows.
- * A kind that a later DuckDB adds is refused until it has a line here.
+ * The allow-list of statement types. DuckDB parses the SQL and determines the type. A type that a later
+ * DuckDB adds is refused until it has an entry here.
  */
 import { StatementType } from '@duckdb/node-api';
 
 interface Kind {
-  /** In SQL's words. */
+  /** Its SQL keyword. */
   name: string;
-  /** Why it is refused; undefined when it is allowed. */
+  /** Why it is refused; undefined if it is allowed. */
   refusal?: string;
 }
 
-const configuration = 'the configuration of the warehouse belongs to its agent';
-const internal = 'no SQL is of this kind';
+const configuration = 'only the agent configures the warehouse';
+const internal = 'it is internal to DuckDB';
 
 const kinds: Record<StatementType, Kind> = {
   [StatementType.SELECT]: { name: 'SELECT' },
@@ -23,30 +23,30 @@ const kinds: Record<StatementType, Kind> = {
   [StatementType.CREATE]: { name: 'CREATE' },
   [StatementType.ALTER]: { name: 'ALTER' },
   [StatementType.DROP]: { name: 'DROP' },
-  // The settings of DuckDB keep both to the files folder.
+  // DuckDB's settings restrict both to the files folder.
   [StatementType.COPY]: { name: 'COPY' },
   [StatementType.EXPORT]: { name: 'EXPORT DATABASE' },
   [StatementType.TRANSACTION]: { name: 'BEGIN, COMMIT and ROLLBACK' },
   [StatementType.ANALYZE]: { name: 'ANALYZE' },
   [StatementType.VACUUM]: { name: 'VACUUM' },
-  // DuckDB's lock leaves variables and the schema, and refuses every setting.
+  // The locked configuration still allows variables and the schema, and refuses all settings.
   [StatementType.SET]: { name: 'SET VARIABLE and USE' },
   [StatementType.EXPLAIN]: { name: 'EXPLAIN' },
 
-  [StatementType.LOAD]: { name: 'INSTALL or LOAD', refusal: 'extensions are those that are built in' },
+  [StatementType.LOAD]: { name: 'INSTALL or LOAD', refusal: 'only built-in extensions can be used' },
   [StatementType.UPDATE_EXTENSIONS]: {
     name: 'UPDATE EXTENSIONS',
-    refusal: 'extensions are those that are built in',
+    refusal: 'only built-in extensions can be used',
   },
   [StatementType.EXTENSION]: {
     name: 'an extension’s own statement',
-    refusal: 'extensions are those that are built in',
+    refusal: 'only built-in extensions can be used',
   },
-  [StatementType.ATTACH]: { name: 'ATTACH', refusal: 'a run has the database of its environment only' },
-  [StatementType.DETACH]: { name: 'DETACH', refusal: 'a run has the database of its environment only' },
+  [StatementType.ATTACH]: { name: 'ATTACH', refusal: 'a run can only use the database of its environment' },
+  [StatementType.DETACH]: { name: 'DETACH', refusal: 'a run can only use the database of its environment' },
   [StatementType.COPY_DATABASE]: {
     name: 'COPY FROM DATABASE',
-    refusal: 'a run has the database of its environment only',
+    refusal: 'a run can only use the database of its environment',
   },
   [StatementType.PRAGMA]: { name: 'PRAGMA', refusal: configuration },
   [StatementType.VARIABLE_SET]: { name: 'SET of a setting', refusal: configuration },
@@ -54,7 +54,7 @@ const kinds: Record<StatementType, Kind> = {
   [StatementType.EXECUTE]: { name: 'EXECUTE', refusal: 'write the statement itself' },
   [StatementType.CALL]: {
     name: 'CALL or CHECKPOINT',
-    refusal: 'use SELECT * FROM function(…); the warehouse makes its checkpoints by itself',
+    refusal: 'use SELECT * FROM function(…); the warehouse makes checkpoints by itself',
   },
   [StatementType.CREATE_FUNC]: { name: 'CREATE_FUNC', refusal: internal },
   [StatementType.RELATION]: { name: 'RELATION', refusal: internal },
@@ -63,47 +63,47 @@ const kinds: Record<StatementType, Kind> = {
   [StatementType.INVALID]: { name: 'INVALID', refusal: internal },
 };
 
-/** What a message proposes. */
+/** The list of allowed statements for messages. */
 export const allowedKinds: string = Object.values(kinds)
   .filter(({ refusal }) => refusal === undefined)
   .sort((a, b) => (a.name < b.name ? -1 : 1))
   .map(({ name }) => name)
   .join(', ');
 
-/** @throws Error that names the kind, why it is refused, and what is allowed. */
+/** @throws Error with the kind, the reason and the allowed kinds. */
 export function checkStatementKind(type: StatementType): void {
-  // The type says that there always is one. A later DuckDB may know better.
+  // A later DuckDB may have types that are not in the table.
   const kind = (kinds as Partial<Record<StatementType, Kind>>)[type];
   if (kind !== undefined && kind.refusal === undefined) return;
-  const { name, refusal } = kind ?? { name: `kind ${type}`, refusal: 'this agent does not know it' };
-  throw new Error(`${name} is not allowed in this warehouse: ${refusal}. Allowed are ${allowedKinds}`);
+  const { name, refusal } = kind ?? {
+    name: `kind ${type}`,
+    refusal: 'this version of the agent does not know it',
+  };
+  throw new Error(`${name} is not allowed in this warehouse: ${refusal}. Use only ${allowedKinds}`);
 }
 
-/**
- * A statement behind EXPLAIN. `prefix` and `statement` together explain exactly the `statement` that was
- * checked.
- */
-export interface Explained {
+/** A statement after EXPLAIN. `prefix` and `statement` together explain exactly the checked `statement`. */
+export interface ParsedExplain {
   prefix: string;
   statement: string;
 }
 
 const blank = /^(?:\s+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)*/;
-/** `EXPLAIN (…)` may also begin a query in parentheses. */
+/** Only these are options: `EXPLAIN (…)` may also be followed by a query in parentheses. */
 const explainOptions = /^\(\s*(?:analyze|format)\b[\w\s,']*\)/i;
 
 /**
- * Takes EXPLAIN off a statement. DuckDB says of an EXPLAIN only that it is one, and executes what is behind
- * EXPLAIN ANALYZE. Comments before the statement are left out, as DuckDB may see another end of them.
+ * Splits EXPLAIN from its statement. DuckDB reports only the type EXPLAIN, but executes the statement after
+ * EXPLAIN ANALYZE. Leading comments are dropped, because DuckDB might parse their end differently.
  */
-export function takeExplained(sql: string): Explained | undefined {
-  const afterExplain = afterWord(skipBlank(sql), 'explain');
+export function parseExplain(sql: string): ParsedExplain | undefined {
+  const afterExplain = skipWord(skipBlank(sql), 'explain');
   if (afterExplain === undefined) return undefined;
   const rest = skipBlank(afterExplain);
   const options = explainOptions.exec(rest)?.[0];
   if (options !== undefined)
     return { prefix: `EXPLAIN ${options} `, statement: skipBlank(rest.slice(options.length)) };
-  const afterAnalyze = afterWord(rest, 'analyze');
+  const afterAnalyze = skipWord(rest, 'analyze');
   return afterAnalyze === undefined
     ? { prefix: 'EXPLAIN ', statement: rest }
     : { prefix: 'EXPLAIN ANALYZE ', statement: skipBlank(afterAnalyze) };
@@ -113,7 +113,7 @@ function skipBlank(sql: string): string {
   return sql.replace(blank, '');
 }
 
-function afterWord(sql: string, word: string): string | undefined {
+function skipWord(sql: string, word: string): string | undefined {
   const end = word.length;
   const isWord = sql.slice(0, end).toLowerCase() === word && !/^[\w$]/.test(sql.slice(end));
   return isWord ? sql.slice(end) : undefined;

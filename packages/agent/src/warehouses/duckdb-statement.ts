@@ -1,4 +1,4 @@
-/** Running one statement or query on a DuckDB connection, and its values as JavaScript's. */
+/** Runs statements and queries on a DuckDB connection and converts values to JavaScript. */
 import {
   type DuckDBConnection,
   DuckDBDecimalValue,
@@ -11,19 +11,19 @@ import {
   ResultReturnType,
   StatementType,
 } from '@duckdb/node-api';
-import { checkStatementKind, takeExplained } from './duckdb-statement-kinds.ts';
+import { checkStatementKind, parseExplain } from './duckdb-statement-kinds.ts';
 
 /** Bytes of text that one query may return. */
 const resultLimit = 64 * 1024 * 1024;
 
-/** Runs what `sql` holds in order and counts the rows of its last statement: changed, made or returned. */
+/** Runs the statements in `sql` in order. Returns the rows that the last one changed, created or returned. */
 export async function execute(
   connection: DuckDBConnection,
   sql: string,
   temporaryFolder: string,
 ): Promise<{ rowCount: number }> {
   let rowCount = 0;
-  await eachStatement(connection, sql, async (statement) => {
+  await forEachStatement(connection, sql, async (statement) => {
     checkTarget(statement.statementType, sql, temporaryFolder);
     rowCount = await runAndCount(statement);
   });
@@ -31,9 +31,9 @@ export async function execute(
 }
 
 /**
- * Runs one query, row by row, so that a result that is too large is refused before it fills the memory.
+ * Runs one query and streams its rows, so that a large result is refused before it fills the memory.
  *
- * @throws Error when there are more than `maxRows` rows or the values exceed 64 MiB.
+ * @throws Error if there are more than `maxRows` rows or more than 64 MiB of values.
  */
 export async function query(
   connection: DuckDBConnection,
@@ -41,32 +41,32 @@ export async function query(
   maxRows: number,
 ): Promise<{ columns: string[]; rows: unknown[][] }> {
   let answer: { columns: string[]; rows: unknown[][] } = { columns: [], rows: [] };
-  await eachStatement(connection, sql, async (statement) => {
+  await forEachStatement(connection, sql, async (statement) => {
     answer = await readRows(statement, maxRows);
   });
   return answer;
 }
 
-/** DuckDB lets SQL write where it spills to; a file there is lost. @throws Error that names the remedy */
+/** DuckDB lets SQL write to its temporary folder, where files would be lost. @throws Error */
 function checkTarget(type: StatementType, sql: string, temporaryFolder: string): void {
   if (type !== StatementType.COPY && type !== StatementType.EXPORT) return;
-  // A relative path names the same folder by its last parts.
+  // A relative path may refer to the same folder, so only its last segments are compared.
   const tail = temporaryFolder.split('/').slice(-3).join('/');
   if (!sql.replaceAll(/\/(?:\.?\/)+/g, '/').includes(tail)) return;
   throw new Error(
-    'the temporary folder of the warehouse holds no files of pipelines: give a path in the files folder, such as a relative one',
+    'files cannot be written to the temporary folder of the warehouse: use a relative path, which is in the files folder',
   );
 }
 
-async function eachStatement(
+async function forEachStatement(
   connection: DuckDBConnection,
   sql: string,
   run: (statement: DuckDBPreparedStatement) => Promise<void>,
 ): Promise<void> {
   const statements = await connection.extractStatements(sql);
-  if (statements.count === 0) throw new Error('there is no statement in this SQL');
+  if (statements.count === 0) throw new Error('the SQL contains no statement: add one');
   for (let index = 0; index < statements.count; index++) {
-    // Prepared one by one: a statement may need the table that the one before it makes.
+    // Prepared one by one, since a statement may need a table that the previous one creates.
     const statement = await statements.prepare(index);
     try {
       checkStatementKind(statement.statementType);
@@ -78,15 +78,15 @@ async function eachStatement(
   }
 }
 
-/** Runs an EXPLAIN that was put together from the very statement that was checked. */
+/** Runs an EXPLAIN that is rebuilt from the checked statement. */
 async function explain(
   connection: DuckDBConnection,
   sql: string | undefined,
   run: (statement: DuckDBPreparedStatement) => Promise<void>,
 ): Promise<void> {
-  const explained = sql === undefined ? undefined : takeExplained(sql);
+  const explained = sql === undefined ? undefined : parseExplain(sql);
   if (explained === undefined)
-    throw new Error('EXPLAIN is not allowed beside other statements: let it be the only one of its SQL');
+    throw new Error('EXPLAIN is not allowed with other statements: make it the only statement of the SQL');
   await checkAlone(connection, explained.statement);
   const statement = await connection.prepare(explained.prefix + explained.statement);
   try {
@@ -96,15 +96,15 @@ async function explain(
   }
 }
 
-/** @throws Error unless `sql` is one statement of an allowed kind, and no EXPLAIN. */
+/** @throws Error unless `sql` is a single statement of an allowed kind other than EXPLAIN. */
 async function checkAlone(connection: DuckDBConnection, sql: string): Promise<void> {
   const statements = await connection.extractStatements(sql);
   if (statements.count !== 1)
-    throw new Error('EXPLAIN is not allowed here: put exactly one SELECT or other statement behind it');
+    throw new Error('EXPLAIN needs exactly one statement: put one SELECT or other statement after it');
   const statement = await statements.prepare(0);
   try {
     if (statement.statementType === StatementType.EXPLAIN)
-      throw new Error('EXPLAIN is not allowed behind EXPLAIN');
+      throw new Error('EXPLAIN is not allowed after EXPLAIN: remove one');
     checkStatementKind(statement.statementType);
   } finally {
     statement.destroySync();
@@ -122,7 +122,7 @@ async function runAndCount(statement: DuckDBPreparedStatement): Promise<number> 
     chunk && chunk.rowCount > 0;
     chunk = await result.fetchChunk()
   ) {
-    // CREATE TABLE … AS answers one row with the number of rows made.
+    // CREATE TABLE … AS returns one row with the number of created rows.
     if (countsItself) return chunk.columnCount > 0 ? Number(chunk.getColumnValues(0)[0] ?? 0) : 0;
     rowCount += chunk.rowCount;
   }
@@ -158,8 +158,8 @@ async function readRows(statement: DuckDBPreparedStatement, maxRows: number) {
 }
 
 /**
- * A whole number or decimal is a number when a double holds it exactly and its own digits otherwise; a date
- * or time is ISO 8601; a list, struct or map is JSON.
+ * An integer or decimal becomes a number if a double represents it exactly, else a text with its digits. A
+ * date or time becomes an ISO 8601 text. A list, struct or map becomes JSON.
  */
 export function toJavaScript(value: DuckDBValue, type: DuckDBType): string | number | boolean | null {
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return value;

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { openConfinement } from '../confinement/confinement.ts';
-import { agentFolders, removeTree } from '../host/folders.ts';
+import { createFolders, removeTree } from '../host/folders.ts';
 import { createLog } from '../log.ts';
 import { createDuckdbDriver } from './duckdb.ts';
 import { DatabaseProcess } from './duckdb-database.ts';
@@ -21,7 +21,7 @@ import type { WarehouseConnection, WarehouseDriver } from './warehouse.ts';
 
 const place = { projectId: '11111111-1111-4111-8111-111111111111', environmentName: 'dev' };
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'headgate-duckdb-')));
-const folders = agentFolders(root);
+const folders = createFolders(root);
 const artifact = join(folders.projectArtifacts(place.projectId), 'digest', 'files');
 
 const confinement = await openConfinement(createLog({ level: 'error', write: (line) => console.log(line) }));
@@ -98,7 +98,7 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
     });
   });
 
-  it('takes a relative path for one in the files folder, and writes nothing into its temporary folder', async () => {
+  it('resolves relative paths in the files folder, and refuses writes to its temporary folder', async () => {
     await warehouse.execute(`copy (select 7 as a) to 'program'`);
     assert.equal(existsSync(join(folders.files(place), 'program')), true);
     assert.deepEqual((await warehouse.query(`select a from read_csv('program')`, 1)).rows, [[7]]);
@@ -111,13 +111,13 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
     ])
       await assert.rejects(
         warehouse.execute(`copy (select 1) to '${target}'`),
-        /give a path in the files folder/,
+        /use a relative path, which is in the files folder/,
         target,
       );
     assert.deepEqual(readdirSync(temporary), []);
   });
 
-  it('gives values as JavaScript’s', async () => {
+  it('converts values to JavaScript', async () => {
     const { columns, rows } = await warehouse.query(
       `select true, 9007199254740991, 9007199254740993, 1.50::decimal(10,2), 12345678901234567.89::decimal(20,2), 'x', null,
         date '2024-02-29', timestamp '2024-02-29 12:30:00', timestamptz '2024-02-29 12:30:00+02', 'nan'::double, [1, 2], {'a': 1}`,
@@ -143,12 +143,12 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
     ]);
   });
 
-  it('refuses a result of more rows than asked for, however large, and works on', async () => {
+  it('refuses a result with too many rows, however large, and continues to work', async () => {
     await assert.rejects(warehouse.query('select * from range(100000000000)', 1000), /more than 1000 rows/);
     assert.equal((await warehouse.query('select * from range(1000)', 1000)).rows.length, 1000);
   });
 
-  it('reads and writes nothing outside its folders', async () => {
+  it('cannot read or write outside its folders', async () => {
     const outside = [
       `select * from read_text('/etc/passwd')`,
       `select * from read_text('${artifact}/../../../../../../etc/passwd')`,
@@ -170,7 +170,7 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
     assert.deepEqual(readdirSync(root).includes('out.csv'), false);
   });
 
-  it('loads no extension, attaches no other database, changes no setting, hides no statement', async () => {
+  it('cannot load extensions, attach databases, change settings or hide statements', async () => {
     const files = folders.files(place);
     const refused: [string, RegExp][] = [
       ['install httpfs', /not allowed/],
@@ -201,7 +201,7 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
     assert.deepEqual(attached.rows, [['dev']]);
   });
 
-  it('has JSON, Parquet and time zones without the network', async () => {
+  it('supports JSON, Parquet and time zones without the network', async () => {
     writeFileSync(join(artifact, 'towns.json'), '[{"name":"Ulm"}]');
     const { rows } = await warehouse.query(
       `select name, (timestamptz '2024-01-01 00:00:00Z' at time zone 'Asia/Tokyo')::varchar from read_json('${artifact}/towns.json')`,
@@ -210,7 +210,7 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
     assert.deepEqual(rows, [['Ulm', '2024-01-01 09:00:00']]);
   });
 
-  it('passes no environment of the agent to its process', () => {
+  it('does not pass the agent’s environment to its process', () => {
     const [pid] = databaseProcesses();
     const environment = execFileSync('cat', [`/proc/${pid}/environ`], { encoding: 'utf8' }).split('\0');
     const names = environment.map((entry) => entry.split('=')[0]).filter(Boolean);
@@ -226,12 +226,12 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
     assert.deepEqual(names.sort(), expected);
   });
 
-  it('ends a statement that never ends when its connection is closed, and only that one', async () => {
+  it('ends an endless statement when its connection is closed, and no other statement', async () => {
     const other = await driver.connect(place);
     const endless = other.execute('select count(*) from range(1000000000) a, range(1000000) b');
     const queued = other.execute('create table never (a int)');
     const ended = Promise.all([assert.rejects(endless, /Interrupted/i), assert.rejects(queued, /closed/)]);
-    // A first answer says that the endless one has had its turn to begin.
+    // The first answer shows that the endless statement had time to start.
     await warehouse.query('select 1', 1);
     await other.close();
     await ended;
@@ -239,7 +239,7 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
     assert.equal((await warehouse.query('select 2', 1)).rows[0]?.[0], 2);
   });
 
-  it('says what became of a process that died, and starts another for the next statement', async () => {
+  it('reports how a process died, and starts another for the next statement', async () => {
     const endless = warehouse.execute('select count(*) from range(1000000000) a, range(1000000) b');
     const [pid] = databaseProcesses();
     process.kill(pid as number, 'SIGKILL');
@@ -247,7 +247,7 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
     assert.equal((await warehouse.query('select count(*) from towns', 1)).rows[0]?.[0], 1);
   });
 
-  it('says that another run’s cancelled statement was the reason when that did not stop', () => {
+  it('names the cause when it was killed because another run’s cancelled statement did not stop', () => {
     const other = { ...place, environmentName: 'other' };
     const settings = {
       databaseFile: folders.database(other),
@@ -267,7 +267,7 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
     );
   });
 
-  it('starts anew when a statement has broken the database for everybody', async () => {
+  it('restarts if a statement broke the database for all connections', async () => {
     const breaking = `select * from enable_logging(storage = 'file', storage_path = '/nonexistent/logs')`;
     await warehouse.execute(breaking).catch(() => undefined);
     await assert.rejects(
@@ -285,13 +285,13 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
     await assert.rejects(driver.connect(broken), /the warehouse cannot be opened: .*not a valid DuckDB/s);
   });
 
-  it('ends its process when nothing has used it for a while', async () => {
+  it('ends its process when it was idle for a while', async () => {
     const idle = { ...place, environmentName: 'Idle — Umgebung' };
     const brief = driverWith(1);
     const connection = await brief.connect(idle);
     await connection.execute('create table kept as select 1 as a');
     await connection.close();
-    // Its write-ahead log is gone once the process has ended in order.
+    // The write-ahead log is removed by a clean shutdown.
     const wal = `${folders.database(idle)}.wal`;
     assert.equal(existsSync(wal), true);
     const deadline = Date.now() + 10_000;

@@ -1,11 +1,11 @@
 /**
- * DuckDB: one database file and one process an environment, opened on demand, ended when idle, started again
- * when it died. The confinement of what runs there is `duckdb-confinement.ts`.
+ * The DuckDB warehouse: one database file and one process per environment. The process is started on demand,
+ * ended when idle, and restarted after a crash. Its SQL is confined by `duckdb-confinement.ts`.
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { type EnvironmentPlace, privateFolder } from '../host/folders.ts';
-import { reasonOf } from '../log.ts';
+import { type EnvironmentPlace, makePrivateFolder } from '../host/folders.ts';
+import { getReason } from '../log.ts';
 import { DatabaseProcess } from './duckdb-database.ts';
 import type { WarehouseConnection, WarehouseDriver, WarehouseSettings } from './warehouse.ts';
 
@@ -43,34 +43,34 @@ class EnvironmentDatabase {
   }
 
   /**
-   * The connection outlives a death of the process. One statement is told, so that none of a transaction goes
-   * on by itself; the next one opens a new process, without what the session had set.
+   * A connection survives the death of its process: one statement fails, so that the rest of a transaction
+   * does not take effect alone, and the next one starts a new process with a new session.
    */
   async connect(): Promise<WarehouseConnection> {
     const connection = ++this.#lastConnection;
     this.#open.add(connection);
     clearTimeout(this.#idle);
     let database: DatabaseProcess | undefined;
-    const opened = async (): Promise<DatabaseProcess> => {
+    const openProcess = async (): Promise<DatabaseProcess> => {
       if (!this.#open.has(connection)) throw new Error('this connection to the warehouse is closed');
       if (database?.alive) return database;
-      const death = database?.untoldDeath(connection);
+      const death = database?.takeDeathFor(connection);
       database = undefined;
       if (death) throw death;
       database = await this.#openOn(connection);
       return database;
     };
     try {
-      await opened();
+      await openProcess();
     } catch (error) {
       this.#forget(connection);
       throw error;
     }
     return {
       execute: async (sql) =>
-        (await (await opened()).ask({ type: 'execute', connection, sql })) as { rowCount: number },
+        (await (await openProcess()).ask({ type: 'execute', connection, sql })) as { rowCount: number },
       query: async (sql, maxRows) =>
-        (await (await opened()).ask({ type: 'query', connection, sql, maxRows })) as {
+        (await (await openProcess()).ask({ type: 'query', connection, sql, maxRows })) as {
           columns: string[];
           rows: unknown[][];
         },
@@ -86,7 +86,7 @@ class EnvironmentDatabase {
     clearTimeout(this.#idle);
     const running = this.#process;
     if (!running) return;
-    // Whoever comes next waits for the end, for only one process at a time can have the file.
+    // Only one process can open the file, so the next connection waits for the end.
     this.#process = running.then(async (database) => {
       await database.end();
       return database;
@@ -94,16 +94,16 @@ class EnvironmentDatabase {
     await this.#process.catch(() => undefined);
   }
 
-  /** A database that no longer answers a trivial query is started anew, once. */
+  /** Restarts the process once if the database does not answer a trivial query. */
   async #openOn(connection: number): Promise<DatabaseProcess> {
     const first = await this.#running();
     try {
       await first.ask({ type: 'open', connection });
       return first;
     } catch (error) {
-      // A database that has failed for good repeats the error, which may quote a statement.
-      const reason = reasonOf(error).split('Original error')[0];
-      this.#settings.log.warn('the warehouse is started again', { ...this.#place, reason });
+      // A broken database repeats the original error, which may quote a statement.
+      const reason = getReason(error).split('Original error')[0];
+      this.#settings.log.warn('warehouse process restarted', { ...this.#place, reason });
       await first.end();
       const second = await this.#running();
       await second.ask({ type: 'open', connection });
@@ -111,12 +111,12 @@ class EnvironmentDatabase {
     }
   }
 
-  /** A statement that does not heed its interrupt is ended with the process: nothing runs for ever. */
+  /** Kills the process if a statement ignores the interrupt, so that no statement runs forever. */
   async #closeOn(database: DatabaseProcess, connection: number): Promise<void> {
     const bound = setTimeout(() => {
-      this.#settings.log.warn('a statement did not stop; the warehouse is killed', { ...this.#place });
+      this.#settings.log.warn('a statement did not stop; killing the warehouse process', { ...this.#place });
       database.kill(
-        'the warehouse’s process was ended because another run’s cancelled statement did not stop; start the run again',
+        'the warehouse’s process was killed because a cancelled statement of another run did not stop: start the run again',
       );
     }, closeTimeoutMilliseconds);
     await database.ask({ type: 'close', connection }).catch(() => undefined);
@@ -140,9 +140,10 @@ class EnvironmentDatabase {
     const artifactFolder = folders.projectArtifacts(this.#place.projectId);
     const filesFolder = folders.files(this.#place);
     await rm(temporaryFolder, { recursive: true, force: true });
-    for (const folder of [dirname(databaseFile), temporaryFolder, filesFolder]) await privateFolder(folder);
+    for (const folder of [dirname(databaseFile), temporaryFolder, filesFolder])
+      await makePrivateFolder(folder);
     await mkdir(artifactFolder, { recursive: true, mode: 0o555 });
-    log.debug('the warehouse is started', { ...this.#place });
+    log.debug('warehouse process started', { ...this.#place });
     const database = new DatabaseProcess(
       {
         databaseFile,

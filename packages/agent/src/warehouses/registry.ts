@@ -5,13 +5,12 @@ const drivers: Record<WarehouseKind, (settings: WarehouseSettings) => WarehouseD
   duckdb: createDuckdbDriver,
 };
 
-/**
- * The warehouse of a project that this agent cannot use. A run that needs none does not come to it; any other
- * is refused before its first step.
- */
-export function unusableWarehouse(kind: string): WarehouseConnection {
+/** Stands for an unsupported warehouse. A run that needs a warehouse is refused before its first step. */
+export function createUnusableWarehouse(kind: string): WarehouseConnection {
   const refuse = async (): Promise<never> => {
-    throw new Error(`this agent cannot use the project's warehouse, ${kind}`);
+    throw new Error(
+      `this agent does not support the project's warehouse, ${kind}: use a project with a supported warehouse`,
+    );
   };
   return { execute: refuse, query: refuse, close: async () => undefined };
 }

@@ -1,6 +1,6 @@
 /**
- * The databases that runs push their SQL down to. A kind of warehouse is one file that gives a
- * `WarehouseDriver`, listed in `registry.ts`; a run holds one connection.
+ * The databases in which runs execute SQL. A kind of warehouse is a file with a `WarehouseDriver`, listed in
+ * `registry.ts`. Each run has one connection.
  */
 
 import type { WarehouseBounds } from '../config.ts';
@@ -9,21 +9,18 @@ import type { Warehouse } from '../engine/ports.ts';
 import type { EnvironmentPlace, Folders } from '../host/folders.ts';
 import type { Log } from '../log.ts';
 
-/** Of a warehouse that this agent can use. */
+/** The kinds of warehouse that the agent supports. */
 export type WarehouseKind = 'duckdb';
 
 export interface WarehouseConnection extends Warehouse {
-  /**
-   * Interrupts what is running and gives the connection back; what was not committed is undone. Never
-   * rejects.
-   */
+  /** Interrupts running statements, rolls back, and closes the connection. Never rejects. */
   close(): Promise<void>;
 }
 
 export interface WarehouseDriver {
-  /** @throws Error in the user's words when the warehouse cannot be reached. */
+  /** @throws Error with a message for the user if the warehouse cannot be opened. */
   connect(place: EnvironmentPlace): Promise<WarehouseConnection>;
-  /** Ends all that the driver holds. Never rejects. */
+  /** Closes all connections and processes. Never rejects. */
   close(): Promise<void>;
 }
 

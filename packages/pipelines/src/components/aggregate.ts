@@ -1,6 +1,6 @@
-/** Groups rows. The output of `[Title, Count]` is the column `count_Title`. */
-import { cellText, ParameterError } from '../parameters.ts';
-import { onlySource, type TransformationDefinition } from './component.ts';
+/** Groups and aggregates rows. The aggregation `[Title, Count]` becomes the column `count_Title`. */
+import { ParameterError, readCellText } from '../parameters.ts';
+import { getOnlySource, type TransformationDefinition } from './component.ts';
 
 const functions: Readonly<Record<string, (column: string) => string>> = {
   count: (column) => `count(${column})`,
@@ -26,11 +26,11 @@ export const aggregate: TransformationDefinition = {
     const { parameters, dialect } = context;
     const groupings = parameters.names('groupings');
     const aggregations = parameters.rows('aggregations', 2).map((row) => {
-      const [column, word] = [cellText(row, 0), cellText(row, 1).trim().toLowerCase()];
+      const [column, word] = [readCellText(row, 0), readCellText(row, 1).trim().toLowerCase()];
       const toSql = Object.hasOwn(functions, word) ? functions[word] : undefined;
       if (toSql === undefined) {
         throw new ParameterError(
-          `"${cellText(row, 1)}" is no aggregation; there are ${Object.keys(functions).join(', ')}`,
+          `"${readCellText(row, 1)}" is not an aggregation: use one of ${Object.keys(functions).join(', ')}`,
         );
       }
       const name = `${word.replaceAll(' ', '_')}_${column}`;
@@ -39,12 +39,12 @@ export const aggregate: TransformationDefinition = {
     const keys = groupings.map(dialect.name);
     const list = [...keys, ...aggregations.map(({ sql }) => sql)];
     if (list.length === 0)
-      throw new ParameterError('"groupings" and "aggregations" are both empty: fill one in');
+      throw new ParameterError('"groupings" and "aggregations" are both empty: fill in one of them');
     const types = { 'Group By': '', Rollup: 'ROLLUP ', Cube: 'CUBE ' } as const;
     const type = parameters.choice<string>('groupingType', types, '');
     const by = type === '' ? keys.join(', ') : `${type}(${keys.join(', ')})`;
     return {
-      select: `SELECT ${list.join(', ')}\nFROM ${onlySource(context).name}${keys.length === 0 ? '' : `\nGROUP BY ${by}`}`,
+      select: `SELECT ${list.join(', ')}\nFROM ${getOnlySource(context).name}${keys.length === 0 ? '' : `\nGROUP BY ${by}`}`,
       columns: [...groupings, ...aggregations.map(({ name }) => name)],
     };
   },

@@ -1,9 +1,14 @@
-/** Fails unless a table is as expected: that it exists, its columns, its number of rows. */
+/** Fails unless a table's existence, columns and number of rows are as expected. */
 import { compareNumbers, readComparator } from '../comparator.ts';
-import { cellText, ParameterError, type Parameters } from '../parameters.ts';
+import { ParameterError, type Parameters, readCellText } from '../parameters.ts';
 import type { Resolved } from '../resolve.ts';
 import type { Dialect, TableReference } from '../sql/dialect.ts';
-import { type AssertionCheck, type OrchestrationDefinition, sameName, tableReference } from './component.ts';
+import {
+  type AssertionCheck,
+  isSameName,
+  type OrchestrationDefinition,
+  readTableReference,
+} from './component.ts';
 
 export const assertTable: OrchestrationDefinition = {
   kind: 'orchestration',
@@ -12,17 +17,20 @@ export const assertTable: OrchestrationDefinition = {
   required: ['tableName'],
   optional: ['exists', 'tableMetadata', 'rowCountComparisonType', 'rowCountValue', 'database', 'schema'],
   plan({ parameters, dialect }) {
-    const reference = tableReference(parameters, 'tableName');
+    const reference = readTableReference(parameters, 'tableName');
     const exists = parameters.yes('exists', true);
     if (!exists) requireNoOtherCheck(parameters);
-    const checks = [existence(reference, exists, dialect)];
+    const checks = [checkExistence(reference, exists, dialect)];
     if (exists)
-      checks.push(...metadata(reference, parameters, dialect), ...rowCount(reference, parameters, dialect));
+      checks.push(
+        ...checkColumns(reference, parameters, dialect),
+        ...checkRowCount(reference, parameters, dialect),
+      );
     return { action: 'assert', checks };
   },
 };
 
-/** A table that must not exist has neither columns nor rows to check. */
+/** A table that must not exist has no columns or rows to check. */
 function requireNoOtherCheck(parameters: Parameters): void {
   const others = ['tableMetadata', 'rowCountValue'].filter((name) => isGiven(parameters.value(name)));
   if (others.length === 0) return;
@@ -36,18 +44,18 @@ function isGiven(value: Resolved | undefined): boolean {
   return value !== undefined && value !== null && value !== '';
 }
 
-function existence(reference: TableReference, exists: boolean, dialect: Dialect): AssertionCheck {
+function checkExistence(reference: TableReference, exists: boolean, dialect: Dialect): AssertionCheck {
   return {
     query: dialect.tableExists(reference),
     counts: false,
     verify(rows) {
       if (rows.length > 0 === exists) return undefined;
-      return `the table "${reference.table}" ${exists ? 'does not exist' : 'exists'}, but should${exists ? '' : ' not'}`;
+      return `the table "${reference.table}" ${exists ? 'does not exist' : 'exists'}, but it should${exists ? '' : ' not'}`;
     },
   };
 }
 
-function metadata(reference: TableReference, parameters: Parameters, dialect: Dialect): AssertionCheck[] {
+function checkColumns(reference: TableReference, parameters: Parameters, dialect: Dialect): AssertionCheck[] {
   const expected = parameters.rows('tableMetadata', 1);
   if (expected.length === 0) return [];
   return [
@@ -56,9 +64,9 @@ function metadata(reference: TableReference, parameters: Parameters, dialect: Di
       counts: false,
       verify(rows) {
         const actual = rows.map(([name, type]) => ({ name: String(name), type: String(type) }));
-        const problems = expected.flatMap((column) => columnProblem(column, actual, dialect));
+        const problems = expected.flatMap((column) => describeColumnProblem(column, actual, dialect));
         const unexpected = actual.filter(
-          ({ name }) => !expected.some((column) => sameName(cellText(column, 0), name)),
+          ({ name }) => !expected.some((column) => isSameName(readCellText(column, 0), name)),
         );
         problems.push(...unexpected.map(({ name }) => `the column "${name}" is not expected`));
         return problems.length === 0 ? undefined : `the table "${reference.table}": ${problems.join('; ')}`;
@@ -67,36 +75,40 @@ function metadata(reference: TableReference, parameters: Parameters, dialect: Di
   ];
 }
 
-function columnProblem(
+function describeColumnProblem(
   column: readonly Resolved[],
   actual: readonly { name: string; type: string }[],
   dialect: Dialect,
 ): string[] {
-  const name = cellText(column, 0);
-  const found = actual.find((each) => sameName(each.name, name));
+  const name = readCellText(column, 0);
+  const found = actual.find((each) => isSameName(each.name, name));
   if (found === undefined) return [`there is no column "${name}"`];
-  if (cellText(column, 1) === '') return [];
+  if (readCellText(column, 1) === '') return [];
   const wanted = dialect.type({
-    type: cellText(column, 1),
-    size: cellText(column, 2),
-    precision: cellText(column, 3),
+    type: readCellText(column, 1),
+    size: readCellText(column, 2),
+    precision: readCellText(column, 3),
   });
   const same = wanted.replaceAll(' ', '') === found.type.replaceAll(' ', '');
-  return same ? [] : [`the column "${name}" is ${found.type}, expected ${wanted}`];
+  return same ? [] : [`the column "${name}" is ${found.type}, not ${wanted} as expected`];
 }
 
-function rowCount(reference: TableReference, parameters: Parameters, dialect: Dialect): AssertionCheck[] {
+function checkRowCount(
+  reference: TableReference,
+  parameters: Parameters,
+  dialect: Dialect,
+): AssertionCheck[] {
   const comparison = parameters.optionalText('rowCountComparisonType');
   if (comparison === undefined) {
     const value = parameters.optionalText('rowCountValue');
     if (value === undefined) return [];
     throw new ParameterError(
-      `"rowCountValue" is ${value}, but "rowCountComparisonType" does not say how to compare it: give a comparator, such as Equal To`,
+      `"rowCountValue" is ${value}, but "rowCountComparisonType" is missing: give a comparator, such as Equal To`,
     );
   }
   readComparator(comparison);
   const expected = parameters.integer('rowCountValue');
-  if (expected < 0) throw new ParameterError('"rowCountValue" must not be negative');
+  if (expected < 0) throw new ParameterError(`"rowCountValue" is ${expected}: it must be 0 or more`);
   return [
     {
       query: `SELECT count(*) FROM ${dialect.table(reference)}`,

@@ -1,11 +1,11 @@
-/** Adds columns that SQL expressions give; one of an existing column's name takes its place. */
-import { cellText, ParameterError } from '../parameters.ts';
+/** Adds columns computed by SQL expressions. A new column replaces an existing one of the same name. */
+import { ParameterError, readCellText } from '../parameters.ts';
 import {
-  columnNamesBut,
-  columnsBut,
-  onlySource,
+  getOnlySource,
+  listColumnsExcept,
+  renderColumnsExcept,
   type TransformationDefinition,
-  userExpression,
+  wrapUserExpression,
 } from './component.ts';
 
 export const calculator: TransformationDefinition = {
@@ -16,16 +16,16 @@ export const calculator: TransformationDefinition = {
   sources: [1, 1],
   plan(context) {
     const { parameters, dialect } = context;
-    const source = onlySource(context);
+    const source = getOnlySource(context);
     const calculations = parameters.rows('calculations', 2);
     if (calculations.length === 0) throw new ParameterError('"calculations" is empty: add a calculation');
-    const names = calculations.map((row) => cellText(row, 1));
+    const names = calculations.map((row) => readCellText(row, 1));
     const list = calculations.map(
-      (row) => `${userExpression(cellText(row, 0))} AS ${dialect.name(cellText(row, 1))}`,
+      (row) => `${wrapUserExpression(readCellText(row, 0))} AS ${dialect.name(readCellText(row, 1))}`,
     );
     const include = parameters.yes('includeInputColumns', true);
-    const kept = include ? columnsBut(source, names, dialect) : '';
-    const keptNames = include ? columnNamesBut(source.columns, names) : [];
+    const kept = include ? renderColumnsExcept(source, names, dialect) : '';
+    const keptNames = include ? listColumnsExcept(source.columns, names) : [];
     return {
       select: `SELECT ${[kept, ...list].filter((part) => part !== '').join(', ')}\nFROM ${source.name}`,
       columns: keptNames === undefined ? undefined : [...keptNames, ...names],

@@ -1,10 +1,10 @@
 /**
- * What the engine knows about a component type: which parameters it needs, and its plan.
+ * The definition of a component type: its parameters and its plan.
  *
- * - **action**: what an orchestration's component comes to; plain data (and SQL) that the engine carries out.
- * - **relation**: what a transformation's component comes to; one SELECT over its sources, which becomes a
- *   CTE of its name.
- * - **output**: a transformation's component that writes; each is one statement, or one transaction.
+ * - **action**: the plan of an orchestration's component; plain data and SQL that the engine carries out.
+ * - **relation**: the plan of a transformation's component; one SELECT over its sources, which becomes a CTE
+ *   named after the component.
+ * - **output**: a transformation's component that writes; each is one statement or one transaction.
  */
 import { ParameterError, type Parameters } from '../parameters.ts';
 import type { OrchestrationComponent, PipelineType } from '../pipeline.ts';
@@ -15,13 +15,13 @@ import type { Scalar, VariableScope } from '../variables.ts';
 
 export interface AssertionCheck {
   readonly query: string;
-  /** What is wrong with the query's rows; undefined when nothing is. */
+  /** Returns the fault in the query's rows, or undefined. */
   verify(rows: readonly (readonly unknown[])[]): string | undefined;
-  /** Whether the query's only cell is a number of rows to report. */
+  /** Whether the query returns a single cell with the number of rows to report. */
   readonly counts: boolean;
 }
 
-/** Values for variables of a pipeline that is called. */
+/** Values for variables of a called pipeline. */
 export interface CallArguments {
   readonly scalars: readonly (readonly [variable: string, value: Resolved])[];
   readonly grids: readonly (readonly [variable: string, rows: Resolved])[];
@@ -45,7 +45,7 @@ export type Action =
   | {
       action: 'iterate';
       target: string;
-      /** For each iteration the variables that it sets. */
+      /** The variables set by each iteration. */
       iterations: readonly (readonly (readonly [variable: string, value: Scalar])[])[];
       concurrent: boolean;
       breakOnFailure: boolean;
@@ -62,24 +62,26 @@ export interface OrchestrationContext {
 
 export interface OrchestrationDefinition {
   readonly kind: 'orchestration';
-  /** Parameters that must be there whatever the others say. */
+  /** Parameters that are always required. */
   readonly required: readonly string[];
-  /** The others that it reads. */
+  /** The other known parameters. */
   readonly optional: readonly string[];
-  /** It only checks something: a parameter that is passed over leaves a check without effect. */
+  /**
+   * It only checks something. An ignored parameter would disable a check, so a misspelled one is an error.
+   */
   readonly checks?: true;
-  /** Parameters that hold expressions and are left as written. */
+  /** Parameters that contain expressions and are not resolved before planning. */
   readonly raw?: readonly string[];
   /** Parameters that name a file of the artifact. */
   readonly files?: readonly string[];
   /** It runs its iterationTarget. */
   readonly iterates?: true;
-  /** It works in the project's warehouse. */
+  /** It uses the project's warehouse. */
   readonly warehouse?: true;
   /** @throws ParameterError, SqlError, VariableError */
   plan(context: OrchestrationContext): Action;
   /**
-   * In place of `plan` before the run, for a plan that reads variables.
+   * Replaces `plan` in the check before the run if `plan` reads variables, whose values are not known then.
    *
    * @throws ParameterError, SqlError
    */
@@ -90,7 +92,7 @@ export interface Source {
   readonly component: string;
   /** Its CTE's name, quoted. */
   readonly name: string;
-  /** In order, when they are known without asking the warehouse. */
+  /** In order; undefined if only the warehouse knows them. */
   readonly columns: readonly string[] | undefined;
 }
 
@@ -108,7 +110,7 @@ export interface Relation {
 
 export interface Output {
   readonly select: string;
-  /** What runs around the select, which by then has its WITH before it. */
+  /** The statements to run. `query` is the select with its WITH clause. */
   write(query: string): StatementList;
 }
 
@@ -126,8 +128,8 @@ export type TransformationDefinition =
 
 export type ComponentDefinition = OrchestrationDefinition | TransformationDefinition;
 
-/** The table that `database`, `schema` and a parameter name together. @throws ParameterError */
-export function tableReference(parameters: Parameters, tableParameter: string): TableReference {
+/** Reads a table reference from `database`, `schema` and a parameter. @throws ParameterError */
+export function readTableReference(parameters: Parameters, tableParameter: string): TableReference {
   for (const name of ['database', 'schema']) {
     if (parameters.value(name) === '[Custom]')
       throw new ParameterError(`"${name}" is [Custom]: write the name itself`);
@@ -139,56 +141,53 @@ export function tableReference(parameters: Parameters, tableParameter: string): 
   };
 }
 
-/** The only source of a component whose definition demands exactly one. */
-export function onlySource(context: TransformationContext): Source {
+/** The source of a component that takes exactly one. */
+export function getOnlySource(context: TransformationContext): Source {
   const [source] = context.sources;
   if (source === undefined) throw new ParameterError('the component has no source: connect one');
   return source;
 }
 
-/**
- * SQL of the user in a place where one expression belongs; a comment at its end must not swallow what
- * follows.
- */
-export function userExpression(sql: string): string {
+/** Wraps an SQL expression of the user. The line break keeps a trailing comment from hiding what follows. */
+export function wrapUserExpression(sql: string): string {
   if (sql.trim() === '') throw new ParameterError('an SQL expression is empty: fill it in');
   return `(${sql.trim()}${sql.includes('--') ? '\n' : ''})`;
 }
 
-export function oneStatement(statement: string): StatementList {
+export function createSingleStatement(statement: string): StatementList {
   return { statements: [statement], counted: 0 };
 }
 
-export function sameName(left: string, right: string): boolean {
+export function isSameName(left: string, right: string): boolean {
   return left.toLowerCase() === right.toLowerCase();
 }
 
-/** All columns of a source but some, as a select list; '' when none is left. */
-export function columnsBut(source: Source, except: readonly string[], dialect: Dialect): string {
+/** The columns of a source except some, as a select list; '' if none is left. */
+export function renderColumnsExcept(source: Source, except: readonly string[], dialect: Dialect): string {
   if (except.length === 0) return '*';
   if (source.columns === undefined) return dialect.columnsExcept(except);
-  return columnNamesBut(source.columns, except)?.map(dialect.name).join(', ') ?? '';
+  return listColumnsExcept(source.columns, except)?.map(dialect.name).join(', ') ?? '';
 }
 
-export function columnNamesBut(
+export function listColumnsExcept(
   columns: readonly string[] | undefined,
   except: readonly string[],
 ): string[] | undefined {
-  return columns?.filter((column) => !except.some((each) => sameName(each, column)));
+  return columns?.filter((column) => !except.some((each) => isSameName(each, column)));
 }
 
-/** `ORDER BY` of a list of columns, each a name or `[name, Ascending or Descending]`; '' for none. */
-export function orderBy(parameters: Parameters, parameter: string, dialect: Dialect): string {
-  const terms = parameters.rows(parameter, 1).map((row) => orderTerm(row, dialect));
+/** An ORDER BY clause of columns, each a name or `[name, Ascending or Descending]`; '' if there are none. */
+export function renderOrderBy(parameters: Parameters, parameter: string, dialect: Dialect): string {
+  const terms = parameters.rows(parameter, 1).map((row) => renderOrderTerm(row, dialect));
   return terms.length === 0 ? '' : `\nORDER BY ${terms.join(', ')}`;
 }
 
-export function orderTerm(row: readonly Resolved[], dialect: Dialect): string {
+export function renderOrderTerm(row: readonly Resolved[], dialect: Dialect): string {
   const direction = String(row[1] ?? 'Ascending')
     .trim()
     .toLowerCase();
   if (!['', 'ascending', 'descending', 'asc', 'desc'].includes(direction)) {
-    throw new ParameterError(`the order "${row[1]}" can be Ascending or Descending`);
+    throw new ParameterError(`the order is "${row[1]}": use Ascending or Descending`);
   }
   return `${dialect.name(String(row[0] ?? ''))}${direction.startsWith('desc') ? ' DESC' : ''}`;
 }

@@ -1,8 +1,8 @@
-/** Makes a table. A column is `[name, type, size, precision, default, not null, unique, comment]`. */
-import { cellText, cellYes, ParameterError } from '../parameters.ts';
+/** Creates a table. A column is `[name, type, size, precision, default, not null, unique, comment]`. */
+import { ParameterError, readCellText, readCellYes } from '../parameters.ts';
 import type { Resolved } from '../resolve.ts';
 import type { Dialect } from '../sql/dialect.ts';
-import { type OrchestrationDefinition, tableReference } from './component.ts';
+import { type OrchestrationDefinition, readTableReference } from './component.ts';
 
 const creations = {
   Create: 'CREATE TABLE',
@@ -10,7 +10,7 @@ const creations = {
   'Create if not exists': 'CREATE TABLE IF NOT EXISTS',
 } as const;
 
-/** Defaults that are SQL's own words; any other is a literal. */
+/** Defaults that are SQL keywords. Any other default is rendered as a literal. */
 const defaultWords = ['CURRENT_TIMESTAMP', 'CURRENT_DATE', 'CURRENT_TIME', 'NULL'];
 
 export const createTable: OrchestrationDefinition = {
@@ -26,21 +26,19 @@ export const createTable: OrchestrationDefinition = {
       true,
     );
     if (!tableType) {
-      throw new ParameterError(
-        '"tableType" is Temporary, but steps have no session in common: use Permanent',
-      );
+      throw new ParameterError('"tableType" is Temporary, but each step has its own session: use Permanent');
     }
-    const table = dialect.table(tableReference(parameters, 'newTableName'));
+    const table = dialect.table(readTableReference(parameters, 'newTableName'));
     const columns = parameters.rows('columns', 2);
-    if (columns.length === 0) throw new ParameterError('"columns" is empty: a table needs a column');
+    if (columns.length === 0) throw new ParameterError('"columns" is empty: add a column');
     const keys = parameters.names('primaryKeys').map(dialect.name);
-    const lines = columns.map((column) => columnLine(column, dialect));
+    const lines = columns.map((column) => renderColumn(column, dialect));
     if (keys.length > 0) lines.push(`PRIMARY KEY (${keys.join(', ')})`);
     const comments = columns
-      .filter((column) => cellText(column, 7) !== '')
+      .filter((column) => readCellText(column, 7) !== '')
       .map(
         (column) =>
-          `COMMENT ON COLUMN ${table}.${dialect.name(cellText(column, 0))} IS ${dialect.literal(cellText(column, 7))}`,
+          `COMMENT ON COLUMN ${table}.${dialect.name(readCellText(column, 0))} IS ${dialect.literal(readCellText(column, 7))}`,
       );
     return {
       action: 'execute',
@@ -49,24 +47,24 @@ export const createTable: OrchestrationDefinition = {
   },
 };
 
-function columnLine(column: readonly Resolved[], dialect: Dialect): string {
+function renderColumn(column: readonly Resolved[], dialect: Dialect): string {
   const type = dialect.type({
-    type: cellText(column, 1),
-    size: cellText(column, 2),
-    precision: cellText(column, 3),
+    type: readCellText(column, 1),
+    size: readCellText(column, 2),
+    precision: readCellText(column, 3),
   });
-  const preset = cellText(column, 4);
-  const ofColumn = `of the column "${cellText(column, 0)}"`;
+  const preset = readCellText(column, 4);
+  const ofColumn = `of the column "${readCellText(column, 0)}"`;
   return [
-    dialect.name(cellText(column, 0)),
+    dialect.name(readCellText(column, 0)),
     type,
-    ...(preset === '' ? [] : [`DEFAULT ${defaultSql(preset, type, dialect)}`]),
-    ...(cellYes(column, 5, `"not null" ${ofColumn}`) ? ['NOT NULL'] : []),
-    ...(cellYes(column, 6, `"unique" ${ofColumn}`) ? ['UNIQUE'] : []),
+    ...(preset === '' ? [] : [`DEFAULT ${renderDefault(preset, type, dialect)}`]),
+    ...(readCellYes(column, 5, `"not null" ${ofColumn}`) ? ['NOT NULL'] : []),
+    ...(readCellYes(column, 6, `"unique" ${ofColumn}`) ? ['UNIQUE'] : []),
   ].join(' ');
 }
 
-function defaultSql(preset: string, type: string, dialect: Dialect): string {
+function renderDefault(preset: string, type: string, dialect: Dialect): string {
   const word = preset.trim().toUpperCase();
   return defaultWords.includes(word) ? word : `CAST(${dialect.literal(preset)} AS ${type})`;
 }

@@ -1,4 +1,4 @@
-/** The parameters that file-load and file-unload have in common. */
+/** The parameters shared by file-load and file-unload. */
 import type { Parameters } from '../parameters.ts';
 import type { FileFormat } from '../sql/dialect.ts';
 

@@ -1,6 +1,6 @@
-/** Loads a file of the artifact, or of the agent's files folder, into a table. */
-import { cellText } from '../parameters.ts';
-import { type OrchestrationDefinition, tableReference } from './component.ts';
+/** Loads a file from the artifact or the agent's files folder into a table. */
+import { readCellText } from '../parameters.ts';
+import { type OrchestrationDefinition, readTableReference } from './component.ts';
 import { readFileFormat } from './file-format.ts';
 
 export const fileLoad: OrchestrationDefinition = {
@@ -11,7 +11,7 @@ export const fileLoad: OrchestrationDefinition = {
   files: ['source'],
   plan({ parameters, dialect }) {
     const format = readFileFormat(parameters);
-    const table = dialect.table(tableReference(parameters, 'targetTable'));
+    const table = dialect.table(readTableReference(parameters, 'targetTable'));
     const creations = {
       Replace: (query: string) => `CREATE OR REPLACE TABLE ${table} AS\n${query}`,
       Create: (query: string) => `CREATE TABLE ${table} AS\n${query}`,
@@ -20,11 +20,11 @@ export const fileLoad: OrchestrationDefinition = {
     };
     const create = parameters.choice('createReplace', creations, creations.Replace);
     const columns = parameters.rows('columns', 2).map((column) => ({
-      name: cellText(column, 0),
+      name: readCellText(column, 0),
       type: dialect.type({
-        type: cellText(column, 1),
-        size: cellText(column, 2),
-        precision: cellText(column, 3),
+        type: readCellText(column, 1),
+        size: readCellText(column, 2),
+        precision: readCellText(column, 3),
       }),
     }));
     return {

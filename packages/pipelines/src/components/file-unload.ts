@@ -1,8 +1,8 @@
-/** Writes a table, or a query's rows, to a file in the agent's files folder. */
+/** Writes a table or a query's rows to a file in the agent's files folder. */
 import { ParameterError } from '../parameters.ts';
-import { type OrchestrationDefinition, tableReference } from './component.ts';
+import { type OrchestrationDefinition, readTableReference } from './component.ts';
 import { readFileFormat } from './file-format.ts';
-import { singleQuery } from './query-to-scalar.ts';
+import { readSingleQuery } from './query-to-scalar.ts';
 
 export const fileUnload: OrchestrationDefinition = {
   kind: 'orchestration',
@@ -13,12 +13,16 @@ export const fileUnload: OrchestrationDefinition = {
     const format = readFileFormat(parameters);
     const query = parameters.optionalText('query');
     if ((query === undefined) === (parameters.optionalText('table') === undefined)) {
-      throw new ParameterError('give either "table" or "query"');
+      throw new ParameterError(
+        query === undefined
+          ? '"table" and "query" are both missing: fill in one of them'
+          : '"table" and "query" are both given: clear one of them',
+      );
     }
     const rows =
       query === undefined
-        ? `SELECT * FROM ${dialect.table(tableReference(parameters, 'table'))}`
-        : singleQuery(query);
+        ? `SELECT * FROM ${dialect.table(readTableReference(parameters, 'table'))}`
+        : readSingleQuery(query);
     return {
       action: 'unload-file',
       target: parameters.text('target'),

@@ -1,6 +1,6 @@
-/** The rows for which conditions hold. */
-import { conditionsSql } from '../comparator.ts';
-import { onlySource, type TransformationDefinition } from './component.ts';
+/** Keeps the rows that meet the conditions. */
+import { renderConditions } from '../comparator.ts';
+import { getOnlySource, type TransformationDefinition } from './component.ts';
 
 export const filter: TransformationDefinition = {
   kind: 'transformation',
@@ -10,9 +10,9 @@ export const filter: TransformationDefinition = {
   sources: [1, 1],
   plan(context) {
     const { parameters, dialect } = context;
-    const source = onlySource(context);
+    const source = getOnlySource(context);
     const combine = parameters.choice('combineCondition', { And: 'AND', Or: 'OR' } as const, 'AND');
-    const condition = conditionsSql(parameters.rows('filterConditions', 3), combine, dialect);
+    const condition = renderConditions(parameters.rows('filterConditions', 3), combine, dialect);
     return { select: `SELECT * FROM ${source.name}\nWHERE ${condition}`, columns: source.columns };
   },
 };

@@ -1,5 +1,5 @@
-/** Rows that stand in the file itself. */
-import { cellText, ParameterError } from '../parameters.ts';
+/** Rows that are written in the pipeline file. */
+import { ParameterError, readCellText } from '../parameters.ts';
 import type { Resolved } from '../resolve.ts';
 import type { Dialect } from '../sql/dialect.ts';
 import type { TransformationDefinition } from './component.ts';
@@ -12,11 +12,11 @@ export const fixedFlow: TransformationDefinition = {
   sources: [0, 0],
   plan({ parameters, dialect }) {
     const columns = parameters.rows('columns', 2).map((column) => ({
-      name: cellText(column, 0),
+      name: readCellText(column, 0),
       type: dialect.type({
-        type: cellText(column, 1),
-        size: cellText(column, 2),
-        precision: cellText(column, 3),
+        type: readCellText(column, 1),
+        size: readCellText(column, 2),
+        precision: readCellText(column, 3),
       }),
     }));
     if (columns.length === 0) throw new ParameterError('"columns" is empty: add a column');
@@ -24,10 +24,10 @@ export const fixedFlow: TransformationDefinition = {
     const rows = parameters.rows('values', 1).map((row, index) => {
       if (row.length > columns.length) {
         throw new ParameterError(
-          `row ${index + 1} of "values" has ${row.length} cells for ${columns.length} columns`,
+          `row ${index + 1} of "values" has ${row.length} cells, but "columns" has ${columns.length} columns: remove cells or add columns`,
         );
       }
-      return `(${columns.map(({ type }, cell) => typedLiteral(row[cell], type, dialect)).join(', ')})`;
+      return `(${columns.map(({ type }, cell) => renderTypedLiteral(row[cell], type, dialect)).join(', ')})`;
     });
     const list = names.map(dialect.name).join(', ');
     const empty = columns
@@ -43,9 +43,10 @@ export const fixedFlow: TransformationDefinition = {
   },
 };
 
-/** An empty cell is NULL but for texts, which may be empty. */
-function typedLiteral(cell: Resolved | undefined, type: string, dialect: Dialect): string {
+/** An empty cell is NULL, except in a text column. */
+function renderTypedLiteral(cell: Resolved | undefined, type: string, dialect: Dialect): string {
   if (cell === undefined || cell === null) return `CAST(NULL AS ${type})`;
-  if (typeof cell === 'object') throw new ParameterError('a cell of "values" must be one value');
+  if (typeof cell === 'object')
+    throw new ParameterError('a cell of "values" must be a single value, not a list or a map');
   return `CAST(${cell === '' && type !== 'VARCHAR' ? 'NULL' : dialect.literal(cell)} AS ${type})`;
 }

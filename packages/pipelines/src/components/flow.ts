@@ -1,4 +1,4 @@
-/** Components that only steer the walk, which knows their joins: start, and, or, end-success, end-failure. */
+/** Components that only control the walk: start, and, or, end-success, end-failure. See graph.ts. */
 import type { OrchestrationDefinition } from './component.ts';
 
 export const pass: OrchestrationDefinition = {

@@ -1,7 +1,7 @@
-/** Runs its iteration target once for each row of a grid, with columns of the row in variables. */
+/** Runs its iterationTarget once for each row of a grid, with cells of the row in variables. */
 import { iterationLimit } from '../bounds.ts';
-import { cellText, ParameterError, type Parameters } from '../parameters.ts';
-import { gridColumns } from '../variables.ts';
+import { ParameterError, type Parameters, readCellText } from '../parameters.ts';
+import { readGridColumns } from '../variables.ts';
 import type { OrchestrationDefinition } from './component.ts';
 
 export const gridIterator: OrchestrationDefinition = {
@@ -11,21 +11,19 @@ export const gridIterator: OrchestrationDefinition = {
   optional: ['concurrency', 'breakOnFailure'],
   plan({ parameters, component, scope }) {
     if (component.iterationTarget === undefined) {
-      throw new ParameterError(
-        'the iterator has no "iterationTarget": connect the component that it shall run',
-      );
+      throw new ParameterError('the iterator has no iterationTarget: connect the component to run');
     }
     const mapping = parameters.rows('gridIteratorVariableMapping', 2);
-    const variables = mapping.map((row) => cellText(row, 1));
+    const variables = mapping.map((row) => readCellText(row, 1));
     const grid = parameters.text('gridVariable');
-    const rows = gridColumns(
+    const rows = readGridColumns(
       scope,
       grid,
-      mapping.map((row) => cellText(row, 0)),
+      mapping.map((row) => readCellText(row, 0)),
     );
     if (rows.length > iterationLimit) {
       throw new ParameterError(
-        `"${grid}" has ${rows.length} rows; an iterator takes at most ${iterationLimit}: filter them`,
+        `the grid variable "${grid}" has ${rows.length} rows; the limit of an iterator is ${iterationLimit}: filter them`,
       );
     }
     return {
@@ -34,16 +32,16 @@ export const gridIterator: OrchestrationDefinition = {
       iterations: rows.map((row) =>
         variables.map((variable, index) => [variable, row[index] ?? null] as const),
       ),
-      ...manner(parameters),
+      ...readMode(parameters),
     };
   },
   check({ parameters }) {
     parameters.rows('gridIteratorVariableMapping', 2);
-    manner(parameters);
+    readMode(parameters);
   },
 };
 
-function manner(parameters: Parameters): { concurrent: boolean; breakOnFailure: boolean } {
+function readMode(parameters: Parameters): { concurrent: boolean; breakOnFailure: boolean } {
   return {
     concurrent: parameters.choice('concurrency', { Sequential: false, Concurrent: true }, false),
     breakOnFailure: parameters.yes('breakOnFailure', false),

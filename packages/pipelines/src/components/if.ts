@@ -1,8 +1,14 @@
-/** Goes on by `true` or `false`: simple conditions on variables, or one expression. */
-import { conditionHolds, readCondition } from '../comparator.ts';
+/** Continues by `true` or `false`, decided by simple conditions on variables or by an expression. */
+import { isConditionMet, readCondition } from '../comparator.ts';
 import { ParameterError, type Parameters } from '../parameters.ts';
 import { unwrapExpression } from '../template.ts';
-import { isGrid, missingVariable, type Scalar, VariableError, type VariableScope } from '../variables.ts';
+import {
+  describeMissingVariable,
+  isGrid,
+  type Scalar,
+  VariableError,
+  type VariableScope,
+} from '../variables.ts';
 import type { OrchestrationDefinition } from './component.ts';
 
 export const ifComponent: OrchestrationDefinition = {
@@ -17,10 +23,10 @@ export const ifComponent: OrchestrationDefinition = {
     }
     const results = parameters.rows('condition', 3).map((row) => {
       const condition = readCondition(row);
-      return conditionHolds(condition, scalarOf(scope, condition.subject));
+      return isConditionMet(condition, readScalar(scope, condition.subject));
     });
-    if (results.length === 0) throw noCondition();
-    const any = combinesByOr(parameters);
+    if (results.length === 0) throw createNoConditionError();
+    const any = isCombinedByOr(parameters);
     return { action: 'branch', condition: any ? results.includes(true) : !results.includes(false) };
   },
   check({ parameters }) {
@@ -30,20 +36,20 @@ export const ifComponent: OrchestrationDefinition = {
     }
     const rows = parameters.rows('condition', 3);
     for (const row of rows) readCondition(row);
-    if (rows.length === 0) throw noCondition();
-    combinesByOr(parameters);
+    if (rows.length === 0) throw createNoConditionError();
+    isCombinedByOr(parameters);
   },
 };
 
 const modes = { Simple: false, Advanced: true };
-const combinesByOr = (parameters: Parameters) =>
+const isCombinedByOr = (parameters: Parameters) =>
   parameters.choice('combineConditions', { And: false, Or: true }, false);
-const noCondition = () => new ParameterError('"condition" has no row: add a condition');
+const createNoConditionError = () => new ParameterError('"condition" is empty: add a condition');
 
-function scalarOf(scope: VariableScope, name: string): Scalar {
+function readScalar(scope: VariableScope, name: string): Scalar {
   const variable = scope.get(name);
-  if (variable === undefined) throw new VariableError(missingVariable(name));
+  if (variable === undefined) throw new VariableError(describeMissingVariable(name));
   if (isGrid(variable.value))
-    throw new VariableError(`"${name}" is a grid; use Advanced mode and "${name}.<column>"`);
+    throw new VariableError(`the variable "${name}" is a grid: use the mode Advanced and "${name}.<column>"`);
   return variable.value;
 }

@@ -1,11 +1,11 @@
 /**
- * Joins sources to a main one. A join `[source, alias, type]` finds its condition by the key `<earlier alias>_<type>_<alias>`, as in
- * `main_Left_other`.
+ * Joins sources to a main source. The condition of a join `[source, alias, type]` has the key
+ * `<earlier alias>_<type>_<alias>`, such as `main_Left_other`.
  */
-import { cellText, ParameterError } from '../parameters.ts';
+import { ParameterError, readCellText } from '../parameters.ts';
 import type { Resolved } from '../resolve.ts';
 import type { Dialect } from '../sql/dialect.ts';
-import { type Source, sameName, type TransformationDefinition, userExpression } from './component.ts';
+import { isSameName, type Source, type TransformationDefinition, wrapUserExpression } from './component.ts';
 
 const joinTypes: Readonly<Record<string, string>> = {
   left: 'LEFT JOIN',
@@ -24,15 +24,15 @@ export const join: TransformationDefinition = {
     const mainAlias = parameters.text('mainTableAlias');
     const expressions = parameters.rows('joinExpressions', 2);
     const joins = parameters.rows('joins', 3);
-    const lines = joins.map((row) => joinLine(row, mainAlias, expressions, sources, dialect));
-    const aliases = [mainAlias, ...joins.map((row) => cellText(row, 1))];
+    const lines = joins.map((row) => renderJoin(row, mainAlias, expressions, sources, dialect));
+    const aliases = [mainAlias, ...joins.map((row) => readCellText(row, 1))];
     const mappings = parameters.rows('columnMappings', 2).map((row) => ({
-      from: qualifiedColumn(cellText(row, 0), aliases, dialect),
-      to: cellText(row, 1),
+      from: renderQualifiedColumn(readCellText(row, 0), aliases, dialect),
+      to: readCellText(row, 1),
     }));
     if (mappings.length === 0) throw new ParameterError('"columnMappings" is empty: map a column');
     const list = mappings.map(({ from, to }) => `${from} AS ${dialect.name(to)}`);
-    const main = sourceNamed(parameters.text('mainTable'), sources).name;
+    const main = findSource(parameters.text('mainTable'), sources).name;
     return {
       select: [`SELECT ${list.join(', ')}`, `FROM ${main} AS ${dialect.name(mainAlias)}`, ...lines].join(
         '\n',
@@ -42,42 +42,43 @@ export const join: TransformationDefinition = {
   },
 };
 
-function sourceNamed(component: string, sources: readonly Source[]): Source {
+function findSource(component: string, sources: readonly Source[]): Source {
   const source = sources.find((each) => each.component === component);
-  if (source === undefined) throw new ParameterError(`"${component}" is none of the sources: connect it`);
+  if (source === undefined)
+    throw new ParameterError(`"${component}" is not a source of the component: connect it`);
   return source;
 }
 
-function joinLine(
+function renderJoin(
   row: readonly Resolved[],
   mainAlias: string,
   expressions: readonly (readonly Resolved[])[],
   sources: readonly Source[],
   dialect: Dialect,
 ): string {
-  const [component, alias, word] = [cellText(row, 0), cellText(row, 1), cellText(row, 2).trim()];
+  const [component, alias, word] = [readCellText(row, 0), readCellText(row, 1), readCellText(row, 2).trim()];
   const type = joinTypes[word.toLowerCase()];
   if (type === undefined)
-    throw new ParameterError(`the join of "${alias}" is "${word}"; it can be Left, Inner, Right, Full`);
+    throw new ParameterError(`the type of the join "${alias}" is "${word}": use Left, Inner, Right or Full`);
   const tail = `_${word}_${alias}`;
   const expression =
-    expressions.find((each) => sameName(cellText(each, 1), `${mainAlias}${tail}`)) ??
-    expressions.find((each) => cellText(each, 1).toLowerCase().endsWith(tail.toLowerCase()));
+    expressions.find((each) => isSameName(readCellText(each, 1), `${mainAlias}${tail}`)) ??
+    expressions.find((each) => readCellText(each, 1).toLowerCase().endsWith(tail.toLowerCase()));
   if (expression === undefined) {
-    throw new ParameterError(`"joinExpressions" has none for "${mainAlias}${tail}": add one`);
+    throw new ParameterError(`"joinExpressions" has no expression for "${mainAlias}${tail}": add one`);
   }
-  const condition = userExpression(cellText(expression, 0));
-  return `${type} ${sourceNamed(component, sources).name} AS ${dialect.name(alias)} ON ${condition}`;
+  const condition = wrapUserExpression(readCellText(expression, 0));
+  return `${type} ${findSource(component, sources).name} AS ${dialect.name(alias)} ON ${condition}`;
 }
 
-/** `alias.column`; both may hold dots, so the longest alias that fits is taken. */
-function qualifiedColumn(text: string, aliases: readonly string[], dialect: Dialect): string {
+/** `alias.column`. Both may contain dots, so the longest matching alias is used. */
+function renderQualifiedColumn(text: string, aliases: readonly string[], dialect: Dialect): string {
   const alias = aliases
     .filter((each) => text.toLowerCase().startsWith(`${each.toLowerCase()}.`))
     .sort((left, right) => right.length - left.length)[0];
   if (alias === undefined) {
     throw new ParameterError(
-      `the column mapping "${text}" must begin with an alias and a dot: ${aliases.join(', ')}`,
+      `the column mapping "${text}" must start with an alias and a dot: use one of the aliases ${aliases.join(', ')}`,
     );
   }
   return `${dialect.name(alias)}.${dialect.name(text.slice(alias.length + 1))}`;

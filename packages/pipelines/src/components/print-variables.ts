@@ -1,8 +1,14 @@
-/** Writes variables to the run's log. */
-import { type Grid, isGrid, missingVariable, VariableError, type VariableValue } from '../variables.ts';
+/** Writes variables to the log of the run. */
+import {
+  describeMissingVariable,
+  type Grid,
+  isGrid,
+  VariableError,
+  type VariableValue,
+} from '../variables.ts';
 import type { OrchestrationDefinition } from './component.ts';
 
-/** Rows of a grid that are printed; the rest is counted. */
+/** Rows of a grid that are printed. The rest is counted. */
 const printedRows = 20;
 
 export const printVariables: OrchestrationDefinition = {
@@ -14,8 +20,8 @@ export const printVariables: OrchestrationDefinition = {
     const withName = parameters.yes('includeVariableName', true);
     const lines = parameters.names('variablesToPrint').map((name) => {
       const variable = scope.get(name);
-      if (variable === undefined) throw new VariableError(missingVariable(name));
-      return `${prefix}${withName ? `${name} = ` : ''}${printed(variable.value)}`;
+      if (variable === undefined) throw new VariableError(describeMissingVariable(name));
+      return `${prefix}${withName ? `${name} = ` : ''}${formatValue(variable.value)}`;
     });
     return { action: 'print', lines };
   },
@@ -25,12 +31,12 @@ export const printVariables: OrchestrationDefinition = {
   },
 };
 
-function printed(value: VariableValue): string {
-  return isGrid(value) ? printedGrid(value) : String(value ?? '');
+function formatValue(value: VariableValue): string {
+  return isGrid(value) ? formatGrid(value) : String(value ?? '');
 }
 
-function printedGrid({ columns, rows }: Grid): string {
+function formatGrid({ columns, rows }: Grid): string {
   const shown = rows.slice(0, printedRows).map((row) => JSON.stringify(row));
-  const more = rows.length > printedRows ? [`… ${rows.length - printedRows} rows more`] : [];
+  const more = rows.length > printedRows ? [`… ${rows.length - printedRows} more rows`] : [];
   return [`[${columns.map((column) => column.name).join(', ')}]`, ...shown, ...more].join(' ');
 }

@@ -1,9 +1,9 @@
-/** Puts columns of a query's first row into scalar variables. */
-import { conditionsSql } from '../comparator.ts';
-import { cellText, ParameterError, type Parameters } from '../parameters.ts';
+/** Stores columns of a query's first row in scalar variables. */
+import { renderConditions } from '../comparator.ts';
+import { ParameterError, type Parameters, readCellText } from '../parameters.ts';
 import type { Dialect } from '../sql/dialect.ts';
 import { splitStatements } from '../sql/statements.ts';
-import { type OrchestrationDefinition, orderTerm, tableReference } from './component.ts';
+import { type OrchestrationDefinition, readTableReference, renderOrderTerm } from './component.ts';
 
 export const queryToScalar: OrchestrationDefinition = {
   kind: 'orchestration',
@@ -23,35 +23,37 @@ export const queryToScalar: OrchestrationDefinition = {
   ],
   plan({ parameters, dialect }) {
     const advanced = parameters.choice('mode', { Basic: false, Advanced: true });
-    const query = advanced ? singleQuery(parameters.text('query')) : basicQuery(parameters, dialect);
+    const query = advanced
+      ? readSingleQuery(parameters.text('query'))
+      : renderBasicQuery(parameters, dialect);
     const mapping = parameters
       .rows('scalarVariableMapping', 2)
-      .map((row) => [cellText(row, 0), cellText(row, 1)] as const);
-    // Only the first row is used, so no more is fetched.
+      .map((row) => [readCellText(row, 0), readCellText(row, 1)] as const);
+    // Only the first row is used.
     return { action: 'query-scalars', query: `SELECT * FROM (\n${query}\n) AS "query" LIMIT 1`, mapping };
   },
 };
 
-/** One query without its `;`. @throws ParameterError when there are several */
-export function singleQuery(sql: string): string {
+/** A single query without its `;`. @throws ParameterError if there are several statements */
+export function readSingleQuery(sql: string): string {
   const [query, ...more] = splitStatements(sql);
   if (query === undefined) throw new ParameterError('"query" is empty: fill it in');
-  if (more.length > 0) throw new ParameterError(`"query" holds ${more.length + 1} statements: keep one`);
+  if (more.length > 0) throw new ParameterError(`"query" has ${more.length + 1} statements: keep one`);
   return query;
 }
 
-function basicQuery(parameters: Parameters, dialect: Dialect): string {
+function renderBasicQuery(parameters: Parameters, dialect: Dialect): string {
   const columns = parameters.names('tableColumns').map(dialect.name);
   const combine = parameters.choice('combineCondition', { And: 'AND', Or: 'OR' } as const, 'AND');
   const direction = parameters.optionalText('sort') ?? 'Ascending';
   const order = parameters
     .rows('orderBy', 1)
-    .map((row) => orderTerm([row[0] ?? '', row[1] ?? direction], dialect));
+    .map((row) => renderOrderTerm([row[0] ?? '', row[1] ?? direction], dialect));
   const limit = parameters.optionalInteger('limit');
   return [
     `SELECT ${columns.length === 0 ? '*' : columns.join(', ')}`,
-    `FROM ${dialect.table(tableReference(parameters, 'table'))}`,
-    `WHERE ${conditionsSql(parameters.rows('filterConditions', 3), combine, dialect)}`,
+    `FROM ${dialect.table(readTableReference(parameters, 'table'))}`,
+    `WHERE ${renderConditions(parameters.rows('filterConditions', 3), combine, dialect)}`,
     ...(order.length === 0 ? [] : [`ORDER BY ${order.join(', ')}`]),
     ...(limit === undefined ? [] : [`LIMIT ${Math.max(limit, 0)}`]),
   ].join('\n');

@@ -1,10 +1,10 @@
-/** Numbers rows inside partitions. */
-import { cellText, ParameterError } from '../parameters.ts';
+/** Ranks rows within partitions. */
+import { ParameterError, readCellText } from '../parameters.ts';
 import {
-  columnNamesBut,
-  columnsBut,
-  onlySource,
-  orderTerm,
+  getOnlySource,
+  listColumnsExcept,
+  renderColumnsExcept,
+  renderOrderTerm,
   type TransformationDefinition,
 } from './component.ts';
 
@@ -24,22 +24,23 @@ export const rank: TransformationDefinition = {
   sources: [1, 1],
   plan(context) {
     const { parameters, dialect } = context;
-    const source = onlySource(context);
+    const source = getOnlySource(context);
     const partitions = parameters.names('partitionData').map(dialect.name);
-    const order = parameters.rows('orderingWithinPartitions', 1).map((row) => orderTerm(row, dialect));
+    const order = parameters.rows('orderingWithinPartitions', 1).map((row) => renderOrderTerm(row, dialect));
     const window = [
       ...(partitions.length === 0 ? [] : [`PARTITION BY ${partitions.join(', ')}`]),
       ...(order.length === 0 ? [] : [`ORDER BY ${order.join(', ')}`]),
     ].join(' ');
     const rows = parameters.rows('functions', 2);
-    const names = rows.map((row) => cellText(row, 1));
+    const names = rows.map((row) => readCellText(row, 1));
     const list = rows.map(
-      (row) => `${rankFunction(cellText(row, 0))} OVER (${window}) AS ${dialect.name(cellText(row, 1))}`,
+      (row) =>
+        `${findRankFunction(readCellText(row, 0))} OVER (${window}) AS ${dialect.name(readCellText(row, 1))}`,
     );
     if (list.length === 0) throw new ParameterError('"functions" is empty: add a function');
     const include = parameters.yes('includeInputColumns', true);
-    const kept = include ? columnsBut(source, names, dialect) : '';
-    const keptNames = include ? columnNamesBut(source.columns, names) : [];
+    const kept = include ? renderColumnsExcept(source, names, dialect) : '';
+    const keptNames = include ? listColumnsExcept(source.columns, names) : [];
     return {
       select: `SELECT ${[kept, ...list].filter((part) => part !== '').join(', ')}\nFROM ${source.name}`,
       columns: keptNames === undefined ? undefined : [...keptNames, ...names],
@@ -47,11 +48,13 @@ export const rank: TransformationDefinition = {
   },
 };
 
-function rankFunction(word: string): string {
+function findRankFunction(word: string): string {
   const wanted = word.trim().toLowerCase();
   const found = Object.hasOwn(functions, wanted) ? functions[wanted] : undefined;
   if (found === undefined) {
-    throw new ParameterError(`"${word}" is no rank function; there are ${Object.keys(functions).join(', ')}`);
+    throw new ParameterError(
+      `"${word}" is not a rank function: use one of ${Object.keys(functions).join(', ')}`,
+    );
   }
   return found;
 }

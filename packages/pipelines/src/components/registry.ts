@@ -1,4 +1,4 @@
-/** Every component type that the engine runs. A new type is one file and one line here. */
+/** All component types. A new type is one file, and entries in this file. */
 import type { PipelineType } from '../pipeline.ts';
 import { aggregate } from './aggregate.ts';
 import { assertTable } from './assert-table.ts';
@@ -101,27 +101,27 @@ const definitions: Registry & Record<ComponentType, ComponentDefinition> = {
   'table-output': tableOutput,
 };
 
-/** A component type that this engine does not run; the message names it and the file. */
+/** An unknown component type. The message names the type and the file. */
 export class UnknownComponentTypeError extends Error {}
 
 export function findDefinition(type: string): ComponentDefinition | undefined {
   return Object.hasOwn(definitions, type) ? definitions[type as ComponentType] : undefined;
 }
 
-export function orchestrationDefinition(type: string, path: string): OrchestrationDefinition {
+export function getOrchestrationDefinition(type: string, path: string): OrchestrationDefinition {
   const definition = findDefinition(type);
   if (definition?.kind === 'orchestration') return definition;
-  throw new UnknownComponentTypeError(unknownTypeMessage(type, path, 'orchestration'));
+  throw new UnknownComponentTypeError(describeUnknownType(type, path, 'orchestration'));
 }
 
-export function transformationDefinition(type: string, path: string): TransformationDefinition {
+export function getTransformationDefinition(type: string, path: string): TransformationDefinition {
   const definition = findDefinition(type);
   if (definition?.kind === 'transformation') return definition;
-  throw new UnknownComponentTypeError(unknownTypeMessage(type, path, 'transformation'));
+  throw new UnknownComponentTypeError(describeUnknownType(type, path, 'transformation'));
 }
 
-/** `remedy`: what to do about an unknown type. */
-export function unknownTypeMessage(
+/** `remedy`: what to do if the type is unknown. */
+export function describeUnknownType(
   type: string,
   path: string,
   where: PipelineType,
@@ -129,11 +129,11 @@ export function unknownTypeMessage(
 ): string {
   const other = findDefinition(type)?.kind;
   if (other !== undefined) {
-    return `the component type "${type}" in ${path} belongs in a pipeline of type ${other}, not ${where}: move it`;
+    return `the component type "${type}" in ${path} belongs in a pipeline of type ${other}, not ${where}: move the component`;
   }
-  return `agents of this version do not know the component type "${type}" in ${path}: ${remedy}`;
+  return `the component type "${type}" in ${path} is not supported: ${remedy}`;
 }
 
-export function componentTypes(where: PipelineType): readonly string[] {
+export function listComponentTypes(where: PipelineType): readonly string[] {
   return where === 'orchestration' ? orchestrationTypes : transformationTypes;
 }

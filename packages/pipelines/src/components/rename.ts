@@ -1,6 +1,6 @@
-/** Gives columns other names, and drops those that are not mapped unless they are included. */
-import { cellText, ParameterError } from '../parameters.ts';
-import { onlySource, sameName, type TransformationDefinition } from './component.ts';
+/** Renames columns. Drops other columns unless includeInputColumns is set. */
+import { ParameterError, readCellText } from '../parameters.ts';
+import { getOnlySource, isSameName, type TransformationDefinition } from './component.ts';
 
 export const rename: TransformationDefinition = {
   kind: 'transformation',
@@ -10,13 +10,13 @@ export const rename: TransformationDefinition = {
   sources: [1, 1],
   plan(context) {
     const { parameters, dialect } = context;
-    const source = onlySource(context);
+    const source = getOnlySource(context);
     const mapping = parameters
       .rows('columnMapping', 2)
-      .map((row) => [cellText(row, 0), cellText(row, 1)] as const);
+      .map((row) => [readCellText(row, 0), readCellText(row, 1)] as const);
     if (mapping.length === 0) throw new ParameterError('"columnMapping" is empty: map a column');
     if (parameters.yes('includeInputColumns', false)) {
-      const target = (column: string) => mapping.find(([from]) => sameName(from, column))?.[1] ?? column;
+      const target = (column: string) => mapping.find(([from]) => isSameName(from, column))?.[1] ?? column;
       return {
         select: `SELECT ${dialect.columnsRenamed(mapping)}\nFROM ${source.name}`,
         columns: source.columns?.map(target),

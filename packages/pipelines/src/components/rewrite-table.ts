@@ -1,10 +1,10 @@
-/** Writes its source to a table that is made anew. */
+/** Writes its source to a table, creating or replacing the table. */
 import {
-  oneStatement,
-  onlySource,
-  orderBy,
+  createSingleStatement,
+  getOnlySource,
+  readTableReference,
+  renderOrderBy,
   type TransformationDefinition,
-  tableReference,
 } from './component.ts';
 
 export const rewriteTable: TransformationDefinition = {
@@ -15,10 +15,10 @@ export const rewriteTable: TransformationDefinition = {
   sources: [1, 1],
   plan(context) {
     const { parameters, dialect } = context;
-    const table = dialect.table(tableReference(parameters, 'targetTable'));
+    const table = dialect.table(readTableReference(parameters, 'targetTable'));
     return {
-      select: `SELECT * FROM ${onlySource(context).name}${orderBy(parameters, 'orderBy', dialect)}`,
-      write: (query) => oneStatement(`CREATE OR REPLACE TABLE ${table} AS\n${query}`),
+      select: `SELECT * FROM ${getOnlySource(context).name}${renderOrderBy(parameters, 'orderBy', dialect)}`,
+      write: (query) => createSingleStatement(`CREATE OR REPLACE TABLE ${table} AS\n${query}`),
     };
   },
 };

@@ -1,10 +1,10 @@
-/** run-orchestration and run-transformation: call another pipeline of the project with values for its variables. */
-import { cellText, ParameterError, type Parameters } from '../parameters.ts';
+/** run-orchestration and run-transformation: call another pipeline of the project. */
+import { ParameterError, type Parameters, readCellText } from '../parameters.ts';
 import type { PipelineType } from '../pipeline.ts';
 import type { Resolved, ResolvedMap } from '../resolve.ts';
 import type { CallArguments, OrchestrationDefinition } from './component.ts';
 
-function runPipelineComponent(pipelineType: PipelineType, nameParameter: string): OrchestrationDefinition {
+function createRunPipeline(pipelineType: PipelineType, nameParameter: string): OrchestrationDefinition {
   return {
     kind: 'orchestration',
     required: [nameParameter],
@@ -13,21 +13,21 @@ function runPipelineComponent(pipelineType: PipelineType, nameParameter: string)
       action: 'run-pipeline',
       pipelineType,
       pipelineName: parameters.text(nameParameter),
-      ...callArguments(parameters),
+      ...readCallArguments(parameters),
     }),
   };
 }
 
-/** The values that a call gives to variables of the called pipeline. @throws ParameterError */
-export function callArguments(parameters: Parameters): CallArguments {
+/** The values that a call sets in the called pipeline. @throws ParameterError */
+export function readCallArguments(parameters: Parameters): CallArguments {
   const scalars = parameters.rows('setScalarVariables', 2);
   return {
-    scalars: scalars.map((row) => [cellText(row, 0), row[1] ?? null] as const),
-    grids: gridArguments(parameters),
+    scalars: scalars.map((row) => [readCellText(row, 0), row[1] ?? null] as const),
+    grids: readGridArguments(parameters),
   };
 }
 
-function gridArguments(parameters: Parameters): (readonly [string, Resolved])[] {
+function readGridArguments(parameters: Parameters): (readonly [string, Resolved])[] {
   return parameters.rows('setGridVariables', 1).map(([argument]) => {
     const { variable, status, gridValues } = (
       typeof argument === 'object' && argument !== null ? argument : {}
@@ -38,12 +38,12 @@ function gridArguments(parameters: Parameters): (readonly [string, Resolved])[] 
       !Array.isArray(gridValues)
     ) {
       throw new ParameterError(
-        'a row of "setGridVariables" needs variable, status (grid or values) and gridValues',
+        'a row of "setGridVariables" needs "variable", "status" (grid or values) and "gridValues" (a list)',
       );
     }
     return [variable, gridValues] as const;
   });
 }
 
-export const runOrchestration = runPipelineComponent('orchestration', 'orchestrationJob');
-export const runTransformation = runPipelineComponent('transformation', 'transformationJob');
+export const runOrchestration = createRunPipeline('orchestration', 'orchestrationJob');
+export const runTransformation = createRunPipeline('transformation', 'transformationJob');

@@ -1,7 +1,7 @@
-/** run-shared-pipeline: call a pipeline that projects of the account share, with values for its variables (docs/adr/0019). */
-import { sharedPipelineUse } from '../shared-pipeline-use.ts';
+/** run-shared-pipeline: calls a pipeline that the account's projects share (docs/adr/0019). */
+import { readSharedPipelineUse } from '../shared-pipeline-use.ts';
 import type { OrchestrationDefinition } from './component.ts';
-import { callArguments } from './run-pipeline.ts';
+import { readCallArguments } from './run-pipeline.ts';
 
 export const runSharedPipeline: OrchestrationDefinition = {
   kind: 'orchestration',
@@ -10,8 +10,8 @@ export const runSharedPipeline: OrchestrationDefinition = {
   raw: ['sharedPipelineIdPrefix', 'versionName'],
   plan: ({ parameters, component }) => ({
     action: 'run-shared-pipeline',
-    use: sharedPipelineUse(component.parameters),
+    use: readSharedPipelineUse(component.parameters),
     pipelineName: parameters.text('sharedPipeline'),
-    ...callArguments(parameters),
+    ...readCallArguments(parameters),
   }),
 };

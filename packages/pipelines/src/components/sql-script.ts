@@ -1,4 +1,4 @@
-/** Runs SQL statements of the user, in order. */
+/** Runs the user's SQL statements in order. */
 import { ParameterError } from '../parameters.ts';
 import { splitStatements } from '../sql/statements.ts';
 import type { OrchestrationDefinition } from './component.ts';
@@ -10,7 +10,7 @@ export const sqlScript: OrchestrationDefinition = {
   optional: [],
   plan({ parameters }) {
     const statements = splitStatements(parameters.text('sqlScript'));
-    if (statements.length === 0) throw new ParameterError('"sqlScript" holds no statement: fill it in');
+    if (statements.length === 0) throw new ParameterError('"sqlScript" has no statement: add one');
     return { action: 'execute', statements };
   },
 };

@@ -1,7 +1,7 @@
-/** A query of the user over its sources, which it names `$T{component}`. */
+/** The user's query over its sources, which it refers to as `$T{component}`. */
 import { ParameterError } from '../parameters.ts';
 import type { TransformationDefinition } from './component.ts';
-import { singleQuery } from './query-to-scalar.ts';
+import { readSingleQuery } from './query-to-scalar.ts';
 
 export const sqlComponent: TransformationDefinition = {
   kind: 'transformation',
@@ -10,12 +10,12 @@ export const sqlComponent: TransformationDefinition = {
   optional: [],
   sources: [0, Number.POSITIVE_INFINITY],
   plan({ parameters, sources }) {
-    const query = singleQuery(parameters.text('query')).replaceAll(
+    const query = readSingleQuery(parameters.text('query')).replaceAll(
       /\$T\{([^}]*)\}/g,
       (_, component: string) => {
         const source = sources.find((each) => each.component === component.trim());
         if (source === undefined)
-          throw new ParameterError(`"$T{${component}}" is none of the sources: connect it`);
+          throw new ParameterError(`"$T{${component}}" is not a source of the component: connect it`);
         return source.name;
       },
     );

@@ -1,5 +1,5 @@
-/** The rows of a table. */
-import { type TransformationDefinition, tableReference } from './component.ts';
+/** Reads the rows of a table. */
+import { readTableReference, type TransformationDefinition } from './component.ts';
 
 export const tableInput: TransformationDefinition = {
   kind: 'transformation',
@@ -11,7 +11,7 @@ export const tableInput: TransformationDefinition = {
     const columns = parameters.names('columnNames');
     const list = columns.length === 0 ? '*' : columns.map(dialect.name).join(', ');
     return {
-      select: `SELECT ${list} FROM ${dialect.table(tableReference(parameters, 'targetTable'))}`,
+      select: `SELECT ${list} FROM ${dialect.table(readTableReference(parameters, 'targetTable'))}`,
       columns: columns.length === 0 ? undefined : columns,
     };
   },

@@ -1,17 +1,17 @@
 /**
- * Writes its source to a table that exists. Values are cast to the columns' types by the warehouse, whatever
- * `fixDataTypeMismatches` says; one that does not fit fails the statement.
+ * Writes its source to an existing table. The warehouse casts values to the columns' types whatever
+ * `fixDataTypeMismatches` is set to. A value that cannot be cast fails the statement.
  */
-import { cellText } from '../parameters.ts';
+import { readCellText } from '../parameters.ts';
 import {
-  oneStatement,
-  onlySource,
-  orderBy,
+  createSingleStatement,
+  getOnlySource,
+  readTableReference,
+  renderOrderBy,
   type TransformationDefinition,
-  tableReference,
 } from './component.ts';
 
-/** Whether the rows that are there are replaced. */
+/** Whether existing rows are replaced. */
 const outputModes = { Append: false, 'Truncate and insert': true, Truncate: true, Overwrite: true };
 
 export const tableOutput: TransformationDefinition = {
@@ -22,19 +22,19 @@ export const tableOutput: TransformationDefinition = {
   sources: [1, 1],
   plan(context) {
     const { parameters, dialect } = context;
-    const table = dialect.table(tableReference(parameters, 'targetTable'));
+    const table = dialect.table(readTableReference(parameters, 'targetTable'));
     const mapping = parameters
       .rows('columnMapping', 2)
-      .map((row) => [cellText(row, 0), cellText(row, 1)] as const);
+      .map((row) => [readCellText(row, 0), readCellText(row, 1)] as const);
     const list = mapping.map(([from, to]) => `${dialect.name(from)} AS ${dialect.name(to)}`);
     const columns = mapping.length === 0 ? undefined : mapping.map(([, to]) => to);
     const replace = parameters.choice('outputMode', outputModes, false);
     return {
-      select: `SELECT ${list.length === 0 ? '*' : list.join(', ')} FROM ${onlySource(context).name}${orderBy(parameters, 'orderBy', dialect)}`,
+      select: `SELECT ${list.length === 0 ? '*' : list.join(', ')} FROM ${getOnlySource(context).name}${renderOrderBy(parameters, 'orderBy', dialect)}`,
       write: (query) =>
         replace
           ? dialect.replaceRows(table, query, columns)
-          : oneStatement(dialect.insertRows(table, query, columns)),
+          : createSingleStatement(dialect.insertRows(table, query, columns)),
     };
   },
 };

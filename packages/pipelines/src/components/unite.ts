@@ -1,6 +1,9 @@
-/** The rows of several sources together, columns matched by name. Differing types become one that holds both, whatever `castTypes` says. */
+/**
+ * Unites the rows of several sources, matching columns by name. Different types are always cast to a common
+ * type, whatever `castTypes` is set to.
+ */
 import { ParameterError } from '../parameters.ts';
-import { type Source, sameName, type TransformationDefinition } from './component.ts';
+import { isSameName, type Source, type TransformationDefinition } from './component.ts';
 
 const componentColumn = 'source_component';
 
@@ -13,7 +16,7 @@ export const unite: TransformationDefinition = {
   plan({ parameters, dialect, sources }) {
     const all = parameters.choice('method', { 'All Columns': true, 'Common Columns': false }, true);
     const withComponent = parameters.yes('addSourceComponentColumn', false);
-    const columns = all ? allColumns(sources) : commonColumns(sources);
+    const columns = all ? listAllColumns(sources) : listCommonColumns(sources);
     const selects = sources.map((source) => {
       const list = [all ? '*' : (columns ?? []).map(dialect.name).join(', ')];
       if (withComponent)
@@ -28,26 +31,27 @@ export const unite: TransformationDefinition = {
   },
 };
 
-function allColumns(sources: readonly Source[]): string[] | undefined {
+function listAllColumns(sources: readonly Source[]): string[] | undefined {
   const columns: string[] = [];
   for (const source of sources) {
     if (source.columns === undefined) return undefined;
-    columns.push(...source.columns.filter((column) => !columns.some((each) => sameName(each, column))));
+    columns.push(...source.columns.filter((column) => !columns.some((each) => isSameName(each, column))));
   }
   return columns;
 }
 
-function commonColumns(sources: readonly Source[]): string[] {
+function listCommonColumns(sources: readonly Source[]): string[] {
   const unknown = sources.find((source) => source.columns === undefined);
   if (unknown !== undefined) {
     throw new ParameterError(
-      `the columns of "${unknown.component}" are not known here: name them in table-input or rename`,
+      `the columns of "${unknown.component}" are not known before the run: list them in table-input or rename`,
     );
   }
   const [first, ...others] = sources.map((source) => source.columns ?? []);
   const common = (first ?? []).filter((column) =>
-    others.every((each) => each.some((other) => sameName(other, column))),
+    others.every((each) => each.some((other) => isSameName(other, column))),
   );
-  if (common.length === 0) throw new ParameterError('the sources have no column in common: use All Columns');
+  if (common.length === 0)
+    throw new ParameterError('the sources have no common column: set "method" to All Columns');
   return common;
 }

@@ -1,5 +1,5 @@
-/** Gives scalar variables new values, one after the other; each expression sees those before it. */
-import { cellText } from '../parameters.ts';
+/** Sets scalar variables in order. Each expression sees the values set before it. */
+import { readCellText } from '../parameters.ts';
 import type { OrchestrationDefinition } from './component.ts';
 
 export const updateScalar: OrchestrationDefinition = {
@@ -11,6 +11,6 @@ export const updateScalar: OrchestrationDefinition = {
     action: 'update-scalars',
     updates: parameters
       .rows('scalarsToUpdate', 2)
-      .map((row) => [cellText(row, 0), cellText(row, 1)] as const),
+      .map((row) => [readCellText(row, 0), readCellText(row, 1)] as const),
   }),
 };

@@ -1,24 +1,24 @@
 /**
- * What differs between warehouses. Names and literals go through `name` and `literal` and nothing else, so that no text of a tenant
- * becomes SQL by accident; SQL that a tenant writes as SQL stays SQL and is confined by the warehouse.
+ * The differences between warehouses. All names and literals go through `name` and `literal`, so that user
+ * input cannot become SQL by accident. SQL written by a user runs as SQL, confined by the warehouse.
  */
 import type { ExpressionValue } from '../expressions.ts';
 
 export interface TableReference {
-  /** `[Environment Default]`, empty or absent: the warehouse's own. */
+  /** `[Environment Default]`, empty or absent: the default of the warehouse. */
   database?: string | undefined;
   schema?: string | undefined;
   table: string;
 }
 
-/** A column as the format gives it: `[name, type, size, precision]`. */
+/** A column type as written in the format: `[name, type, size, precision]`. */
 export interface ColumnType {
   type: string;
   size?: string | undefined;
   precision?: string | undefined;
 }
 
-/** A name, value or type that the dialect cannot express. */
+/** A name, value or type that cannot be expressed in the dialect. */
 export class SqlError extends Error {}
 
 export type FileFormat =
@@ -28,38 +28,38 @@ export type FileFormat =
 
 export interface FileColumn {
   name: string;
-  /** In the dialect's own words. */
+  /** An SQL type of the dialect. */
   type: string;
 }
 
-/** Statements of one session, in order. Several are one transaction. */
+/** Statements of one session, in order. Several statements run in one transaction. */
 export interface StatementList {
   readonly statements: readonly string[];
-  /** The index of the one whose rows count. */
+  /** The index of the statement whose row count is reported. */
   readonly counted: number;
 }
 
 export interface Dialect {
   name(identifier: string): string;
   literal(value: ExpressionValue): string;
-  /** @throws SqlError naming the types that there are */
+  /** @throws SqlError listing the known types */
   type(column: ColumnType): string;
   table(reference: TableReference): string;
-  /** One row for each table of that name; none when it does not exist. */
+  /** One row for each table of that name; no row if it does not exist. */
   tableExists(reference: TableReference): string;
   /** Rows `(column name, type)` of a table, in order. */
   tableColumns(reference: TableReference): string;
-  /** The columns of a relation but for some, when its columns are not known beforehand. */
+  /** All columns of a relation except some, if its columns are not known. */
   columnsExcept(names: readonly string[]): string;
   /** All columns, some of them renamed. */
   columnsRenamed(renames: readonly (readonly [string, string])[]): string;
   /**
-   * Statements that together, in one transaction, replace all rows of a table, which `query` may read too. `columns` are those that `query`
-   * yields; undefined: match them by name.
+   * Statements that replace all rows of a table in one transaction. `query` may read the same table.
+   * `columns` are the columns of `query`; undefined: match columns by name.
    */
   replaceRows(table: string, query: string, columns: readonly string[] | undefined): StatementList;
   insertRows(table: string, query: string, columns: readonly string[] | undefined): string;
-  /** A relation over one file; `path` is absolute, and is one file whatever characters it holds. */
+  /** A relation over one file. `path` is absolute; wildcards in it are taken literally. */
   readFile(path: string, format: FileFormat, columns: readonly FileColumn[]): string;
   /** Writes a query's rows to one file. */
   writeFile(query: string, path: string, format: FileFormat): string;

@@ -36,16 +36,16 @@ describe('types', () => {
       assert.equal(duckdb.type({ type, size, precision }), expected));
   }
 
-  it('that do not exist are refused, and sizes out of range', () => {
-    assert.throws(() => duckdb.type({ type: 'INT); drop table x' }), /is no type; there are NUMBER, /);
-    assert.throws(() => duckdb.type({ type: 'constructor' }), /is no type/);
+  it('are refused if unknown or if their size is out of range', () => {
+    assert.throws(() => duckdb.type({ type: 'INT); drop table x' }), /is not a type: use one of NUMBER, /);
+    assert.throws(() => duckdb.type({ type: 'constructor' }), /is not a type/);
     assert.throws(() => duckdb.type({ type: 'NUMBER', size: '39' }), /from 1 to 38, not "39"/);
     assert.throws(() => duckdb.type({ type: 'NUMBER', size: '4', precision: '5' }), /from 0 to 4/);
   });
 });
 
 describe('files', () => {
-  it('wildcards in a path stand for themselves', () => {
+  it('wildcards in a path are literal', () => {
     assert.equal(
       duckdb.readFile("/f/o'dd[1]*.csv", { type: 'CSV', header: true, delimiter: ',' }, [
         { name: "a'b", type: 'DATE' },

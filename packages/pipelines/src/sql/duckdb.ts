@@ -1,4 +1,6 @@
-/** The dialect of DuckDB 1.5. The default catalog is the environment's database, the default schema `main`. */
+/**
+ * The dialect of DuckDB 1.5. The default catalog is the environment's database, the default schema `main`.
+ */
 import {
   type ColumnType,
   type Dialect,
@@ -11,24 +13,24 @@ import {
 
 const defaultSchema = 'main';
 
-function checked(text: string): string {
-  if (text.includes('\0')) throw new SqlError('a name or a value holds a NUL character: remove it');
+function refuseNul(text: string): string {
+  if (text.includes('\0')) throw new SqlError('a name or a value contains a NUL character: remove it');
   return text;
 }
 
 function name(identifier: string): string {
   if (identifier === '') throw new SqlError('a name is empty: fill it in');
-  return `"${checked(identifier).replaceAll('"', '""')}"`;
+  return `"${refuseNul(identifier).replaceAll('"', '""')}"`;
 }
 
-function textLiteral(text: string): string {
-  return `'${checked(text).replaceAll("'", "''")}'`;
+function quoteText(text: string): string {
+  return `'${refuseNul(text).replaceAll("'", "''")}'`;
 }
 
-/** An identifier as a key of a DuckDB struct: quoted like a text. */
-const structKey = textLiteral;
+/** DuckDB quotes the key of a struct like a text. */
+const structKey = quoteText;
 
-/** The words of the format for types, and what DuckDB calls them. */
+/** The types of the format and their names in DuckDB. */
 const plainTypes: Readonly<Record<string, string>> = {
   VARCHAR: 'VARCHAR',
   TEXT: 'VARCHAR',
@@ -59,21 +61,21 @@ const decimalTypes = ['NUMBER', 'NUMERIC', 'DECIMAL'];
 
 function type({ type: word, size, precision }: ColumnType): string {
   const wanted = word.trim().toUpperCase();
-  if (decimalTypes.includes(wanted)) return decimal(size, precision);
+  if (decimalTypes.includes(wanted)) return renderDecimal(size, precision);
   const found = Object.hasOwn(plainTypes, wanted) ? plainTypes[wanted] : undefined;
   if (found === undefined) {
     throw new SqlError(
-      `"${word}" is no type; there are ${[...decimalTypes, ...Object.keys(plainTypes)].join(', ')}`,
+      `"${word}" is not a type: use one of ${[...decimalTypes, ...Object.keys(plainTypes)].join(', ')}`,
     );
   }
   return found;
 }
 
-/** A number of no stated size is a DOUBLE: a default scale of 0 would round fractions away unseen. */
-function decimal(size: string | undefined, precision: string | undefined): string {
+/** A number without a size is a DOUBLE: with a default scale of 0, fractions would be lost silently. */
+function renderDecimal(size: string | undefined, precision: string | undefined): string {
   if (isEmpty(size) && isEmpty(precision)) return 'DOUBLE';
-  const digits = isEmpty(size) ? 38 : wholeNumber(size, 1, 38, 'size');
-  const scale = isEmpty(precision) ? 0 : wholeNumber(precision, 0, digits, 'precision');
+  const digits = isEmpty(size) ? 38 : readWholeNumber(size, 1, 38, 'size');
+  const scale = isEmpty(precision) ? 0 : readWholeNumber(precision, 0, digits, 'precision');
   return `DECIMAL(${digits}, ${scale})`;
 }
 
@@ -81,7 +83,7 @@ function isEmpty(text: string | undefined): text is undefined | '' {
   return text === undefined || text.trim() === '';
 }
 
-function wholeNumber(text: string, least: number, most: number, what: string): number {
+function readWholeNumber(text: string, least: number, most: number, what: string): number {
   const value = /^\s*\d{1,3}\s*$/.test(text) ? Number(text) : Number.NaN;
   if (!(value >= least && value <= most)) {
     throw new SqlError(`the ${what} of a number must be from ${least} to ${most}, not "${text}"`);
@@ -98,8 +100,8 @@ function table({ database, schema, table: tableName }: TableReference): string {
   return parts.map(name).join('.');
 }
 
-function catalogFilter({ database, schema, table: tableName }: TableReference): string {
-  const same = (column: string, value: string) => `lower(${column}) = lower(${textLiteral(value)})`;
+function renderCatalogFilter({ database, schema, table: tableName }: TableReference): string {
+  const same = (column: string, value: string) => `lower(${column}) = lower(${quoteText(value)})`;
   return [
     isDefault(database) ? 'table_catalog = current_database()' : same('table_catalog', database),
     same('table_schema', isDefault(schema) ? defaultSchema : schema),
@@ -107,16 +109,16 @@ function catalogFilter({ database, schema, table: tableName }: TableReference): 
   ].join(' AND ');
 }
 
-const columnList = (columns: readonly string[] | undefined) =>
+const renderColumnList = (columns: readonly string[] | undefined) =>
   columns === undefined ? undefined : `(${columns.map(name).join(', ')})`;
 
 function insertRows(target: string, query: string, columns: readonly string[] | undefined): string {
-  return `INSERT INTO ${target} ${columnList(columns) ?? 'BY NAME'}\n${query}`;
+  return `INSERT INTO ${target} ${renderColumnList(columns) ?? 'BY NAME'}\n${query}`;
 }
 
 /**
- * The new rows are set aside first, since the query may read the table. One MERGE would do without, but DuckDB inserts before it deletes, so
- * a key that stays would break its constraint.
+ * The new rows go to a temporary table first, because the query may read the table. A single MERGE does not
+ * work: DuckDB inserts before it deletes, so a key that stays would violate its constraint.
  */
 function replaceRows(target: string, query: string, columns: readonly string[] | undefined): StatementList {
   const aside = `temp.main.${name('headgate_new_rows')}`;
@@ -132,46 +134,46 @@ function replaceRows(target: string, query: string, columns: readonly string[] |
 }
 
 function readFile(path: string, format: FileFormat, columns: readonly FileColumn[]): string {
-  // Wildcards in brackets stand for themselves.
-  const file = textLiteral(path.replaceAll(/[*?[]/g, '[$&]'));
+  // Wildcards in brackets are literal.
+  const file = quoteText(path.replaceAll(/[*?[]/g, '[$&]'));
   if (format.type === 'PARQUET') {
     const list = columns.map(
       (column) => `CAST(${name(column.name)} AS ${column.type}) AS ${name(column.name)}`,
     );
     return `SELECT ${list.length === 0 ? '*' : list.join(', ')} FROM read_parquet(${file})`;
   }
-  const options = columns.length === 0 ? [] : [`columns = ${columnStruct(columns)}`];
+  const options = columns.length === 0 ? [] : [`columns = ${renderColumnStruct(columns)}`];
   if (format.type === 'JSON') return `SELECT * FROM read_json(${[file, ...options].join(', ')})`;
-  const csv = [`header = ${format.header}`, `delim = ${textLiteral(format.delimiter)}`];
+  const csv = [`header = ${format.header}`, `delim = ${quoteText(format.delimiter)}`];
   return `SELECT * FROM read_csv(${[file, ...csv, ...options].join(', ')})`;
 }
 
-function columnStruct(columns: readonly FileColumn[]): string {
-  return `{${columns.map((column) => `${structKey(column.name)}: ${textLiteral(column.type)}`).join(', ')}}`;
+function renderColumnStruct(columns: readonly FileColumn[]): string {
+  return `{${columns.map((column) => `${structKey(column.name)}: ${quoteText(column.type)}`).join(', ')}}`;
 }
 
 function writeFile(query: string, path: string, format: FileFormat): string {
   const options =
     format.type === 'CSV'
-      ? `FORMAT csv, HEADER ${format.header}, DELIMITER ${textLiteral(format.delimiter)}`
+      ? `FORMAT csv, HEADER ${format.header}, DELIMITER ${quoteText(format.delimiter)}`
       : `FORMAT ${format.type.toLowerCase()}`;
-  return `COPY (\n${query}\n) TO ${textLiteral(path)} (${options})`;
+  return `COPY (\n${query}\n) TO ${quoteText(path)} (${options})`;
 }
 
 export const duckdb: Dialect = {
   name,
   literal(value) {
     if (value === null) return 'NULL';
-    return typeof value === 'string' ? textLiteral(value) : String(value);
+    return typeof value === 'string' ? quoteText(value) : String(value);
   },
   type,
   table,
   tableExists: (reference) =>
-    `SELECT table_name FROM information_schema.tables WHERE ${catalogFilter(reference)}`,
+    `SELECT table_name FROM information_schema.tables WHERE ${renderCatalogFilter(reference)}`,
   tableColumns: (reference) =>
-    `SELECT column_name, data_type FROM information_schema.columns WHERE ${catalogFilter(reference)} ORDER BY ordinal_position`,
+    `SELECT column_name, data_type FROM information_schema.columns WHERE ${renderCatalogFilter(reference)} ORDER BY ordinal_position`,
   columnsExcept: (names) =>
-    `COLUMNS(lambda c: lower(c) NOT IN (${names.map((each) => textLiteral(each.toLowerCase())).join(', ')}))`,
+    `COLUMNS(lambda c: lower(c) NOT IN (${names.map((each) => quoteText(each.toLowerCase())).join(', ')}))`,
   columnsRenamed: (renames) =>
     `* RENAME (${renames.map(([from, to]) => `${name(from)} AS ${name(to)}`).join(', ')})`,
   replaceRows,

@@ -145,7 +145,7 @@ test('files that look like pipelines and are not read as such are warned of', as
   );
   assert.match(
     warnings[0]?.message ?? '',
-    /is not read as a pipeline; a pipeline's file name ends in \.orch\.yaml or \.tran\.yaml/,
+    /is not read as a pipeline: rename it so that its name ends in \.orch\.yaml or \.tran\.yaml/,
   );
 });
 
@@ -171,15 +171,20 @@ test('what is told of a pipeline names the line and what to do', async () => {
         7,
         'error',
         'Start',
-        'the transition "success" leads to "Scrpit", which is no component of this pipeline: did you mean "Script"?',
+        'the transition "success" leads to "Scrpit", which is not a component of this pipeline: did you mean "Script"?',
       ],
       [
         9,
         'warning',
         'Script',
-        'agents of this version do not know the component type "sql-scrip" in a.orch.yaml: did you mean "sql-script"?',
+        'the component type "sql-scrip" in a.orch.yaml is not supported: did you mean "sql-script"?',
       ],
-      [8, 'warning', 'Script', 'no transition leads here: it never runs'],
+      [
+        8,
+        'warning',
+        'Script',
+        'the component never runs, because no transition leads to it: connect or remove it',
+      ],
     ],
   );
 });

@@ -5,11 +5,11 @@
 import { type UploadWarning, uploadWarningLimit } from '@headgate/contract';
 import {
   linkProject,
+  listAskedSecrets,
+  listAskedVariables,
+  measureNote,
   type PipelineOutline,
-  secretsAskedFor,
-  sizeOf,
   type Unreadable,
-  variablesAskedFor,
 } from '@headgate/pipelines';
 import { problem } from '../../kernel/http/problems.ts';
 import { type Described, describePipeline } from './pipeline-description.ts';
@@ -61,15 +61,15 @@ export function createPipelineChecks(read: PipelineReader, title = 'the project'
         const limit = `the pipelines of a version declare ${declaredVariableLimit} variables at most`;
         throw problem('body-too-large', { limit });
       }
-      for (const note of outline.notes) room -= sizeOf(note);
+      for (const note of outline.notes) room -= measureNote(note);
       outlines.push(outline);
       return { pipeline: describePipeline(outline) };
     },
     leaveOut(path, fault) {
       unreadable.set(path, fault);
     },
-    askedFor: () => [...variablesAskedFor(outlines)],
-    secretsAskedFor: () => [...secretsAskedFor(outlines)],
+    askedFor: () => [...listAskedVariables(outlines)],
+    secretsAskedFor: () => [...listAskedSecrets(outlines)],
     check(paths, projectVariables, secretReferences) {
       outlines.sort((one, other) => (one.path < other.path ? -1 : 1));
       const known = {

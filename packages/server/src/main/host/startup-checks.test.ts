@@ -41,7 +41,7 @@ test('a data directory that cannot be written is refused by its setting', async 
   }
 });
 
-// In a process of its own: a loop in this one could not be given up.
+// In another process, because an endless loop in this one could not be stopped.
 test('a data directory below a folder in which nothing can be made is refused, not waited for', () => {
   const module = JSON.stringify(new URL('places.ts', import.meta.url).href);
   const make = (path: string) =>

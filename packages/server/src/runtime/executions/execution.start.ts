@@ -6,7 +6,7 @@ import {
   type startPipelineExecution,
   type VariableType,
 } from '@headgate/contract';
-import { candidates } from '@headgate/pipelines';
+import { listCandidatePaths } from '@headgate/pipelines';
 import {
   chosenVersion,
   noVersion,
@@ -86,7 +86,7 @@ export function startParameters(body: StartRequest): ParametersOf<typeof startTy
     version_name: body.versionName ?? null,
     variable_names: [...Object.keys(body.scalarVariables ?? {}), ...Object.keys(body.gridVariables ?? {})],
     agent_id: body.agentId === undefined ? null : asUuid(body.agentId),
-    paths: candidates(body.pipelineName),
+    paths: listCandidatePaths(body.pipelineName),
   };
 }
 
@@ -129,14 +129,14 @@ function findPipeline(
   named: string,
   versionName: string,
 ): PipelineDescription {
-  for (const path of candidates(named)) {
+  for (const path of listCandidatePaths(named)) {
     const pipeline = pipelines.find((each) => pathOf(each) === path);
     if (pipeline !== undefined) return pipeline;
     const reason = ignored.find((each) => each.path === path)?.reason;
     if (reason !== undefined) throw problem('pipeline-unreadable', { path, versionName, reason });
   }
   const known = [...pipelines.map(pathOf), ...ignored.map(({ path }) => path)];
-  const nearest = nearestName(named, known) ?? nearestName(candidates(named)[0] ?? named, known);
+  const nearest = nearestName(named, known) ?? nearestName(listCandidatePaths(named)[0] ?? named, known);
   throw problem('pipeline-not-found', { name: named, versionName, nearest });
 }
 

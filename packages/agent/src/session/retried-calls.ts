@@ -1,17 +1,17 @@
-/** Calls to a server that may be away: which are tried again, and which are not worth it. */
+/** Calls to a server that may be unavailable. */
 import type { GoodbyeRequest } from '@headgate/contract';
 import { createBackoff } from '../backoff.ts';
-import { type Log, reasonOf } from '../log.ts';
+import { getReason, type Log } from '../log.ts';
 import type { Time } from '../time.ts';
-import { type ControlPlane, mayPass } from './control-plane.ts';
+import { type ControlPlane, isTransient } from './control-plane.ts';
 
 interface Surroundings {
   log: Log;
   time: Time;
 }
 
-/** Tries again for as long as it takes: the server's absence is no reason to end. */
-export async function untilItSucceeds(
+/** Retries until success or abort: the agent does not end because the server is unavailable. */
+export async function retryUntilSuccess(
   call: string,
   { log, time }: Surroundings,
   signal: AbortSignal,
@@ -24,18 +24,18 @@ export async function untilItSucceeds(
     } catch (error) {
       if (signal.aborted) return;
       const waitMilliseconds = Math.round(backoff.next());
-      const fields = { call, reason: reasonOf(error), waitMilliseconds };
-      if (mayPass(error)) log.warn('the server does not answer; tried again', fields);
-      else log.error('the server refuses this agent; tried again', fields);
+      const fields = { call, reason: getReason(error), waitMilliseconds };
+      if (isTransient(error)) log.warn('no answer from the server; retrying', fields);
+      else log.error('the server refuses this agent; retrying', fields);
       await time.sleep(waitMilliseconds, signal);
     }
   }
 }
 
-/** A server that does not answer must not hold the end up. */
+/** A server that does not answer must not delay the shutdown. */
 const goodbyeMilliseconds = 2_000;
 
-/** Once: the server finds out by itself, too. That it is not there, or is older than this message, is no matter. */
+/** Sends one goodbye without a retry: it is optional, and an older server does not know it. */
 export async function sayGoodbye(
   controlPlane: ControlPlane,
   goodbye: GoodbyeRequest,
@@ -44,6 +44,6 @@ export async function sayGoodbye(
   try {
     await controlPlane.goodbye(goodbye, time.timeout(goodbyeMilliseconds));
   } catch (error) {
-    log.info('the goodbye was not heard', { stage: goodbye.stage, reason: reasonOf(error) });
+    log.info('goodbye not delivered', { stage: goodbye.stage, reason: getReason(error) });
   }
 }

@@ -1,11 +1,14 @@
-/** One call of a vendor's library, bounded whatever the library makes of its own retries and of the signal. */
+/** Limits the time of a vendor library's call, even if the library ignores the signal or retries. */
 import { VaultError, vaultCallMilliseconds } from './vault.ts';
 
-/** Throws `timeout` when the time is over or the caller gives up, and else what `failureOf` makes of the library's error. */
-export async function boundedCall<Result>(
+/**
+ * Throws `timeout` when the time is over or the caller gives up, and else what `createError` makes of the
+ * library's error.
+ */
+export async function callWithTimeout<Result>(
   { signal, vaultName }: { signal: AbortSignal; vaultName: string },
   work: (abortSignal: AbortSignal) => Promise<Result>,
-  failureOf: (error: unknown) => VaultError,
+  createError: (error: unknown) => VaultError,
 ): Promise<Result> {
   const abortSignal = AbortSignal.any([signal, AbortSignal.timeout(vaultCallMilliseconds)]);
   const late = Promise.withResolvers<never>();
@@ -16,7 +19,7 @@ export async function boundedCall<Result>(
     return await Promise.race([late.promise, work(abortSignal)]);
   } catch (error) {
     if (abortSignal.aborted) throw new VaultError('timeout', vaultName);
-    throw error instanceof VaultError ? error : failureOf(error);
+    throw error instanceof VaultError ? error : createError(error);
   } finally {
     abortSignal.removeEventListener('abort', giveUp);
   }
