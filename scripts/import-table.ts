@@ -190,7 +190,8 @@ export function readSource(checkout: string, path: string, text: string): Source
   return { path, imports, readsEnvironment };
 }
 
-function resolveRequest(checkout: string, from: string, request: string): string | undefined {
+/** The path from the checkout of an imported file; undefined for npm packages and modules of Node. */
+export function resolveRequest(checkout: string, from: string, request: string): string | undefined {
   if (request.startsWith('.')) return relative(checkout, resolve(checkout, dirname(from), request));
   const workspace = /^@headgate\/([^/]+)/.exec(request)?.[1];
   // By way of the package's entry: its imports are followed from there.
