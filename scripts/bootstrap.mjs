@@ -24,6 +24,7 @@ const entries = /** @type {Record<string, string>} */ ({
   bench: 'bench/main.ts',
   fuzz: 'test/fuzz/main.ts',
   simulate: 'test/simulation/main.ts',
+  soak: 'scripts/soak.ts',
   'pack-agent': 'scripts/pack-agent.ts',
 });
 

@@ -11,11 +11,12 @@ import pg from 'pg';
 import type { ApiClient } from './harness/client.ts';
 import { Installation } from './harness/installation.ts';
 import { Project } from './harness/project.ts';
+import { roundsOr, testSeed as seed } from './harness/rounds.ts';
 import { seededRandom } from './harness/seeded-random.ts';
 
 const writers = 16;
-const rounds = 20;
-const seed = Number(process.env.ACCEPTANCE_SEED ?? Date.now() % 1_000_000);
+const rounds = roundsOr(6);
+const minute = 60_000;
 
 interface Written {
   name: string;
@@ -23,7 +24,7 @@ interface Written {
   id: string;
 }
 
-describe(`acknowledged writes (ACCEPTANCE_SEED=${seed})`, { timeout: 240_000 }, () => {
+describe(`acknowledged writes (TEST_SEED=${seed})`, { timeout: minute + rounds * 20_000 }, () => {
   let headgate: Installation;
   let client: ApiClient;
   let project: Project;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ended, Installation, isRoot } from './harness/installation.ts';
-import { Project, sqlScript } from './harness/project.ts';
+import { endlessSql, Project, sqlScript } from './harness/project.ts';
 import { until } from './harness/waiting.ts';
 
 const noCredential = { HEADGATE_CLIENT_ID: undefined, HEADGATE_CLIENT_SECRET: undefined };
@@ -198,7 +198,7 @@ describe('Ctrl-C', { timeout: 120_000 }, () => {
   it('while an execution runs leaves no process behind, also below a folder that others may not enter', async () => {
     const start = await headgate.start('npm');
     const project = await Project.create(headgate.client());
-    await project.publish({ 'slow.orch.yaml': sqlScript('select count(*) from range(1000000000000)') });
+    await project.publish({ 'slow.orch.yaml': sqlScript(endlessSql) });
     await project.stepRunning(await project.start('slow'), 'Script');
     if (isRoot) assert.match(headgate.output, /\/var\/lib\/headgate\//);
     assert.equal(await headgate.interrupt(start), 0);

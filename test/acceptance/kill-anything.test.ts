@@ -11,11 +11,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ended, hasEnded, Installation, pidOf } from './harness/installation.ts';
 import { type ProcessKind, signal } from './harness/processes.ts';
 import { endlessSql, Project, sqlScript } from './harness/project.ts';
+import { roundsOr, testSeed as seed } from './harness/rounds.ts';
 import { seededRandom } from './harness/seeded-random.ts';
 import { until } from './harness/waiting.ts';
 
-const rounds = 20;
-const seed = Number(process.env.ACCEPTANCE_SEED ?? Date.now() % 1_000_000);
+const rounds = roundsOr(6);
+const minute = 60_000;
 /** Whoever is killed of these, everything is to end. */
 const chain: readonly ProcessKind[] = ['npm', 'bootstrap', 'server'];
 const kinds: readonly ProcessKind[] = [
@@ -28,7 +29,7 @@ const kinds: readonly ProcessKind[] = [
   'warehouse',
 ];
 
-describe(`kill -9 at any moment (ACCEPTANCE_SEED=${seed})`, { timeout: 300_000 }, () => {
+describe(`kill -9 at any moment (TEST_SEED=${seed})`, { timeout: minute + rounds * 20_000 }, () => {
   const random = seededRandom(seed);
   const pick = <T>(list: readonly T[]): T | undefined => list[Math.floor(random() * list.length)];
   const environment = {

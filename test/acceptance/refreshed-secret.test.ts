@@ -6,7 +6,7 @@ import type { EmbeddedPostgres } from '../../packages/server/src/main/postgres/e
 import type { ApiClient } from './harness/client.ts';
 import { startDatabase } from './harness/database.ts';
 import { Installation } from './harness/installation.ts';
-import { Project, sqlScript } from './harness/project.ts';
+import { endlessSql, Project, sqlScript } from './harness/project.ts';
 import { until } from './harness/waiting.ts';
 
 describe('the local agent whose secret is refreshed', { timeout: 240_000 }, () => {
@@ -36,7 +36,7 @@ describe('the local agent whose secret is refreshed', { timeout: 240_000 }, () =
     await other.start();
     project = await Project.create(at(own));
     await project.publish({
-      'long.orch.yaml': sqlScript('select count(*) from range(100000000000)'),
+      'long.orch.yaml': sqlScript(endlessSql),
       'short.orch.yaml': sqlScript('select 1'),
     });
     await said('connected', 1);

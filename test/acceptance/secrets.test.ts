@@ -6,7 +6,7 @@ import { basename, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { formsOf } from '../../packages/server/src/testing/secret-forms.ts';
 import { Installation } from './harness/installation.ts';
-import { Project, pipelineFile, sqlScript, steps } from './harness/project.ts';
+import { endlessSql, Project, pipelineFile, sqlScript, steps } from './harness/project.ts';
 import { filesHolding } from './harness/secrets.ts';
 import { until } from './harness/waiting.ts';
 
@@ -99,7 +99,7 @@ describe('secrets', { timeout: 240_000 }, () => {
     const start = await headgate.start('node');
     const client = headgate.client();
     const project = await Project.create(client);
-    await project.publish({ 'main.orch.yaml': sqlScript('select count(*) from range(1000000000000)') });
+    await project.publish({ 'main.orch.yaml': sqlScript(endlessSql) });
     const id = await project.start('main');
     await project.stepRunning(id, 'Script');
     const children = headgate.processes('agent', 'run', 'warehouse', 'postmaster', 'supervisor');

@@ -173,6 +173,6 @@ test('after each of many acts, in any order, the model has the rows that Postgre
       // The next round sweeps its own work only.
       await server.database.query('delete from work where agent_id = $1', [agentId]);
     }),
-    { numRuns: 40 },
+    { numRuns: 20 },
   );
 });

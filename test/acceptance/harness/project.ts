@@ -38,8 +38,9 @@ export function steps(...list: [name: string, type: string, parameters: Record<s
 
 export const sqlScript = (sql: string): string => steps(['Script', 'sql-script', { sqlScript: sql }]);
 
-/** A statement that no machine ends. Its parts fit in memory, so no bound but that of time ends it. */
-export const endlessSql = 'select count(*) from range(1000000) a, range(1000000) b, range(1000000) c';
+/** Runs until it is stopped, in little memory and on one thread: other tests need the other processors. */
+export const endlessSql =
+  'with recursive numbers(n) as (select 1::hugeint union all select n + 1 from numbers) select count(*) from numbers';
 
 export interface Execution {
   pipelineExecutionId: string;
