@@ -10,7 +10,7 @@ import { processIdentity } from './process-lock.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 
-/** A checkout in a path with spaces, with one dependency that needs no network, whose server prints what it sees. */
+/** A checkout in a path with spaces. It has one local dependency, and its server prints what it received. */
 let checkout: string;
 
 before(() => {
@@ -35,12 +35,16 @@ before(() => {
     server,
     `import { Worker } from 'node:worker_threads';
     const [wish, code] = process.argv.slice(2);
-    const thread = () => new Promise((resolve, reject) => new Worker('', { eval: true }).on('error', reject).on('exit', resolve));
-    if (wish === 'threads') for (const time of ['first', 'second']) await thread().catch((failure) => console.log(time, failure));
-    console.log('pid', process.pid, Number.parseInt(process.versions.node), Object.keys(process.env).some((name) => name.startsWith('npm_')));
-    if (wish === 'exit') process.exit(Number(code));
+    const thread = () => new Promise((resolve, reject) =>
+      new Worker('', { eval: true }).on('error', reject).on('exit', resolve));
+    if (wish === 'threads')
+      for (const time of ['first', 'second']) await thread().catch((failure) => console.log(time, failure));
+    // Before it prints its pid: the test then sends signals.
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => console.log('signal', signal));
     process.on('SIGTERM', () => process.exit(0));
+    const hasNpmVariables = Object.keys(process.env).some((name) => name.startsWith('npm_'));
+    console.log('pid', process.pid, Number.parseInt(process.versions.node), hasNpmVariables);
+    if (wish === 'exit') process.exit(Number(code));
     setTimeout(() => process.exit(99), 30_000);`,
   );
 });
@@ -88,12 +92,12 @@ async function until<T>(look: () => T | undefined | false, what: string): Promis
     if (found) return found;
     await delay(10);
   }
-  throw new Error(`waited in vain for ${what}`);
+  throw new Error(`${what}: not within 20 s`);
 }
 
 const stamp = () => join(checkout, 'node_modules', '.headgate-installed.json');
 
-test('two first starts at once install once, whatever npm was told, and both run', async () => {
+test('two first starts at once install once, whatever settings npm has, and both run', async () => {
   const noise = {
     npm_config_omit: 'optional',
     npm_config_dry_run: 'true',
@@ -118,7 +122,7 @@ test('a later start installs nothing, and a changed lock file is seen', async ()
   assert.match(changed.text(), /installing/);
 });
 
-test('an install that was killed is done again', async () => {
+test('the next start repeats an installation that was killed', async () => {
   rmSync(stamp());
   const killed = start(['exit', '0']);
   await until(() => killed.text().includes('installing'), 'the install');
@@ -128,17 +132,17 @@ test('an install that was killed is done again', async () => {
   assert.ok(existsSync(stamp()));
 });
 
-test('the exit code is passed on', async () => {
+test('the exit code of the command is the exit code of the bootstrap', async () => {
   assert.equal(await start(['exit', '7']).exit, 7);
 });
 
-test('an unknown command is refused with those that there are', async () => {
+test('an unknown command is refused with a list of the commands', async () => {
   const run = node([bootstrap(), 'stat']);
   assert.equal(await run.exit, 1);
   assert.match(run.text(), /no command 'stat'.*start, credential/);
 });
 
-test('Ctrl-C, which arrives twice under npm, is passed on once', async () => {
+test('Ctrl-C, which arrives twice under npm, is forwarded once', async () => {
   const run = start([]);
   await run.started();
   run.child.kill('SIGINT');
@@ -150,7 +154,7 @@ test('Ctrl-C, which arrives twice under npm, is passed on once', async () => {
   assert.equal(run.text().match(/signal SIGINT/g)?.length, 1);
 });
 
-test('kill -9 of the bootstrap ends the command in order', async () => {
+test('kill -9 of the bootstrap shuts the command down in order', async () => {
   const run = start([]);
   const pid = await run.started();
   run.child.kill('SIGKILL');
@@ -158,7 +162,7 @@ test('kill -9 of the bootstrap ends the command in order', async () => {
   await until(() => processIdentity(pid) === undefined, 'the command to be gone');
 });
 
-test('threads of the command come and go, and leave it its lifeline', async () => {
+test('threads of the command start and end, and its lifeline stays open', async () => {
   const run = start(['threads']);
   const pid = await run.started();
   assert.doesNotMatch(run.text(), /first|second/);
@@ -167,8 +171,8 @@ test('threads of the command come and go, and leave it its lifeline', async () =
   await until(() => processIdentity(pid) === undefined, 'the command to be gone');
 });
 
-test('kill -9 of npm above ends the command in order', async () => {
-  // npm runs its scripts by way of a shell.
+test('kill -9 of npm shuts the command down in order', async () => {
+  // npm runs its scripts in a shell.
   const npm = `const { spawn } = require('node:child_process');
     spawn('/bin/sh', ['-c', '"$0" "$1" start; exit $?', process.execPath, process.argv[1]],
       { stdio: 'inherit', env: { ...process.env, npm_lifecycle_event: 'start' } });`;

@@ -1,6 +1,6 @@
 /** The parts of the soak: the command of each for some seconds, and how it is repeated. */
 
-/** About what one round takes of a machine with two processors. */
+/** What one round takes on a machine with two processors. */
 const SECONDS_PER_KILL = 5;
 const SHORTEST_TURN_SECONDS = 5;
 const LONGEST_TURN_SECONDS = 300;
@@ -53,13 +53,13 @@ export function commandOf(part: PartName, seconds: number, seed: number): PartCo
   return PARTS[part](seconds, seed);
 }
 
-/** The parts in turn, with the seconds of each, until the time is over. A turn is short enough that each part has one. */
+/** The parts in turn, each with its seconds, until the time is over. Turns are so short that every part gets one. */
 export function* turns(parts: readonly PartName[], totalSeconds: number, secondsLeft: () => number) {
   const longest = Math.min(LONGEST_TURN_SECONDS, Math.floor(totalSeconds / parts.length));
   for (let turn = 0; ; turn += 1) {
     const seconds = Math.min(longest, Math.floor(secondsLeft()));
     const part = parts[turn % parts.length];
-    // The first turns run in any case: each part is tried once, however slow the machine is.
+    // On a slow machine too, every part runs once.
     if (part === undefined || (seconds < SHORTEST_TURN_SECONDS && turn >= parts.length)) return;
     yield { part, seconds: Math.max(seconds, SHORTEST_TURN_SECONDS) };
   }

@@ -1,5 +1,6 @@
-// `npm run soak -- MINUTES [--part NAME] [--seed N]`: what is too long for `npm test`, with fresh seeds, until the time is
-// over or something fails. The parts take turns. Each prints its seed; a failure prints the command that repeats it.
+// `npm run soak -- MINUTES [--part NAME] [--seed N]` runs random tests that take too long for `npm test`, with fresh seeds,
+// until the time is over or one fails. The parts take turns. Each prints its seed; a failure prints the command that
+// repeats it.
 import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { dirname } from 'node:path';
@@ -8,7 +9,7 @@ import { readCommandLine } from './command-line.ts';
 import { commandOf, isPart, PARTS, type PartName, turns } from './soak-parts.ts';
 
 const checkout = dirname(dirname(fileURLToPath(import.meta.url)));
-/** What a part needs beside its time: starts, ends, and a machine that does other things. */
+/** Added to the time of a part for its start and its end, on a machine that also does other things. */
 const ALLOWANCE_SECONDS = 300;
 const SHOWN_CHARACTERS = 50_000;
 

@@ -1,9 +1,9 @@
 /**
- * The tiers of the tests. Where a test file lies and what it can reach by its imports decide its tier, so there is no list to keep:
+ * The tiers of the tests. The folder of a test file and its imports decide its tier, so there is no list to maintain:
  *
- *   acceptance  files below `test/`: a whole installation, or many random rounds of one
- *   unit        files whose imports, followed through the whole repository, reach no process, thread, socket or database
- *   slices      all others: the server's slices and kernel on PostgreSQL, the agent with its processes, the scripts
+ *   acceptance  files below `test/`: they start whole installations or run many random rounds
+ *   unit        files whose imports, followed through this repository, reach no process, thread, socket or database
+ *   slices      all other files: the server's slices and kernel on PostgreSQL, the agent's processes, the scripts
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ const OUTSIDE_WORLD =
 
 const SOURCE_FILE = /\.(ts|mjs|cjs|js)$/;
 
-/** What a source file loads when it is imported: type imports are gone by then. */
+/** The imports of a source file, without type imports, which do not exist at run time. */
 interface LoadedModules {
   /** Paths from the checkout. */
   files: string[];

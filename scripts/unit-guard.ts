@@ -1,6 +1,6 @@
 /**
- * Loaded before the unit tests: one that starts a process or opens a socket fails, also where no import shows it, as with
- * `fetch`. Such a test belongs to another tier (test-tiers.ts).
+ * Loaded before the unit tests. A test that starts a process or opens a socket fails, even if no import shows it, as with
+ * `fetch`: it belongs to another tier (test-tiers.ts).
  */
 import { ChildProcess } from 'node:child_process';
 import { Server, Socket } from 'node:net';
@@ -9,7 +9,7 @@ function refuse(prototype: object, method: string, what: string): void {
   Object.defineProperty(prototype, method, {
     value: () => {
       throw new Error(
-        `A unit test ${what}. Import what it needs for that: the import moves it to the tier of slices.`,
+        `A unit test ${what}. Move it to a file that imports the module it uses: that file is in the tier "slices".`,
       );
     },
   });

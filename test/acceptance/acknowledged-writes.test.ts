@@ -1,7 +1,7 @@
 /**
- * Kill test: 16 connections write variables under idempotency keys while the server, or PostgreSQL, is killed with SIGKILL at random moments.
- *
- * What was acknowledged is there afterwards; what was sent again under its key is there once; the total, the rows and the events agree.
+ * 16 connections write variables with idempotency keys while the server or PostgreSQL is killed by SIGKILL at random
+ * moments. Afterwards every acknowledged write is stored, a repeated request took effect once, and the total, the rows and
+ * the events agree.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -84,7 +84,7 @@ describe(`acknowledged writes (TEST_SEED=${seed})`, { timeout: minute + rounds *
     assert.ok(acknowledged.length > rounds * writers, `${acknowledged.length} writes`);
   });
 
-  it('are all there, once, and the total agrees with the rows', async () => {
+  it('are all stored once, and the total equals the number of rows', async () => {
     const rows: { name: string; id: string; value: string }[] = [];
     for (let page = 0; ; page++) {
       const { results, total } = await client.ask('GET', `${project.path}/variables?size=100&page=${page}`);
@@ -117,7 +117,7 @@ describe(`acknowledged writes (TEST_SEED=${seed})`, { timeout: minute + rounds *
     }
   });
 
-  it('are answered as before when they are sent again under their key', async () => {
+  it('get the same response when they are sent again with their key', async () => {
     const random = seededRandom(seed + 1);
     for (const { name, key, id } of acknowledged.toSorted(() => random() - 0.5).slice(0, 200)) {
       const answer = await client.call('POST', `${project.path}/variables`, { body: variable(name), key });

@@ -1,8 +1,8 @@
 /**
- * `kill -9` of any of the processes at any moment: the next `npm start` comes up by itself, and the data is there.
+ * After `kill -9` of any process at any moment, the next `npm start` works without help, and the data is there.
  *
- * Every third round begins on an empty data directory and kills in the middle of that first start; the others kill during a start, or
- * while a pipeline runs.
+ * Every third round kills a process during the first start on an empty data directory. The others kill during a later start
+ * or during a run.
  */
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
@@ -17,7 +17,7 @@ import { until } from './harness/waiting.ts';
 
 const rounds = roundsOr(6);
 const minute = 60_000;
-/** Whoever is killed of these, everything is to end. */
+/** When one of these is killed, all processes end. */
 const chain: readonly ProcessKind[] = ['npm', 'bootstrap', 'server'];
 const kinds: readonly ProcessKind[] = [
   ...chain,
@@ -40,7 +40,7 @@ describe(`kill -9 at any moment (TEST_SEED=${seed})`, { timeout: minute + rounds
   let lasting: Installation;
   let project: Project;
   let written = 0;
-  /** Milliseconds of the starts of a round. */
+  /** Duration of each start of a round, in milliseconds. */
   const starts: number[] = [];
   before(async () => {
     lasting = await Installation.create({ environment });
@@ -54,7 +54,7 @@ describe(`kill -9 at any moment (TEST_SEED=${seed})`, { timeout: minute + rounds
   });
   after(() => lasting.remove());
 
-  /** Leaves nothing of the start chain, also of one that is just growing, so that the next start has everything else to deal with. */
+  /** Kills the processes of the start, even if they are still starting. The next start finds the others. */
   async function killChain(headgate: Installation, start: ChildProcess): Promise<void> {
     signal(pidOf(start), 'SIGKILL');
     await ended(start);
@@ -65,7 +65,7 @@ describe(`kill -9 at any moment (TEST_SEED=${seed})`, { timeout: minute + rounds
     });
   }
 
-  /** Kills one process of a kind chosen by the seed, of those that there are. */
+  /** Kills a running process of a kind that the seed chooses. */
   async function killOne(headgate: Installation): Promise<ProcessKind | undefined> {
     const there = headgate.processes(...kinds);
     const kind = pick(kinds.filter((each) => there.some((found) => found.kind === each)));
@@ -74,8 +74,8 @@ describe(`kill -9 at any moment (TEST_SEED=${seed})`, { timeout: minute + rounds
     return kind;
   }
 
-  /** The next start, at once. It works, and nothing that was acknowledged is lost. */
-  async function comesUp(headgate: Installation): Promise<ChildProcess> {
+  /** Starts again at once, and remembers how long it took. */
+  async function startAgain(headgate: Installation): Promise<ChildProcess> {
     const startedAt = performance.now();
     const start = await headgate.start('npm');
     assert.equal(hasEnded(start), false);
@@ -91,7 +91,7 @@ describe(`kill -9 at any moment (TEST_SEED=${seed})`, { timeout: minute + rounds
       await delay(milliseconds);
       const kind = await killOne(fresh);
       await killChain(fresh, start);
-      await comesUp(fresh);
+      await startAgain(fresh);
       await Project.create(fresh.client());
       return `${kind}, ${milliseconds} ms into the first start`;
     } finally {
@@ -109,24 +109,24 @@ describe(`kill -9 at any moment (TEST_SEED=${seed})`, { timeout: minute + rounds
   }
 
   async function duringRun(): Promise<string> {
-    const start = await comesUp(lasting);
+    const start = await startAgain(lasting);
     const id = await project.start('endless');
     await project.stepRunning(id, 'Script');
     await delay(random() * 300);
     const kind = await killOne(lasting);
     if (kind !== undefined && !chain.includes(kind)) {
-      // The server lives: it mends this by itself.
+      // The server is alive and recovers.
       await lasting.ready(start);
       if (['agent', 'run'].includes(kind)) assert.equal((await project.ended(id, 20)).status, 'FAILED');
     }
     await killChain(lasting, start);
-    return `${kind} in mid-run`;
+    return `${kind} during a run`;
   }
 
   const name = (number: number) => `kept_${number}`;
 
   async function dataIsThere(): Promise<void> {
-    const start = await comesUp(lasting);
+    const start = await startAgain(lasting);
     const client = lasting.client();
     await client.ask('POST', `${project.path}/variables`, {
       name: name(written),
@@ -152,8 +152,8 @@ describe(`kill -9 at any moment (TEST_SEED=${seed})`, { timeout: minute + rounds
     });
   }
 
-  it('and afterwards everything ends in order, and a run is a SUCCESS', async () => {
-    const start = await comesUp(lasting);
+  it('afterwards a run is a SUCCESS, and everything stops in order', async () => {
+    const start = await startAgain(lasting);
     const run = await project.run('short', 'dev', 30);
     assert.equal(run.status, 'SUCCESS', run.message);
     const { results } = await lasting

@@ -1,4 +1,4 @@
-/** A project of a test: pipelines written as objects, published and run through the public interface. */
+/** A project for a test: publishes and runs pipelines over the public interface. */
 import { randomUUID } from 'node:crypto';
 import type { Answer, ApiClient } from './client.ts';
 import { until } from './waiting.ts';
@@ -10,7 +10,7 @@ interface Component {
   sources?: string[];
 }
 
-/** The text of a pipeline file. JSON is YAML. */
+/** The text of a pipeline file, in JSON, which is also YAML. */
 export function pipelineFile(
   type: 'orchestration' | 'transformation',
   components: Record<string, Component>,
@@ -81,12 +81,12 @@ export class Project {
     return project;
   }
 
-  /** One that is there. */
+  /** An existing project. */
   static open(client: ApiClient, id: string): Project {
     return new Project(client, id);
   }
 
-  /** The answer of the upload: which files were ignored, and why. */
+  /** Uploads a version, and returns the ignored files and why. */
   async publish(files: Record<string, string>, environmentName = 'dev', versionName = '1') {
     const form = new FormData();
     for (const [path, text] of Object.entries(files)) {
@@ -114,7 +114,7 @@ export class Project {
     return page.results;
   }
 
-  /** The execution once it is over; `seen` gets each status on the way. */
+  /** Waits for the end of an execution. `seen` collects its statuses. */
   async ended(id: string, seconds = 30, seen: Set<string> = new Set()): Promise<Execution> {
     await until(`the end of the execution ${id}`, seconds, async () => {
       const status = await this.status(id);
