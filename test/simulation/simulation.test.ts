@@ -21,7 +21,7 @@ async function simulate(seed: number): Promise<string> {
   return output;
 }
 
-test('one owner an epoch, an end within the bound, places freed, no effect twice, in 3,000 schedules', async () => {
+test('3,000 schedules have one owner per epoch, end in time, free all places, and have no effect twice', async () => {
   const [one, other] = await Promise.all([simulate(1), simulate(1 + schedulesEach)]);
   for (const output of [one, other]) {
     const seen = JSON.parse(output.trim().split('; ').at(-1) ?? '');
@@ -30,6 +30,6 @@ test('one owner an epoch, an end within the bound, places freed, no effect twice
   }
 });
 
-test('a seed makes the same schedule again', async () => {
+test('the same seed makes the same schedule', async () => {
   assert.deepEqual(await runSchedule(61), await runSchedule(61));
 });
