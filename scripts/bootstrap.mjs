@@ -1,6 +1,6 @@
-// Every npm command runs this first, with any Node.js from version 18. It installs the dependencies of this checkout if
-// needed, runs the command with Node.js 24, and forwards signals and the exit code. It is plain JavaScript without
-// dependencies because Node.js 24 and the dependencies may not be installed yet.
+// Every npm command runs this first, with any Node.js from version 18. It installs the dependencies of this
+// checkout if needed, runs the command with Node.js 24, and forwards signals and the exit code. It is plain
+// JavaScript without dependencies because Node.js 24 and the dependencies may not be installed yet.
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -29,14 +29,18 @@ const entries = /** @type {Record<string, string>} */ ({
 });
 
 /**
- * Keeps the processes small: most objects of a request die young, in 3 × 16 MB, and the old generation may double before it is collected.
- * Measured: 175 MiB in place of 202 after 100,000 requests. Growing by a fifth it was 151, but an upload, whose pieces count as growth, was
- * collected after every 5 MB and took half as much again.
+ * Keeps the processes small: most objects of a request die young, in 3 × 16 MB, and the old generation may
+ * double before it is collected. Measured: 175 MiB in place of 202 after 100,000 requests. Growing by a fifth
+ * it was 151, but an upload, whose pieces count as growth, was collected after every 5 MB and took half as
+ * much again.
  */
 const nodeOptions = ['--max-semi-space-size=16', '--heap-growing-percent=100'];
 
 const FORWARDED = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2']);
-/** npm forwards a Ctrl-C that the terminal has already sent to this process. Within this time it is the same one. */
+/**
+ * npm forwards a Ctrl-C that the terminal has already sent to this process. Within this time it is the same
+ * one.
+ */
 const SAME_SIGNAL_MS = 300;
 const PARENT_WATCH_MS = 250;
 
@@ -82,8 +86,8 @@ function run(node, entry, args, npm) {
 }
 
 /**
- * Until the child starts, a signal ends this process. The handlers are installed before the start: a signal that arrives
- * during the start must not leave a child without its parent.
+ * Until the child starts, a signal ends this process. The handlers are installed before the start: a signal
+ * that arrives during the start must not leave a child without its parent.
  */
 function forwardSignals() {
   /** @type {import('node:child_process').ChildProcess | undefined} */
@@ -106,7 +110,10 @@ function forwardSignals() {
   };
 }
 
-/** Without npm's variables, which describe npm's own run, and without its entries in PATH, which hide the user's programs. */
+/**
+ * Without npm's variables, which describe npm's own run, and without its entries in PATH, which hide the
+ * user's programs.
+ */
 function environment() {
   const env = withoutNodeModules(process.env);
   for (const name of Object.keys(env)) if (/^npm_/i.test(name)) delete env[name];
@@ -116,8 +123,9 @@ function environment() {
 }
 
 /**
- * The npm process that started this one, if any. There may be a shell between them; `kill -9` of npm leaves both running.
- * Without /proc there is no cheap way to find npm. Then the command ends only with this process.
+ * The npm process that started this one, if any. There may be a shell between them; `kill -9` of npm leaves
+ * both running. Without /proc there is no cheap way to find npm. Then the command ends only with this
+ * process.
  */
 function npmAbove() {
   if (process.env.npm_lifecycle_event === undefined || process.platform !== 'linux') return undefined;

@@ -40,7 +40,8 @@ before(() => {
     if (wish === 'threads')
       for (const time of ['first', 'second']) await thread().catch((failure) => console.log(time, failure));
     // Before it prints its pid: the test then sends signals.
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => console.log('signal', signal));
+    for (const signal of ['SIGINT', 'SIGTERM'] as const)
+      process.on(signal, () => console.log('signal', signal));
     process.on('SIGTERM', () => process.exit(0));
     const hasNpmVariables = Object.keys(process.env).some((name) => name.startsWith('npm_'));
     console.log('pid', process.pid, Number.parseInt(process.versions.node), hasNpmVariables);

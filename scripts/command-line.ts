@@ -1,4 +1,6 @@
-/** Reads the arguments of a command for developers. An invalid argument prints the usage and ends the process. */
+/**
+ * Reads the arguments of a command for developers. An invalid argument prints the usage and ends the process.
+ */
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 
 export function readCommandLine<const Options extends ParseArgsOptionsConfig>(

@@ -1,6 +1,6 @@
-// `npm run generate` records the examples of the reference and writes the files that are generated from them and from the
-// contract. With --check it only compares these files and fails if they differ. A test compares the examples with the
-// server's responses.
+// `npm run generate` records the examples of the reference and writes the files that are generated from them
+// and from the contract. With --check it only compares these files and fails if they differ. A test compares
+// the examples with the server's responses.
 import { spawnSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';

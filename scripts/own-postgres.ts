@@ -11,14 +11,14 @@ import { initialise } from '../packages/server/src/main/postgres/postgres-data-d
 const checkout = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /**
- * Settings for databases that are dropped anyway. Nothing waits for the disk, which takes most of the time of a small test
- * file, and there are connections for all the test files that a large machine runs at once.
+ * Settings for databases that are dropped anyway. Nothing waits for the disk, which takes most of the time of
+ * a small test file, and there are connections for all the test files that a large machine runs at once.
  */
 export const THROWAWAY_SETTINGS = { fsync: 'off', full_page_writes: 'off', max_connections: '1000' };
 
 /**
- * Starts PostgreSQL and calls the work with the URL of its database `postgres` and the folder. Stops PostgreSQL and removes
- * the folder when the work ends, even if it fails.
+ * Starts PostgreSQL and calls the work with the URL of its database `postgres` and the folder. Stops
+ * PostgreSQL and removes the folder when the work ends, even if it fails.
  */
 export async function onOwnPostgres<Result>(
   signal: AbortSignal,

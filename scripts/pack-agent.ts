@@ -1,6 +1,7 @@
-// `npm run pack-agent [-- folder]` makes headgate-agent-<version>.tgz, which installs and runs without this checkout.
-// Node.js does not run TypeScript below node_modules, so the package contains compiled JavaScript. The packages of this
-// checkout that the agent needs are bundled; packages of the registry are dependencies in the tested versions. ADR 0023.
+// `npm run pack-agent [-- folder]` makes headgate-agent-<version>.tgz, which installs and runs without this
+// checkout. Node.js does not run TypeScript below node_modules, so the package contains compiled JavaScript.
+// The packages of this checkout that the agent needs are bundled; packages of the registry are dependencies
+// in the tested versions. ADR 0023.
 import { spawnSync } from 'node:child_process';
 import {
   cpSync,

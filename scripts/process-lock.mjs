@@ -2,14 +2,15 @@
 //
 // Terminology
 //   holder    the process that a lock file names, by its pid and its identity
-//   identity  boot id and start time of a process, which differ from those of a later process with the same pid;
-//             on systems without /proc, the start time from `ps`
+//   identity  boot id and start time of a process, which a later process with the same pid does not share; on
+//             systems without /proc, the start time from `ps`
 //   token     random and new for each attempt to take a lock, so a lock file never has the same content twice
 //   guard     `<lock>.<token>`: a lock on the right to replace the lock file that contains this token
 //
-// A process takes a lock by linking a complete file to its name, so no reader sees a partial file. If the holder is
-// dead, the process that holds the guard renames its own file over the lock file. Two processes that find the same dead
-// holder cannot both take the lock: the second finds another token in the file and starts again.
+// A process takes a lock by linking a complete file to its name, so no reader sees a partial file. If the
+// holder is dead, the process that holds the guard renames its own file over the lock file. Two processes
+// that find the same dead holder cannot both take the lock: the second finds another token in the file and
+// starts again.
 //
 // This is plain JavaScript because the bootstrap needs it before Node.js 24 is installed.
 import { execFileSync } from 'node:child_process';
@@ -39,7 +40,7 @@ import { basename, dirname, join } from 'node:path';
 /**
  * @typedef {object} ProcessLock
  * @property {Holder} holder
- * @property {(change: { state?: string, address?: string }) => void} update changes what others read about the holder
+ * @property {(change: { state?: string, address?: string }) => void} update changes what others read
  * @property {() => void} release
  */
 
@@ -47,8 +48,8 @@ import { basename, dirname, join } from 'node:path';
 let bootId;
 
 /**
- * Distinguishes a process from earlier and later ones with the same pid. Undefined if there is no such process, or if it
- * is a zombie, which cannot hold a lock.
+ * Distinguishes a process from earlier and later ones with the same pid. Undefined if there is no such
+ * process, or if it is a zombie, which cannot hold a lock.
  * @param {number} pid
  * @returns {string | undefined}
  */
@@ -56,8 +57,8 @@ export function processIdentity(pid) {
   if (process.platform !== 'linux') return identityFromPs(pid);
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The command in parentheses may itself contain spaces and parentheses. The state is field 3, the start time field 22
-    // (proc_pid_stat(5)).
+    // The command in parentheses may itself contain spaces and parentheses. The state is field 3, the start
+    // time field 22 (proc_pid_stat(5)).
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (fields[0] === 'Z' || fields[0] === 'X') return undefined;
     bootId ??= readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
@@ -179,8 +180,8 @@ function place(path, lock, mine, how) {
 }
 
 /**
- * Removes the files that killed processes left beside a lock that this process holds. Guards of other tokens have no
- * meaning then, and drafts are needed only while their writer is alive.
+ * Removes the files that killed processes left beside a lock that this process holds. Guards of other tokens
+ * have no meaning then, and drafts are needed only while their writer is alive.
  * @param {string} path
  * @param {string} token
  */

@@ -78,7 +78,7 @@ test('the wait ends when the holder releases the lock, or when the time is over'
   assert.ok(second.lock);
 });
 
-test('processes that replace the lock of a dead process at the same time never hold it together', async () => {
+test('processes that replace a dead process’s lock at the same time never hold it together', async () => {
   // Every other round leaves the lock with a dead holder instead of releasing it.
   const code = `
     import { mkdirSync, rmdirSync } from 'node:fs';

@@ -53,7 +53,10 @@ export function commandOf(part: PartName, seconds: number, seed: number): PartCo
   return PARTS[part](seconds, seed);
 }
 
-/** The parts in turn, each with its seconds, until the time is over. Turns are so short that every part gets one. */
+/**
+ * The parts in turn, each with its seconds, until the time is over. Turns are so short that every part gets
+ * one.
+ */
 export function* turns(parts: readonly PartName[], totalSeconds: number, secondsLeft: () => number) {
   const longest = Math.min(LONGEST_TURN_SECONDS, Math.floor(totalSeconds / parts.length));
   for (let turn = 0; ; turn += 1) {

@@ -1,6 +1,6 @@
-// `npm run soak -- MINUTES [--part NAME] [--seed N]` runs random tests that take too long for `npm test`, with fresh seeds,
-// until the time is over or one fails. The parts take turns. Each prints its seed; a failure prints the command that
-// repeats it.
+// `npm run soak -- MINUTES [--part NAME] [--seed N]` runs random tests that take too long for `npm test`,
+// with fresh seeds, until the time is over or one fails. The parts take turns. Each prints its seed; a
+// failure prints the command that repeats it.
 import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { dirname } from 'node:path';

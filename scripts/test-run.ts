@@ -49,7 +49,10 @@ export async function runTests({ checkout, args, environment, signal }: TestRun)
   }
 }
 
-/** The caller's environment without settings that would affect the tests or make Node.js see this run as part of another. */
+/**
+ * The caller's environment without settings that would affect the tests or make Node.js see this run as part
+ * of another.
+ */
 function ownEnvironment(): NodeJS.ProcessEnv {
   const foreign = /^(HEADGATE_|DATABASE_URL$|PG[A-Z]+$|NODE_TEST_CONTEXT$)/;
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !foreign.test(name)));

@@ -11,7 +11,8 @@ export interface TestSelection {
   showsSlowest: boolean;
 }
 
-const USAGE = `npm test -- [${TIERS.map((tier) => `--${tier}`).join('] [')}] [--slowest] [--test-…=…] [part-of-a-path …]`;
+const TIER_OPTIONS = TIERS.map((tier) => `[--${tier}]`).join(' ');
+const USAGE = `npm test -- ${TIER_OPTIONS} [--slowest] [--test-…=…] [part-of-a-path …]`;
 
 /** @throws when an option is unknown */
 export function readTestSelection(args: readonly string[]): TestSelection {
@@ -43,7 +44,8 @@ export function selectTestFiles(
   if (TIERS.every((tier) => selected[tier].length === 0)) {
     const where = [...new Set(named.map(tierOf))].join(', ');
     throw new Error(
-      `No test file of the tier ${tiers.join(' or ')} has ${quoted(parts)} in its path; those that do are in: ${where}.`,
+      `No test file of the tier ${tiers.join(' or ')} has ${quoted(parts)} in its path; ` +
+        `those that do are in: ${where}.`,
     );
   }
   return selected;

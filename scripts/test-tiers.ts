@@ -1,9 +1,11 @@
 /**
- * The tiers of the tests. The folder of a test file and its imports decide its tier, so there is no list to maintain:
+ * The tiers of the tests. The folder of a test file and its imports decide its tier, so there is no list to
+ * maintain:
  *
  *   acceptance  files below `test/`: they start whole installations or run many random rounds
- *   unit        files whose imports, followed through this repository, reach no process, thread, socket or database
- *   slices      all other files: the server's slices and kernel on PostgreSQL, the agent's processes, the scripts
+ *   unit        files whose imports, followed through this repository, reach no process, thread, socket or
+ *               database
+ *   slices      all other files: the server's slices and kernel on PostgreSQL, the agent's processes, scripts
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,9 +15,9 @@ import { resolveRequest } from './import-table.ts';
 export const TIERS = ['unit', 'slices', 'acceptance'] as const;
 export type Tier = (typeof TIERS)[number];
 
-/** Modules that start a process or a thread, open a socket, or are a database. */
-const OUTSIDE_WORLD =
-  /^(node:)?(child_process|cluster|dgram|http|http2|https|net|tls|worker_threads)$|^(pg|fastify|undici|@duckdb\/.*)$/;
+/** Modules of Node.js and packages that start a process or a thread, open a socket, or are a database. */
+const OUTSIDE_MODULE = /^(node:)?(child_process|cluster|dgram|http|http2|https|net|tls|worker_threads)$/;
+const OUTSIDE_PACKAGE = /^(pg|fastify|undici|@duckdb\/.*)$/;
 
 const SOURCE_FILE = /\.(ts|mjs|cjs|js)$/;
 
@@ -42,7 +44,7 @@ export function createTierSorter(checkout: string): (testFile: string) => Tier {
     // A set's iteration also visits what is added on the way.
     for (const path of reached) {
       const { files, packages } = modulesOf(path);
-      if (packages.some((name) => OUTSIDE_WORLD.test(name))) return true;
+      if (packages.some((name) => OUTSIDE_MODULE.test(name) || OUTSIDE_PACKAGE.test(name))) return true;
       for (const file of files) reached.add(file);
     }
     return false;

@@ -1,6 +1,6 @@
-// `npm test [-- --unit --slices --acceptance part-of-a-path … --slowest --test-…]` runs the named tiers (test-tiers.ts), by
-// default all. The unit tests run in one process. Then the other files run on a PostgreSQL of this run, as many at a
-// time as there are processors. The last line is `N passed, N failed`.
+// `npm test [-- --unit --slices --acceptance part-of-a-path … --slowest --test-…]` runs the named tiers
+// (test-tiers.ts), by default all. The unit tests run in one process. Then the other files run on a
+// PostgreSQL of this run, as many at a time as there are processors. The last line is `N passed, N failed`.
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';

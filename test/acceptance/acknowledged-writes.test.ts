@@ -1,7 +1,7 @@
 /**
- * 16 connections write variables with idempotency keys while the server or PostgreSQL is killed by SIGKILL at random
- * moments. Afterwards every acknowledged write is stored, a repeated request took effect once, and the total, the rows and
- * the events agree.
+ * 16 connections write variables with idempotency keys while the server or PostgreSQL is killed by SIGKILL at
+ * random moments. Afterwards every acknowledged write is stored, a repeated request took effect once, and the
+ * total, the rows and the events agree.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -22,7 +22,10 @@ import { endlessSql, Project, sqlScript } from './harness/project.ts';
 import { until } from './harness/waiting.ts';
 
 const writers = 8;
-/** Short times, so that a restored execution ends soon. One public URL, so that tokens are valid at both addresses. */
+/**
+ * Short times, so that a restored execution ends soon. One public URL, so that tokens are valid at both
+ * addresses.
+ */
 const shared = {
   HEADGATE_PUBLIC_URL: 'http://headgate.test',
   HEADGATE_LEASE_SECONDS: '4',
@@ -177,7 +180,7 @@ describe('a backup', { timeout: 290_000 }, () => {
     }
   });
 
-  it('is restored into a new data directory, with all writes acknowledged before it and no partial ones', async () => {
+  it('is restored into a new data directory, with all acknowledged writes and no partial ones', async () => {
     await client.ask('GET', '/v1/projects');
     const token = client.tokens.at(-1);
     assert.equal(await old.interrupt(oldServer), 0);

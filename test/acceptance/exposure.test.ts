@@ -24,7 +24,7 @@ describe('a server with a certificate', { timeout: 180_000 }, () => {
   let headgate: Installation | undefined;
   after(() => headgate?.remove());
 
-  it('speaks TLS, runs pipelines by its local agent, and loads a renewed certificate without a restart', async () => {
+  it('speaks TLS, runs pipelines, and loads a renewed certificate without a restart', async () => {
     // The settings name files in a folder that does not exist yet.
     const environment: Record<string, string> = { HEADGATE_EXAMPLE: 'on' };
     headgate = await Installation.create({ environment });

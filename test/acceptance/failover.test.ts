@@ -1,6 +1,7 @@
 /**
- * The primary is killed under load and a standby is promoted behind the same address. With synchronous replication no
- * acknowledged write is lost, and the servers continue, including their notifications to each other.
+ * The primary is killed under load and a standby is promoted behind the same address. With synchronous
+ * replication no acknowledged write is lost, and the servers continue, including their notifications to each
+ * other.
  */
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
@@ -16,7 +17,10 @@ import { until } from './harness/waiting.ts';
 
 const writers = 8;
 const runs = 10;
-/** Without a notification an agent's claim looks again after 5 s; then hardly two of ten runs are claimed in this time. */
+/**
+ * Without a notification an agent's claim looks again after 5 s; then hardly two of ten runs are claimed in
+ * this time.
+ */
 const promptSeconds = 1.5;
 
 describe('the promotion of a standby under load', { timeout: 240_000 }, () => {

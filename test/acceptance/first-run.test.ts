@@ -31,7 +31,7 @@ describe('npm start on an empty data directory', { timeout: 180_000 }, () => {
   });
   after(() => headgate.remove());
 
-  it('prints the API base, the client id and the places of its data, but no secret, as this is no terminal', () => {
+  it('prints API base, client id and places of data, but no secret, as this is no terminal', () => {
     const { clientId, clientSecret } = credentialOf(headgate);
     for (const text of [
       `${headgate.url}/dpc/v1`,
@@ -151,7 +151,7 @@ describe('a second start', { timeout: 120_000 }, () => {
   });
   after(() => headgate.remove());
 
-  it('keeps data and credential; Ctrl-C stops everything in order; commands work on a stopped installation', async () => {
+  it('keeps data and credential; Ctrl-C stops everything; commands work while it is stopped', async () => {
     const first = await headgate.start('npm');
     const credential = credentialOf(headgate);
     const client = headgate.client(credential.clientId, credential.clientSecret);
@@ -195,7 +195,7 @@ describe('Ctrl-C', { timeout: 120_000 }, () => {
   });
   after(() => headgate.remove());
 
-  it('during an execution leaves no process, even below a folder that other users may not enter', async () => {
+  it('during an execution leaves no process, even below a folder that is closed to others', async () => {
     const start = await headgate.start('npm');
     const project = await Project.create(headgate.client());
     await project.publish({ 'slow.orch.yaml': sqlScript(endlessSql) });

@@ -1,6 +1,6 @@
 /**
- * The disk with the database, the published files and the log is full: writes are 503, reads work, and everything works
- * again once there is space.
+ * The disk with the database, the published files and the log is full: writes are 503, reads work, and
+ * everything works again once there is space.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

@@ -1,8 +1,9 @@
 /**
- * After `kill -9` of any process at any moment, the next `npm start` works without help, and the data is there.
+ * After `kill -9` of any process at any moment, the next `npm start` works without help, and the data is
+ * there.
  *
- * Every third round kills a process during the first start on an empty data directory. The others kill during a later start
- * or during a run.
+ * Every third round kills a process during the first start on an empty data directory. The others kill during
+ * a later start or during a run.
  */
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';

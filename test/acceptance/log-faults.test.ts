@@ -1,4 +1,7 @@
-/** When the log cannot be written, the server continues, counts the lost lines, and reports it on standard error. */
+/**
+ * When the log cannot be written, the server continues, counts the lost lines, and reports it on standard
+ * error.
+ */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';

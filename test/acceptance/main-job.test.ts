@@ -1,4 +1,7 @@
-/** The main job: the example project over the public interface, in two environments that differ by an override. */
+/**
+ * The main job: the example project over the public interface, in two environments that differ by an
+ * override.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,6 @@
-/** The agent as a customer installs it: packed, installed from a registry, and run against a remote server. */
+/**
+ * The agent as a customer installs it: packed, installed from a registry, and run against a remote server.
+ */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';

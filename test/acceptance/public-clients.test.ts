@@ -1,6 +1,7 @@
 /**
- * The exact requests of public clients of this interface (decisions.md, shapes.md): a client that declares resources, and a
- * deployment script. The first must read back exactly what it wrote; otherwise its next plan shows a change.
+ * The exact requests of public clients of this interface (decisions.md, shapes.md): a client that declares
+ * resources, and a deployment script. The first must read back exactly what it wrote; otherwise its next plan
+ * shows a change.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';

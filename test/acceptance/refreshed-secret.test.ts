@@ -1,4 +1,7 @@
-/** After its secret is refreshed at any server, the local agent continues with its runs, and also starts again. */
+/**
+ * After its secret is refreshed at any server, the local agent continues with its runs, and also starts
+ * again.
+ */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';

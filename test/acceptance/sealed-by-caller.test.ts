@@ -1,4 +1,6 @@
-/** A caller seals a secret itself: the agent opens it into its vault, and it is nowhere else in plain text. */
+/**
+ * A caller seals a secret itself: the agent opens it into its vault, and it is nowhere else in plain text.
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { readFileSync, readlinkSync, writeFileSync } from 'node:fs';

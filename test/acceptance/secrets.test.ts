@@ -113,7 +113,9 @@ describe('secrets', { timeout: 240_000 }, () => {
   });
 });
 
-/** Writes secrets to the local agent's vault, whole and as one key; and to another vault, which is refused. */
+/**
+ * Writes secrets to the local agent's vault, whole and as one key; and to another vault, which is refused.
+ */
 async function writeSecrets(client: ReturnType<Installation['client']>): Promise<void> {
   const { results } = await client.ask('GET', '/v1/agents');
   const { agentId } = results[0];

@@ -1,4 +1,7 @@
-/** Shared pipelines over the public interface: published once, run by two projects, disabled during a run, replaced. */
+/**
+ * Shared pipelines over the public interface: published once, run by two projects, disabled during a run,
+ * replaced.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

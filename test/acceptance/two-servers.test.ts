@@ -14,7 +14,10 @@ import { Project, sqlScript } from './harness/project.ts';
 import { until } from './harness/waiting.ts';
 
 const runs = 10;
-/** Without a notification an agent's claim looks again after 5 s; then hardly two of ten runs are claimed in this time. */
+/**
+ * Without a notification an agent's claim looks again after 5 s; then hardly two of ten runs are claimed in
+ * this time.
+ */
 const promptSeconds = 1.5;
 
 describe('two servers on one database', { timeout: 290_000 }, () => {

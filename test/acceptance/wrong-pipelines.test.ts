@@ -1,4 +1,6 @@
-/** Wrong pipelines end FAILED before the first step, with file, line and remedy (decisions.md §5 Pipelines). */
+/**
+ * Wrong pipelines end FAILED before the first step, with file, line and remedy (decisions.md §5 Pipelines).
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { ApiClient } from './harness/client.ts';

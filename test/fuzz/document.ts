@@ -86,7 +86,10 @@ const forms = operations.map((operation) => ({
   parameters: operation.path.split('{').length,
 }));
 
-/** The operation of a request, if there is one. HEAD is that of GET. A literal path precedes one with a parameter. */
+/**
+ * The operation of a request, if there is one. HEAD is that of GET. A literal path precedes one with a
+ * parameter.
+ */
 export function operationAt(method: string, url: string): Described | undefined {
   const path = url.split('?', 1)[0] ?? '';
   const asked = method === 'HEAD' ? 'GET' : method;

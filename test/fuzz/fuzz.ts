@@ -1,6 +1,6 @@
 /**
- * Sends valid and invalid random requests to every operation of the OpenAPI document, and compares each response with the
- * document. The same seed makes the same requests, except for ids.
+ * Sends valid and invalid random requests to every operation of the OpenAPI document, and compares each
+ * response with the document. The same seed makes the same requests, except for ids.
  */
 import fc from 'fast-check';
 import { watchChanges } from '../../packages/server/src/testing/changes.ts';

@@ -1,6 +1,6 @@
-// `npm run fuzz -- N` sends N random requests to the operations of the OpenAPI document, on a PostgreSQL of their own.
-// It prints its seed, which sends the same requests again; with the path of a finding it sends that request alone.
-// With `--seconds` it stops after this time.
+// `npm run fuzz -- N` sends N random requests to the operations of the OpenAPI document, on a PostgreSQL of
+// their own. It prints its seed, which sends the same requests again; with the path of a finding it sends
+// that request alone. With `--seconds` it stops after this time.
 import { randomInt } from 'node:crypto';
 import { readCommandLine } from '../../scripts/command-line.ts';
 import { onOwnPostgres, THROWAWAY_SETTINGS } from '../../scripts/own-postgres.ts';

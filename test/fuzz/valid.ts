@@ -1,10 +1,12 @@
-/** Generates values that are valid by a schema, often one that exists in the world under the member's name. */
+/**
+ * Generates values that are valid by a schema, often one that exists in the world under the member's name.
+ */
 import fc from 'fast-check';
 import type { Parameter, Schema } from './document.ts';
 
 /**
- * Existing values by the name of the member or parameter. `{{…}}` is an id of the world, which is inserted when the request
- * is sent. With `foreign.` it is an id of another account.
+ * Existing values by the name of the member or parameter. `{{…}}` is an id of the world, which is inserted
+ * when the request is sent. With `foreign.` it is an id of another account.
  */
 const known: Record<string, readonly string[]> = {
   projectId: ['{{project}}'],

@@ -1,4 +1,7 @@
-/** Compares the model of the table `work` with PostgreSQL: runs the server's functions on both, in random orders. */
+/**
+ * Compares the model of the table `work` with PostgreSQL: runs the server's functions on both, in random
+ * orders.
+ */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';

@@ -1,5 +1,5 @@
-// `npm run simulate -- N --seed S --seconds T` runs N schedules of the lease protocol from the seed S on, or as many as T
-// seconds allow. A failed schedule is run again by its own seed.
+// `npm run simulate -- N --seed S --seconds T` runs N schedules of the lease protocol from the seed S on, or
+// as many as T seconds allow. A failed schedule is run again by its own seed.
 import { randomInt } from 'node:crypto';
 import { readCommandLine } from '../../scripts/command-line.ts';
 import { runSchedules } from './run-schedules.ts';

@@ -1,4 +1,7 @@
-/** The network between an agent and the servers. Messages in both directions may be lost, delayed or duplicated. */
+/**
+ * The network between an agent and the servers. Messages in both directions may be lost, delayed or
+ * duplicated.
+ */
 import type { ControlPlane } from '../../packages/agent/src/session/control-plane.ts';
 import type { SimulatedServer } from './simulated-server.ts';
 import type { Life, VirtualTime } from './virtual-time.ts';

@@ -1,4 +1,7 @@
-/** One schedule: a minute with random faults, then a time without faults in which all work must end. Rules: README.md. */
+/**
+ * One schedule: a minute with random faults, then a time without faults in which all work must end. Rules:
+ * README.md.
+ */
 import { seededRandom } from '../acceptance/harness/seeded-random.ts';
 import { History } from './history.ts';
 import { calm, type Way, type Weather } from './network.ts';

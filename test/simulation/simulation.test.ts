@@ -21,7 +21,7 @@ async function simulate(seed: number): Promise<string> {
   return output;
 }
 
-test('3,000 schedules have one owner per epoch, end in time, free all places, and have no effect twice', async () => {
+test('3,000 schedules have one owner per epoch, end in time, free all places, and repeat no effect', async () => {
   const [one, other] = await Promise.all([simulate(1), simulate(1 + schedulesEach)]);
   for (const output of [one, other]) {
     const seen = JSON.parse(output.trim().split('; ').at(-1) ?? '');

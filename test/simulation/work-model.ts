@@ -1,7 +1,7 @@
 /**
- * The table `work` in memory: the effect of each statement of the lease protocol (packages/server/src/kernel/work/work.ts
- * and the files that it names). All other rules are the server's own. agreement.test.ts compares this with PostgreSQL. An
- * unknown statement is an error.
+ * The table `work` in memory: the effect of each statement of the lease protocol
+ * (packages/server/src/kernel/work/work.ts and the files that it names). All other rules are the server's
+ * own. agreement.test.ts compares this with PostgreSQL. An unknown statement is an error.
  */
 import pg from 'pg';
 import type {

@@ -1,6 +1,7 @@
-// One installation under load for some seconds: clients write and read variables, publish versions and run pipelines, in
-// an order that the seed chooses. `npm run soak` starts it. It fails when an answer is unexpected, an acknowledged write
-// is missing, a run fails, or the server grows, logs an error or does not end in order.
+// One installation under load for some seconds: clients write and read variables, publish versions and run
+// pipelines, in an order that the seed chooses. `npm run soak` starts it. It fails when an answer is
+// unexpected, an acknowledged write is missing, a run fails, or the server grows, logs an error or does not
+// end in order.
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';

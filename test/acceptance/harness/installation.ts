@@ -1,4 +1,7 @@
-/** An installation for a test, with its own data directory and port. Tests start it, stop it and kill its processes. */
+/**
+ * An installation for a test, with its own data directory and port. Tests start it, stop it and kill its
+ * processes.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';

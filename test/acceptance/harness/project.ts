@@ -40,7 +40,7 @@ export const sqlScript = (sql: string): string => steps(['Script', 'sql-script',
 
 /** Runs until it is stopped, in little memory and on one thread: other tests need the other processors. */
 export const endlessSql =
-  'with recursive numbers(n) as (select 1::hugeint union all select n + 1 from numbers) select count(*) from numbers';
+  'with recursive n(i) as (select 1::hugeint union all select i + 1 from n) select count(*) from n';
 
 export interface Execution {
   pipelineExecutionId: string;

@@ -1,6 +1,6 @@
 /**
- * An npm registry on loopback with the packages that are installed in this checkout. A package that installs from it needs
- * no others and no network.
+ * An npm registry on loopback with the packages that are installed in this checkout. A package that installs
+ * from it needs no others and no network.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';

@@ -1,6 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Repeats `ask` until it returns something else than undefined or false. @throws naming `what`, after `seconds` */
+/**
+ * Repeats `ask` until it returns something else than undefined or false.
+ * @throws naming `what`, after `seconds`
+ */
 export async function until<T>(
   what: string,
   seconds: number,
