@@ -1,10 +1,10 @@
 /** The agent dies or freezes during a run: the execution ends in time, and the next one runs. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import { Installation } from './harness/installation.ts';
 import { isAlive, signal } from './harness/processes.ts';
 import { endlessSql, Project, sqlScript } from './harness/project.ts';
-import { until } from './harness/waiting.ts';
 
 const leaseSeconds = 2;
 const graceSeconds = 2;

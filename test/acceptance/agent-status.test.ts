@@ -1,11 +1,11 @@
 /** The status of a real agent as an operator sees it: connected, lost, and restarting by command. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { Installation } from './harness/installation.ts';
 import { isAlive, signal } from './harness/processes.ts';
 import { Project, sqlScript } from './harness/project.ts';
-import { until } from './harness/waiting.ts';
 
 /** The limit of the interface, and some seconds for a busy machine. */
 const noticedSeconds = 15;

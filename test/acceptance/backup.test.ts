@@ -15,11 +15,11 @@ import {
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { onDatabaseOf } from './harness/database.ts';
 import { ended, Installation } from './harness/installation.ts';
 import { endlessSql, Project, sqlScript } from './harness/project.ts';
-import { until } from './harness/waiting.ts';
 
 const writers = 8;
 /**

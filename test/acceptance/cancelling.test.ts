@@ -1,9 +1,9 @@
 /** Cancelling a running execution, gracefully and by force. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import { Installation } from './harness/installation.ts';
 import { endlessSql, Project, steps } from './harness/project.ts';
-import { until } from './harness/waiting.ts';
 
 const afterwards: [string, string, Record<string, unknown>] = [
   'Afterwards',

@@ -5,8 +5,8 @@ import { request } from 'node:https';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { type MadeCertificate, makeCertificate } from '../../packages/server/src/testing/certificate.ts';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import { ended, Installation } from './harness/installation.ts';
-import { until } from './harness/waiting.ts';
 
 describe('a server that would listen in plain text beyond loopback', { timeout: 120_000 }, () => {
   let headgate: Installation | undefined;

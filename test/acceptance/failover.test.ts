@@ -9,11 +9,11 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { type DatabaseProxy, openDatabaseProxy } from '../../packages/server/src/testing/database-proxy.ts';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { Installation } from './harness/installation.ts';
 import { Project, sqlScript } from './harness/project.ts';
 import { ReplicatedDatabase } from './harness/replicated-database.ts';
-import { until } from './harness/waiting.ts';
 
 const writers = 8;
 const runs = 10;

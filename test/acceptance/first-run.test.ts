@@ -5,9 +5,9 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import { ended, Installation, isRoot } from './harness/installation.ts';
 import { endlessSql, Project, sqlScript } from './harness/project.ts';
-import { until } from './harness/waiting.ts';
 
 const noCredential = { HEADGATE_CLIENT_ID: undefined, HEADGATE_CLIENT_SECRET: undefined };
 

@@ -7,12 +7,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import { type Answer, type ApiClient, ConnectionLost } from './harness/client.ts';
 import { onDatabaseOf } from './harness/database.ts';
 import { Installation } from './harness/installation.ts';
 import { Project, sqlScript } from './harness/project.ts';
 import { SmallDisk, smallDiskRefusal } from './harness/small-disk.ts';
-import { until } from './harness/waiting.ts';
 
 const refusal = smallDiskRefusal();
 const megabytes = 160;

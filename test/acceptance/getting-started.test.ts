@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import { checkout, Installation } from './harness/installation.ts';
-import { until } from './harness/waiting.ts';
 
 const documentedUrl = 'http://127.0.0.1:8080';
 const boundMilliseconds = 240_000;

@@ -5,12 +5,12 @@ import { existsSync, readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { onDatabaseOf } from './harness/database.ts';
 import { ended, Installation, pidOf } from './harness/installation.ts';
 import { signal } from './harness/processes.ts';
 import { Project } from './harness/project.ts';
-import { until } from './harness/waiting.ts';
 
 const boundary = 'boundary-of-a-test';
 const fileBytes = 4_000_000;

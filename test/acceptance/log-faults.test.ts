@@ -8,8 +8,8 @@ import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import { checkout, ended, hasEnded, Installation, isRoot, pidOf } from './harness/installation.ts';
-import { until } from './harness/waiting.ts';
 
 const withoutAgent = { environment: { HEADGATE_LOCAL_AGENT: 'off' } };
 

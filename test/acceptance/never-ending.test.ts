@@ -2,10 +2,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { Installation } from './harness/installation.ts';
 import { endlessSql, Project, pipelineFile, sqlScript, steps } from './harness/project.ts';
-import { until } from './harness/waiting.ts';
 
 /** For runs that only the time limit of the run ends. */
 const runTimeLimitSeconds = 4;

@@ -6,10 +6,10 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import { ended, Installation, isRoot, pidOf } from './harness/installation.ts';
 import { Project, steps } from './harness/project.ts';
 import { type Registry, startRegistry } from './harness/registry.ts';
-import { until } from './harness/waiting.ts';
 
 const pipeline = steps(
   ['Fill', 'sql-script', { sqlScript: "create table city as select 'Oslo' as name, 1 + 1 as rank" }],

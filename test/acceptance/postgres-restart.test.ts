@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import { type Answer, type ApiClient, ConnectionLost } from './harness/client.ts';
 import { Installation } from './harness/installation.ts';
 import { signal } from './harness/processes.ts';
 import { Project, sqlScript } from './harness/project.ts';
-import { until } from './harness/waiting.ts';
 
 const clients = 12;
 const recoverySeconds = 15;

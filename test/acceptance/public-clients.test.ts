@@ -5,10 +5,10 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { Installation } from './harness/installation.ts';
 import { endlessSql, sqlScript } from './harness/project.ts';
-import { until } from './harness/waiting.ts';
 
 type Json = Record<string, unknown>;
 

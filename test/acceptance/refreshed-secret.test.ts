@@ -6,11 +6,11 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { EmbeddedPostgres } from '../../packages/server/src/main/postgres/embedded-postgres.ts';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { startDatabase } from './harness/database.ts';
 import { Installation } from './harness/installation.ts';
 import { endlessSql, Project, sqlScript } from './harness/project.ts';
-import { until } from './harness/waiting.ts';
 
 describe('the local agent whose secret is refreshed', { timeout: 240_000 }, () => {
   let theirs: Installation;

@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createFileVault } from '../../packages/agent/src/vaults/file.ts';
 import { CertificateRefused, sealSecret } from '../../packages/client/src/index.ts';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { checkout, ended, Installation } from './harness/installation.ts';
 import { filesHolding } from './harness/secrets.ts';
-import { until } from './harness/waiting.ts';
 
 const canary = 'a canary that only the caller and the vault know, 51c9';
 const place = { name: 'orders', key: 'password', type: 'PASSWORD', vaultName: 'default' } as const;

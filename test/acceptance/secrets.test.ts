@@ -5,10 +5,10 @@ import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { formsOf } from '../../packages/server/src/testing/secret-forms.ts';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import { Installation } from './harness/installation.ts';
 import { endlessSql, Project, pipelineFile, sqlScript, steps } from './harness/project.ts';
 import { filesHolding } from './harness/secrets.ts';
-import { until } from './harness/waiting.ts';
 
 const vaultSecret = 'canary of/a "vault"+ \\ sécret, 8f21';
 const databasePassword = 'password-of-the-database-7c1e';

@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
 import type { EmbeddedPostgres } from '../../packages/server/src/main/postgres/embedded-postgres.ts';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { startDatabase } from './harness/database.ts';
 import { checkout, Installation, isRoot } from './harness/installation.ts';
 import { Project, sqlScript } from './harness/project.ts';
-import { until } from './harness/waiting.ts';
 
 const runs = 10;
 /**

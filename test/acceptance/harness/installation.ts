@@ -10,9 +10,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { until } from '../../../packages/server/src/testing/waiting.ts';
 import { ApiClient } from './client.ts';
 import { type FoundProcess, isAlive, type ProcessKind, processesNaming, signal } from './processes.ts';
-import { until } from './waiting.ts';
 
 export const checkout = fileURLToPath(new URL('../../..', import.meta.url));
 export const isRoot = process.getuid?.() === 0;

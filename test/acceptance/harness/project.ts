@@ -1,7 +1,7 @@
 /** A project for a test: publishes and runs pipelines over the public interface. */
 import { randomUUID } from 'node:crypto';
+import { until } from '../../../packages/server/src/testing/waiting.ts';
 import type { Answer, ApiClient } from './client.ts';
-import { until } from './waiting.ts';
 
 interface Component {
   type: string;

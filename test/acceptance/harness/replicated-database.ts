@@ -11,9 +11,9 @@ import {
   type Supervised,
   supervise,
 } from '../../../packages/server/src/main/postgres/postgres-supervisor.ts';
+import { until } from '../../../packages/server/src/testing/waiting.ts';
 import { checkout, type Installation, isRoot } from './installation.ts';
 import { signal } from './processes.ts';
-import { until } from './waiting.ts';
 
 const port = 5432;
 const user = 'headgate';
