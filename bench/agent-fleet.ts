@@ -1,4 +1,4 @@
-/** Agents by the thousand: registered in bulk, and then played by one process (fleet-process.ts), each with a token of its own. */
+/** Registers thousands of agents. One process (fleet-process.ts) simulates them, each with its own token. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newClientId } from '../packages/server/src/access/credentials/index.ts';
@@ -26,7 +26,7 @@ const settings = {
   restricted_access: false,
 } as const;
 
-/** As POST agents would, without ten thousand requests. */
+/** Like POST agents, without ten thousand requests. */
 export async function registerFleet(server: MeasuredServer, count: number): Promise<FleetAgent[]> {
   const database = openDatabase({
     connection: server.connection,
@@ -58,12 +58,12 @@ export async function registerFleet(server: MeasuredServer, count: number): Prom
   return agents.map(({ clientSecret, ...agent }) => ({ ...agent, clientSecret: clientSecret.reveal() }));
 }
 
-/** Throws where a process may not open so many connections. */
+/** @throws when a process may not open this many files */
 export function requireOpenFiles(count: number): void {
   if (process.platform !== 'linux') return;
   const [, most] = /^Max open files +\d+ +(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? [];
   if (Number(most ?? Number.POSITIVE_INFINITY) >= count) return;
   throw new Error(
-    `${count} open files are needed and ${most} are allowed: raise it by \`ulimit -n ${count}\`.`,
+    `The benchmark needs ${count} open files, and the limit is ${most}: raise it with \`ulimit -n ${count}\`.`,
   );
 }

@@ -1,4 +1,4 @@
-/** A project that can be run, and an agent that the benchmark plays itself. */
+/** A project with a pipeline, and an agent that the benchmark simulates. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -62,7 +62,7 @@ export async function prepareAgentScene(server: MeasuredServer): Promise<AgentSc
   };
 }
 
-/** Registered as the server registers its local agent, which it was told not to start. */
+/** Registers the local agent as the server does. The server runs without it. */
 async function registerAgent(server: MeasuredServer): Promise<{ clientId: string; secret: string }> {
   const database = openDatabase({
     connection: server.connection,
@@ -80,7 +80,7 @@ async function registerAgent(server: MeasuredServer): Promise<{ clientId: string
   }
 }
 
-/** Throws unless so many executions ended well, with the four events of a cycle each. */
+/** @throws unless this many executions are SUCCESS, each with the four events of a cycle */
 export async function requireCycles(server: MeasuredServer, count: number): Promise<void> {
   const client = new pg.Client(server.connection);
   await client.connect();
@@ -90,7 +90,7 @@ export async function requireCycles(server: MeasuredServer, count: number): Prom
         (select count(*)::integer from event where subject_type = 'pipeline-execution') as events`);
     const [found] = rows;
     if (found?.ended !== count || found.events !== 4 * count) {
-      throw new Error(`Of ${count} executions ${found?.ended} ended well, with ${found?.events} events.`);
+      throw new Error(`${found?.ended} of ${count} executions are SUCCESS, with ${found?.events} events.`);
     }
   } finally {
     await client.end();

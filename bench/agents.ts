@@ -1,4 +1,7 @@
-/** Ten thousand agents at one server: what each takes of its memory, how soon they get their work, and how soon a dead one is missed. */
+/**
+ * Ten thousand agents at one server: memory for each, time to get work, and time until a dead agent is
+ * noticed.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { registerFleet, requireOpenFiles } from './agent-fleet.ts';
 import { environmentName, pipelineName, prepareAgentScene, requireCycles } from './agent-scene.ts';
@@ -14,14 +17,14 @@ import type { Work, WorkSettings } from './work.ts';
 
 const count = 10_000;
 const aSecond = 300;
-/** Before its memory is looked at a server answers so many requests, so that it has loaded and compiled what they need. */
+/** Requests before the first measurement of memory, so that the server has loaded and compiled its code. */
 const warmUps = 5_000;
-/** More than one whole poll of each. */
+/** Longer than one long poll of each agent. */
 const settleMilliseconds = 10_000;
 const mostKibibytes = 30;
 const mostMilliseconds = 150;
 const mostSeconds = 15;
-/** Both deaths happen and are noticed meanwhile. */
+/** Both deaths happen and are noticed in this time. */
 const leastMilliseconds = 16_000;
 
 export const agents: Work = async (settings) => {
@@ -39,7 +42,7 @@ export const agents: Work = async (settings) => {
   console.log(`  ${count} agents connected in ${((performance.now() - started) / 1_000).toFixed(1)} s`);
   const idle = watch(server);
   await delay(settleMilliseconds);
-  console.log(`  while they wait: ${idle()}`);
+  console.log(`  while all agents wait: ${idle()}`);
   const each = ((residentMebibytes(server.pid) - before) * 1_024) / count;
   const { executions, starts, latencies, noticed, cores } = await handOut(
     server,
@@ -49,10 +52,11 @@ export const agents: Work = async (settings) => {
   );
   await requireCycles(server, executions);
   console.log(
-    `  memory: ${before.toFixed(0)} MiB before, ${residentMebibytes(server.pid).toFixed(0)} MiB at the end; the generator took ${cores.toFixed(2)} cores`,
+    `  memory: ${before.toFixed(0)} MiB before, ${residentMebibytes(server.pid).toFixed(0)} MiB at the end; ` +
+      `the generator used ${cores.toFixed(2)} cores`,
   );
   const show = (part: number, of = latencies) => percentile(of, part).toFixed(1);
-  console.log(`  the start itself was answered in p50 ${show(0.5, starts)} ms, p99 ${show(0.99, starts)} ms`);
+  console.log(`  response to the start: p50 ${show(0.5, starts)} ms, p99 ${show(0.99, starts)} ms`);
   const slowest = Math.max(noticed.closed, noticed.silent);
   return [
     {
@@ -71,7 +75,7 @@ export const agents: Work = async (settings) => {
     },
     {
       work: 'a dead agent is shown as not connected and unknown',
-      measured: `after ${noticed.closed.toFixed(1)} s, with its connection standing ${noticed.silent.toFixed(1)} s`,
+      measured: `after ${noticed.closed.toFixed(1)} s, with an open connection ${noticed.silent.toFixed(1)} s`,
       limit: `≤ ${mostSeconds} s`,
       verdict: verdictAtMost(slowest, mostSeconds),
       rounds: [noticed.closed, noticed.silent],
@@ -105,7 +109,7 @@ async function handOut(
   return run;
 }
 
-/** Processor time from now on; answers it in words. */
+/** Measures processor time from now on. The returned function describes it. */
 function watch(server: MeasuredServer): () => string {
   const taken = () => [processorSeconds(server.pid), postgresSeconds(server.dataDirectory)] as const;
   const before = taken();

@@ -42,7 +42,7 @@ export const artifactComparison: Work = async (settings) => {
   ];
 };
 
-/** No chunk of the two versions is the same. */
+/** The two versions have no chunk in common. */
 const insertVersion = `
   with chunk as (
     insert into manifest_chunk (account_id, digest, paths, digests, sizes)

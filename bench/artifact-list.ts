@@ -1,4 +1,4 @@
-/** The list of versions and the newest one, with 10,000 versions in the environment against 10. */
+/** The list of versions and the newest version, in an environment with 10,000 versions and in one with 10. */
 import pg from 'pg';
 import { compare, type Side } from './comparison.ts';
 import { type Finding, median, spread, verdictAtMost } from './finding.ts';
@@ -40,7 +40,7 @@ export const artifactList: Work = async (settings) => {
     };
   }
   return [
-    // As many in both answers.
+    // The same number of results in both.
     await measure('E11, a page', `?environmentName=dev&size=${few}`, most),
     await measure('E12, the newest version', '/details?environmentName=dev', most),
     await measure('E12, a named version', '/details?environmentName=dev&versionName=version%203', most),
@@ -65,7 +65,7 @@ export const artifactList: Work = async (settings) => {
   }
 };
 
-/** In dev all versions are enabled, in prod the oldest ten only. */
+/** In dev all versions are enabled, in prod only the oldest ten. */
 async function fillProjects(server: MeasuredServer): Promise<{ large: string; small: string }> {
   const client = new pg.Client(server.connection);
   await client.connect();
@@ -96,7 +96,7 @@ async function fillProjects(server: MeasuredServer): Promise<{ large: string; sm
   }
 }
 
-/** One list of twenty files for all versions: what is compared is the number of versions. */
+/** All versions have the same twenty files: only the number of versions differs. */
 const insertManifest = `
   with chunk as (
     insert into manifest_chunk (account_id, digest, paths, digests, sizes)

@@ -1,6 +1,7 @@
 /**
- * What a write or a read of one row costs at the least: Fastify and `pg` on the same database, without accounts, rights, checks, events
- * or totals. A process of its own; settings in the variable BARE_PEER as JSON.
+ * The minimum cost of reading or writing one row: Fastify and `pg` on the same database, without accounts,
+ * permissions, validation, events or totals. A separate process with its settings as JSON in the variable
+ * BARE_PEER.
  */
 import { randomUUID } from 'node:crypto';
 import Fastify from 'fastify';
@@ -16,7 +17,8 @@ export interface BarePeerSettings {
 const columns = 'variable_id, name, type, behaviour, description, value, supports_double_resolution, version';
 const selectPage = {
   name: 'select-page',
-  text: `select ${columns} from variable where account_id = $1 and project_id = $2 order by name limit $3 offset $4`,
+  text: `select ${columns} from variable where account_id = $1 and project_id = $2
+    order by name limit $3 offset $4`,
 };
 const insertRow = {
   name: 'insert-row',

@@ -1,4 +1,4 @@
-/** Processes of the benchmark's own: forked, ready when they say so, and ended whatever happens. */
+/** Child processes of the benchmark. They report when they are ready, and always end with it. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
@@ -7,19 +7,20 @@ const endWithinMilliseconds = 3_000;
 
 export interface Child {
   pid: number;
-  /** Sends a message and answers the next one that comes back. */
+  /** Sends a message and returns the next one that arrives. */
   ask(message: object): Promise<unknown>;
   stop(): Promise<void>;
 }
 
-/** Forks a module; its first message is `first`, and says that it is ready. */
+/** Forks a module. Its first message, `first`, says that it is ready. */
 export async function startChild(
   module: URL,
   settings: Record<string, string> = {},
 ): Promise<Child & { first: unknown }> {
   const child = fork(fileURLToPath(module), [], {
     env: { ...process.env, ...settings },
-    // Not what the bootstrap preloads: its lifeline is another descriptor 3 than the channel of this child.
+    // Without the module that the bootstrap preloads: it uses descriptor 3, which is the channel of this
+    // child.
     execArgv: process.execArgv.filter(
       (arg, index, all) => arg !== '--require' && all[index - 1] !== '--require',
     ),

@@ -1,4 +1,4 @@
-/** From the start of a pipeline to the answer of the claim that waits for it, on an agent that has nothing else to do. */
+/** The time from the start of a pipeline to the response to the waiting claim of an idle agent. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClaimResponse } from '@headgate/contract';
@@ -11,7 +11,7 @@ import type { Work } from './work.ts';
 
 const warmUps = 200;
 const starts = 1_000;
-/** Between two starts: the claim before is over, the next one waits. */
+/** Between two starts, so that the next claim waits. */
 const pauseMilliseconds = 4;
 
 export const claimLatency: Work = async ({ profileFolder }) => {
@@ -45,7 +45,7 @@ export const claimLatency: Work = async ({ profileFolder }) => {
   await requireCycles(server, warmUps + starts);
   const show = (numbers: number[]) =>
     `p50 ${percentile(numbers, 0.5).toFixed(1)} ms, p99 ${percentile(numbers, 0.99).toFixed(1)} ms`;
-  console.log(`  the start itself was answered in ${show(posts)}; over ${starts} starts`);
+  console.log(`  response to the start: ${show(posts)}; ${starts} starts`);
   const verdicts = [verdictAtMost(percentile(claims, 0.5), 5), verdictAtMost(percentile(claims, 0.99), 20)];
   return [
     {

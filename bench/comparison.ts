@@ -1,4 +1,7 @@
-/** Two servers under the same load in turn: A B A B …, so that what else the machine does falls on both. */
+/**
+ * Measures two servers in turn under the same load: A B A B …, so that other load of the machine affects
+ * both.
+ */
 import { median, spread } from './finding.ts';
 import type { LoadGenerator } from './load.ts';
 import type { LoadResult } from './load-process.ts';
@@ -9,22 +12,22 @@ export interface Side {
   port: number;
   pid: number;
   requests: readonly string[];
-  /** What makes the server this side, when both are one server. */
+  /** Switches the server to this side if both sides are the same server. */
   before?: () => Promise<void>;
 }
 
 export interface ComparisonSettings {
   rounds: number;
-  /** Of one side in one round. */
+  /** Duration of one side in one round. */
   milliseconds: number;
   connections: number;
-  /** Of the server whose PostgreSQL both sides use. */
+  /** Data directory of the PostgreSQL that both sides use. */
   dataDirectory: string;
 }
 
 const warmUpMilliseconds = 3_000;
 
-/** Answers a second of the first against those of the second, a number for each round. */
+/** The ratio of responses per second of the first side to the second, for each round. */
 export async function compare(
   load: LoadGenerator,
   sides: readonly [Side, Side],
@@ -38,7 +41,7 @@ export async function compare(
     measured[1].push(await measure(load, sides[1], settings));
   }
   sides.forEach((side, index) => {
-    tell(side, measured[index as 0 | 1]);
+    printRounds(side, measured[index as 0 | 1]);
   });
   return measured[0].map(({ rate }, round) => rate / (measured[1][round]?.rate ?? Number.NaN));
 }
@@ -54,10 +57,10 @@ async function warmUp(
 
 interface Measured {
   rate: number;
-  /** Of processor time an answer, in microseconds. */
+  /** Processor time per response, in microseconds. */
   serverCost: number;
   postgresCost: number;
-  /** 1 is a whole core. */
+  /** 1 is one core. */
   generatorCores: number;
 }
 
@@ -78,10 +81,12 @@ async function measure(
   };
 }
 
-function tell({ name }: Side, rounds: readonly Measured[]): void {
+function printRounds({ name }: Side, rounds: readonly Measured[]): void {
   const of = (part: keyof Measured) => rounds.map((round) => round[part]);
+  const typical = (part: keyof Measured, digits = 0) => median(of(part)).toFixed(digits);
   console.log(
-    `  ${name}: ${spread(of('rate'), 0)} a second; an answer takes ${median(of('serverCost')).toFixed(0)} µs of its process and ` +
-      `${median(of('postgresCost')).toFixed(0)} µs of PostgreSQL; the generator took ${median(of('generatorCores')).toFixed(2)} of a core`,
+    `  ${name}: ${spread(of('rate'), 0)} responses per second; each takes ${typical('serverCost')} µs ` +
+      `of its process and ${typical('postgresCost')} µs of PostgreSQL; ` +
+      `the generator used ${typical('generatorCores', 2)} cores`,
   );
 }

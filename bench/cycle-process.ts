@@ -1,4 +1,4 @@
-/** The process that starts pipelines and plays the agent that runs them: told how many, it answers how long they took. */
+/** The process that starts pipelines and simulates their agent. It receives a count and returns the time. */
 import type { ClaimResponse } from '@headgate/contract';
 import { RawConnection } from './raw-connection.ts';
 import { requestText } from './request.ts';
@@ -11,9 +11,9 @@ export interface CycleOrder {
   works: number;
   /** Connections that start pipelines. */
   starters: number;
-  /** Connections that claim, each for itself. */
+  /** Connections that claim independently. */
   claimers: number;
-  /** Works a claim; of one work start and end are told in two calls, of several in one. */
+  /** Works per claim. One work reports start and end in two calls, several report both in one call. */
   batch: number;
 }
 
@@ -39,20 +39,20 @@ async function run(order: CycleOrder): Promise<CycleResult> {
     while (started < works) {
       started += 1;
       const { status, body } = await connection.request(start);
-      if (status !== 201) throw new Error(`A start was answered ${status}: ${body}`);
+      if (status !== 201) throw new Error(`A start returned ${status}: ${body}`);
     }
   }
 
   async function report(connection: RawConnection, reports: object[]): Promise<void> {
     const { status, body } = await connection.request(post('/agent/v1/reports', { instanceId, reports }));
     if (status !== 200 || body.includes('"accepted":false'))
-      throw new Error(`Reports were answered ${status}: ${body}`);
+      throw new Error(`Reports returned ${status}: ${body}`);
   }
 
   async function runAll(connection: RawConnection): Promise<void> {
     while (ended < works) {
       const { status, body } = await connection.request(claim);
-      if (status !== 200) throw new Error(`A claim was answered ${status}: ${body}`);
+      if (status !== 200) throw new Error(`A claim returned ${status}: ${body}`);
       const { work } = JSON.parse(body) as ClaimResponse;
       if (work.length === 0) continue;
       const starts = work.map(({ workId, epoch }) => ({ workId, epoch, sequence: 1, type: 'started' }));

@@ -1,4 +1,4 @@
-/** The events of an account by time: among a million, against among a thousand in another account of the same server. */
+/** Events of an account by time: with a million events, compared with an account that has a thousand. */
 import pg from 'pg';
 import { compare, type Side } from './comparison.ts';
 import { type Finding, median, spread, verdictAtMost } from './finding.ts';
@@ -11,7 +11,7 @@ import type { Work } from './work.ts';
 const many = 1_000_000;
 const few = 1_000;
 const connections = 16;
-/** The events of both lie as close as those of a busy account: a thousand in this time. */
+/** A thousand events in this time, in both accounts, as in a busy account. */
 const thousandSeconds = 3_600;
 
 export const eventsByTime: Work = async (settings) => {

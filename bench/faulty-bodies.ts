@@ -1,7 +1,4 @@
-/**
- * Bodies full of faults, up to the limit: how long the server judges one, and what other requests wait
- * meanwhile.
- */
+/** Bodies full of faults, up to the limit: the time to validate one, and how long other requests wait. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { median, percentile, verdictAtMost } from './finding.ts';
 import { startServer } from './server-process.ts';
@@ -41,7 +38,7 @@ export const faultyBodies: Work = async ({ profileFolder }) => {
   const headers = { authorization: `Bearer ${server.token}`, 'content-type': 'application/json' };
   const url = `http://127.0.0.1:${server.port}/dpc/v1${variables}`;
 
-  // Made beforehand: making one would hold up the requests that this process measures.
+  // Created before the measurement: creating one would delay the requests that this process measures.
   const bodies = kinds.flatMap((kind) => sizes.map((bytes) => Buffer.from(kind(bytes))));
   const waits: number[] = [];
   let measuring = true;
@@ -54,22 +51,22 @@ export const faultyBodies: Work = async ({ profileFolder }) => {
     }
   })();
   const taken = bodies.map((): number[] => []);
-  // The first large one starts the thread.
+  // The first large body starts the thread.
   await fetch(url, { method: 'POST', headers, body: bodies.at(-1) ?? '' });
   for (let round = 0; round < rounds; round++) {
     for (const [index, body] of bodies.entries()) {
       const sentAt = performance.now();
       const answer = await fetch(url, { method: 'POST', headers, body });
-      // A body whose structure is out of bounds has one fault, and no list.
+      // A body with too many values has one fault and no list.
       const { violations = [] } = (await answer.json()) as { violations?: unknown[] };
       if (answer.status !== 400 || violations.length > 100)
-        throw new Error(`a body of faults was answered ${answer.status}`);
+        throw new Error(`a body full of faults returned ${answer.status}`);
       taken[index]?.push((performance.now() - sentAt) / Math.max(1, body.length / 1e6));
     }
   }
   measuring = false;
   await others;
-  /** One a body, so that one pause of the machine is no finding. */
+  /** One value for each body, so that one pause of the machine does not count. */
   const millisecondsPerMegabyte = taken.map(median);
   const worst = Math.max(...millisecondsPerMegabyte);
   const p99 = percentile(waits, 0.99);

@@ -1,4 +1,4 @@
-/** What the benchmark found: numbers of several rounds, against a limit. */
+/** The results of the benchmark: numbers of several rounds, and a limit. */
 
 export interface Finding {
   work: string;
@@ -6,7 +6,7 @@ export interface Finding {
   measured: string;
   limit: string;
   verdict: 'reached' | 'stretch reached' | 'MISSED' | 'for information';
-  /** The rounds' own numbers, for the file. */
+  /** The numbers of the rounds, for the JSON file. */
   rounds: readonly number[];
 }
 

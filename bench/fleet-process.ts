@@ -1,6 +1,7 @@
 /**
- * The process that plays agents by the thousand, as far as their server can tell: each has its token, says hello, and keeps a long poll open
- * on a connection of its own; what it claims it reports as started and then as ended. It also starts the executions, at a steady rate.
+ * The process that simulates thousands of agents. Each has its token, says hello, and keeps a long poll open
+ * on its own connection. It reports claimed work as started and then as ended. This process also starts the
+ * executions at a steady rate.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -16,25 +17,25 @@ export interface FleetAgent {
 
 export type FleetOrder =
   | { order: 'connect'; port: number; agents: readonly FleetAgent[] }
-  /** `path` and `token` of the request that starts a pipeline; `body` without the agent that is to run it. */
+  /** Path, token and body of the request that starts a pipeline; the body lacks the agent. */
   | { order: 'run'; path: string; token: string; body: object; aSecond: number; milliseconds: number };
 
 export interface FleetRun {
-  /** How many were started and have ended, those of the warm-up included. */
+  /** Ended executions, including the warm-up. */
   executions: number;
-  /** From the sending of a start to its own answer, in milliseconds. */
+  /** Milliseconds from sending a start to its response. */
   starts: number[];
-  /** And to the answer of the claim that brought it. */
+  /** Milliseconds from sending a start to the response to the claim that receives it. */
   latencies: number[];
-  /** Of this process: 1 is a whole core. */
+  /** Processor use of this process: 1 is one core. */
   cores: number;
-  /** Meanwhile one agent closed its connection, another one let it stand, and both were heard of no more: until it was shown, in seconds. */
+  /** Seconds until the status showed two dead agents: one closed its connection, the other left it open. */
   noticed: { closed: number; silent: number };
 }
 
 export type FleetReply = { connected: number } | { run: FleetRun } | { failure: string };
 
-/** As the agent's fetch sends them beside the others: they are part of what a waiting claim takes. */
+/** Headers that the agent's fetch adds. They count in the memory of a waiting claim. */
 const headersOfAgents = {
   Connection: 'keep-alive',
   Accept: 'application/json',
@@ -47,7 +48,7 @@ const opensAtOnce = 100;
 const idleConnections = 64;
 const claimWaitSeconds = 25;
 const noticedWithinMilliseconds = 60_000;
-/** Of starts that are not measured: the server compiles what they need. */
+/** Starts before the measurement, so that the server has compiled its code. */
 const warmUpMilliseconds = 3_000;
 const lookEveryMilliseconds = 100;
 
@@ -56,7 +57,7 @@ interface Simulated extends FleetAgent {
   connection: RawConnection;
   claim: Buffer;
   instanceId: string;
-  /** When the execution was started that it has not yet been given. */
+  /** When the execution started that the agent has not received yet. */
   awaitedSince: number | undefined;
   busy: boolean;
   isDead: boolean;
@@ -72,7 +73,7 @@ let underWay = 0;
 let executions = 0;
 let fault: unknown;
 
-/** On a connection that nobody uses; the next one when there is none. */
+/** Uses an idle connection, or opens a new one. */
 async function send(text: string): Promise<RawAnswer> {
   const connection = spare.pop() ?? (await RawConnection.open(port));
   const answer = await connection.request(text);
@@ -93,7 +94,8 @@ async function connect(given: readonly FleetAgent[]): Promise<void> {
 async function introduce(agent: FleetAgent): Promise<Simulated> {
   const form = `grant_type=client_credentials&client_id=${agent.clientId}&client_secret=${agent.clientSecret}`;
   const granted = await send(
-    `POST /oauth/dpc/token HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: ${form.length}\r\n\r\n${form}`,
+    'POST /oauth/dpc/token HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-www-form-urlencoded\r\n' +
+      `Content-Length: ${form.length}\r\n\r\n${form}`,
   );
   const { access_token: token } = JSON.parse(granted.body) as { access_token: string };
   const instanceId = randomUUID();
@@ -170,7 +172,7 @@ async function run(order: Run): Promise<FleetRun> {
   return { executions, starts, latencies, cores, noticed: { closed, silent } };
 }
 
-/** By the clock, however long the answers take: an execution whose time has come does not wait for the one before. */
+/** Starts at fixed times: a start does not wait for the response to the previous one. */
 async function startAll({ path, token, body, aSecond, milliseconds }: Run): Promise<void> {
   const began = performance.now();
   const all = Math.round((aSecond * milliseconds) / 1_000);
@@ -203,7 +205,9 @@ function anyIdle(): Simulated {
   }
 }
 
-/** Lets an agent die just after its next poll was sent, when it is missed the latest. Answers after how many seconds that was shown. */
+/**
+ * Lets an agent die just after it sent a poll, the worst case. Returns the seconds until the status shows it.
+ */
 async function noticed(token: string, die: (agent: Simulated) => void): Promise<number> {
   const agent = anyIdle();
   agent.busy = true;
@@ -212,14 +216,15 @@ async function noticed(token: string, die: (agent: Simulated) => void): Promise<
   });
   agent.isDead = true;
   const at = performance.now();
-  // What was written leaves the process first.
+  // The written data leaves the process first.
   await delay(10);
   die(agent);
   const look = requestText('GET', `/dpc/v1/agents/${agent.agentId}`, { token });
   for (;;) {
     const shown = JSON.parse((await send(look)).body) as Agent;
     if (!shown.connected && shown.agentStatus === 'unknown') break;
-    if (performance.now() - at > noticedWithinMilliseconds) throw new Error('A dead agent was not missed.');
+    if (performance.now() - at > noticedWithinMilliseconds)
+      throw new Error('The status does not show that an agent is dead.');
     await delay(lookEveryMilliseconds);
   }
   return (performance.now() - at) / 1_000;

@@ -1,4 +1,4 @@
-/** The page with its exact total in a large project of a large account, against the same in a small project of it. */
+/** A page with its exact total in a large project of a large account, compared with a small project. */
 import pg from 'pg';
 import { compare, type Side } from './comparison.ts';
 import { median, spread, verdictAtMost } from './finding.ts';
@@ -10,7 +10,7 @@ import type { Work } from './work.ts';
 
 const largeProject = 10_000;
 const smallProject = 100;
-/** Beside the two: together a million variables. */
+/** Other projects, so that there are a million variables. */
 const otherProjects = 99;
 const connections = 16;
 const lastPage = largeProject / 25 - 1;
@@ -67,7 +67,7 @@ async function fillAccount(server: MeasuredServer): Promise<{ large: string; sma
       await fillProject(client, rows[0]?.account_id ?? '', projectId, count);
       return projectId;
     };
-    // Foreign keys hold by the way the rows are made: checking a million of them would only take time.
+    // The inserted rows satisfy the foreign keys; checking a million of them would only take time.
     await client.query("set session_replication_role = 'replica'");
     const large = await create('large', largeProject);
     const small = await create('small', smallProject);

@@ -1,15 +1,15 @@
-/** The process that makes the load: told by its parent what to send, it answers what came of it. */
+/** The process that generates load. Its parent sends the requests, and it returns the result. */
 import { RawConnection } from './raw-connection.ts';
 import { numberedRequest } from './request.ts';
 
 export interface LoadOrder {
   port: number;
   connections: number;
-  /** Sent in turn by each connection, each when the one before was answered. */
+  /** Each connection sends them in turn, one after the response to the previous one. */
   requests: readonly string[];
-  /** The first of the numbers that make requests differ; never given twice to one server. */
+  /** The first of the numbers that make requests unique. A server never gets one twice. */
   firstNumber: number;
-  /** Until when: so long, or so many answers. */
+  /** Ends after this time, or after this many responses. */
   milliseconds?: number;
   answers?: number;
 }
@@ -17,11 +17,11 @@ export interface LoadOrder {
 export interface LoadResult {
   answers: number;
   seconds: number;
-  /** Of the generator itself: 1 is a whole core. */
+  /** Processor use of the generator: 1 is one core. */
   cores: number;
-  /** Answers that were no success, by status. */
+  /** Failed responses by status. */
   refused: Record<number, number>;
-  /** One that was no success, as it came. */
+  /** One failed response. */
   example: string | undefined;
   medianMilliseconds: number;
   p99Milliseconds: number;

@@ -1,9 +1,9 @@
-/** Load on a server, made by a process of its own. */
+/** Generates load on a server in a separate process. */
 import { type Child, startChild } from './child.ts';
 import type { LoadOrder, LoadReply, LoadResult } from './load-process.ts';
 
 export interface LoadGenerator {
-  /** Answers what came of it; throws when not all answers were successes. */
+  /** @throws when a response is not a success */
   run(order: Omit<LoadOrder, 'firstNumber'>): Promise<LoadResult>;
   stop(): Promise<void>;
 }
@@ -19,7 +19,7 @@ export async function startLoadGenerator(): Promise<LoadGenerator> {
       firstNumber = result.nextNumber;
       if (Object.keys(result.refused).length > 0) {
         throw new Error(
-          `Not all was answered with success: ${JSON.stringify(result.refused)}. One answer: ${result.example}`,
+          `Some requests failed: ${JSON.stringify(result.refused)}. One response: ${result.example}`,
         );
       }
       return result;

@@ -1,6 +1,5 @@
-// `npm run bench`: measures what issue after issue promised, each in
-// relation to a peer of the same run where there is one, and prints it beside its limit. A missed limit is no
-// failure.
+// `npm run bench` measures the server and prints each number beside its limit, if possible as a ratio to a
+// peer that is measured in the same run. A missed limit does not fail the command.
 import { writeFileSync } from 'node:fs';
 import { readCommandLine } from '../scripts/command-line.ts';
 import { agents } from './agents.ts';

@@ -1,4 +1,7 @@
-/** What the permission check adds to a read: the same server and statement, with rights() as it is and as one that permits everything. */
+/**
+ * The cost of the permission check of a read: the same statement with rights(), and with a rights() that
+ * allows all.
+ */
 import pg from 'pg';
 import { compare, type Side } from './comparison.ts';
 import { median, spread, verdictAtMost } from './finding.ts';
@@ -57,7 +60,7 @@ export const permissionCheck: Work = async (settings) => {
   ];
 };
 
-/** A caller whose right comes from a role in the project: the longest way through the check. */
+/** A caller with a role in the project only, which is the longest path through the check. */
 async function tokenOfViewer(server: MeasuredServer, projectId: string): Promise<string> {
   const wanted = { name: 'viewer', role: 'MEMBER', roles: [{ projectId, role: 'VIEWER' }] };
   const { clientId, clientSecret } = await server.call('POST', '/credentials', wanted);

@@ -1,17 +1,19 @@
-/** Processor time, as Linux tells it: steadier than answers a second on a machine that others use too. 0 on other systems. */
+/**
+ * Processor time on Linux, 0 on other systems. On a busy machine it varies less than responses per second.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ticksASecond = 100;
 
-/** Of a process with all its threads so far, in seconds. */
+/** Processor seconds of a process with all its threads. */
 export function processorSeconds(pid: number): number {
   if (process.platform !== 'linux') return 0;
   const fields = afterName(pid);
   return (Number(fields?.[11] ?? 0) + Number(fields?.[12] ?? 0)) / ticksASecond;
 }
 
-/** Of PostgreSQL's processes so far, in seconds; of those that are still there. */
+/** Processor seconds of the living processes of PostgreSQL. */
 export function postgresSeconds(dataDirectory: string): number {
   if (process.platform !== 'linux') return 0;
   const postmaster = readFileSync(join(dataDirectory, 'postgres', 'postmaster.pid'), 'latin1').split('\n')[0];
@@ -24,7 +26,7 @@ export function postgresSeconds(dataDirectory: string): number {
   return nanoseconds / 1e9;
 }
 
-/** The fields of /proc/…/stat (proc_pid_stat(5)) from the third, the state, on. */
+/** The fields of /proc/…/stat (proc_pid_stat(5)) from the third one, the state. */
 function afterName(pid: number): string[] | undefined {
   return contentOf(`/proc/${pid}/stat`)?.split(') ').at(-1)?.split(' ');
 }

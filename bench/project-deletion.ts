@@ -1,4 +1,4 @@
-/** The deletion of a project with 100,000 rows, and what others notice of it. */
+/** The deletion of a project with 100,000 rows, and its effect on other accounts. */
 import pg from 'pg';
 import { type Finding, median, spread, verdictAtMost } from './finding.ts';
 import { type LoadGenerator, startLoadGenerator } from './load.ts';
@@ -11,7 +11,7 @@ import type { Work } from './work.ts';
 const variables = 60_000;
 const overrides = 30_000;
 const executions = 10_000;
-/** Of the other account: few enough that they do not wait for each other. */
+/** Requests of the other account, so few that they do not wait for each other. */
 const connections = 4;
 const secondsOfWarmUp = 3;
 
@@ -22,7 +22,7 @@ export const projectDeletion: Work = async (settings) => {
   const owner = await projectWithVariables(server, 100);
   const others = await requestsOfOthers(server);
   await p99(server, load, others, secondsOfWarmUp);
-  // How long it takes is how long the others are looked at: what comes after it would thin out what they noticed.
+  // The others are measured only during the deletion: later requests would hide its effect.
   let window = await deleted(server, await largeProject(server, owner.accountId, 0));
   const [seconds, factors]: [number[], number[]] = [[], []];
   for (let round = 1; round <= settings.rounds; round++) {
@@ -30,7 +30,7 @@ export const projectDeletion: Work = async (settings) => {
     const quiet = await p99(server, load, others, window);
     const [took, busy] = await Promise.all([deleted(server, projectId), p99(server, load, others, window)]);
     console.log(
-      `  deleted in ${took.toFixed(2)} s; p99 of the others ${busy.toFixed(1)} ms, before ${quiet.toFixed(1)} ms`,
+      `  deleted in ${took.toFixed(2)} s; p99 of the other account ${busy.toFixed(1)} ms, before ${quiet.toFixed(1)} ms`,
     );
     seconds.push(took);
     factors.push(busy / quiet);
@@ -60,7 +60,7 @@ async function deleted(server: MeasuredServer, projectId: string): Promise<numbe
   return (performance.now() - began) / 1_000;
 }
 
-/** The p99 of the others, over so many seconds. */
+/** The p99 of the other account over this many seconds. */
 async function p99(
   server: MeasuredServer,
   load: LoadGenerator,
@@ -76,7 +76,7 @@ async function p99(
   return p99Milliseconds;
 }
 
-/** A page and a write in a project of another account. */
+/** Reads a page and writes in a project of another account. */
 async function requestsOfOthers(server: MeasuredServer): Promise<string[]> {
   const { token, accountId }: AccountOfBench = await anotherAccount(server, 'another');
   const projectId = await ownProject(server, token);
@@ -113,8 +113,8 @@ async function largeProject(server: MeasuredServer, accountId: string, round: nu
       [accountId, projectId, overrides],
     );
     await client.query(
-      `insert into pipeline_execution (account_id, execution_id, project_id, environment_name, pipeline_name, pipeline_type, version_name,
-         manifest_digest, agent_id, status, trigger, scalar_variables, grid_variables, started_at, finished_at)
+      `insert into pipeline_execution (account_id, execution_id, project_id, environment_name, pipeline_name,
+         pipeline_type, version_name, manifest_digest, agent_id, status, trigger, scalar_variables, grid_variables, started_at, finished_at)
        select $1, gen_random_uuid(), $2, 'dev', 'main', 'ORCHESTRATION', 'v1', 'x', gen_random_uuid(), 'SUCCESS', 'API', '{}', '{}', now(), now()
        from generate_series(1, $3::integer)`,
       [accountId, projectId, executions],

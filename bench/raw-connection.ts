@@ -1,6 +1,7 @@
 /**
- * A keep-alive connection that speaks just enough HTTP/1.1 for the servers that are measured here, so that the generator of the load
- * takes little of the machine: requests are ready-made bytes, and of an answer only its status and the place of its body are read.
+ * A keep-alive connection with just enough HTTP/1.1 for the measured servers, so that the load generator uses
+ * little of the machine. Requests are prepared bytes; of a response it reads only the status and the place of
+ * the body.
  */
 import { connect, type Socket } from 'node:net';
 
@@ -9,7 +10,7 @@ export interface RawAnswer {
   body: string;
 }
 
-/** Called when an answer is whole; `bytes` from `start` to `end` are its body, and belong to the caller only during the call. */
+/** Called for a complete response. Its body is `bytes` from `start` to `end`, valid only during the call. */
 export type Answered = (status: number, bytes: Buffer, start: number, end: number) => void;
 
 interface Waiting {
@@ -17,7 +18,7 @@ interface Waiting {
   failed: (reason: Error) => void;
 }
 
-/** One for all: what arrives is taken from it before anything else is received. */
+/** Shared by all connections: received data is processed before more is received. */
 const received = Buffer.allocUnsafe(256 * 1_024);
 const endOfHead = Buffer.from('\r\n\r\n');
 
@@ -53,10 +54,10 @@ export class RawConnection {
     });
   }
 
-  /** Sends a request; several may be under way, and are answered in order. The bytes may be changed as soon as this returns. */
+  /** Sends a request without waiting for earlier responses. The caller may change the bytes afterwards. */
   send(request: Buffer, answered: Answered, failed: Waiting['failed']): void {
     this.#waiting.push({ answered, failed });
-    // Node copies what it cannot write at once only by reference; a request is small enough to be written at once.
+    // Node.js keeps a reference to bytes that it cannot write at once; a request is small enough.
     this.#socket.write(request);
   }
 
@@ -89,7 +90,7 @@ export class RawConnection {
     if (at < bytes.length) this.#rest = Buffer.from(bytes.subarray(at));
   }
 
-  /** Hands over the answer that begins at `start`; its end, or undefined while it is not whole. */
+  /** Passes on the response that begins at `start`. Returns its end, or undefined if it is incomplete. */
   #answer(bytes: Buffer, start: number): number | undefined {
     const headEnd = bytes.indexOf(endOfHead, start);
     if (headEnd < 0) return undefined;

@@ -1,4 +1,4 @@
-/** From `npm start` to the first success of /readyz, when the set-up was done before. */
+/** The time from `npm start` to the first success of /readyz, on an existing installation. */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -63,7 +63,7 @@ async function secondsToReady(dataDirectory: string, example: 'on' | 'off'): Pro
     return (performance.now() - began) / 1_000;
   } finally {
     const late = setTimeout(() => npm.kill('SIGKILL'), endWithinMilliseconds);
-    // To the server itself: npm gives the signal to a shell, which keeps it.
+    // To the server itself: npm forwards the signal only to a shell.
     if (ready) process.kill(pidOfServer(dataDirectory), 'SIGINT');
     else npm.kill('SIGTERM');
     await ended;

@@ -1,6 +1,6 @@
-/** Requests as text, ready to be sent again and again. */
+/** Requests as text, which can be sent repeatedly. */
 
-/** Stands in a request for a number that is another one each time; of the same length as what takes its place. */
+/** A placeholder for a unique number in a request, with the same length as the number. */
 export const uniqueNumber = '@@@@@@@@@@@@';
 
 export function requestText(
@@ -17,7 +17,7 @@ export function requestText(
   return `${lines.join('\r\n')}\r\n\r\n${content}`;
 }
 
-/** A request as bytes, in which the unique numbers are overwritten in place. */
+/** A request as bytes, in which unique numbers replace the placeholders in place. */
 export function numberedRequest(text: string): { bytes: Buffer; number(value: number): void } {
   const bytes = Buffer.from(text);
   const places: number[] = [];

@@ -10,7 +10,7 @@ const step = 20_000;
 const steps = 5;
 const connections = 16;
 const mostMebibytes = 200;
-/** From the second step to the last: what grows more is not flat. */
+/** The allowed growth from the second step to the last. */
 const flatMebibytes = 10;
 
 export const residentMemory: Work = async ({ profileFolder }) => {
@@ -50,7 +50,7 @@ function verdict(work: string, measured: string, value: number, most: number, ro
   return { work, measured, limit: `≤ ${most} MiB`, verdict: verdictAtMost(value, most), rounds };
 }
 
-/** Reads and writes as a client would mix them: of ten requests seven read. */
+/** Reads and writes like a client: seven of ten requests read. */
 async function mixedRequests({ call, token }: MeasuredServer): Promise<string[]> {
   const project = { name: 'bench', warehouse: 'DUCKDB', agentDeploymentType: 'HYBRID' };
   const path = `/projects/${String((await call('POST', '/projects', project)).projectId)}`;
@@ -76,7 +76,7 @@ async function mixedRequests({ call, token }: MeasuredServer): Promise<string[]>
   return [page, one, made, page, overrides, changed, page, one, overridden, page];
 }
 
-/** Of a process, now. */
+/** The resident memory of a process. */
 export function residentMebibytes(pid: number): number {
   if (process.platform !== 'linux')
     throw new Error('Resident memory is read from /proc, which only Linux has.');

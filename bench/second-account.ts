@@ -1,4 +1,4 @@
-/** Further accounts of the measured server, made as operators make them. */
+/** Creates more accounts on the measured server, with the operators' command. */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,7 @@ const command = fileURLToPath(
 
 export interface AccountOfBench {
   accountId: string;
-  /** Of a Super Admin of the account. */
+  /** Token of a Super Admin of the account. */
   token: string;
 }
 

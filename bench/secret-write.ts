@@ -1,4 +1,7 @@
-/** From POST secret-value to its answer: sealed, relayed, opened by the local agent, written to its vault on disk, confirmed. */
+/**
+ * The time of POST secret-value: the secret is sealed, relayed, opened by the local agent and stored in its
+ * vault.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { percentile, verdictAtMost } from './finding.ts';
 import { startServer } from './server-process.ts';

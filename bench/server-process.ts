@@ -1,4 +1,7 @@
-/** The server that is measured: a process of its own on a fresh data directory, with its embedded PostgreSQL, as operators start it. */
+/**
+ * The measured server: a separate process with a new data directory and embedded PostgreSQL, as operators
+ * start it.
+ */
 import { spawn } from 'node:child_process';
 import { chmodSync, closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -16,7 +19,7 @@ const readyWithinMilliseconds = 60_000;
 const endWithinMilliseconds = 40_000;
 const clientSecret = 'a-secret-of-the-benchmark';
 
-/** A folder of the benchmark, which the users of PostgreSQL and of the agent may pass through. */
+/** A temporary folder that the users of PostgreSQL and of the agent may enter. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-bench-'));
   if (isRoot()) chmodSync(folder, 0o711);
@@ -27,7 +30,7 @@ export function removeFolder(folder: string): void {
   rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
 }
 
-/** The environment without settings that would change what is measured. */
+/** The environment without settings that affect the measurement. */
 export function cleanEnvironment(settings: Record<string, string>): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
     ([name]) => !/^(HEADGATE_|DATABASE_URL$|PG[A-Z]+$|npm_)/i.test(name),
@@ -35,7 +38,7 @@ export function cleanEnvironment(settings: Record<string, string>): NodeJS.Proce
   return { ...Object.fromEntries(kept), ...settings };
 }
 
-/** A port that nobody listens on, below those that the system gives to outgoing connections. */
+/** A free port below the range of outgoing connections. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 12_000);
@@ -54,7 +57,7 @@ export interface MeasuredServer {
   dataDirectory: string;
   connection: pg.ClientConfig;
   token: string;
-  /** A request of the management interface, below /dpc/v1; throws unless it succeeds. */
+  /** Sends a request to a path below /dpc/v1. @throws unless it succeeds */
   call(
     method: string,
     path: string,
@@ -74,7 +77,7 @@ export async function startServer(
   const output = openSync(join(folder, 'server.log'), 'a');
   const profiling: Record<string, string> =
     profileFolder === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profileFolder}` };
-  // As `npm start` does, so that it runs with the same settings of Node.
+  // Like `npm start`, with the same options of Node.js.
   const child = spawn(process.execPath, [bootstrap, 'start'], {
     stdio: ['ignore', output, output],
     env: cleanEnvironment({
@@ -121,13 +124,13 @@ export async function startServer(
   }
 }
 
-/** Of the server itself, below what started it; while it runs. */
+/** The pid of the server, a descendant of the started process. */
 export function pidOfServer(dataDirectory: string): number {
   const { pid } = JSON.parse(readFileSync(join(dataDirectory, 'instance.lock'), 'utf8')) as { pid: number };
   return pid;
 }
 
-/** Resolves when /readyz answers 200. */
+/** Waits until /readyz returns 200. */
 export async function untilReady(port: number, over: () => boolean): Promise<void> {
   const until = performance.now() + readyWithinMilliseconds;
   for (;;) {

@@ -1,5 +1,5 @@
 /**
- * What the sweep of every second costs one server while 100,000 executions wait for an agent that is away.
+ * The cost of the sweep that runs every second, while 100,000 executions wait for an absent agent.
  */
 import pg from 'pg';
 import { migrate } from '../packages/server/src/kernel/database/migrate.ts';
@@ -53,7 +53,7 @@ export const sweep: Work = ({ rounds }) =>
     }
   });
 
-/** All that the sweeper does each second. */
+/** Everything that the sweeper does each second. */
 async function measure(deps: Dependencies): Promise<number[]> {
   const passes: number[] = [];
   for (let pass = 0; pass < passesOfRound; pass++) {
@@ -86,7 +86,7 @@ function findings(medians: number[], slow: number[], first: number): Finding[] {
   ];
 }
 
-/** An account with an agent that was never there, and what waits for it. */
+/** An account with an agent that never connected, and executions that wait for it. */
 async function fill(connection: pg.ClientConfig): Promise<void> {
   const client = new pg.Client(connection);
   await client.connect();
@@ -94,12 +94,15 @@ async function fill(connection: pg.ClientConfig): Promise<void> {
     const id = "'00000000-0000-7000-8000-000000000001'::uuid";
     await client.query(`
       insert into account (account_id, name, created_at) values (${id}, 'bench', now());
-      insert into agent (account_id, agent_id, name, description, agent_type, cloud_provider, deployment, status, client_id, secret_digest, created_at)
+      insert into agent (account_id, agent_id, name, description, agent_type, cloud_provider, deployment, status,
+        client_id, secret_digest, created_at)
       values (${id}, ${id}, 'absent', '', 'HYBRID', 'AWS', 'FARGATE', 'pending', 'absent', '', now());
       insert into project (account_id, project_id, name, warehouse, agent_deployment_type, version, created_at)
       values (${id}, ${id}, 'bench', 'DUCKDB', 'HYBRID', 1, now());
-      insert into work (account_id, work_id, project_id, environment_name, agent_id, kind, name, state, created_at, queued_at, due_at)
-      select ${id}, gen_random_uuid(), ${id}, 'dev', ${id}, 'pipeline-execution', 'main', 'queued', now(), now(), now()
+      insert into work (account_id, work_id, project_id, environment_name, agent_id, kind, name, state,
+        created_at, queued_at, due_at)
+      select ${id}, gen_random_uuid(), ${id}, 'dev', ${id}, 'pipeline-execution', 'main', 'queued',
+        now(), now(), now()
       from generate_series(1, ${queued})`);
   } finally {
     await client.end();

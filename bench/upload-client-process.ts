@@ -1,4 +1,6 @@
-/** The process that uploads: it makes the form before the time runs, sends it over one connection, and tells how long the answer took. */
+/**
+ * The process that uploads: it creates the form first, sends it over one connection, and returns the time.
+ */
 import { createHash } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 
@@ -9,9 +11,9 @@ export interface UploadOrder {
   versionName: string;
   files: number;
   fileBytes: number;
-  /** Another text gives other files. */
+  /** Another text creates other files. */
   content: string;
-  /** The first file has a text of its own. */
+  /** Only the first file differs. */
   changed?: string;
 }
 
@@ -21,7 +23,7 @@ const boundary = 'boundary-of-the-benchmark';
 const head = /^HTTP\/1\.1 (\d+)[\s\S]*?\ncontent-length: *(\d+)[\s\S]*?\r\n\r\n/i;
 const pause = 'x'.repeat(64);
 
-/** Text that nothing compresses or has seen before. */
+/** Random text, so that it does not compress and is not stored yet. */
 function textOf(seed: string, bytes: number): Buffer {
   const line = createHash('sha512').update(seed).digest('base64');
   const text = Buffer.alloc(bytes, `${line}\n`);
@@ -53,7 +55,7 @@ function requestOf({ path, token, versionName, files, fileBytes, content, change
     `Content-Length: ${length}`,
   ];
   const whole = Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), ...parts]);
-  // As a client writes a file after another, not as one piece.
+  // File by file, like a client, not in one piece.
   const pieces: Buffer[] = [];
   for (let at = 0; at < whole.length; at += pieceBytes) pieces.push(whole.subarray(at, at + pieceBytes));
   return pieces;
@@ -72,7 +74,7 @@ async function upload(order: UploadOrder): Promise<number> {
   const status = await answered;
   const milliseconds = performance.now() - began;
   socket.destroy();
-  if (status !== 201) throw new Error(`The upload was answered ${status}.`);
+  if (status !== 201) throw new Error(`The upload returned ${status}.`);
   return milliseconds;
 }
 

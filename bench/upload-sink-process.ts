@@ -1,6 +1,6 @@
 /**
- * The least that can be done with an upload: a socket that reads the bytes of a request and answers when they were as many as it was said. A
- * process of its own.
+ * The minimum work for an upload: a socket that reads the announced number of bytes and responds. A separate
+ * process.
  */
 import { createServer } from 'node:net';
 

@@ -1,4 +1,7 @@
-/** Uploads of many small files against a socket that only reads the same bytes, and the server's memory while it takes a large one. */
+/**
+ * Uploads of many small files, compared with a socket that only reads the bytes; and memory during a large
+ * upload.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Child, startChild } from './child.ts';
 import { type Finding, median, spread, verdictAtMost } from './finding.ts';
@@ -13,11 +16,11 @@ const fileBytes = 4_096;
 const mostForNew = 15;
 const mostForOneChanged = 8;
 const largeFileBytes = 4 * 1_048_576;
-/** With the headers of their parts just below the limit of a request. */
+/** Including the headers of the parts, just below the limit of a request. */
 const largeFiles = 63;
 const mostMebibytes = 150;
 const warmUps = 3;
-/** One upload takes a tenth of a second, and the sink 3 to 17 ms, as its two processes happen to share the cores. */
+/** An upload takes 0.1 s. The sink takes 3 to 17 ms, depending on how its two processes share the cores. */
 const uploadsOfRound = 4;
 
 export const uploads: Work = async ({ rounds, profileFolder }) => {
@@ -72,7 +75,7 @@ async function projectOf({ call }: MeasuredServer): Promise<string> {
   return `/dpc/v1${path}/artifacts`;
 }
 
-/** Sink, new, changed, in turn, so that what else the machine does falls on all of them. */
+/** Sink, new files, one changed file, in turn, so that other load of the machine affects all of them. */
 async function timesOfSmallFiles(
   server: MeasuredServer,
   sinkPort: number,
@@ -112,7 +115,7 @@ function processorTimes({ pid, dataDirectory }: MeasuredServer) {
   return { own: processorSeconds(pid), postgres: postgresSeconds(dataDirectory) };
 }
 
-/** How much the resident memory grows, in MiB. */
+/** The growth of resident memory, in MiB. */
 async function memoryOfLargeUpload({ pid, port }: MeasuredServer, send: Send): Promise<number> {
   const idle = residentMebibytes(pid);
   let largest = idle;

@@ -1,4 +1,4 @@
-/** The page of variables and the writing of one, each against a bare route on the same database. */
+/** Reading a page of variables and writing one, each compared with a bare route on the same database. */
 import pg from 'pg';
 import type { BarePeerSettings } from './bare-peer.ts';
 import { startChild } from './child.ts';
@@ -10,7 +10,7 @@ import { type MeasuredServer, startServer } from './server-process.ts';
 import type { Work, WorkSettings } from './work.ts';
 
 const connections = 16;
-/** As many as the server has by default. */
+/** The default of the server. */
 const databaseConnections = 10;
 
 export const pageOfVariables: Work = async (settings) => {
@@ -78,11 +78,11 @@ async function againstBare(settings: WorkSettings, sides: (scene: Scene) => [Sid
   );
   const load: LoadGenerator = ending.adopt(await startLoadGenerator(), (generator) => generator.stop());
   const scene = { server, barePort: Number(bare.first), barePid: bare.pid, projectId };
-  // Awaited here: what was started ends with this function.
+  // Awaited here, because the processes end with this function.
   return await compare(load, sides(scene), { ...settings, connections, dataDirectory: server.dataDirectory });
 }
 
-/** A project of the first account with so many variables; written straight into the tables, as the public interface would have. */
+/** Inserts a project of the first account with this many variables, as the public interface would. */
 export async function projectWithVariables(server: MeasuredServer, count: number) {
   const project = { name: `bench ${count}`, warehouse: 'DUCKDB', agentDeploymentType: 'HYBRID' };
   const projectId = String((await server.call('POST', '/projects', project)).projectId);

@@ -1,4 +1,4 @@
-/** Works from their start to their end through HTTP, one agent: how many a second, one by one and in batches. */
+/** Work cycles per second of one agent over HTTP, one by one and in batches. */
 import { prepareAgentScene, requireCycles } from './agent-scene.ts';
 import { startChild } from './child.ts';
 import type { CycleReply } from './cycle-process.ts';
@@ -10,7 +10,7 @@ import type { Work, WorkSettings } from './work.ts';
 interface Kind {
   work: string;
   least: number;
-  /** In one round. */
+  /** Number of works in one round. */
   works: number;
   starters: number;
   claimers: number;
@@ -43,13 +43,13 @@ async function cycles({ rounds, profileFolder }: WorkSettings, kind: Kind): Prom
     started.stop(),
   );
   const rates: number[] = [];
-  /** Of processor time a cycle, in microseconds. */
+  /** Processor time per cycle, in microseconds. */
   const cost: { server: number[]; postgres: number[]; others: number[] } = {
     server: [],
     postgres: [],
     others: [],
   };
-  // The first round warms up.
+  // The first round is the warm-up.
   for (let round = 0; round <= rounds; round++) {
     const before = { server: processorSeconds(server.pid), postgres: postgresSeconds(server.dataDirectory) };
     const reply = (await child.ask({ ...kind, ...scene, port: server.port })) as CycleReply;
@@ -64,7 +64,8 @@ async function cycles({ rounds, profileFolder }: WorkSettings, kind: Kind): Prom
   }
   await requireCycles(server, (rounds + 1) * kind.works);
   console.log(
-    `  ${kind.work}: a cycle takes ${median(cost.server).toFixed(0)} µs of the server, ${median(cost.postgres).toFixed(0)} µs of PostgreSQL, ${median(cost.others).toFixed(0)} µs of agent and starters`,
+    `  ${kind.work}: a cycle takes ${median(cost.server).toFixed(0)} µs of the server, ` +
+      `${median(cost.postgres).toFixed(0)} µs of PostgreSQL, ${median(cost.others).toFixed(0)} µs of agent and starters`,
   );
   return {
     work: kind.work,

@@ -1,13 +1,13 @@
 import type { Finding } from './finding.ts';
 
-/** How much is measured, and what is kept beside it. */
+/** How long to measure, and where to write a profile. */
 export interface WorkSettings {
   rounds: number;
-  /** Of one side in one round. */
+  /** Duration of one side in one round. */
   milliseconds: number;
-  /** Where a processor profile of the server is written; undefined for none. */
+  /** Folder for a processor profile of the server; undefined for none. */
   profileFolder: string | undefined;
 }
 
-/** One thing that the server must do fast enough: measures it, and says what was found. */
+/** Measures one thing that the server must do fast enough, and returns the findings. */
 export type Work = (settings: WorkSettings) => Promise<Finding[]>;

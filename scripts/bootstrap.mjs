@@ -1,6 +1,6 @@
-// What `npm start`, `npm test` and the others run first, with whatever Node (18 or later) is at hand: it sees to it that
-// this checkout's dependencies are installed, then runs the real command with Node 24 and passes signals and its exit
-// code on. Plain JavaScript without dependencies, because it comes before both.
+// Every npm command runs this first, with any Node.js from version 18. It installs the dependencies of this
+// checkout if needed, runs the command with Node.js 24, and forwards signals and the exit code. It is plain
+// JavaScript without dependencies because Node.js 24 and the dependencies may not be installed yet.
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -24,11 +24,15 @@ const entries = /** @type {Record<string, string>} */ ({
   bench: 'bench/main.ts',
   fuzz: 'test/fuzz/main.ts',
   simulate: 'test/simulation/main.ts',
+  soak: 'scripts/soak.ts',
   'pack-agent': 'scripts/pack-agent.ts',
 });
 
 const FORWARDED = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2']);
-/** npm passes on a Ctrl-C that the terminal has already sent to this process: within this time it is the same one. */
+/**
+ * npm forwards a Ctrl-C that the terminal has already sent to this process. Within this time it is the same
+ * one.
+ */
 const SAME_SIGNAL_MS = 300;
 const PARENT_WATCH_MS = 250;
 
@@ -38,7 +42,7 @@ async function main([command = '', ...args]) {
   if (entry === undefined) {
     throw new Error(`There is no command '${command}'. There are: ${Object.keys(entries).join(', ')}.`);
   }
-  // Before anything slow: a signal, or the end of npm, may come while this installs.
+  // Before the slow installation: a signal may arrive, or npm may end, while it runs.
   const signals = forwardSignals();
   const npm = npmAbove();
   const { node } = await installation(checkout);
@@ -53,7 +57,7 @@ async function main([command = '', ...args]) {
  * @returns {import('node:child_process').ChildProcess}
  */
 function run(node, entry, args, npm) {
-  // In a group of its own, so that Ctrl-C reaches it once: from here.
+  // In its own process group, so that Ctrl-C reaches it once, through this process.
   const child = spawn(node, ['--require', lifeline, entry, ...args], {
     stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
     detached: true,
@@ -73,7 +77,10 @@ function run(node, entry, args, npm) {
   return child;
 }
 
-/** A signal ends this process as long as there is no child. Listened to before there is one, or the one that comes in between leaves a child alone. */
+/**
+ * Until the child starts, a signal ends this process. The handlers are installed before the start: a signal
+ * that arrives during the start must not leave a child without its parent.
+ */
 function forwardSignals() {
   /** @type {import('node:child_process').ChildProcess | undefined} */
   let child;
@@ -95,7 +102,10 @@ function forwardSignals() {
   };
 }
 
-/** npm's own variables describe npm's run, not ours; what it put on the path hides the user's programs. */
+/**
+ * Without npm's variables, which describe npm's own run, and without its entries in PATH, which hide the
+ * user's programs.
+ */
 function environment() {
   const env = withoutNodeModules(process.env);
   for (const name of Object.keys(env)) if (/^npm_/i.test(name)) delete env[name];
@@ -105,8 +115,9 @@ function environment() {
 }
 
 /**
- * The npm process that this was started by, if it was. A shell may stand in between; `kill -9` of npm leaves both behind.
- * Without /proc there is no cheap way to see this; then only the end of this process ends the command.
+ * The npm process that started this one, if any. There may be a shell between them; `kill -9` of npm leaves
+ * both running. Without /proc there is no cheap way to find npm. Then the command ends only with this
+ * process.
  */
 function npmAbove() {
   if (process.env.npm_lifecycle_event === undefined || process.platform !== 'linux') return undefined;

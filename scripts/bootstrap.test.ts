@@ -6,11 +6,12 @@ import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { until } from '../packages/server/src/testing/waiting.ts';
 import { processIdentity } from './process-lock.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 
-/** A checkout in a path with spaces, with one dependency that needs no network, whose server prints what it sees. */
+/** A checkout in a path with spaces. It has one local dependency, and its server prints what it received. */
 let checkout: string;
 
 before(() => {
@@ -35,12 +36,17 @@ before(() => {
     server,
     `import { Worker } from 'node:worker_threads';
     const [wish, code] = process.argv.slice(2);
-    const thread = () => new Promise((resolve, reject) => new Worker('', { eval: true }).on('error', reject).on('exit', resolve));
-    if (wish === 'threads') for (const time of ['first', 'second']) await thread().catch((failure) => console.log(time, failure));
-    console.log('pid', process.pid, Number.parseInt(process.versions.node), Object.keys(process.env).some((name) => name.startsWith('npm_')));
-    if (wish === 'exit') process.exit(Number(code));
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => console.log('signal', signal));
+    const thread = () => new Promise((resolve, reject) =>
+      new Worker('', { eval: true }).on('error', reject).on('exit', resolve));
+    if (wish === 'threads')
+      for (const time of ['first', 'second']) await thread().catch((failure) => console.log(time, failure));
+    // Before it prints its pid: the test then sends signals.
+    for (const signal of ['SIGINT', 'SIGTERM'] as const)
+      process.on(signal, () => console.log('signal', signal));
     process.on('SIGTERM', () => process.exit(0));
+    const hasNpmVariables = Object.keys(process.env).some((name) => name.startsWith('npm_'));
+    console.log('pid', process.pid, Number.parseInt(process.versions.node), hasNpmVariables);
+    if (wish === 'exit') process.exit(Number(code));
     setTimeout(() => process.exit(99), 30_000);`,
   );
 });
@@ -77,23 +83,16 @@ function node(args: string[], env: Record<string, string> = {}): Run {
 }
 
 async function pidIn(text: () => string): Promise<number> {
-  const pid = await until(() => /^pid (\d+)/m.exec(text())?.[1], 'the start of the command');
+  const pid = await until('the start of the command', withinSeconds, () => /^pid (\d+)/m.exec(text())?.[1]);
   return Number(pid);
 }
 
-async function until<T>(look: () => T | undefined | false, what: string): Promise<T> {
-  const end = performance.now() + 20_000;
-  while (performance.now() < end) {
-    const found = look();
-    if (found) return found;
-    await delay(10);
-  }
-  throw new Error(`waited in vain for ${what}`);
-}
+/** For a start on a busy machine. */
+const withinSeconds = 60;
 
 const stamp = () => join(checkout, 'node_modules', '.headgate-installed.json');
 
-test('two first starts at once install once, whatever npm was told, and both run', async () => {
+test('two first starts at once install once, whatever settings npm has, and both run', async () => {
   const noise = {
     npm_config_omit: 'optional',
     npm_config_dry_run: 'true',
@@ -118,31 +117,31 @@ test('a later start installs nothing, and a changed lock file is seen', async ()
   assert.match(changed.text(), /installing/);
 });
 
-test('an install that was killed is done again', async () => {
+test('the next start repeats an installation that was killed', async () => {
   rmSync(stamp());
   const killed = start(['exit', '0']);
-  await until(() => killed.text().includes('installing'), 'the install');
+  await until('the install', withinSeconds, () => killed.text().includes('installing'));
   killed.child.kill('SIGKILL');
   const next = start(['exit', '0']);
   assert.equal(await next.exit, 0);
   assert.ok(existsSync(stamp()));
 });
 
-test('the exit code is passed on', async () => {
+test('the exit code of the command is the exit code of the bootstrap', async () => {
   assert.equal(await start(['exit', '7']).exit, 7);
 });
 
-test('an unknown command is refused with those that there are', async () => {
+test('an unknown command is refused with a list of the commands', async () => {
   const run = node([bootstrap(), 'stat']);
   assert.equal(await run.exit, 1);
   assert.match(run.text(), /no command 'stat'.*start, credential/);
 });
 
-test('Ctrl-C, which arrives twice under npm, is passed on once', async () => {
+test('Ctrl-C, which arrives twice under npm, is forwarded once', async () => {
   const run = start([]);
   await run.started();
   run.child.kill('SIGINT');
-  await until(() => run.text().includes('signal SIGINT'), 'the signal');
+  await until('the signal', withinSeconds, () => run.text().includes('signal SIGINT'));
   run.child.kill('SIGINT');
   await delay(400);
   run.child.kill('SIGTERM');
@@ -150,31 +149,31 @@ test('Ctrl-C, which arrives twice under npm, is passed on once', async () => {
   assert.equal(run.text().match(/signal SIGINT/g)?.length, 1);
 });
 
-test('kill -9 of the bootstrap ends the command in order', async () => {
+test('kill -9 of the bootstrap shuts the command down in order', async () => {
   const run = start([]);
   const pid = await run.started();
   run.child.kill('SIGKILL');
-  await until(() => run.text().includes('signal SIGTERM'), 'the end of the command');
-  await until(() => processIdentity(pid) === undefined, 'the command to be gone');
+  await until('the end of the command', withinSeconds, () => run.text().includes('signal SIGTERM'));
+  await until('the command to be gone', withinSeconds, () => processIdentity(pid) === undefined);
 });
 
-test('threads of the command come and go, and leave it its lifeline', async () => {
+test('threads of the command start and end, and its lifeline stays open', async () => {
   const run = start(['threads']);
   const pid = await run.started();
   assert.doesNotMatch(run.text(), /first|second/);
   run.child.kill('SIGKILL');
-  await until(() => run.text().includes('signal SIGTERM'), 'the end of the command');
-  await until(() => processIdentity(pid) === undefined, 'the command to be gone');
+  await until('the end of the command', withinSeconds, () => run.text().includes('signal SIGTERM'));
+  await until('the command to be gone', withinSeconds, () => processIdentity(pid) === undefined);
 });
 
-test('kill -9 of npm above ends the command in order', async () => {
-  // npm runs its scripts by way of a shell.
+test('kill -9 of npm shuts the command down in order', async () => {
+  // npm runs its scripts in a shell.
   const npm = `const { spawn } = require('node:child_process');
     spawn('/bin/sh', ['-c', '"$0" "$1" start; exit $?', process.execPath, process.argv[1]],
       { stdio: 'inherit', env: { ...process.env, npm_lifecycle_event: 'start' } });`;
   const run = node(['-e', npm, bootstrap()]);
   const pid = await run.started();
   run.child.kill('SIGKILL');
-  await until(() => run.text().includes('signal SIGTERM'), 'the end of the command');
-  await until(() => processIdentity(pid) === undefined, 'the command to be gone');
+  await until('the end of the command', withinSeconds, () => run.text().includes('signal SIGTERM'));
+  await until('the command to be gone', withinSeconds, () => processIdentity(pid) === undefined);
 });

@@ -1,5 +1,4 @@
-// `npm run check [-- name …]`: everything that can be said of the code without running it. All checks run, also after
-// one has failed.
+// `npm run check [-- name …]` checks the code without running it. All checks run, even after one failed.
 import { spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +8,7 @@ const BOUND_MS = 10 * 60_000;
 
 const program = (...path: string[]) => join(checkout, 'node_modules', ...path);
 
-/** Name, and what node runs for it. Programs of packages by their own path: nothing is looked up. */
+/** The arguments of node for each check. Programs have fixed paths, so nothing is looked up in PATH. */
 const checks: Record<string, string[]> = {
   types: [program('typescript', 'bin', 'tsc'), '-p', checkout],
   lint: [program('@biomejs', 'biome', 'bin', 'biome'), 'check', '--error-on-warnings', checkout],

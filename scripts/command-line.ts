@@ -1,4 +1,6 @@
-/** The arguments of a command for developers. What it does not understand is answered by how it is called, and ends it. */
+/**
+ * Reads the arguments of a command for developers. An invalid argument prints the usage and ends the process.
+ */
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 
 export function readCommandLine<const Options extends ParseArgsOptionsConfig>(
@@ -10,11 +12,11 @@ export function readCommandLine<const Options extends ParseArgsOptionsConfig>(
     process.exit(2);
   }
 
-  /** A whole number of at least one. */
+  /** A whole number from 1. */
   function count(name: string, text: string): number {
     const number = Number(text);
     if (!Number.isSafeInteger(number) || number < 1)
-      refuse(`${name} is no whole number of at least 1: ${text}`);
+      refuse(`${name} must be a whole number from 1; it is "${text}"`);
     return number;
   }
 

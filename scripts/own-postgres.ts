@@ -1,21 +1,32 @@
-// A PostgreSQL in a temporary folder, for as long as some work takes: of a run of the tests, or of the fuzz.
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+// A PostgreSQL in a temporary folder for a run of the tests, the fuzz or a benchmark.
+import { appendFileSync, chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { decidePlaces } from '../packages/server/src/main/host/places.ts';
 import { isRoot } from '../packages/server/src/main/host/process-users.ts';
 import { startEmbeddedPostgres } from '../packages/server/src/main/postgres/embedded-postgres.ts';
+import { initialise } from '../packages/server/src/main/postgres/postgres-data-directory.ts';
 
 const checkout = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Starts it, gives the address of its database `postgres` and the folder to the work, and stops and removes it whatever happens. */
+/**
+ * Settings for databases that are dropped anyway. Nothing waits for the disk, which takes most of the time of
+ * a small test file, and there are connections for all the test files that a large machine runs at once.
+ */
+export const THROWAWAY_SETTINGS = { fsync: 'off', full_page_writes: 'off', max_connections: '1000' };
+
+/**
+ * Starts PostgreSQL and calls the work with the URL of its database `postgres` and the folder. Stops
+ * PostgreSQL and removes the folder when the work ends, even if it fails.
+ */
 export async function onOwnPostgres<Result>(
   signal: AbortSignal,
   work: (url: string, folder: string) => Promise<Result>,
+  settings: Record<string, string> = {},
 ): Promise<Result> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-test-'));
-  // PostgreSQL's own user passes through it.
+  // PostgreSQL runs as a user of its own below this folder.
   if (isRoot()) chmodSync(folder, 0o711);
   try {
     const { postgres } = decidePlaces({
@@ -26,6 +37,9 @@ export async function onOwnPostgres<Result>(
       stateDirectory: join(folder, 'state'),
     });
     if (!postgres) throw new Error('no place for PostgreSQL');
+    await initialise(postgres, signal);
+    const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}\n`);
+    appendFileSync(join(postgres.dataDirectory, 'postgresql.conf'), lines.join(''));
     const log = { info: () => {}, warn: console.error, error: console.error };
     const server = await startEmbeddedPostgres({ ...postgres, log, signal });
     try {

@@ -1,7 +1,7 @@
-// `npm run pack-agent [-- folder]`: makes headgate-agent-<version>.tgz, which installs and runs alone.
-// Node.js does not run TypeScript below node_modules, so what is packed is compiled; the packages of this
-// checkout that the agent needs are bundled with it, and those of the registry are its dependencies, in the
-// versions that are tested here. ADR 0023.
+// `npm run pack-agent [-- folder]` makes headgate-agent-<version>.tgz, which installs and runs without this
+// checkout. Node.js does not run TypeScript below node_modules, so the package contains compiled JavaScript.
+// The packages of this checkout that the agent needs are bundled; packages of the registry are dependencies
+// in the tested versions. ADR 0023.
 import { spawnSync } from 'node:child_process';
 import {
   cpSync,
@@ -18,7 +18,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const checkout = dirname(dirname(fileURLToPath(import.meta.url)));
-/** Of this checkout; the first is the package itself. */
+/** Packages of this checkout; the first is the agent itself. */
 const parts = ['agent', 'contract', 'pipelines'] as const;
 const bundled = parts.slice(1);
 
@@ -64,7 +64,7 @@ export function packAgent(folder: string): string {
   }
 }
 
-/** Leaves each part's JavaScript in `<staging>/<part>/dist`. */
+/** Compiles each package to JavaScript in `<staging>/<part>/dist`. */
 function compile(staging: string): void {
   const tests = ['**/*.test.ts', '**/testing/**', '**/*-fixture.ts'];
   const project = join(staging, 'tsconfig.json');
@@ -85,7 +85,7 @@ function compile(staging: string): void {
   rmSync(project);
   for (const part of parts) {
     renameSync(join(staging, part, 'src'), join(staging, part, 'dist'));
-    // What a module imports as JSON.
+    // The compiler does not copy JSON files that modules import.
     const source = join(checkout, 'packages', part, 'src');
     for (const file of globSync('**/*.json', { cwd: source }))
       cpSync(join(source, file), join(staging, part, 'dist', file));
@@ -94,7 +94,7 @@ function compile(staging: string): void {
   }
 }
 
-/** The compiler rewrites imports; the entries of child processes are addresses, which it leaves. */
+/** Renames the entry files of child processes. The compiler renames imports, but not these URLs. */
 function renameEntries(file: string): void {
   const text = readFileSync(file, 'utf8');
   const renamed = text.replaceAll(
@@ -117,7 +117,7 @@ function bundledManifest({ name, version, license, exports, dependencies }: Mani
 
 function packedManifest(): object {
   const { version, description, license, bin, dependencies, ...others } = manifestOf('agent');
-  // What is loaded only when it is used: kept as it is declared.
+  // Loaded only when used, so they stay optional.
   const { optionalDependencies, peerDependencies, peerDependenciesMeta } = others;
   const inherited = bundled.map((part) => manifestOf(part).dependencies);
   return {

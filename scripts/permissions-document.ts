@@ -1,4 +1,4 @@
-/** docs/permissions.md: the one permission table (contract/permission.ts) as an operator reads it. */
+/** Writes docs/permissions.md for operators from the permission table (contract/permission.ts). */
 import {
   accountRoles,
   environmentRoles,
@@ -20,19 +20,19 @@ const introduction = `<!-- Written by \`npm run generate\` from packages/contrac
 
 # Permissions
 
-Every operation names one permission. A caller may use it with **any one** of the roles in its row: a role in the account, a role in the
-project of the request, or a role in the environment of the request. An environment role counts in its own environment only. Roles are
-read at every request, so a change counts from the next request on.
+Every operation needs one permission. A caller has it with **any one** of the roles in its row: a role in the
+account, in the project of the request, or in the environment of the request. An environment role is valid only in
+its own environment. Roles are read at every request, so a change takes effect with the next one.
 
-A caller without any role in a project is answered 404 \`project-not-found\`, as if the project did not exist. A caller who has one there
-(a role in one of its environments counts), but not a role of the row, is answered 403 \`forbidden\`. What belongs to another account is
-always 404. The 403 names the permission, the roles that have it, and the caller's own.
+A caller without any role in a project gets 404 \`project-not-found\`, as if the project did not exist. A caller with
+a role in the project or in one of its environments, but none of the required ones, gets 403 \`forbidden\`. It names
+the permission, the roles that have it, and the caller's roles. Resources of another account are always 404.
 
-The project of a check is always the one in the path. The environment is the member that the column "environment from" names, and no other
-member, header or query parameter of the request can change it. \`resource\`: the environment of what the path names, such as an execution.
-\`items\`: each item of the body names an environment and is judged by itself.
+The check uses the project in the path, and the environment in the member that the column "environment from" names.
+No other member, header or query parameter affects it. \`resource\` is the environment of the resource in the path,
+such as an execution. With \`items\`, each item of the body names an environment and is checked separately.
 
-Agents have no roles. An agent's token opens the agents' protocol only, and there its own work only.`;
+Agents have no roles. An agent's token is valid only for the agents' protocol, and there only for its own work.`;
 
 function roles(): string {
   return `## Roles
@@ -43,8 +43,8 @@ function roles(): string {
 | project | ${list(projectRoles)} |
 | environment | ${list(environmentRoles)} |
 
-A credential has one account role and any number of roles in projects and environments (\`POST /dpc/v1/credentials\`). Who creates a project
-becomes its OWNER.`;
+A credential has one account role and any number of roles in projects and environments
+(\`POST /dpc/v1/credentials\`). The creator of a project becomes its OWNER.`;
 }
 
 function table(): string {
@@ -59,7 +59,7 @@ function table(): string {
 ${rows.join('\n')}`;
 }
 
-/** The operations, area by area, each with the roles that are enough for it. */
+/** The operations by area, each with the roles that allow it. */
 function areas(): string[] {
   const tags = [...new Set(shown.map((operation) => operation.tag))];
   return [
@@ -86,7 +86,7 @@ function area(tag: string, inArea: readonly Operation[]): string {
 ${rows.join('\n')}`;
 }
 
-/** The other way round: what one role allows. */
+/** The permissions of each role. */
 function allowances(): string {
   const columns = [
     ['account', accountRoles],

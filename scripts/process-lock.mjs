@@ -1,16 +1,18 @@
-// A lock file that names its holder, and that outlives nobody.
+// A lock file that names its holder. The lock of a dead process is free.
 //
 // Terminology
-//   holder    the process that a lock file names: its pid, and what tells it from a later process with the same pid
-//   identity  boot id and start time of a process; on systems without /proc, what `ps` says about its start
-//   token     random, one for each attempt to take a lock; no two contents of a lock file are ever the same
-//   guard     `<lock>.<token>`: the right to replace the lock file whose content has that token; itself such a lock
+//   holder    the process that a lock file names, by its pid and its identity
+//   identity  boot id and start time of a process, which a later process with the same pid does not share; on
+//             systems without /proc, the start time from `ps`
+//   token     random and new for each attempt to take a lock, so a lock file never has the same content twice
+//   guard     `<lock>.<token>`: a lock on the right to replace the lock file that contains this token
 //
-// A lock is taken by linking a finished file to its name, so its content is never seen half written. A lock whose
-// holder is dead is replaced by renaming over it, by whoever holds its guard. Two that find the same dead holder
-// at the same time therefore cannot both take the lock: the second finds another token in the file and starts again.
+// A process takes a lock by linking a complete file to its name, so no reader sees a partial file. If the
+// holder is dead, the process that holds the guard renames its own file over the lock file. Two processes
+// that find the same dead holder cannot both take the lock: the second finds another token in the file and
+// starts again.
 //
-// Plain JavaScript: the bootstrap needs it before Node 24 is there.
+// This is plain JavaScript because the bootstrap needs it before Node.js 24 is installed.
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
@@ -31,14 +33,14 @@ import { basename, dirname, join } from 'node:path';
  * @property {number} pid
  * @property {string} identity
  * @property {string} since ISO 8601
- * @property {string} state what the holder says it is doing, such as `running` or `stopping`
- * @property {string} [address] where it answers, when it does
+ * @property {string} state such as `running` or `stopping`
+ * @property {string} [address] its URL, if it has one
  */
 
 /**
  * @typedef {object} ProcessLock
  * @property {Holder} holder
- * @property {(change: { state?: string, address?: string }) => void} update tells those who look what the holder does
+ * @property {(change: { state?: string, address?: string }) => void} update changes what others read
  * @property {() => void} release
  */
 
@@ -46,8 +48,8 @@ import { basename, dirname, join } from 'node:path';
 let bootId;
 
 /**
- * What tells this process from any other that has had or will have its pid; undefined when there is no such process
- * or it is a zombie, which holds nothing any more.
+ * Distinguishes a process from earlier and later ones with the same pid. Undefined if there is no such
+ * process, or if it is a zombie, which cannot hold a lock.
  * @param {number} pid
  * @returns {string | undefined}
  */
@@ -55,7 +57,8 @@ export function processIdentity(pid) {
   if (process.platform !== 'linux') return identityFromPs(pid);
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The command in parentheses may itself hold spaces and parentheses (proc_pid_stat(5): state is field 3, starttime 22).
+    // The command in parentheses may itself contain spaces and parentheses. The state is field 3, the start
+    // time field 22 (proc_pid_stat(5)).
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (fields[0] === 'Z' || fields[0] === 'X') return undefined;
     bootId ??= readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
@@ -85,7 +88,7 @@ function isAlive(holder) {
 
 /**
  * @param {string} path
- * @returns {Holder | undefined} a file that does not hold a holder counts as one of a process that never lived
+ * @returns {Holder | undefined} for an unreadable file, a holder that is never alive
  */
 function readHolder(path) {
   let text;
@@ -110,7 +113,7 @@ function codeOf(error) {
 }
 
 /**
- * Takes the lock, or says who holds it. Never waits.
+ * Takes the lock or returns its holder, without waiting.
  * @param {string} path in a folder that exists, on a file system with hard links
  * @param {{ now?: () => Date }} [options]
  * @returns {{ lock: ProcessLock, holder?: undefined } | { lock?: undefined, holder: Holder }}
@@ -129,14 +132,14 @@ export function tryLock(path, { now = () => new Date() } = {}) {
   const holder = take(path, path, mine);
   if (holder) return { holder };
   sweep(path, mine.token);
-  return { lock: held(path, mine) };
+  return { lock: createLock(path, mine) };
 }
 
 /**
  * @param {string} path the file to take: the lock or one of its guards
  * @param {string} lock
  * @param {Holder} mine
- * @returns {Holder | undefined} the living holder that it was not taken from
+ * @returns {Holder | undefined} the living holder, if there is one
  */
 function take(path, lock, mine) {
   for (;;) {
@@ -159,7 +162,7 @@ function take(path, lock, mine) {
  * @param {string} path
  * @param {string} lock
  * @param {Holder} mine
- * @param {(from: string, to: string) => void} how link (only when there is none) or rename (over what is there)
+ * @param {(from: string, to: string) => void} how link (fails if the file exists) or rename (replaces it)
  */
 function place(path, lock, mine, how) {
   const draft = `${lock}.new-${process.pid}-${randomBytes(4).toString('hex')}`;
@@ -177,8 +180,8 @@ function place(path, lock, mine, how) {
 }
 
 /**
- * Removes what killed processes left beside a lock that we hold: guards of other tokens are then without meaning,
- * drafts are needed only while their writer lives.
+ * Removes the files that killed processes left beside a lock that this process holds. Guards of other tokens
+ * have no meaning then, and drafts are needed only while their writer is alive.
  * @param {string} path
  * @param {string} token
  */
@@ -197,7 +200,7 @@ function sweep(path, token) {
  * @param {Holder} mine
  * @returns {ProcessLock}
  */
-function held(path, mine) {
+function createLock(path, mine) {
   let released = false;
   return {
     get holder() {
@@ -217,13 +220,14 @@ function held(path, mine) {
 }
 
 /**
- * Takes the lock, waiting for its holder to let it go.
+ * Takes the lock, and waits for the holder to release it.
  * @param {string} path
  * @param {object} options
  * @param {number} options.timeoutMs
- * @param {(holder: Holder, waitedMs: number) => boolean | undefined} [options.onHeld] called at each look; false ends the waiting
+ * @param {(holder: Holder, waitedMs: number) => boolean | undefined} [options.onHeld] false ends the wait
  * @param {AbortSignal} [options.signal]
- * @returns {Promise<{ lock: ProcessLock, holder?: undefined } | { lock?: undefined, holder: Holder }>} the holder when the time was not enough
+ * @returns {Promise<{ lock: ProcessLock, holder?: undefined } | { lock?: undefined, holder: Holder }>}
+ *   the holder if the time is over
  */
 export async function lockWithin(path, { timeoutMs, onHeld, signal }) {
   const started = performance.now();

@@ -17,7 +17,8 @@ afterEach(() => rmSync(folder, { recursive: true }));
 const lockModule = new URL('process-lock.mjs', import.meta.url).href;
 
 function node(code: string): ChildProcess {
-  const source = `import { lockWithin, tryLock } from ${JSON.stringify(lockModule)};\nconst path = ${JSON.stringify(path)};\n${code}`;
+  const imports = `import { lockWithin, tryLock } from ${JSON.stringify(lockModule)};`;
+  const source = `${imports}\nconst path = ${JSON.stringify(path)};\n${code}`;
   return spawn(process.execPath, ['--input-type=module', '-e', source], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
@@ -29,7 +30,7 @@ async function output(child: ChildProcess): Promise<string> {
   return text;
 }
 
-test('a lock has one holder, and says who it is', () => {
+test('a lock has one holder, which it names', () => {
   const first = tryLock(path);
   first.lock?.update({ state: 'stopping', address: 'http://127.0.0.1:8080' });
   const second = tryLock(path);
@@ -41,7 +42,7 @@ test('a lock has one holder, and says who it is', () => {
   assert.ok(tryLock(path).lock);
 });
 
-test('a lock of a process that was killed is free', async () => {
+test('the lock of a killed process is free', async () => {
   const child = node('tryLock(path); console.log("held"); process.stdin.resume();');
   await new Promise((resolve) => child.stdout?.once('data', resolve));
   assert.equal(tryLock(path).holder?.pid, child.pid);
@@ -51,18 +52,18 @@ test('a lock of a process that was killed is free', async () => {
   assert.ok(tryLock(path).lock);
 });
 
-test('a lock of an earlier process with a pid that is in use again is free', () => {
+test('the lock of an earlier process is free, even if its pid is in use again', () => {
   const holder = { token: 'a', pid: process.pid, identity: 'another boot:1', since: '', state: 'running' };
   writeFileSync(path, JSON.stringify(holder));
   assert.ok(tryLock(path).lock);
 });
 
-test('a lock file that was cut off by a crash is free', () => {
+test('a lock file that a crash left empty is free', () => {
   writeFileSync(path, '');
   assert.ok(tryLock(path).lock);
 });
 
-test('waiting ends when the holder lets go, and when the time is over', async () => {
+test('the wait ends when the holder releases the lock, or when the time is over', async () => {
   const first = tryLock(path);
   const timedOut = await lockWithin(path, { timeoutMs: 60 });
   assert.equal(timedOut.holder?.pid, process.pid);
@@ -77,8 +78,8 @@ test('waiting ends when the holder lets go, and when the time is over', async ()
   assert.ok(second.lock);
 });
 
-test('processes that break a dead lock at the same time never hold it together', async () => {
-  // Each round begins with a dead holder: the one before leaves the lock behind instead of releasing it.
+test('processes that replace a dead process’s lock at the same time never hold it together', async () => {
+  // Every other round leaves the lock with a dead holder instead of releasing it.
   const code = `
     import { mkdirSync, rmdirSync } from 'node:fs';
     let held = 0;
@@ -95,7 +96,7 @@ test('processes that break a dead lock at the same time never hold it together',
   assert.deepEqual(answers, ['25\n', '25\n', '25\n', '25\n']);
 });
 
-test('what killed processes left beside the lock is swept away', () => {
+test('files that killed processes left beside the lock are removed', () => {
   for (const name of ['some.lock.0123', 'some.lock.0123.4567', 'some.lock.new-999999999-abcd']) {
     writeFileSync(join(folder, name), '{}');
   }

@@ -1,23 +1,32 @@
+import { relative } from 'node:path';
 import type { TestEvent } from 'node:test/reporters';
 
-/** What `scripts/test.ts` reads when the run is over. */
+/** What `scripts/test.ts` reads when a run is over. */
 export interface TestTotals {
   passed: number;
   failed: number;
   skipped: number;
+  /** How long each file took. Files that share one process have no times of their own. */
+  files: { path: string; milliseconds: number }[];
 }
 
-/** A reporter of `node --test`: prints the totals of the whole run, and nothing else, as one line of JSON. */
+/** A reporter of `node --test`: prints the totals of the whole run as one line of JSON, and nothing else. */
 async function* totals(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
+  const files: TestTotals['files'] = [];
   for await (const event of source) {
-    // There is one summary a file as well.
-    if (event.type !== 'test:summary' || event.data.file !== undefined) continue;
-    const { tests, passed, skipped, todo } = event.data.counts;
-    // What was cancelled, by a time limit for one, has failed.
-    const sums: TestTotals = { passed, failed: tests - passed - skipped - todo, skipped: skipped + todo };
+    if (event.type !== 'test:summary') continue;
+    const { counts, duration_ms: milliseconds, file } = event.data;
+    if (file !== undefined) {
+      files.push({ path: relative(process.cwd(), file), milliseconds });
+      continue;
+    }
+    const { tests, passed, skipped, todo } = counts;
+    // A cancelled test, for example one over its time limit, has failed.
+    const failed = tests - passed - skipped - todo;
+    const sums: TestTotals = { passed, failed, skipped: skipped + todo, files };
     yield `${JSON.stringify(sums)}\n`;
   }
 }
 
-// biome-ignore lint/style/noDefaultExport: node takes a reporter module's default export
+// biome-ignore lint/style/noDefaultExport: Node loads a reporter from the module's default export
 export default totals;

@@ -1,17 +1,17 @@
-/** The agent dies or freezes in mid-run: what it did ends within its bound, and the next execution runs. */
+/** The agent dies or freezes during a run: the execution ends in time, and the next one runs. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import { Installation } from './harness/installation.ts';
 import { isAlive, signal } from './harness/processes.ts';
 import { endlessSql, Project, sqlScript } from './harness/project.ts';
-import { until } from './harness/waiting.ts';
 
 const leaseSeconds = 2;
 const graceSeconds = 2;
-/** The sweep looks every second; the rest is for a busy machine. */
+/** The sweep runs every second; the rest is for a busy machine. */
 const marginSeconds = 4;
 
-describe('an agent that is lost in mid-run', { timeout: 120_000 }, () => {
+describe('an agent that is lost during a run', { timeout: 120_000 }, () => {
   let headgate: Installation;
   let project: Project;
   before(async () => {
@@ -45,7 +45,7 @@ describe('an agent that is lost in mid-run', { timeout: 120_000 }, () => {
       .then((run) => ({ run, seconds: (performance.now() - lostAt) / 1_000 }));
     if (how === 'SIGKILL') {
       await until('the end of the agent’s children', 10, () => !children.some(isAlive));
-      // The next one in the same environment, on the same database file.
+      // In the same environment, so on the same database file.
       const next = await project.run('short');
       assert.equal(next.status, 'SUCCESS', next.message);
     }
@@ -70,10 +70,10 @@ describe('an agent that is lost in mid-run', { timeout: 120_000 }, () => {
   it('by kill -9: UNKNOWN, then FAILED naming the agent; its children end with it', () =>
     lostInMidRun('SIGKILL'));
 
-  it('because it is frozen: FAILED in the same time; when it comes back it ends the run and takes new work', () =>
+  it('when frozen: FAILED in the same time; when it continues, it ends the run and takes new work', () =>
     lostInMidRun('SIGSTOP'));
 
-  it('while nothing runs is not noticed', async () => {
+  it('while nothing runs: the next execution succeeds', async () => {
     await headgate.kill((await headgate.process('agent')).pid);
     const run = await project.run('short');
     assert.equal(run.status, 'SUCCESS', run.message);

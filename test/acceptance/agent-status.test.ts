@@ -1,13 +1,13 @@
-/** What an operator sees of a real agent: that it is there, that it is not, and that it restarts when it is told to. */
+/** The status of a real agent as an operator sees it: connected, lost, and restarting by command. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { Installation } from './harness/installation.ts';
 import { isAlive, signal } from './harness/processes.ts';
 import { Project, sqlScript } from './harness/project.ts';
-import { until } from './harness/waiting.ts';
 
-/** What the interface promises; the rest is for a busy machine. */
+/** The limit of the interface, and some seconds for a busy machine. */
 const noticedSeconds = 15;
 const marginSeconds = 10;
 
@@ -28,7 +28,7 @@ describe('the status of an agent', { timeout: 180_000 }, () => {
       return shown.agentStatus === status && shown;
     });
 
-  it('is running, unknown while it is frozen with its connection standing, and running again', async () => {
+  it('is running, unknown while the agent is frozen with an open connection, and running again', async () => {
     assert.equal((await becomes('running', 30)).connected, true);
     const { pid } = await headgate.process('agent');
     signal(pid, 'SIGSTOP');
@@ -39,7 +39,7 @@ describe('the status of an agent', { timeout: 180_000 }, () => {
     assert.equal((await becomes('running', 30)).connected, true);
   });
 
-  it('restarts when it is told to: another process, that takes work', async () => {
+  it('after a restart command, a new process takes work', async () => {
     const { agentId } = await becomes('running', 30);
     const { pid } = await headgate.process('agent');
     await client.ask('POST', `/v1/agents/${agentId}/commands`, { command: 'RESTART' });

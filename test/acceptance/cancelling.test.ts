@@ -1,16 +1,16 @@
 /** Cancelling a running execution, gracefully and by force. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import { Installation } from './harness/installation.ts';
 import { endlessSql, Project, steps } from './harness/project.ts';
-import { until } from './harness/waiting.ts';
 
 const afterwards: [string, string, Record<string, unknown>] = [
   'Afterwards',
   'sql-script',
   { sqlScript: 'create table afterwards (a int)' },
 ];
-/** Seconds on any machine, and not minutes. */
+/** Takes seconds, not minutes, on any machine. */
 const slowSql = 'select count(*) from range(30000) a, range(50000) b';
 
 describe('a running execution', { timeout: 120_000 }, () => {
@@ -39,7 +39,7 @@ describe('a running execution', { timeout: 120_000 }, () => {
     return id;
   }
 
-  it('that is cancelled by force is over at once: its process is killed', async () => {
+  it('that is cancelled by force ends at once: its process is killed', async () => {
     const id = await running('endless');
     const askedAt = performance.now();
     assert.equal((await project.cancel(id, true)).status, 200);
@@ -51,7 +51,7 @@ describe('a running execution', { timeout: 120_000 }, () => {
     assert.deepEqual([again.status, again.body.code], [409, 'execution-ended']);
   });
 
-  it('that is cancelled gracefully ends its running step first, and starts no other', async () => {
+  it('that is cancelled gracefully finishes its running step and starts no other', async () => {
     const id = await running('slow');
     assert.equal((await project.cancel(id, false)).status, 200);
     assert.equal(await project.status(id), 'CANCELLING');
@@ -62,14 +62,14 @@ describe('a running execution', { timeout: 120_000 }, () => {
     assert.ok(['SKIPPED', undefined].includes(new Map(found).get('Afterwards')));
   });
 
-  it('that does not heed a graceful cancel is ended by a forced one', async () => {
+  it('that continues after a graceful cancel is ended by a forced one', async () => {
     const id = await running('endless');
     assert.equal((await project.cancel(id, false)).status, 200);
     assert.equal((await project.cancel(id, true)).status, 200);
     assert.equal((await project.ended(id, 10)).status, 'CANCELLED');
   });
 
-  it('that is cancelled while its agent is frozen is CANCELLED at the bound', async () => {
+  it('that is cancelled while its agent is frozen is CANCELLED at its time limit', async () => {
     const id = await running('endless');
     const agent = await headgate.process('agent');
     process.kill(agent.pid, 'SIGSTOP');

@@ -1,18 +1,18 @@
-/** How a server is reached: refused without protection, and over TLS by itself. */
+/** A server refuses to listen without protection, and speaks TLS itself. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { type MadeCertificate, makeCertificate } from '../../packages/server/src/testing/certificate.ts';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import { ended, Installation } from './harness/installation.ts';
-import { until } from './harness/waiting.ts';
 
-describe('a Headgate that others would reach in plain text', { timeout: 120_000 }, () => {
+describe('a server that would listen in plain text beyond loopback', { timeout: 120_000 }, () => {
   let headgate: Installation | undefined;
   after(() => headgate?.remove());
 
-  it('does not start, and says what to do', async () => {
+  it('does not start, and names the settings that help', async () => {
     headgate = await Installation.create({ environment: { HEADGATE_HOST: '0.0.0.0' } });
     assert.equal(await ended(headgate.launch()), 1);
     assert.match(headgate.output, /HEADGATE_HOST is "0\.0\.0\.0".*HEADGATE_TLS_CERT.*HEADGATE_TRUSTED_PROXY/);
@@ -20,12 +20,12 @@ describe('a Headgate that others would reach in plain text', { timeout: 120_000 
   });
 });
 
-describe('a Headgate with a certificate', { timeout: 180_000 }, () => {
+describe('a server with a certificate', { timeout: 180_000 }, () => {
   let headgate: Installation | undefined;
   after(() => headgate?.remove());
 
-  it('speaks TLS to others and runs pipelines by its local agent; a renewed certificate needs no restart', async () => {
-    // The files are named before the folder is there to hold them.
+  it('speaks TLS, runs pipelines, and loads a renewed certificate without a restart', async () => {
+    // The settings name files in a folder that does not exist yet.
     const environment: Record<string, string> = { HEADGATE_EXAMPLE: 'on' };
     headgate = await Installation.create({ environment });
     const files = { cert: join(headgate.folder, 'cert.pem'), key: join(headgate.folder, 'key.pem') };
@@ -76,7 +76,7 @@ describe('a Headgate with a certificate', { timeout: 180_000 }, () => {
   });
 });
 
-/** Over a connection of its own, to a server that shows this certificate. */
+/** Sends one request over a new connection, and accepts only this certificate. */
 function ask({ port }: Installation, { cert }: MadeCertificate, path: string, form?: string) {
   return new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
     const method = form === undefined ? 'GET' : 'POST';

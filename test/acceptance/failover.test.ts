@@ -1,7 +1,7 @@
 /**
- * The primary is killed under load and a standby is promoted, behind one address. The standby had all that
- * was acknowledged (synchronous replication): nothing of it is lost, and the servers work on as before, each
- * other's wake-ups included.
+ * The primary is killed under load and a standby is promoted behind the same address. With synchronous
+ * replication no acknowledged write is lost, and the servers continue, including their notifications to each
+ * other.
  */
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
@@ -9,17 +9,17 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { type DatabaseProxy, openDatabaseProxy } from '../../packages/server/src/testing/database-proxy.ts';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { Installation } from './harness/installation.ts';
 import { Project, sqlScript } from './harness/project.ts';
 import { ReplicatedDatabase } from './harness/replicated-database.ts';
-import { until } from './harness/waiting.ts';
 
 const writers = 8;
 const runs = 10;
 /**
- * Whoever hears of no wake-up looks again after 5 s; then of ten runs hardly two are claimed within this
- * time.
+ * Without a notification an agent's claim looks again after 5 s; then hardly two of ten runs are claimed in
+ * this time.
  */
 const promptSeconds = 1.5;
 
@@ -76,7 +76,7 @@ describe('the promotion of a standby under load', { timeout: 240_000 }, () => {
     }
   }
 
-  it('loses nothing that was acknowledged, and surprises nobody', async () => {
+  it('loses no acknowledged write, and every response is expected', async () => {
     const [stopping, gaveUp] = [new AbortController(), new AbortController()];
     const writing = Promise.allSettled(
       Array.from({ length: writers }, (_, writer) => write(writer, stopping.signal, gaveUp.signal)),
@@ -110,7 +110,7 @@ describe('the promotion of a standby under load', { timeout: 240_000 }, () => {
     assert.deepEqual(pairs(rows), pairs(acknowledged));
   });
 
-  it('leaves the servers waking each other’s agents', async () => {
+  it('lets the servers wake each other’s agents as before', async () => {
     const here = Project.open(client, project.id);
     const ids: string[] = [];
     for (let run = 0; run < runs; run++) {
@@ -124,7 +124,8 @@ describe('the promotion of a standby under load', { timeout: 240_000 }, () => {
     const { rows } = await direct.query<{ seconds: number }>(
       `select extract(epoch from min(c.occurred_at) - e.started_at)::float as seconds
        from pipeline_execution e
-       join event c on c.account_id = e.account_id and c.subject_id = e.execution_id::text and c.name = 'pipeline-execution-claimed'
+       join event c on c.account_id = e.account_id and c.subject_id = e.execution_id::text
+         and c.name = 'pipeline-execution-claimed'
        where e.execution_id = any ($1) group by e.execution_id, e.started_at`,
       [ids],
     );

@@ -1,17 +1,17 @@
-/** A fresh machine: what `npm start` sets up, prints and refuses, and how it ends. */
+/** `npm start` on a new machine: what it sets up, prints and refuses, and how it stops. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import { ended, Installation, isRoot } from './harness/installation.ts';
-import { Project, sqlScript } from './harness/project.ts';
-import { until } from './harness/waiting.ts';
+import { endlessSql, Project, sqlScript } from './harness/project.ts';
 
 const noCredential = { HEADGATE_CLIENT_ID: undefined, HEADGATE_CLIENT_SECRET: undefined };
 
-/** The lines that people paste: those after "Try it:". */
+/** The lines after "Try it:", which people paste. */
 function linesToPaste(output: string): string[] {
   const [, rest = ''] = output.split('Try it:\n');
   return rest.split('What is kept where:')[0]?.trim().split('\n') ?? [];
@@ -26,12 +26,12 @@ describe('npm start on an empty data directory', { timeout: 180_000 }, () => {
   before(async () => {
     headgate = await Installation.create({ environment: noCredential });
     await headgate.start('npm');
-    // It answers a little before it says so.
+    // It responds shortly before it prints this.
     await until('the end of what it prints', 10, () => headgate.output.includes('Press Ctrl-C to stop'));
   });
   after(() => headgate.remove());
 
-  it('prints the API base, the client id, and what is kept where; no secret, for this is no terminal', () => {
+  it('prints API base, client id and places of data, but no secret, as this is no terminal', () => {
     const { clientId, clientSecret } = credentialOf(headgate);
     for (const text of [
       `${headgate.url}/dpc/v1`,
@@ -56,7 +56,7 @@ describe('npm start on an empty data directory', { timeout: 180_000 }, () => {
     assert.deepEqual(JSON.parse(executions ?? ''), { results: [] });
   });
 
-  it('keeps the credential in a file that only its owner reads, the master key too', () => {
+  it('keeps credential and master key in files that only their owner can read', () => {
     for (const name of ['credential.json', 'master-key', 'instance-id']) {
       assert.equal(statSync(join(headgate.dataDirectory, name)).mode & 0o777, 0o600, name);
     }
@@ -70,7 +70,7 @@ describe('npm start on an empty data directory', { timeout: 180_000 }, () => {
     assert.equal(new Set([0, ...ids]).size, 3);
   });
 
-  it('refuses a second start on the same data directory, and says who holds it', async () => {
+  it('refuses a second start on the same data directory, and names the process that uses it', async () => {
     const holder = await headgate.process('server');
     const { code, output } = await headgate.run('start');
     assert.equal(code, 1);
@@ -78,7 +78,7 @@ describe('npm start on an empty data directory', { timeout: 180_000 }, () => {
     assert.equal(await headgate.isReady(), true);
   });
 
-  it('makes a new credential by `npm run credential` while it runs, in a file of its own', async () => {
+  it('`npm run credential` writes a new credential to a new file while the server runs', async () => {
     const before = credentialOf(headgate);
     const { code, output } = await headgate.run('run', 'credential');
     assert.equal(code, 0);
@@ -96,7 +96,7 @@ describe('npm start on an empty data directory', { timeout: 180_000 }, () => {
     }
   });
 
-  it('makes a second account by `npm run account`, which sees nothing of the first', async () => {
+  it('`npm run account` creates a second account, which sees nothing of the first', async () => {
     const { clientId, clientSecret } = credentialOf(headgate);
     const first = headgate.client(clientId, clientSecret);
     const project = await Project.create(first);
@@ -123,8 +123,8 @@ describe('npm start on an empty data directory', { timeout: 180_000 }, () => {
   });
 });
 
-describe('an operator’s command where there is no installation', { timeout: 60_000 }, () => {
-  it('is refused, and makes nothing', async (t) => {
+describe('an operator’s command without an installation', { timeout: 60_000 }, () => {
+  it('is refused, and creates nothing', async (t) => {
     const nothing = await Installation.create({ environment: noCredential });
     t.after(() => nothing.remove());
     for (const command of [
@@ -151,7 +151,7 @@ describe('a second start', { timeout: 120_000 }, () => {
   });
   after(() => headgate.remove());
 
-  it('keeps data and credential; Ctrl-C ends everything in order, and a command runs while nothing does', async () => {
+  it('keeps data and credential; Ctrl-C stops everything; commands work while it is stopped', async () => {
     const first = await headgate.start('npm');
     const credential = credentialOf(headgate);
     const client = headgate.client(credential.clientId, credential.clientSecret);
@@ -175,7 +175,7 @@ describe('a second start', { timeout: 120_000 }, () => {
     assert.doesNotMatch(headgate.output, /"level":"?(error|fatal|50|60)/);
   });
 
-  it('of two at once, one runs and the other names it', async () => {
+  it('of two at once, one runs, and the other names it and exits', async () => {
     const both = [headgate.launch('npm'), headgate.launch('npm')];
     const refused = await Promise.race(both.map(async (child) => ({ child, code: await ended(child) })));
     assert.equal(refused.code, 1);
@@ -195,17 +195,17 @@ describe('Ctrl-C', { timeout: 120_000 }, () => {
   });
   after(() => headgate.remove());
 
-  it('while an execution runs leaves no process behind, also below a folder that others may not enter', async () => {
+  it('during an execution leaves no process, even below a folder that is closed to others', async () => {
     const start = await headgate.start('npm');
     const project = await Project.create(headgate.client());
-    await project.publish({ 'slow.orch.yaml': sqlScript('select count(*) from range(1000000000000)') });
+    await project.publish({ 'slow.orch.yaml': sqlScript(endlessSql) });
     await project.stepRunning(await project.start('slow'), 'Script');
     if (isRoot) assert.match(headgate.output, /\/var\/lib\/headgate\//);
     assert.equal(await headgate.interrupt(start), 0);
     assert.deepEqual(headgate.processes(), []);
   });
 
-  it('in the middle of a start ends that start', async () => {
+  it('during a start stops that start', async () => {
     for (const milliseconds of [50, 300, 700, 1_100]) {
       const start = headgate.launch('npm');
       await delay(milliseconds);
@@ -218,7 +218,7 @@ describe('Ctrl-C', { timeout: 120_000 }, () => {
 });
 
 describe('a bad setting', { timeout: 60_000 }, () => {
-  it('stops the boot; each is named, and the password of a database is not printed', async () => {
+  it('stops the start; all are named, and the password of the database is not printed', async () => {
     const headgate = await Installation.create({
       environment: {
         HEADGATE_PORT: 'eighty',
@@ -244,7 +244,7 @@ describe('a bad setting', { timeout: 60_000 }, () => {
     }
   });
 
-  it('of a database that cannot be reached is told without its password', async () => {
+  it('a database that cannot be reached is reported without its password', async () => {
     const headgate = await Installation.create({
       environment: { DATABASE_URL: 'postgres://somebody:pass-that-is-secret@127.0.0.1:1/db' },
     });
@@ -259,7 +259,10 @@ describe('a bad setting', { timeout: 60_000 }, () => {
   });
 });
 
-describe('an ordinary user', { timeout: 60_000, skip: isRoot ? false : 'these tests run as one' }, () => {
+describe('an ordinary user', {
+  timeout: 60_000,
+  skip: isRoot ? false : 'these tests already run as an ordinary user',
+}, () => {
   const nobody = { uid: 65_534, gid: 65_534 };
 
   it('starts everything as itself', async () => {

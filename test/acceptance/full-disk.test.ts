@@ -1,18 +1,18 @@
 /**
- * The disk that holds the database, the published files and the log is full: writes are 503, reads go on, and
- * all is well by itself later.
+ * The disk with the database, the published files and the log is full: writes are 503, reads work, and
+ * everything works again once there is space.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import { type Answer, type ApiClient, ConnectionLost } from './harness/client.ts';
 import { onDatabaseOf } from './harness/database.ts';
 import { Installation } from './harness/installation.ts';
 import { Project, sqlScript } from './harness/project.ts';
 import { SmallDisk, smallDiskRefusal } from './harness/small-disk.ts';
-import { until } from './harness/waiting.ts';
 
 const refusal = smallDiskRefusal();
 const megabytes = 160;
@@ -43,7 +43,7 @@ describe('a full disk', { timeout: 240_000, skip: refusal ?? false }, () => {
     await headgate?.remove();
   });
 
-  /** Makes a variable with a long value, so that the tables soon need new pages. */
+  /** Creates a variable with a long value, so that the tables soon need new pages. */
   async function write(): Promise<Answer> {
     const name = `v${number++}`;
     const answer = await client.call('POST', `${project.path}/variables`, {
@@ -80,12 +80,12 @@ describe('a full disk', { timeout: 240_000, skip: refusal ?? false }, () => {
     return false;
   }
 
-  it('answers writes and uploads by 503, and reads as before', async () => {
+  it('answers writes and uploads with 503, and reads as before', async () => {
     disk.fill();
     let refused = 0;
     await until('a refused write', 30, async () => (await write()).status === 503);
     for (let attempt = 0; attempt < 30; attempt++) {
-      // PostgreSQL may have given back some pages.
+      // PostgreSQL may have freed some pages.
       disk.fill();
       if ((await write()).status === 503) refused++;
       const { status } = await client.call('GET', `${project.path}/variables?size=5`);
@@ -96,21 +96,21 @@ describe('a full disk', { timeout: 240_000, skip: refusal ?? false }, () => {
     form.append('more.orch.yaml', new Blob([sqlScript('select 2')]), 'more.orch.yaml');
     const headers = { environmentName: 'dev', versionName: 'full' };
     requireUnavailable(await client.call('POST', `${project.path}/artifacts`, { body: form, headers }));
-    // Its first request asks for a token.
+    // A new client first requests a token.
     assert.equal((await headgate.client().call('GET', project.path)).status, 200, 'a new client reads');
   });
 
-  it('goes on by itself when there is space again, and has lost nothing that it acknowledged', async () => {
+  it('works again when there is space, and has lost no acknowledged write', async () => {
     disk.free();
     await until('a write', recoverySeconds, writesWork);
     await requireNothingLost();
     assert.equal((await project.run('short')).status, 'SUCCESS');
   });
 
-  it('outlives a panic of PostgreSQL, which starts again once there is space', async () => {
+  it('survives a panic of PostgreSQL, which starts again once there is space', async () => {
     const postmaster = (await headgate.process('postmaster')).pid;
     disk.fill();
-    // The log of transactions needs a new file now; PostgreSQL ends when it cannot make one.
+    // The write-ahead log needs a new file; PostgreSQL panics when it cannot create one.
     await until('the end of PostgreSQL', 60, async () => {
       disk.fill();
       await onDatabaseOf(headgate, (query) => query('select pg_switch_wal()')).catch(() => undefined);
@@ -129,7 +129,7 @@ describe('a full disk', { timeout: 240_000, skip: refusal ?? false }, () => {
     assert.equal((await project.run('short')).status, 'SUCCESS');
   });
 
-  it('was one server all the time, and its log says how many lines it lost', async () => {
+  it('is the same server process as before, and its log says how many lines were lost', async () => {
     assert.equal((await headgate.process('server')).pid, serverId);
     assert.match(headgate.output, /the log cannot be written to .*server\.log: ENOSPC/);
     const metrics = await (await fetch(`${headgate.url}/metrics`)).text();

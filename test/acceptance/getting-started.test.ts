@@ -1,21 +1,19 @@
-/**
- * docs/getting-started.md, pasted from its first command to its last: every line that it shows is printed.
- */
+/** Runs all commands of docs/getting-started.md in order: they print every line that the document shows. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import { checkout, Installation } from './harness/installation.ts';
-import { until } from './harness/waiting.ts';
 
 const documentedUrl = 'http://127.0.0.1:8080';
 const boundMilliseconds = 240_000;
 
 interface Step {
   commands: string;
-  /** What the document says that they print. */
+  /** The output that the document shows. */
   shown: string;
 }
 
@@ -24,7 +22,7 @@ function stepsOf(document: string): Step[] {
   return [...blocks].map(([, commands = '', shown = '']) => ({ commands, shown }));
 }
 
-/** Lines without what differs from run to run. */
+/** Lines without the parts that differ between runs. */
 function steady(output: string): string[] {
   return output
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'id')
@@ -33,7 +31,7 @@ function steady(output: string): string[] {
     .filter((line) => line !== '');
 }
 
-/** Shown as what may be seen while one waits, or as what is left out. */
+/** Lines that the document shows as possible, or as left out. */
 const passing = ['{"status":"RUNNING"}', '…'];
 
 describe('docs/getting-started.md', { timeout: boundMilliseconds + 60_000 }, () => {
@@ -58,12 +56,12 @@ describe('docs/getting-started.md', { timeout: boundMilliseconds + 60_000 }, () 
   });
   after(() => headgate.remove());
 
-  it('has nothing but commands whose output it shows', () => {
+  it('shows the output of every command', () => {
     assert.ok(steps.length > 8);
     assert.equal(steps.length, document.match(/^```bash$/gm)?.length);
   });
 
-  it('shows what is printed', () => {
+  it('shows the output that the commands print', () => {
     const wrong = steps.flatMap(({ commands, shown }, index) => {
       const printed = steady(outputs[index] ?? '');
       const missing = steady(shown).filter((line) => !passing.includes(line) && !printed.includes(line));
@@ -73,7 +71,7 @@ describe('docs/getting-started.md', { timeout: boundMilliseconds + 60_000 }, () 
   });
 });
 
-/** Runs the commands of all steps in one shell; answers what each step printed. */
+/** Runs the commands of all steps in one shell, and returns the output of each step. */
 async function paste(steps: readonly Step[], headgate: Installation): Promise<string[]> {
   const divider = '=== next step ===';
   const script = steps.map(({ commands }) => commands).join(`\necho '${divider}'\n`);

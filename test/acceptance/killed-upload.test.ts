@@ -1,16 +1,16 @@
-/** A server that is killed in the middle of an upload: nothing of it can be seen afterwards, and what it had stored is removed. */
+/** A server is killed during an upload: no version appears, and the stored bytes are removed later. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { onDatabaseOf } from './harness/database.ts';
 import { ended, Installation, pidOf } from './harness/installation.ts';
 import { signal } from './harness/processes.ts';
 import { Project } from './harness/project.ts';
-import { until } from './harness/waiting.ts';
 
 const boundary = 'boundary-of-a-test';
 const fileBytes = 4_000_000;
@@ -22,7 +22,7 @@ function part(index: number): string {
   return `--${boundary}\r\ncontent-disposition: form-data; name="f${index}"\r\n\r\n${text}\r\n`;
 }
 
-describe('a server killed in the middle of an upload', { timeout: 240_000 }, () => {
+describe('a server killed during an upload', { timeout: 240_000 }, () => {
   let headgate: Installation;
   let client: ApiClient;
   let project: Project;
@@ -47,7 +47,8 @@ describe('a server killed in the middle of an upload', { timeout: 240_000 }, () 
     socket.on('error', () => undefined);
     socket.write(
       `POST /dpc${project.path}/artifacts HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${client.tokens.at(-1)}\r\n` +
-        `environmentName: dev\r\nversionName: 1\r\ncontent-type: multipart/form-data; boundary=${boundary}\r\ncontent-length: ${files * (fileBytes + 200)}\r\n\r\n`,
+        `environmentName: dev\r\nversionName: 1\r\ncontent-type: multipart/form-data; boundary=${boundary}\r\n` +
+        `content-length: ${files * (fileBytes + 200)}\r\n\r\n`,
     );
     for (let index = 0; index < files; index++) socket.write(part(index));
     await until('a stored pack', 60, () => stored().some(({ name }) => !name.endsWith('.part')));
@@ -57,17 +58,17 @@ describe('a server killed in the middle of an upload', { timeout: 240_000 }, () 
     assert.ok(stored().length > 0);
   });
 
-  it('is started again: the version is not there, and can be uploaded', async () => {
+  it('after the next start, the version does not exist and can be uploaded', async () => {
     await headgate.start();
     assert.equal((await details()).body.code, 'artifact-not-found');
     await project.publish({ 'notes.txt': 'the text' });
     assert.deepEqual((await details()).body.assets, ['notes.txt']);
   });
 
-  it('has removed what was left when its time is over', async () => {
+  it('removes the remaining bytes after the grace period', async () => {
     await until('the end of the leftovers', 120, () =>
       onDatabaseOf(headgate, async (query) => {
-        // A grace passes.
+        // Moves the grace period into the past.
         await query("update blob_object set since = since - interval '2 days' where state <> 'live'");
         const [row] = await query<{ left: number }>(
           "select count(*)::int as left from blob_object where state <> 'live'",

@@ -1,12 +1,15 @@
-/** A log that cannot be written: the server goes on, counts what is lost, and says so on standard error. */
+/**
+ * When the log cannot be written, the server continues, counts the lost lines, and reports it on standard
+ * error.
+ */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import { checkout, ended, hasEnded, Installation, isRoot, pidOf } from './harness/installation.ts';
-import { until } from './harness/waiting.ts';
 
 const withoutAgent = { environment: { HEADGATE_LOCAL_AGENT: 'off' } };
 
@@ -27,7 +30,7 @@ describe('standard output', { timeout: 120_000 }, () => {
   });
   after(() => headgate.remove());
 
-  it('that was closed by its reader: the server goes on', async () => {
+  it('that its reader closed: the server continues', async () => {
     const start = await headgate.start();
     start.stdout?.destroy();
     await until('lost lines', 20, async () => {
@@ -42,7 +45,7 @@ describe('standard output', { timeout: 120_000 }, () => {
     assert.equal(await headgate.interrupt(start), 0);
   });
 
-  it('that its reader leaves unread: the server goes on, and ends when it is told to', async () => {
+  it('that its reader does not read: the server continues, and stops on SIGTERM', async () => {
     const start = await headgate.start();
     start.stdout?.pause();
     // More than the pipe holds.
@@ -57,7 +60,7 @@ describe('standard output', { timeout: 120_000 }, () => {
 });
 
 describe('a start', { timeout: 120_000 }, () => {
-  /** The end of a start that is refused: its exit code, and what it says on standard error. */
+  /** The exit code and the lines on standard error of a start that is refused. */
   async function refused(headgate: Installation): Promise<{ code: number | null; lines: string[] }> {
     const child = headgate.launch();
     let errors = '';
@@ -70,7 +73,7 @@ describe('a start', { timeout: 120_000 }, () => {
     return { code, lines: errors.trim().split('\n') };
   }
 
-  it('on a port that is taken ends before PostgreSQL starts, and names the setting', async () => {
+  it('on a port in use ends before PostgreSQL starts, and names the setting', async () => {
     const headgate = await Installation.create(withoutAgent);
     const other = createServer().listen(headgate.port, '127.0.0.1');
     try {
@@ -121,7 +124,7 @@ describe('a start', { timeout: 120_000 }, () => {
     }
   });
 
-  it('warns of a setting that it does not know, and proposes the nearest', async () => {
+  it('warns about an unknown setting, and proposes the nearest one', async () => {
     const headgate = await Installation.create(withoutAgent);
     headgate.set({ HEADGATE_RATE_LIMT: 'off' });
     try {
@@ -146,7 +149,7 @@ describe('Ctrl-C on a terminal', {
 }, () => {
   it('says at once that it is stopping', async () => {
     const headgate = await Installation.create(withoutAgent);
-    // Without `exec` a shell may stay between, which Ctrl-C ends, too, with a code of its own.
+    // Without `exec` a shell may stay in between, and Ctrl-C ends it with another exit code.
     const command = `exec ${process.execPath} packages/server/src/main/server.ts`;
     const terminal: ChildProcess = spawn(script, ['-qec', command, '/dev/null'], {
       cwd: checkout,

@@ -1,5 +1,5 @@
 /**
- * The main job: the example project, by the public interface alone, in two environments that differ by an
+ * The main job: the example project over the public interface, in two environments that differ by an
  * override.
  */
 import assert from 'node:assert/strict';
@@ -35,7 +35,7 @@ describe('the weather project', { timeout: 120_000 }, () => {
       { environmentOverrides: [{ environmentName: 'prod', value: 10 }] },
     );
     assert.deepEqual(written.failedOverride, []);
-    // A pipeline of ours beside it counts what is in the table and reads the file that the example wrote.
+    // Another pipeline counts the rows of the table and reads the file that the example wrote.
     const check = steps(
       ['Rows', 'query-to-scalar', query('select sum(wet_days)::varchar as wet from monthly_weather')],
       ['Print', 'print-variables', { variablesToPrint: [['wet']], includeVariableName: 'No' }],

@@ -1,15 +1,15 @@
-/** What never ends, or never begins: bounded, with a message that says what to do. */
+/** Runs that would never end, or cannot start: a limit ends them, with a message that says what to do. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { Installation } from './harness/installation.ts';
 import { endlessSql, Project, pipelineFile, sqlScript, steps } from './harness/project.ts';
-import { until } from './harness/waiting.ts';
 
-/** For what only the limit of the run ends. */
+/** For runs that only the time limit of the run ends. */
 const runTimeLimitSeconds = 4;
-/** For what a bound of its own ends, or what fails by itself: on a loaded machine a run takes seconds to start. */
+/** For runs that another limit ends, or that fail: on a busy machine a run takes seconds to start. */
 const distantLimitSeconds = 120;
 
 const text = {
@@ -28,7 +28,7 @@ function expression(source: string): string {
   );
 }
 
-/** Each level names the one before nine times: 9^9 values in a file of some hundred bytes. */
+/** Each level repeats the previous one nine times: 9^9 values in a file of a few hundred bytes. */
 function yamlBomb(): string {
   const levels = [...'abcdefghi'].map((name, index, all) =>
     index === 0
@@ -94,26 +94,26 @@ async function failureOf(project: Project, pipelineName: string, withinSeconds: 
 
 async function requireUnharmed({ headgate, project }: Bounded): Promise<void> {
   await project.publish({ 'short.orch.yaml': sqlScript('select 1') }, 'dev', '2');
-  // On a loaded machine a short limit may end this one, too, before it begins.
+  // On a busy machine a short limit may end this run too, before it begins.
   await until('a run that succeeds', 60, async () => (await project.run('short')).status === 'SUCCESS');
   await until('the end of all runs', 10, () => headgate.processes('run').length === 0);
 }
 
-describe('what a bound of its own ends, or what fails by itself', { timeout: 300_000 }, () => {
+describe('a run that another limit ends, or that fails', { timeout: 300_000 }, () => {
   let bound: Bounded;
   before(async () => {
     bound = await bounded(distantLimitSeconds);
   });
   after(() => bound.headgate.remove());
 
-  /** Well before the limit of the run. */
+  /** Waits less than the time limit of the run. */
   const failure = (pipelineName: string) => failureOf(bound.project, pipelineName, distantLimitSeconds / 2);
 
-  it('an expression: its own bound ends it', async () => {
+  it('an expression is ended by its own limit', async () => {
     assert.match(await failure('expression'), /expression.*(1000 ms|1 s|longer)/i);
   });
 
-  it('an expression that wants all memory', async () => {
+  it('an expression that uses too much memory', async () => {
     assert.match(await failure('memory'), /expression.*memory/i);
   });
 
@@ -121,15 +121,15 @@ describe('what a bound of its own ends, or what fails by itself', { timeout: 300
     assert.match(await failure('regexp'), /expression/i);
   });
 
-  it('a pipeline that calls itself: named', async () => {
+  it('a pipeline that calls itself is named', async () => {
     assert.match(await failure('itself'), /itself/);
   });
 
-  it('a file that is missing: named, with where it was looked for', async () => {
+  it('a missing file is named, with its path', async () => {
     assert.match(await failure('no asset'), /data\/missing\.csv/);
   });
 
-  it('a pipeline that is missing: named', async () => {
+  it('a missing pipeline is named', async () => {
     assert.match(await failure('no pipeline'), /Lost\/transformation/);
     const refused = await bound.client.call('POST', `${bound.project.path}/pipeline-executions`, {
       body: { pipelineName: 'Lost', environmentName: 'dev' },
@@ -138,7 +138,7 @@ describe('what a bound of its own ends, or what fails by itself', { timeout: 300
     assert.match(refused.body.detail, /"?Lost/);
   });
 
-  it('a YAML bomb is ignored at the upload, with the reason', () => {
+  it('a YAML bomb is ignored at upload, with the reason', () => {
     assert.deepEqual(
       bound.ignored.map(({ name }) => name),
       ['bomb.orch.yaml'],
@@ -146,11 +146,10 @@ describe('what a bound of its own ends, or what fails by itself', { timeout: 300
     assert.match(bound.ignored[0]?.reason ?? '', /line \d+.*alias|alias.*line \d+/is);
   });
 
-  it('and the agent and the server are as they were: the next run is a SUCCESS', () =>
-    requireUnharmed(bound));
+  it('agent and server still work: the next run is a SUCCESS', () => requireUnharmed(bound));
 });
 
-describe('what the time limit of the run ends', { timeout: 180_000 }, () => {
+describe('a run that its time limit ends', { timeout: 180_000 }, () => {
   let bound: Bounded;
   before(async () => {
     bound = await bounded(runTimeLimitSeconds);
@@ -159,11 +158,11 @@ describe('what the time limit of the run ends', { timeout: 180_000 }, () => {
 
   const failure = (pipelineName: string) => failureOf(bound.project, pipelineName, 30);
 
-  it('an expression that is slow inside one of the language’s own functions', async () => {
+  it('an expression that is slow inside a built-in function', async () => {
     assert.match(await failure('builtin'), /expression|time limit of 4 s/i);
   });
 
-  it('a script: the run’s time limit ends it, and its step', async () => {
+  it('a script and its step end at the time limit', async () => {
     assert.match(await failure('endless'), /time limit of 4 s/);
   });
 
@@ -171,11 +170,10 @@ describe('what the time limit of the run ends', { timeout: 180_000 }, () => {
     assert.match(await failure('huge table'), /time limit|disk|memory|size|space/i);
   });
 
-  it('and the agent and the server are as they were: the next run is a SUCCESS', () =>
-    requireUnharmed(bound));
+  it('agent and server still work: the next run is a SUCCESS', () => requireUnharmed(bound));
 });
 
-describe('a run that the server bounds', { timeout: 60_000 }, () => {
+describe('a run with a time limit of the server', { timeout: 60_000 }, () => {
   let headgate: Installation;
   before(async () => {
     headgate = await Installation.create({ environment: { HEADGATE_RUN_LIMIT_SECONDS: '2' } });

@@ -1,16 +1,15 @@
 /**
- * The agent as a customer installs it: packed, installed alone from a registry, run as a command against a
- * server elsewhere.
+ * The agent as a customer installs it: packed, installed from a registry, and run against a remote server.
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import { ended, Installation, isRoot, pidOf } from './harness/installation.ts';
 import { Project, steps } from './harness/project.ts';
 import { type Registry, startRegistry } from './harness/registry.ts';
-import { until } from './harness/waiting.ts';
 
 const pipeline = steps(
   ['Fill', 'sql-script', { sqlScript: "create table city as select 'Oslo' as name, 1 + 1 as rank" }],
@@ -57,7 +56,7 @@ describe('the packed agent', { timeout: 300_000 }, () => {
     await headgate.remove();
   });
 
-  it('is made by one command, and installs into an empty folder from its tarball and the registry alone', async () => {
+  it('is packed by one command, and installs into an empty folder from tarball and registry', async () => {
     const packed = await headgate.run('run', 'pack-agent', '--', join(headgate.folder, 'packed'));
     assert.equal(packed.code, 0, packed.output);
     const tarball = packed.output.trim().split('\n').at(-1) ?? '';
@@ -79,7 +78,7 @@ describe('the packed agent', { timeout: 300_000 }, () => {
     for (const stream of [install.stdout, install.stderr]) stream.on('data', (text) => (said += text));
     await until('the end of npm install', 240, () => install.exitCode !== null);
     assert.equal(install.exitCode, 0, said);
-    // Of what is not there only libraries of other platforms are asked for.
+    // npm requests missing packages only for libraries of other platforms.
     assert.deepEqual(
       registry.missing.filter((name) => !/-(darwin|win32|linux)-/.test(name)),
       [],
@@ -89,7 +88,7 @@ describe('the packed agent', { timeout: 300_000 }, () => {
     ]);
   });
 
-  it('says its version and its settings, and what it lacks', () => {
+  it('prints its version and its settings, and names missing settings', () => {
     const say = (args: readonly string[], environment = {}) =>
       spawnSync(command(), args, { encoding: 'utf8', env: { PATH: path(), ...environment } });
     const { version } = JSON.parse(
@@ -107,7 +106,7 @@ describe('the packed agent', { timeout: 300_000 }, () => {
     assert.match(old.stderr, /^headgate-agent needs Node\.js 24 or later/);
   });
 
-  it('runs a pipeline of a server that has no agent of its own, opens no port, and ends in order', async () => {
+  it('runs a pipeline of a server without a local agent, opens no port, and stops in order', async () => {
     const credential = await credentialOfAnAgent(headgate);
     const project = await Project.create(headgate.client());
     await project.publish({ 'main.orch.yaml': JSON.stringify(withVariable) });
@@ -141,7 +140,7 @@ describe('the packed agent', { timeout: 300_000 }, () => {
   });
 });
 
-/** The server's own agent is registered by its first start, and left out of the second. */
+/** The first start registers the local agent; the second start does not run it. */
 async function credentialOfAnAgent(headgate: Installation) {
   const first = await headgate.start();
   first.kill('SIGTERM');

@@ -1,12 +1,12 @@
-/** PostgreSQL is restarted under load: requests fail with 503 and recover by themselves. */
+/** PostgreSQL restarts under load: requests fail only with 503, and work again afterwards. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import { type Answer, type ApiClient, ConnectionLost } from './harness/client.ts';
 import { Installation } from './harness/installation.ts';
 import { signal } from './harness/processes.ts';
 import { Project, sqlScript } from './harness/project.ts';
-import { until } from './harness/waiting.ts';
 
 const clients = 12;
 const recoverySeconds = 15;
@@ -24,7 +24,7 @@ describe('a restart of PostgreSQL under load', { timeout: 120_000 }, () => {
   });
   after(() => headgate.remove());
 
-  /** One request of each kind in turn: reads, writes, tokens, what needs no database. */
+  /** Requests of each kind in turn: reads, writes, tokens, and one without the database. */
   function request(round: string, worker: number, number: number): Promise<Answer> {
     const name = `${round}_${worker}_${number}`;
     switch (number % 5) {
@@ -41,7 +41,7 @@ describe('a restart of PostgreSQL under load', { timeout: 120_000 }, () => {
           body: { environmentName: 'dev', value: 'x' },
         });
       default:
-        // Its first request asks for a token.
+        // A new client first requests a token.
         return headgate.client().call('GET', '/v1/agents');
     }
   }
@@ -50,7 +50,7 @@ describe('a restart of PostgreSQL under load', { timeout: 120_000 }, () => {
     answer.status < 300 || (number % 5 === 3 && answer.body.code === 'variable-not-found');
 
   for (const how of ['SIGINT', 'SIGKILL'] as const) {
-    it(`by ${how}: 503 with a problem, never another failure, then as before`, async () => {
+    it(`by ${how}: 503 with a problem and no other failure, then as before`, async () => {
       const surprises = new Set<string>();
       const counts = { good: 0, unavailable: 0, goodAfterwards: 0 };
       let restarted = false;
@@ -69,7 +69,7 @@ describe('a restart of PostgreSQL under load', { timeout: 120_000 }, () => {
               await delay(10);
             } else surprises.add(`${number % 5}: ${answer.status} ${JSON.stringify(answer.body)}`);
           } catch (failure) {
-            // A token that was refused with 503.
+            // The token request was refused with 503.
             if (!(failure instanceof ConnectionLost && /503/.test(failure.message)))
               surprises.add(String(failure));
           }

@@ -1,14 +1,14 @@
 /**
- * The requests of public clients of this interface (decisions.md, shapes.md), word for word: a client that
- * declares resources, and a script of a pipeline that deploys. What the first wrote must be read back
- * exactly, or its next plan shows a change that nobody made.
+ * The exact requests of public clients of this interface (decisions.md, shapes.md): a client that declares
+ * resources, and a deployment script. The first must read back exactly what it wrote; otherwise its next plan
+ * shows a change.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { Installation } from './harness/installation.ts';
 import { endlessSql, sqlScript } from './harness/project.ts';
-import { until } from './harness/waiting.ts';
 
 type Json = Record<string, unknown>;
 
@@ -24,7 +24,7 @@ const vaults: Json[] = [
   { type: 'DEFAULT_SECRET_VAULT' },
 ];
 
-/** What was written is read back as it was; beside it there is only what the service computes. */
+/** The written members are read back unchanged; others are computed by the server. */
 function requireNoDrift(read: Json, written: Json, computed: readonly string[]): void {
   const rest = Object.fromEntries(Object.entries(read).filter(([name]) => !computed.includes(name)));
   assert.deepEqual(rest, written);
@@ -92,7 +92,7 @@ describe('public clients', { timeout: 120_000 }, () => {
     }
   });
 
-  it('declare secret references by `type`, with the vendor’s words', async () => {
+  it('declare secret references by `type`, in the vendor’s terms', async () => {
     for (const { type: vaultType } of vaults) {
       const reference = {
         secretName: 'orders',
@@ -205,7 +205,7 @@ describe('public clients', { timeout: 120_000 }, () => {
     await poll(endless, 'CANCELLED');
   });
 
-  it('are told the nearest word for a mistyped one', async () => {
+  it('get the nearest word for a misspelled one', async () => {
     const agent = {
       name: 'typo',
       agentType: 'data_productivity_cloud',

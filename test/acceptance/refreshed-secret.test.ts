@@ -1,13 +1,16 @@
-/** The secret of the local agent is refreshed: it goes on, with what it runs, whichever server was asked, and after a restart. */
+/**
+ * After its secret is refreshed at any server, the local agent continues with its runs, and also starts
+ * again.
+ */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { EmbeddedPostgres } from '../../packages/server/src/main/postgres/embedded-postgres.ts';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { startDatabase } from './harness/database.ts';
 import { Installation } from './harness/installation.ts';
-import { Project, sqlScript } from './harness/project.ts';
-import { until } from './harness/waiting.ts';
+import { endlessSql, Project, sqlScript } from './harness/project.ts';
 
 describe('the local agent whose secret is refreshed', { timeout: 240_000 }, () => {
   let theirs: Installation;
@@ -36,7 +39,7 @@ describe('the local agent whose secret is refreshed', { timeout: 240_000 }, () =
     await other.start();
     project = await Project.create(at(own));
     await project.publish({
-      'long.orch.yaml': sqlScript('select count(*) from range(100000000000)'),
+      'long.orch.yaml': sqlScript(endlessSql),
       'short.orch.yaml': sqlScript('select 1'),
     });
     await said('connected', 1);
@@ -65,7 +68,7 @@ describe('the local agent whose secret is refreshed', { timeout: 240_000 }, () =
     until(`${message}, ${times} times`, 30, () => own.output.split(`"msg":"${message}"`).length > times);
   const given = (times: number) => said('client secret replaced', times);
 
-  it('goes on by the same process, and so does what it runs', async () => {
+  it('continues in the same process, and so does its run', async () => {
     const { pid } = await own.process('agent');
     const id = await project.start('long');
     await project.stepRunning(id, 'Script');
@@ -79,16 +82,16 @@ describe('the local agent whose secret is refreshed', { timeout: 240_000 }, () =
     assert.equal((await project.ended(id)).status, 'CANCELLED');
   });
 
-  it('is told of it when another server was asked', async () => {
+  it('receives it when another server refreshed it', async () => {
     await refresh(at(other));
     await given(2);
     assert.equal((await project.run('short')).status, 'SUCCESS');
   });
 
-  it('starts with it when its process has died, and nobody printed it', async () => {
+  it('starts with it after its process died, and no output contains it', async () => {
     const { pid } = await own.process('agent');
     await own.kill(pid);
-    // What is queued meanwhile could be given to the one that died, and would wait for the end of its lease.
+    // An execution that is queued now could go to the dead process, and would wait for the end of its lease.
     await said('connected', 2);
     assert.equal((await project.run('short')).status, 'SUCCESS');
     const { agentId } = (await at(own).ask('GET', '/v1/agents')).results[0];

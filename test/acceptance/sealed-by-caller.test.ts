@@ -1,4 +1,6 @@
-/** A caller seals a secret by itself: opened by the real agent, in its vault, and nowhere else in plain. */
+/**
+ * A caller seals a secret itself: the agent opens it into its vault, and it is nowhere else in plain text.
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { readFileSync, readlinkSync, writeFileSync } from 'node:fs';
@@ -6,16 +8,16 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createFileVault } from '../../packages/agent/src/vaults/file.ts';
 import { CertificateRefused, sealSecret } from '../../packages/client/src/index.ts';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { checkout, ended, Installation } from './harness/installation.ts';
 import { filesHolding } from './harness/secrets.ts';
-import { until } from './harness/waiting.ts';
 
 const canary = 'a canary that only the caller and the vault know, 51c9';
 const place = { name: 'orders', key: 'password', type: 'PASSWORD', vaultName: 'default' } as const;
 const secret = { ...place, value: { password: canary } };
 
-describe('a secret that its caller seals', { timeout: 180_000 }, () => {
+describe('a secret that the caller seals', { timeout: 180_000 }, () => {
   let headgate: Installation;
   let client: ApiClient;
   let agentId: string;
@@ -38,7 +40,7 @@ describe('a secret that its caller seals', { timeout: 180_000 }, () => {
     return client.call('POST', path, { body: { secret: { ...rest, sealedValue } } });
   };
 
-  it('is in the agent’s vault, and the receipt tells where', async () => {
+  it('is in the agent’s vault, and the receipt says where', async () => {
     const [issuer = ''] = certificate.issuerChain;
     const sealed = await sealSecret(secret, { agentId, certificate, issuer });
     const { status, body } = await post(sealed);
@@ -54,7 +56,7 @@ describe('a secret that its caller seals', { timeout: 180_000 }, () => {
     assert.ok(!headgate.output.includes(canary));
   });
 
-  it('is refused as the caller’s fault when it was changed on the way', async () => {
+  it('is refused as an invalid request when it was changed', async () => {
     const [issuer = ''] = certificate.issuerChain;
     const sealed = await sealSecret(secret, { agentId, certificate, issuer });
     const parts = sealed.split('.');
@@ -67,7 +69,7 @@ describe('a secret that its caller seals', { timeout: 180_000 }, () => {
     assert.match(body.detail, /cut or changed/);
   });
 
-  it('is sealed by the example of docs/agents.md as it stands there', async () => {
+  it('can be sealed by the example of docs/agents.md', async () => {
     const guide = readFileSync(join(checkout, 'docs/agents.md'), 'utf8');
     const [, example = ''] = /```js\n(import .*?sealSecret.*?)```/s.exec(guide) ?? [];
     assert.notEqual(example, '');
@@ -90,7 +92,7 @@ describe('a secret that its caller seals', { timeout: 180_000 }, () => {
     assert.match(output, /resolver_ref: 'headgate-file:\/\/default\/orders#password'/);
   });
 
-  it('is not sealed to what another installation’s authority did not issue', async () => {
+  it('is not sealed to a certificate that another authority issued', async () => {
     const other = await Installation.create();
     try {
       await other.start();

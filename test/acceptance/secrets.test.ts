@@ -1,14 +1,14 @@
-/** After all that people do with it, no secret is in what was printed or kept. */
+/** After common use no secret is in any output or stored file. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { formsOf } from '../../packages/server/src/testing/secret-forms.ts';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import { Installation } from './harness/installation.ts';
-import { Project, pipelineFile, sqlScript, steps } from './harness/project.ts';
+import { endlessSql, Project, pipelineFile, sqlScript, steps } from './harness/project.ts';
 import { filesHolding } from './harness/secrets.ts';
-import { until } from './harness/waiting.ts';
 
 const vaultSecret = 'canary of/a "vault"+ \\ sécret, 8f21';
 const databasePassword = 'password-of-the-database-7c1e';
@@ -35,7 +35,7 @@ describe('secrets', { timeout: 240_000 }, () => {
     });
     await project.run('main');
     await project.run('bad');
-    // Refused in every way: a wrong secret, a secret in the address, a body that is no JSON.
+    // Refused requests: a wrong secret, a secret in the URL, a body that is not JSON.
     const wrong = 'a-wrong-secret-that-somebody-typed';
     await headgate
       .client(headgate.clientId, wrong)
@@ -54,7 +54,7 @@ describe('secrets', { timeout: 240_000 }, () => {
     assert.ok(!output.includes(otherSecret));
     await writeSecrets(client);
     answers = await useSecrets(client, project);
-    // The agent gets a secret of its own and tokens; both are in nobody's output either.
+    // The agent's own secret and tokens must not be in any output either.
     const { agentId } = (await client.ask('GET', '/v1/agents')).results[0];
     const agentSecret = (await client.ask('GET', `/v1/agents/${agentId}/credentials`)).clientSecret;
     const masterKey = readFileSync(join(headgate.dataDirectory, 'master-key'), 'utf8').trim();
@@ -72,16 +72,16 @@ describe('secrets', { timeout: 240_000 }, () => {
   });
   after(() => headgate.remove());
 
-  it('are not in what was printed, at the finest log level', () => {
+  it('are not in the output, even at the finest log level', () => {
     for (const secret of secrets) {
       assert.ok(secret.length >= 24, 'there is such a secret');
       assert.equal(headgate.output.includes(secret), false, secret);
     }
-    // The three parts of a signed token, whoever's it is.
+    // The three parts of any signed token.
     assert.doesNotMatch(headgate.output, /eyJ[\w-]+\.eyJ[\w-]+\.[\w-]{20,}/);
   });
 
-  it('are not in what a run tells that printed them, failed with them, and named pipelines by them', () => {
+  it('are not in the steps of runs that print them, fail with them, or use them in names', () => {
     for (const form of formsOf(vaultSecret)) assert.equal(answers.includes(form), false, form);
     assert.match(answers, /key = \*\*\*/);
     assert.match(answers, /base64 = \*\*\*/);
@@ -90,16 +90,16 @@ describe('secrets', { timeout: 240_000 }, () => {
     assert.match(answers, /has no such secret or key/);
   });
 
-  it('are not in what is kept: database, log of PostgreSQL, artifacts, the agent’s folder', () => {
+  it('are not in the database, PostgreSQL’s log, artifacts or the agent’s folder', () => {
     const found = filesHolding(secrets, headgate.keptFolders());
     assert.deepEqual(found.map((file) => basename(file)).sort(), [basename(credentialFile), 'master-key']);
   });
 
-  it('are not in the environment of the agent, and of what runs for tenants', async () => {
+  it('are not in the environment of the agent and of the processes for runs', async () => {
     const start = await headgate.start('node');
     const client = headgate.client();
     const project = await Project.create(client);
-    await project.publish({ 'main.orch.yaml': sqlScript('select count(*) from range(1000000000000)') });
+    await project.publish({ 'main.orch.yaml': sqlScript(endlessSql) });
     const id = await project.start('main');
     await project.stepRunning(id, 'Script');
     const children = headgate.processes('agent', 'run', 'warehouse', 'postmaster', 'supervisor');
@@ -114,8 +114,7 @@ describe('secrets', { timeout: 240_000 }, () => {
 });
 
 /**
- * By the local agent into its vault, whole and as one key of a secret; and refused, because it has no other
- * vault.
+ * Writes secrets to the local agent's vault, whole and as one key; and to another vault, which is refused.
  */
 async function writeSecrets(client: ReturnType<Installation['client']>): Promise<void> {
   const { results } = await client.ask('GET', '/v1/agents');
@@ -144,7 +143,7 @@ async function writeSecrets(client: ReturnType<Installation['client']>): Promise
 
 const value = '${secret("orders-password")}';
 
-/** All that is told of runs that use the secret of the vault, and of one whose secret is not there. */
+/** All texts about runs that use the secret of the vault, and about one whose secret does not exist. */
 async function useSecrets(client: ReturnType<Installation['client']>, project: Project): Promise<string> {
   const make = (name: string, given: object) =>
     client.ask('POST', `${project.path}/secret-references/${name}`, { type: 'PASSWORD', ...given });

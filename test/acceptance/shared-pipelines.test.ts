@@ -1,6 +1,6 @@
 /**
- * Shared pipelines, by the public interface alone: published once, run by two projects, disabled under a
- * running execution, replaced.
+ * Shared pipelines over the public interface: published once, run by two projects, disabled during a run,
+ * replaced.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { checkout, Installation } from './harness/installation.ts';
 import { Project, steps } from './harness/project.ts';
 
 const details = '/v1/shared-pipelines/artifacts/details?sharedPipelineIdPrefix=Checks';
-/** Some seconds on any machine. */
+/** Takes some seconds on any machine. */
 const slowSql = 'select count(*) from range(30000) a, range(30000) b where a.range + b.range = 7';
 
 const call = (versionName: string): [string, string, Record<string, unknown>] => [
@@ -91,7 +91,7 @@ describe('shared pipelines', { timeout: 240_000 }, () => {
     });
   }
 
-  it('does not harm a running execution when its version is disabled; the next one says what is missing', async () => {
+  it('finishes a run when its version is disabled; the next run names the missing version', async () => {
     const id = await project.start('slow');
     await project.stepRunning(id, 'Wait');
     assert.deepEqual(await enable('1.0.0', false), { enabled: false, versionName: '1.0.0' });

@@ -1,4 +1,4 @@
-/** Two servers on one DATABASE_URL: what one does counts at the other at once, and neither needs the other. */
+/** Two servers on one database: each sees the other's changes at once, and works without it. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
@@ -7,14 +7,17 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
 import type { EmbeddedPostgres } from '../../packages/server/src/main/postgres/embedded-postgres.ts';
+import { until } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { startDatabase } from './harness/database.ts';
 import { checkout, Installation, isRoot } from './harness/installation.ts';
 import { Project, sqlScript } from './harness/project.ts';
-import { until } from './harness/waiting.ts';
 
 const runs = 10;
-/** Whoever hears of no wake-up looks again after 5 s; then of ten runs hardly two are claimed within this time. */
+/**
+ * Without a notification an agent's claim looks again after 5 s; then hardly two of ten runs are claimed in
+ * this time.
+ */
 const promptSeconds = 1.5;
 
 describe('two servers on one database', { timeout: 290_000 }, () => {
@@ -57,16 +60,17 @@ describe('two servers on one database', { timeout: 290_000 }, () => {
     await theirs.remove();
   });
 
-  it('migrate an empty database once, though they start at the same moment', async () => {
+  it('migrate an empty database once when they start at the same time', async () => {
     [processes.one, processes.other] = [one.launch(), other.launch()];
     await Promise.all([one.ready(processes.one), other.ready(processes.other)]);
     const { rows } = await direct.query<{ migrations: number; accounts: number; keys: number }>(
-      `select (select count(*)::int from schema_migration) as migrations, (select count(*)::int from account) as accounts,
+      `select (select count(*)::int from schema_migration) as migrations,
+        (select count(*)::int from account) as accounts,
         (select count(*)::int from signing_key) as keys`,
     );
     assert.ok((rows[0]?.migrations ?? 0) > 0);
     assert.deepEqual([rows[0]?.accounts, rows[0]?.keys], [1, 1]);
-    // The log is written in the background: both have written this far when both say that they are ready.
+    // Logs are written in the background: after this line both are complete up to here.
     await until('both logs', 10, () => [one, other].every(({ output }) => output.includes('"msg":"ready"')));
     const announced = [one, other].filter(({ output }) => output.includes('the database was migrated'));
     assert.equal(announced.length, 1, 'one migrates, the other waits');
@@ -75,13 +79,14 @@ describe('two servers on one database', { timeout: 290_000 }, () => {
     assert.equal((await Project.open(atOther, project.id).run('main', 'dev', 60)).status, 'SUCCESS');
   });
 
-  /** From the start, as the one server wrote it, to the claim, as the other wrote it. */
+  /** Seconds from the start, which one server wrote, to the claim, which the other wrote. */
   async function claims(ids: readonly string[]): Promise<{ id: string; count: number; seconds: number }[]> {
     const { rows } = await direct.query(
       `select e.execution_id as id, count(*)::int as count,
          extract(epoch from min(c.occurred_at) - e.started_at)::float as seconds
        from pipeline_execution e
-       join event c on c.account_id = e.account_id and c.subject_id = e.execution_id::text and c.name = 'pipeline-execution-claimed'
+       join event c on c.account_id = e.account_id and c.subject_id = e.execution_id::text
+         and c.name = 'pipeline-execution-claimed'
        where e.execution_id = any ($1) group by e.execution_id, e.started_at`,
       [ids],
     );
@@ -104,7 +109,7 @@ describe('two servers on one database', { timeout: 290_000 }, () => {
     );
   });
 
-  it('know at the next request that a credential is deleted', async () => {
+  it('refuse a deleted credential at the next request', async () => {
     const given = { name: `short-lived ${randomUUID()}`, role: 'MEMBER' };
     const made = await atOne.ask('POST', '/v1/credentials', given);
     const guest = other.client(made.clientId, made.clientSecret);
@@ -119,7 +124,7 @@ describe('two servers on one database', { timeout: 290_000 }, () => {
     }
   });
 
-  /** Another instance of the local agent, at the server that has none: it claims what the first one claims. */
+  /** Another instance of the local agent, connected to the server that has none. Both claim the same work. */
   async function secondAgent(): Promise<ChildProcess> {
     const { results } = (await atOne.call('GET', '/v1/agents')).body as { results: { agentId: string }[] };
     const path = `/v1/agents/${results[0]?.agentId}/credentials`;
@@ -140,7 +145,7 @@ describe('two servers on one database', { timeout: 290_000 }, () => {
     });
   }
 
-  it('give each execution to one agent, though agents of both ask at once', async () => {
+  it('give each execution to one agent when agents of both claim at once', async () => {
     const second = await secondAgent();
     try {
       await until('two instances that wait', 60, async () => {
@@ -162,7 +167,7 @@ describe('two servers on one database', { timeout: 290_000 }, () => {
     }
   });
 
-  it('go on when either is killed, and find each other again', async () => {
+  it('continue when the other is killed, and notify each other again afterwards', async () => {
     for (const name of ['one', 'other'] as const) {
       const [killed, left] = name === 'one' ? [one, atOther] : [other, atOne];
       await killed.kill((await killed.process('server')).pid);
@@ -181,7 +186,7 @@ async function claimsWaiting(url: string): Promise<number> {
   return Number(/^headgate_claims_waiting (\d+)$/m.exec(text)?.[1] ?? 0);
 }
 
-/** One folder for both, as a mount would be. */
+/** One folder for both, like a mounted one. */
 function shareBlobs(one: Installation, other: Installation): void {
   for (const { dataDirectory } of [one, other]) {
     mkdirSync(dataDirectory);

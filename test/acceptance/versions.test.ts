@@ -1,10 +1,10 @@
-/** Versions as a team uses them: promoted from environment to environment, and withdrawn while they run. */
+/** Versions are promoted from environment to environment, and disabled while they run. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Installation } from './harness/installation.ts';
 import { Project, steps } from './harness/project.ts';
 
-/** Seconds on any machine, and not minutes. */
+/** Takes seconds, not minutes, on any machine. */
 const slowSql = 'select count(*) from range(30000) a, range(50000) b';
 
 describe('a version', { timeout: 120_000 }, () => {
@@ -35,7 +35,7 @@ describe('a version', { timeout: 120_000 }, () => {
     assert.equal(run.status, 'SUCCESS', run.message);
   });
 
-  it('that is disabled while an execution uses it stays with that execution', async () => {
+  it('that is disabled during an execution stays usable for that execution', async () => {
     const id = await project.start('load');
     await project.stepRunning(id, 'Script');
     await enable(false);

@@ -1,6 +1,5 @@
 /**
- * Wrong pipelines through server and agent: FAILED before the first step, with file, line and remedy
- * (decisions.md §5 Pipelines).
+ * Wrong pipelines end FAILED before the first step, with file, line and remedy (decisions.md §5 Pipelines).
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -9,7 +8,7 @@ import { Installation } from './harness/installation.ts';
 import { Project, pipelineFile, steps } from './harness/project.ts';
 
 const effect = { type: 'sql-script', parameters: { sqlScript: 'create table effect as select 1 as n' } };
-/** An effect first, then `Bad`, whose failure is taken up. */
+/** First a step with an effect, then `Bad`, whose failure is handled. */
 const around = (bad: object) =>
   pipelineFile('orchestration', {
     Start: { type: 'start', transitions: { unconditional: ['Effect'] } },
@@ -60,14 +59,14 @@ describe('a wrong pipeline', { timeout: 240_000 }, () => {
     });
   }
 
-  it('has had no effect; an empty one succeeds', async () => {
+  it('has no effect; an empty pipeline succeeds', async () => {
     for (const name of ['no-effect', 'empty']) {
       const run = await project.run(name);
       assert.equal(run.status, 'SUCCESS', run.message);
     }
   });
 
-  it('that was ignored at upload is not started, for that reason', async () => {
+  it('that was ignored at upload cannot be started, with the reason', async () => {
     const path = `${project.path}/pipeline-executions`;
     const answer = await client.call('POST', path, {
       body: { pipelineName: 'broken', environmentName: 'dev' },
@@ -77,7 +76,7 @@ describe('a wrong pipeline', { timeout: 240_000 }, () => {
     assert.match(answer.body.detail, /"broken\.orch\.yaml" out, since it cannot be read: line 3/);
   });
 
-  it('is one that needs another warehouse than this version can use', async () => {
+  it('includes one that needs an unsupported warehouse', async () => {
     const wanted = { name: 'Elsewhere', warehouse: 'SNOWFLAKE', agentDeploymentType: 'HYBRID' };
     const { projectId } = await client.ask('POST', '/v1/projects', wanted);
     const elsewhere = Project.open(client, projectId);

@@ -1,4 +1,4 @@
-/** The operations of the OpenAPI document, as a client that knows nothing else reads them. */
+/** Reads the operations of the OpenAPI document, without other knowledge of the server. */
 import { readFileSync } from 'node:fs';
 
 export interface Schema {
@@ -79,14 +79,17 @@ export const operations: readonly Described[] = Object.entries(document.paths).f
   }),
 );
 
-// A piece that is left empty still leads there, and is refused by its schema.
+// An empty path segment reaches the operation too, and its schema refuses it.
 const forms = operations.map((operation) => ({
   operation,
   form: new RegExp(`^/dpc${operation.path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]*')}$`),
   parameters: operation.path.split('{').length,
 }));
 
-/** The operation that a request is for, if it is for one, HEAD for the GET of its path; a literal path comes before one with a parameter in its place. */
+/**
+ * The operation of a request, if there is one. HEAD is that of GET. A literal path precedes one with a
+ * parameter.
+ */
 export function operationAt(method: string, url: string): Described | undefined {
   const path = url.split('?', 1)[0] ?? '';
   const asked = method === 'HEAD' ? 'GET' : method;

@@ -1,4 +1,4 @@
-/** A request before its placeholders are filled in: what the generators make, what a failure prints. */
+/** A request with placeholders, as the generators create it and a failure prints it. */
 import type { Described } from './document.ts';
 
 export const callers = [
@@ -18,17 +18,17 @@ export interface Draft {
   caller: Caller;
   operationId: string;
   method: string;
-  /** As it is sent, below the host; `{{…}}` is filled in. */
+  /** Path and query. `{{…}}` is replaced when it is sent. */
   path: string;
   query: readonly (readonly [string, string])[];
   headers: Readonly<Record<string, string>>;
   /** As it is sent. */
   body: string | undefined;
-  /** What was done to a request that fits the document; with none of it the schema has nothing to refuse. */
+  /** Changes to a valid request. Without any, the schema must accept it. */
   mutations: readonly string[];
 }
 
-/** A request that fits the document, in its parts. */
+/** The parts of a valid request. */
 export interface Parts {
   operation: Described;
   caller: Caller;

@@ -1,6 +1,6 @@
 /**
- * Random requests, valid and invalid, at every operation of the OpenAPI document, each answer held to the document. The same seed makes
- * the same requests; only the ids of the world differ.
+ * Sends valid and invalid random requests to every operation of the OpenAPI document, and compares each
+ * response with the document. The same seed makes the same requests, except for ids.
  */
 import fc from 'fast-check';
 import { watchChanges } from '../../packages/server/src/testing/changes.ts';
@@ -15,29 +15,29 @@ import { createWorld, type World } from './world.ts';
 export interface FuzzOrder {
   requests: number;
   seed: number;
-  /** Of a counterexample, as a failure prints it: only that one is sent. */
+  /** The path of a counterexample, as a failure prints it. Only that request is sent. */
   path?: string;
-  /** After so long it ends with what it has found. */
+  /** Ends after this time. */
   milliseconds?: number;
-  /** Told from time to time how many were sent. */
+  /** Called with the number of sent requests from time to time. */
   progress?: (sent: number) => void;
 }
 
 export interface FuzzResult {
-  /** The requests sent, by the status of their answers. */
+  /** The number of requests by the status of their responses. */
   statuses: Record<number, number>;
   asked: Set<string>;
-  /** The first finding, made as small as it was possible; undefined when there is none. */
+  /** The first finding, as small as possible; undefined if there is none. */
   finding: string | undefined;
 }
 
-/** A world lasts for so many requests: lists stay short, and what was deleted is there again. */
+/** A new world after this many requests keeps lists short and restores deleted resources. */
 const requestsOfAWorld = 500;
 const requestsBetweenProgress = 10_000;
 
 export async function fuzz({ requests, seed, path, milliseconds, progress }: FuzzOrder): Promise<FuzzResult> {
   const database = await createTestDatabase();
-  // A limit that is never reached: answers tell what is left of it.
+  // So high that it is never reached, but responses contain the headers of the limit.
   const server = await openTestServer(database, { settings: { HEADGATE_RATE_LIMIT: '1000000000' } });
   const port = Number(new URL(await server.listen()).port);
   const changes = await watchChanges(database);
@@ -65,9 +65,11 @@ export async function fuzz({ requests, seed, path, milliseconds, progress }: Fuz
     const faults = faultsOf({ draft: one, wire, answer, changed, secrets: world.secrets });
     for (; linesRead < server.logLines.length; linesRead++)
       faults.push(...leaksIn(server.logLines[linesRead] ?? '', world.secrets));
-    const told = `${faults.join('\n')}\nin the answer ${answer.status} ${answer.text.slice(0, 2_000)}\nto ${wire.method} ${wire.url.slice(0, 2_000)}`;
-    if (faults.length > 0) throw new Error(told);
-    // Deleted, it would only be not found any more.
+    if (faults.length > 0) {
+      const response = `in the response ${answer.status} ${answer.text.slice(0, 2_000)}`;
+      throw new Error(`${faults.join('\n')}\n${response}\nto ${wire.method} ${wire.url.slice(0, 2_000)}`);
+    }
+    // In a deleted project or environment all later requests would be 404.
     if (answer.status === 204 && /^(deleteProject|deleteEnvironment)$/.test(one.operationId))
       world = undefined;
   }
@@ -80,7 +82,7 @@ export async function fuzz({ requests, seed, path, milliseconds, progress }: Fuz
       ...(path === undefined ? {} : { path }),
       ...(milliseconds === undefined ? {} : { interruptAfterTimeLimit: milliseconds }),
     });
-    const finding = details.failed ? await wordsOf(details) : undefined;
+    const finding = details.failed ? await describeFailure(details) : undefined;
     return { statuses, asked, finding };
   } finally {
     close();
@@ -89,7 +91,7 @@ export async function fuzz({ requests, seed, path, milliseconds, progress }: Fuz
   }
 }
 
-async function wordsOf(details: fc.RunDetails<[Draft]>): Promise<string> {
+async function describeFailure(details: fc.RunDetails<[Draft]>): Promise<string> {
   const { errorInstance: error } = details;
   return `${error instanceof Error ? error.message : error}\n${await fc.asyncDefaultReportMessage(details)}`;
 }

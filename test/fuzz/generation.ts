@@ -1,11 +1,11 @@
-/** Requests, each one that fits the document, or one to which something was done. */
+/** Generates requests that are valid by the document, or changed in some way. */
 import fc from 'fast-check';
 import { type Described, operations } from './document.ts';
 import { type Caller, callers, type Draft, type Parts } from './draft.ts';
 import { mutate, mutation } from './mutation.ts';
 import { parameterValue, valueFor } from './valid.ts';
 
-/** Those whose success takes the world away are tried less often. */
+/** Tried less often, because their success deletes the world. */
 export const rare: readonly string[] = ['deleteProject', 'deleteEnvironment', 'deleteCredential'];
 
 const caller: fc.Arbitrary<Caller> = fc.oneof(
@@ -31,7 +31,7 @@ design:
   components: {}
 `;
 
-// Built once: to build an arbitrary takes far longer than to make a value of it.
+// Built once, because building an arbitrary takes far longer than generating a value.
 const parts: fc.Arbitrary<Parts> = fc.oneof(
   ...operations.map((operation) => ({
     weight: rare.includes(operation.id) ? 1 : 20,

@@ -1,4 +1,4 @@
-/** What the document promises of an answer; each breach is a sentence. */
+/** Compares a response with the document. Each difference is one sentence. */
 
 import { structureFault } from '../../packages/server/src/kernel/http/json-body.ts';
 import type { JsonSchema } from '../../packages/server/src/kernel/http/json-schema.ts';
@@ -17,10 +17,10 @@ export interface Judged {
   secrets: ReadonlyMap<string, string>;
 }
 
-/** Pieces of the machine that an answer must not show. */
+/** Internals that a response must not show. */
 const insides =
   /\n\s+at |node:internal|node_modules|\.ts:\d|violates .{0,30}constraint|syntax error at|SQLSTATE|ECONNREFUSED/;
-/** At a path or with a method that the document does not have. */
+/** Statuses for a path or method that the document does not have. */
 const elsewhere = [400, 404, 405, 431];
 
 export function faultsOf(judged: Judged): string[] {
@@ -84,7 +84,7 @@ function faultsOfRefusal({ wire, answer, changed }: Judged, documented: Response
     string
   > & { status: number; violations?: string[] };
   if (problem.status !== status) faults.push(`its member status is ${problem.status}`);
-  // Of a request whose head is too large nothing is known.
+  // The server knows nothing about a request with too large headers.
   if (status !== 431 && problem.instance !== wire.url.split('?', 1)[0]?.slice(0, 8_192))
     faults.push(`its instance is ${problem.instance}`);
   if (problem.traceId !== headers['x-request-id']) faults.push('its traceId is not its x-request-id');
@@ -92,14 +92,14 @@ function faultsOfRefusal({ wire, answer, changed }: Judged, documented: Response
   if (problem.code === 'invalid-request' && (problem.violations ?? []).length === 0)
     faults.push('it names no violation');
   const listed = documented?.description.includes(`\`${problem.code}\``) ?? true;
-  // A last piece that is empty is none.
+  // Ignores an empty last segment.
   if (!listed && !(problem.code === 'path-not-found' && wire.url.split('?', 1)[0]?.endsWith('/')))
     faults.push(`the code ${problem.code} is not documented`);
-  if (insides.test(problem.detail)) faults.push('it shows the inside of the service');
+  if (insides.test(problem.detail)) faults.push('it shows internals of the server');
   return faults;
 }
 
-/** What fits the document is not refused by its schema, and what breaks it is not taken. */
+/** The schema accepts valid requests, and refuses invalid ones. */
 function faultsOfVerdict({ draft, wire, answer }: Judged, operation: Described | undefined): string[] {
   if (draft.mutations.length === 0 && answer.text.includes('"code":"invalid-request"'))
     return ['a request that fits the document is refused by its schema'];
@@ -110,9 +110,9 @@ function faultsOfVerdict({ draft, wire, answer }: Judged, operation: Described |
   const fault = structureFault(sent);
   if (fault !== undefined) return [`a body is taken although ${fault}`];
   try {
-    // RFC 8259 §8.1: a reader may pass over a byte order mark.
+    // RFC 8259 §8.1: a parser may ignore a byte order mark.
     const given: unknown = JSON.parse(sent.replace(/^\ufeff/, ''));
-    // In a POST null for an optional member is one that is left out.
+    // In a POST, null for an optional member means that it is absent.
     tidyMembers(body as JsonSchema, given, wire.method === 'POST');
     const check = requestShape(body);
     return check(given)

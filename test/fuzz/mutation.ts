@@ -1,4 +1,4 @@
-/** What is done to a request that fits the document, so that it may not any more. Each is a word, a place and something odd. */
+/** Changes to a valid request that may make it invalid: a kind of change, a place and an odd value. */
 import fc from 'fast-check';
 import type { Caller, Draft, Parts } from './draft.ts';
 import { type JsonEdit, jsonEdits, jsonText, type TextEdit, textEdits } from './odd-json.ts';
@@ -22,9 +22,9 @@ const kinds = [
 
 export interface Mutation {
   kind: (typeof kinds)[number];
-  /** Where, among the places that there are. */
+  /** Selects the place. */
   at: number;
-  /** Which of the odd things. */
+  /** Selects the odd value. */
   odd: number;
 }
 

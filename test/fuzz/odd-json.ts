@@ -1,4 +1,4 @@
-/** JSON bodies with something wrong in one place of the value, or in the text itself. */
+/** JSON bodies with a fault in one place of the value, or in the text. */
 import { oddText } from './odd-text.ts';
 
 export const jsonEdits = [
@@ -75,7 +75,7 @@ export function jsonText(
   return text;
 }
 
-/** A place in a value: its holder and its key there. The value itself is held by `{ '': value }`. */
+/** A place in a value: the object or list that contains it, and its key. The root is in `{ '': value }`. */
 type Place = { holder: Record<string, unknown>; key: string };
 
 function placesOf(value: unknown): Place[] {
@@ -106,13 +106,13 @@ function applyTo(value: unknown, { kind, at, odd }: Edit<JsonEdit>): unknown {
   return root.holder[''];
 }
 
-/** More than any list may have, unless that would be far too much to send. */
+/** Longer than any list may be, unless that is too much to send. */
 function manyOf(held: unknown): unknown {
   if ((JSON.stringify(held)?.length ?? 0) > 2_000) return held;
   return Array.from({ length: 501 }, () => structuredClone(held));
 }
 
-/** Thousands of values that are wrong wherever they stand: cells, rows, members, and grids of them. */
+/** Thousands of invalid values: cells, rows, members and grids. */
 function manyFaults(odd: number): unknown {
   const wrong = otherTypes[odd % otherTypes.length];
   const list = Array.from({ length: 2_000 }, () => structuredClone(wrong));
@@ -141,7 +141,7 @@ function replacement(
 ): unknown {
   switch (kind) {
     case 'other type':
-      // A copy: what is changed in this request is not changed in the next.
+      // A copy, so that the change does not affect the next request.
       return structuredClone(otherTypes[odd % otherTypes.length]);
     case 'odd text':
       return oddText[odd % oddText.length];
@@ -165,7 +165,7 @@ function nested(depth: number): unknown {
 function cutText(text: string, { kind, at, odd }: Edit<TextEdit>): string | undefined {
   switch (kind) {
     case 'twice': {
-      // The first member of some object is there once more.
+      // Repeats the first member of an object.
       const members = [...text.matchAll(/\{("(?:[^"\\]|\\.)*":)/g)];
       const found = members[at % Math.max(1, members.length)];
       return found === undefined

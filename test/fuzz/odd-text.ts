@@ -1,4 +1,4 @@
-/** Text that programs stumble over, as it is written into addresses and headers. */
+/** Unusual text for URLs and headers. */
 
 export const oddText: readonly string[] = [
   '',
@@ -45,7 +45,7 @@ export const oddText: readonly string[] = [
   '2024-01-01T00:00:00+99:99',
 ];
 
-/** A piece of a path as it stands in a request line: also what no encoder would write. */
+/** A path segment as in a request line, including forms that no encoder writes. */
 export const oddSegments: readonly string[] = [
   ...oddText.filter((text) => text !== '').map(encoded),
   '',
@@ -119,9 +119,7 @@ export const oddHeaders: readonly (readonly [string, string])[] = [
   ['traceparent', '00-0-0-00'],
 ];
 
-/**
- * Percent-encoded, `{{…}}` left for the world; what is no valid Unicode goes as the bytes that it would have.
- */
+/** Percent-encodes text, except `{{…}}`. Invalid Unicode becomes the bytes that it would have in UTF-8. */
 export function encoded(text: string): string {
   const parts = text.split(/(\{\{[\w.]+\}\})/);
   return parts.map((part, index) => (index % 2 === 1 ? part : percentEncoded(part))).join('');

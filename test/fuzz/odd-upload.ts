@@ -9,7 +9,8 @@ export function multipartOf(
 ): { text: string | undefined; mediaType: string } {
   const written = parts.map(
     ({ name, content }) =>
-      `--${boundary}\r\ncontent-disposition: form-data; name="${name.replaceAll('"', '%22')}"; filename="file"\r\ncontent-type: text/plain\r\n\r\n${content}\r\n`,
+      `--${boundary}\r\ncontent-disposition: form-data; name="${name.replaceAll('"', '%22')}"; filename="file"\r\n` +
+      `content-type: text/plain\r\n\r\n${content}\r\n`,
   );
   let text: string | undefined = `${written.join('')}--${boundary}--\r\n`;
   for (const { kind, at, odd } of cuts) {

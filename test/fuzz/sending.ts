@@ -1,4 +1,4 @@
-/** Requests over a real connection, with addresses and headers as they are given. */
+/** Sends requests over a real connection, with URL and headers unchanged. */
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 
 export interface Wire {
@@ -16,7 +16,7 @@ export interface Received {
 
 const patienceMilliseconds = 60_000;
 
-/** Throws when no answer comes, or none that is HTTP. */
+/** @throws when there is no response, or none in HTTP */
 export type Send = (wire: Wire) => Promise<Received>;
 
 export function sender(port: number): { send: Send; close(): void } {
@@ -57,7 +57,7 @@ export function sender(port: number): { send: Send; close(): void } {
   return { send, close: () => agent.destroy() };
 }
 
-/** UTF-8, but for the mark of a byte that no UTF-8 has. */
+/** UTF-8, except for the marker of a byte that UTF-8 never has. */
 function bytesOf(text: string): Buffer {
   const pieces = text.split('\udcff').map((piece) => Buffer.from(piece));
   return Buffer.concat(pieces.flatMap((piece, index) => (index === 0 ? [piece] : [Buffer.of(0xff), piece])));

@@ -1,10 +1,12 @@
-/** Values that fit a schema of the document; by the member's name often one that the world knows. */
+/**
+ * Generates values that are valid by a schema, often one that exists in the world under the member's name.
+ */
 import fc from 'fast-check';
 import type { Parameter, Schema } from './document.ts';
 
 /**
- * What the world of a run has, by the name of the member or parameter. `{{…}}` stands for an id of the world
- * and is put in when the request is sent; the same with `foreign.` before it is another account's.
+ * Existing values by the name of the member or parameter. `{{…}}` is an id of the world, which is inserted
+ * when the request is sent. With `foreign.` it is an id of another account.
  */
 const known: Record<string, readonly string[]> = {
   projectId: ['{{project}}'],
@@ -38,16 +40,16 @@ const known: Record<string, readonly string[]> = {
   'Idempotency-Key': ['one', 'two', 'three'],
 };
 
-/** Paths lead to what there is far more often than not; elsewhere both are of interest. */
+/** Paths mostly lead to existing resources; elsewhere both cases are useful. */
 export function parameterValue({ name, schema, in: place, description }: Parameter): fc.Arbitrary<string> {
-  // Words that are read in any case are listed in words only.
+  // Case-insensitive words are listed only in the description.
   const listed = description?.match(/^(.*); in any case$/)?.[1]?.split(', ');
   if (listed !== undefined) return fc.constantFrom(...listed, ...listed.map((word) => word.toUpperCase()));
   const fitting = (text: string) => place !== 'header' || /^(?! )[\x20-\x7e]+(?<! )$/.test(text);
   const random = textOf(schema).filter(fitting);
   const words = (known[name] ?? []).filter((word) => schema.enum === undefined || schema.enum.includes(word));
   if (words.length === 0) return random;
-  // Opaque: only what an answer gave fits.
+  // Opaque: only values from responses are valid.
   if (name === 'paginationToken') return fc.constantFrom(...words);
   return fc.oneof(
     { weight: place === 'path' ? 15 : 3, arbitrary: fc.constantFrom(...words) },
@@ -55,7 +57,7 @@ export function parameterValue({ name, schema, in: place, description }: Paramet
   );
 }
 
-/** What an address or a header says of a value. */
+/** A value as URL or header text. */
 function textOf(schema: Schema): fc.Arbitrary<string> {
   if (schema.type === 'array') return valueFor(schema.items ?? {}, '').map(String);
   return valueFor(schema, '').map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
@@ -130,7 +132,7 @@ function randomString({ format, pattern, minLength = 0, maxLength = 100 }: Schem
     isPlainText(text) && [...text].length >= minLength && [...text].length <= maxLength;
   if (pattern !== undefined) {
     const rule = new RegExp(pattern, 'u');
-    // What looks around is left to the filter.
+    // The filter applies lookaround assertions.
     const form = new RegExp(pattern.replaceAll(/\(\?<?[!=][^)]*\)/g, ''));
     return fc
       .stringMatching(form, { maxLength: Math.min(maxLength, 300) })
@@ -142,7 +144,7 @@ function randomString({ format, pattern, minLength = 0, maxLength = 100 }: Schem
   return fc.oneof({ weight: 9, arbitrary: short.filter(fits) }, { weight: 1, arbitrary: long.filter(fits) });
 }
 
-/** decisions.md §2: what the document says of strings in words only. */
+/** Rules for strings that the document states only in words (decisions.md §2). */
 function isPlainText(value: unknown): boolean {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return !text.includes('\0') && !text.includes('\\u0000') && !text.includes('\\ud') && text.isWellFormed();

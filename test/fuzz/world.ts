@@ -1,7 +1,4 @@
-/**
- * Two accounts with a project each in which every operation finds something, and all the callers that
- * requests are sent as.
- */
+/** Two accounts, each with a project that has resources for every operation, and all callers of requests. */
 import { type Account, createAccount } from '../../packages/server/src/testing/account.ts';
 import { createPlace, type Place } from '../../packages/server/src/testing/examples.ts';
 import type { TestServer } from '../../packages/server/src/testing/open-server.ts';
@@ -12,7 +9,7 @@ import type { Wire } from './sending.ts';
 
 export interface World {
   wireOf(draft: Draft): Wire;
-  /** What no answer and no line of the log may hold, by what it is. */
+  /** Secrets by name. No response and no log line may contain one. */
   secrets: ReadonlyMap<string, string>;
 }
 
@@ -66,7 +63,7 @@ export async function createWorld(server: TestServer): Promise<World> {
 
 interface Furnished {
   place: Place;
-  /** By the placeholder's name. */
+  /** Values by placeholder name. */
   ids: Record<string, string>;
 }
 

@@ -1,4 +1,7 @@
-/** The model of the table `work` is what PostgreSQL does: the server's own functions, on both, in random states and orders. */
+/**
+ * Compares the model of the table `work` with PostgreSQL: runs the server's functions on both, in random
+ * orders.
+ */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -57,7 +60,7 @@ const selectAll = statement(
 type CallingAgent = Parameters<typeof applyReports>[1];
 type Services = Parameters<typeof applyReports>[0] & Parameters<typeof sweepWork>[0];
 
-/** One of the two: what both are asked, with one clock. */
+/** PostgreSQL or the model. Both have the same clock. */
 interface Side {
   database: Pick<Database, 'read' | 'transaction'>;
   services: Services;
@@ -73,7 +76,7 @@ function sideOf(database: Side['database'], agentId: string, now: () => Date): S
   return { database, services: services as unknown as Services, agent: agent as CallingAgent };
 }
 
-/** One thing that is asked of a side. It answers in words that both must agree on. */
+/** One action on a side. Both sides must return the same. */
 type Act = (side: Side, now: Date, works: readonly string[]) => Promise<unknown>;
 const shownAs = (name: string, act: Act): Act => Object.assign(act, { toString: () => name });
 
@@ -139,7 +142,7 @@ const acts = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(1, 14, 15, 16, 29, 31, 61, 121, 700).map(pass) },
 );
 
-/** The same act on both; a clock that is moved is moved once. */
+/** Runs the same act on both. An act that moves the clock runs once. */
 async function onBoth(act: Act, sides: readonly [Side, Side], works: readonly string[]): Promise<void> {
   const now = server.clock.now();
   const [real, model] = sides;
@@ -163,7 +166,7 @@ async function rowsOf(side: Side): Promise<unknown> {
   );
 }
 
-test('after each of many acts, in any order, the model has the rows that PostgreSQL has', async () => {
+test('after each of many random acts, the model has the same rows as PostgreSQL', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(acts, { minLength: 20, maxLength: 60, size: 'max' }), async (schedule) => {
       const { agentId } = await account.agent();
@@ -188,9 +191,9 @@ test('after each of many acts, in any order, the model has the rows that Postgre
         await onBoth(act, sides, works);
         assert.deepEqual(await rowsOf(sides[1]), await rowsOf(sides[0]), `the rows after ${act}`);
       }
-      // The next round sweeps its own work only.
+      // The sweep of the next round must find only its own work.
       await server.database.query('delete from work where agent_id = $1', [agentId]);
     }),
-    { numRuns: 40 },
+    { numRuns: 20 },
   );
 });

@@ -1,13 +1,13 @@
-/** What happened to each work, as far as it was committed or had an effect, and what of it must never be. */
+/** Records the committed events and the effects of each work, and the rules that they break. */
 
 export interface Told {
-  /** The instances that a claim was given to, by epoch. */
+  /** The instances that claimed the work, by epoch. */
   claims: Map<number, string>;
-  /** The epochs whose start the server has taken note of. */
+  /** The epochs whose start the server has stored. */
   started: Set<number>;
   /** The epochs whose run has begun to have effects. */
   begun: number[];
-  /** How its runs ended, by epoch, as their handlers say. */
+  /** The results that the handlers reported, by epoch. */
   handled: Map<number, string>;
   end: string | undefined;
   queuedAt: number;
@@ -16,7 +16,7 @@ export interface Told {
 
 export class History {
   readonly works = new Map<string, Told>();
-  /** Rules that were broken, in words. */
+  /** Broken rules, one sentence each. */
   readonly faults: string[] = [];
 
   queued(workId: string, now: number): void {
@@ -39,7 +39,7 @@ export class History {
     claims.set(epoch, instanceId);
   }
 
-  /** The server has taken note of a start: of a report that came twice, once. */
+  /** The server has stored a start. A report that arrives twice is stored once. */
   started(workId: string): void {
     const { claims, started } = this.#of(workId);
     if (started.has(claims.size)) this.#fault(workId, `the start of epoch ${claims.size} counted twice`);
@@ -47,7 +47,7 @@ export class History {
     this.moved(workId, 'started');
   }
 
-  /** A report or a heartbeat was accepted; `newest` is the epoch that was known before it came. */
+  /** A report or a heartbeat was accepted; `newest` is the epoch before it arrived. */
   accepted(workId: string, epoch: number, newest: number): void {
     if (epoch < newest) this.#fault(workId, `epoch ${epoch} heard in epoch ${newest}`);
   }
@@ -56,7 +56,7 @@ export class History {
     return this.#of(workId).claims.size;
   }
 
-  /** The handler of this claim has its first effect on what is outside. */
+  /** The handler of this claim has its first external effect. */
   begun(workId: string, epoch: number): void {
     const told = this.#of(workId);
     if (told.begun.length > 0) this.#fault(workId, `begun in epoch ${told.begun[0]} and again in ${epoch}`);
@@ -76,7 +76,7 @@ export class History {
     told.endedAt = now;
   }
 
-  /** Its silence, its return, its start or its requeueing: none of them after its end. */
+  /** Silence, return, start and requeueing must not follow the end. */
   moved(workId: string, what: string): void {
     if (this.#of(workId).end !== undefined) this.#fault(workId, `${what} after its end`);
   }

@@ -1,13 +1,16 @@
-/** The way between an agent and the servers: what is sent may be lost, late, twice there or cut off, each way. */
+/**
+ * The network between an agent and the servers. Messages in both directions may be lost, delayed or
+ * duplicated.
+ */
 import type { ControlPlane } from '../../packages/agent/src/session/control-plane.ts';
 import type { SimulatedServer } from './simulated-server.ts';
 import type { Life, VirtualTime } from './virtual-time.ts';
 
 export interface Weather {
-  /** Of 1. */
+  /** A probability. */
   loss: number;
   duplication: number;
-  /** How often a message is late, and by how many milliseconds at most. */
+  /** The probability of a delay, and its maximum in milliseconds. */
   lateness: number;
   latestMilliseconds: number;
 }
@@ -20,13 +23,13 @@ export interface Way {
   random: () => number;
   weather(): Weather;
   server: SimulatedServer;
-  /** How often the server has died; no server is up where it is undefined. */
+  /** How often the server has died; undefined while no server runs. */
   generation(): number | undefined;
-  /** How many messages that were sent in a storm are still on their way, or wait at a server, or have an answer on its way. */
+  /** Messages of the storm that are in transit, wait at a server, or have a response in transit. */
   ofStorm: number;
 }
 
-/** What one instance sees of the servers. `cutUntil` is when its network is whole again. */
+/** The servers as one instance sees them. Its network works again at `cutUntil`. */
 export function simulatedControlPlane(way: Way, life: Life & { cutUntil: number }): ControlPlane {
   const { time, random, server } = way;
 
@@ -82,7 +85,7 @@ export function simulatedControlPlane(way: Way, life: Life & { cutUntil: number 
         time.after(late, deliver);
       };
       if (isLost()) {
-        // Either it is told at once, or nothing is ever heard.
+        // The connection fails at once, or there is never a response.
         if (random() < 0.5) time.after(delay(), failed, life);
       } else send(delay());
       if (random() < way.weather().duplication) send(delay() * 2);
@@ -95,7 +98,7 @@ export function simulatedControlPlane(way: Way, life: Life & { cutUntil: number 
     claim: (body, signal) => call((gone) => server.claim(body, gone), signal, body.waitSeconds),
     heartbeat: (body, signal) => call(() => server.heartbeat(body), signal),
     report: (body, signal) => call(() => server.report(body), signal),
-    // The status of agents is not simulated: what a goodbye says changes no work.
+    // The status of agents is not simulated: a goodbye changes no work.
     goodbye: (_body, signal) => call(async () => ({ agentStatus: 'stopped' as const }), signal),
     certificate: none,
     secretReference: none,

@@ -1,4 +1,4 @@
-/** Many schedules, one after the other; all that went wrong, and a sum of what was seen. */
+/** Runs schedules one after the other, and sums up their faults and what was seen. */
 import { runSchedule, type Verdict } from './schedule.ts';
 
 export interface Failure {
@@ -6,23 +6,32 @@ export interface Failure {
   faults: string[];
 }
 
-const toldEvery = 10_000;
-const failuresAtMost = 20;
+const schedulesPerProgress = 10_000;
+const maximumFailures = 20;
 
-/** Nobody reads the traces of errors that are part of a schedule, and they are a quarter of its cost. */
+/** Errors are part of a schedule, and their traces are not read; to make them is a quarter of its cost. */
 Error.stackTraceLimit = 0;
 
-export async function runSchedules(count: number, firstSeed: number, progress: (done: number) => void) {
+interface ScheduleOrder {
+  count: number;
+  firstSeed: number;
+  /** Of `performance.now()`: no schedule begins after it. */
+  until: number;
+  progress: (done: number) => void;
+}
+
+export async function runSchedules({ count, firstSeed, until, progress }: ScheduleOrder) {
   const failures: Failure[] = [];
   const seen: Verdict['seen'] = { works: 0, epochs: 0, crashes: 0, ends: {} };
-  for (let done = 0; done < count && failures.length < failuresAtMost; done += 1) {
+  let done = 0;
+  for (; done < count && failures.length < maximumFailures && performance.now() < until; done += 1) {
     const seed = firstSeed + done;
     const verdict = await runSchedule(seed);
     if (verdict.faults.length > 0) failures.push({ seed, faults: verdict.faults });
     add(seen, verdict.seen);
-    if ((done + 1) % toldEvery === 0) progress(done + 1);
+    if ((done + 1) % schedulesPerProgress === 0) progress(done + 1);
   }
-  return { failures, seen };
+  return { done, failures, seen };
 }
 
 function add(sum: Verdict['seen'], { works, epochs, crashes, ends }: Verdict['seen']): void {

@@ -1,4 +1,7 @@
-/** One schedule: a minute in which anything may happen, then calm weather in which all must come to its end. README.md tells the rules. */
+/**
+ * One schedule: a minute with random faults, then a time without faults in which all work must end. Rules:
+ * README.md.
+ */
 import { seededRandom } from '../acceptance/harness/seeded-random.ts';
 import { History } from './history.ts';
 import { calm, type Way, type Weather } from './network.ts';
@@ -9,16 +12,16 @@ import { VirtualTime } from './virtual-time.ts';
 const second = 1_000;
 const stormMilliseconds = 60 * second;
 const sweepMilliseconds = 5 * second;
-/** After the storm: whoever died is noticed, and what waits is claimed or given up. */
+/** The time after the storm to notice dead agents, and to claim waiting work or give it up. */
 const boundMilliseconds =
   (times.queueLimitSeconds + times.runLimitSeconds + 2 * times.graceSeconds + times.leaseSeconds) * second +
   2 * sweepMilliseconds;
-/** Until an agent that was away is back: a long poll that nobody hears of for 55 s, the longest pause of 10 s, and the calls after it. */
+/** For an agent to come back: a lost long poll of 55 s, the longest pause of 10 s, and the calls after it. */
 const probeMilliseconds = 90 * second;
 
 export interface Verdict {
   faults: string[];
-  /** What the schedule came by, so that one can see that all of it is visited. */
+  /** Totals that show what the schedule has covered. */
   seen: { works: number; epochs: number; crashes: number; ends: Record<string, number> };
 }
 
@@ -32,7 +35,7 @@ class World {
   readonly way: Way;
   instances: Instance[] = [];
   weather: Weather = calm;
-  /** How often the server has died; while it is away there is none. */
+  /** How often the server has died; undefined while no server runs. */
   generation = 0;
   isUp = true;
   crashes = 0;
@@ -58,7 +61,7 @@ class World {
     return Math.floor(this.random() * limit);
   }
 
-  /** A trip to the database: mostly no time passes; a server that dies on the way has not committed. */
+  /** A round trip to the database. Mostly no time passes. A server that dies meanwhile has not committed. */
   async #trip(): Promise<void> {
     if (this.weather === calm || this.random() < 0.8) return;
     const { generation } = this;
@@ -76,7 +79,7 @@ class World {
     return this.instances.filter((instance) => !instance.dead && !instance.stopping);
   }
 
-  /** Something that a person or another program asks of the server; it tries once. */
+  /** A request of a user or another program, without retries. */
   ask(request: () => Promise<unknown>): void {
     if (this.isUp) void request().catch(() => undefined);
   }
@@ -159,7 +162,7 @@ function sweepNowAndThen(world: World): void {
   next();
 }
 
-/** The storm is over: whoever is there stays, and there is at least one. */
+/** Ends the storm: living instances stay, and there is at least one. */
 function calmDown(world: World): void {
   world.weather = calm;
   world.isUp = true;
@@ -170,7 +173,7 @@ function calmDown(world: World): void {
   world.startInstance();
 }
 
-/** Every place of every living instance takes work again. */
+/** Requires that every place of every living instance takes work again. */
 async function probe(world: World, limit: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   world.probing = promise;
@@ -194,11 +197,11 @@ export async function runSchedule(seed: number): Promise<Verdict> {
   const isOver = () => rows().every((row) => row.state === 'ended');
   if (!(await time.until(isOver, time.now + boundMilliseconds)))
     history.fault(`not over in time: ${JSON.stringify(rows().filter(({ state }) => state !== 'ended'))}`);
-  // Who is on the way out may still take work, and gives none a place.
+  // A stopping instance may still claim work without having a place for it.
   const areGone = () => world.instances.every((instance) => !instance.stopping || instance.dead);
   if (!(await time.until(areGone, time.now + boundMilliseconds)))
     history.fault('a stopped agent does not end');
-  // A claim of the storm that comes twice, or late, may still take work for an agent that hears nothing of it.
+  // A duplicated or late claim of the storm may still take work without the agent's knowledge.
   if (!(await time.until(() => world.way.ofStorm === 0, time.now + boundMilliseconds)))
     history.fault('a message of the storm never arrives');
   await probe(world, probeMilliseconds);

@@ -1,4 +1,4 @@
-/** An instance of the agent: the agent's own session, with runs that do nothing but take time. */
+/** An instance of the agent: the agent's own session, with runs that only take time. */
 import type { Handler } from '../../packages/agent/src/handlers/handler.ts';
 import { createLog } from '../../packages/agent/src/log.ts';
 import { Session } from '../../packages/agent/src/session/session.ts';
@@ -15,13 +15,13 @@ export interface Instance extends Life {
   concurrency: number;
   cutUntil: number;
   stopping: boolean;
-  /** Handlers at work. */
+  /** Running handlers. */
   busy: number;
 }
 
 export interface Runs {
   history: History;
-  /** What the run of this work waits for, in place of its steps. */
+  /** The run of this work waits for this instead of running steps. */
   held(workId: string): Promise<void> | undefined;
 }
 
@@ -60,7 +60,7 @@ function handlerOf({ time, random }: Way, { history, held }: Runs, instance: Ins
     };
     instance.busy += 1;
     try {
-      // Fetches what it needs.
+      // Fetches the files.
       await clock.sleep(random() * 3_000, context.kill);
       context.kill.throwIfAborted();
       if (context.cancel.aborted) return end('CANCELLED');

@@ -1,4 +1,4 @@
-/** Servers on one table of work: the server's own rules, with the table of work-model.ts in place of PostgreSQL. */
+/** Servers with the real rules and one table of work, from work-model.ts instead of PostgreSQL. */
 import type {
   ClaimRequest,
   ClaimResponse,
@@ -38,7 +38,7 @@ export const agent = { accountId: 'account', agentId: 'agent', name: 'agent', ge
 const account = agent.accountId;
 const toldAgainMilliseconds = 5_000;
 
-/** The owner of all work of a simulation: it only listens. */
+/** The owner of all simulated work, which only records. */
 function listener(history: History, time: VirtualTime): WorkOwner {
   const moved =
     (what: string): WorkOwner['started'] =>
@@ -75,7 +75,7 @@ export class SimulatedServer {
   readonly #claimWork: ReturnType<typeof claimStatement>;
   readonly #time: VirtualTime;
   #lastId = 0;
-  /** When a command was told last, by what it is about. */
+  /** When a command was last sent, by work. */
   readonly #told = new Map<string, number>();
   #waiting: (() => void)[] = [];
 
@@ -109,7 +109,7 @@ export class SimulatedServer {
     this.#wake();
   }
 
-  /** As cancelPipelineExecution does. */
+  /** Like cancelPipelineExecution. */
   async cancel(workId: string, command: WorkCommand): Promise<void> {
     await this.database.transaction(async (tx) => {
       const [work] = await commandTo(tx, account, workId, command, this.now(), times);
@@ -150,7 +150,7 @@ export class SimulatedServer {
     return { results };
   }
 
-  /** Waits, while there is nothing and who asked is not known to be gone. */
+  /** Waits while there is no work and the caller is not known to be gone. */
   async claim(request: ClaimRequest, gone: () => boolean): Promise<ClaimResponse> {
     const until = this.#time.now + request.waitSeconds * 1_000;
     while (!gone()) {

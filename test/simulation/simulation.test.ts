@@ -1,4 +1,4 @@
-/** Ten thousand schedules of the lease protocol (README.md), in two processes, as `npm run simulate` makes them. */
+/** Schedules of the lease protocol (README.md), in two processes, as `npm run simulate` runs them. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { runSchedule } from './schedule.ts';
 
 const program = fileURLToPath(new URL('./main.ts', import.meta.url));
-const schedulesEach = 5_000;
+const schedulesEach = 1_500;
 
 async function simulate(seed: number): Promise<string> {
   const args = [program, String(schedulesEach), '--seed', String(seed)];
@@ -21,15 +21,15 @@ async function simulate(seed: number): Promise<string> {
   return output;
 }
 
-test('one owner an epoch, an end within the bound, places freed, no effect twice, in 10,000 schedules', async () => {
+test('3,000 schedules have one owner per epoch, end in time, free all places, and repeat no effect', async () => {
   const [one, other] = await Promise.all([simulate(1), simulate(1 + schedulesEach)]);
   for (const output of [one, other]) {
     const seen = JSON.parse(output.trim().split('; ').at(-1) ?? '');
-    for (const end of ['SUCCESS', 'FAILED', 'CANCELLED']) assert.ok(seen.ends[end] > 100, output);
-    assert.ok(seen.crashes > 1_000, output);
+    for (const end of ['SUCCESS', 'FAILED', 'CANCELLED']) assert.ok(seen.ends[end] > 30, output);
+    assert.ok(seen.crashes > 300, output);
   }
 });
 
-test('a seed makes the same schedule again', async () => {
+test('the same seed makes the same schedule', async () => {
   assert.deepEqual(await runSchedule(61), await runSchedule(61));
 });

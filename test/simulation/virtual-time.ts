@@ -1,7 +1,7 @@
-/** A clock that stands still until all that can happen now has happened, and then goes to the next thing that is due. */
+/** A clock that stops until everything possible has happened, and then jumps to the next due action. */
 import type { Time } from '../../packages/agent/src/time.ts';
 
-/** What a thing that is due belongs to: of a process that has died nothing happens any more, of one that is frozen it happens later. */
+/** The process of a due action. Actions of a dead process never run; those of a frozen one run later. */
 export interface Life {
   dead: boolean;
   frozenUntil: number;
@@ -15,10 +15,10 @@ interface Due {
 }
 
 export class VirtualTime {
-  /** Milliseconds since the beginning. */
+  /** Milliseconds since the start. */
   now = 0;
   #order = 0;
-  /** A heap, the next one first. */
+  /** A heap with the next action first. */
   readonly #due: Due[] = [];
   readonly #random: () => number;
   readonly #listening = new Set<() => void>();
@@ -35,7 +35,7 @@ export class VirtualTime {
     return new Promise((resolve) => this.after(milliseconds, resolve, life));
   }
 
-  /** Time as the agent sees it. */
+  /** The time of the agent. */
   of(life: Life): Time {
     return {
       now: () => this.now,
@@ -58,7 +58,7 @@ export class VirtualTime {
     };
   }
 
-  /** Calls `act` when `signal` is aborted, until what this answers is called. */
+  /** Calls `act` when `signal` is aborted. Returns a function that stops listening. */
   listen(signal: AbortSignal, act: () => void): () => void {
     const stop = () => {
       signal.removeEventListener('abort', act);
@@ -69,12 +69,12 @@ export class VirtualTime {
     return stop;
   }
 
-  /** Lets go of all signals: Node.js keeps a signal made of others for as long as anybody listens to it. */
+  /** Stops listening to all signals: Node.js keeps a combined signal as long as it has listeners. */
   end(): void {
     for (const stop of this.#listening) stop();
   }
 
-  /** Goes on until `done`, or until `limit`. Answers whether it is done. */
+  /** Runs until `done`, or until `limit`. Returns whether it is done. */
   async until(done: () => boolean, limit: number): Promise<boolean> {
     for (;;) {
       await new Promise((resolve) => setImmediate(resolve));

@@ -1,7 +1,7 @@
 /**
- * The table `work` in memory, statement by statement: what each statement of the lease protocol
- * (packages/server/src/kernel/work/work.ts and those that it names) does to it. The rules around them are the
- * server's own. agreement.test.ts holds this to PostgreSQL; a statement that is not known here is an error.
+ * The table `work` in memory: the effect of each statement of the lease protocol
+ * (packages/server/src/kernel/work/work.ts and the files that it names). All other rules are the server's
+ * own. agreement.test.ts compares this with PostgreSQL. An unknown statement is an error.
  */
 import pg from 'pg';
 import type {
@@ -185,7 +185,7 @@ const forget: Effect = (rows, { forget_before: at }) => {
   return [];
 };
 
-/** By what a statement's text holds; the first that fits. */
+/** The first pattern that matches the text of a statement gives its effect. */
 const effects: readonly (readonly [RegExp, Effect])[] = [
   [/ insert into work \(/, insert],
   [/set state = 'held', epoch = epoch \+ 1/, claim],
@@ -242,14 +242,11 @@ function effectOf({ name, source }: PreparedStatement): Effect {
 
 export class ModelDatabase implements Pick<Database, 'read' | 'transaction'> {
   rows = new Map<string, ModelRow>();
-  /** Transactions one after the other, as if each locked all rows that it looks at. */
+  /** Runs transactions one after the other, as if each locked all rows that it reads. */
   #turn: Promise<unknown> = Promise.resolve();
   readonly #trip: () => Promise<void>;
 
-  /**
-   * `trip` is what happens on the way of a read, of a query and of a commit; what it throws is what befell
-   * them.
-   */
+  /** `trip` runs for each read, query and commit, which fail with what it throws. */
   constructor(trip: () => Promise<void> = () => Promise.resolve()) {
     this.#trip = trip;
   }

@@ -1,10 +1,10 @@
-/** A client as a careful user writes one: tokens are renewed, what may be sent again is sent again under the same Idempotency-Key. */
+/** A careful client: it renews its tokens, and repeats requests with the same Idempotency-Key. */
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface Answer {
   status: number;
   headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: a black box: the tests say what they expect
+  // biome-ignore lint/suspicious/noExplicitAny: the tests check the members that they read
   body: any;
 }
 
@@ -21,7 +21,7 @@ export class ApiClient {
   readonly #url: string;
   readonly #credential: { clientId: string; clientSecret: string };
   #token: Promise<string> | undefined;
-  /** Every token that this client was given: none may turn up in a log. */
+  /** All tokens of this client. No log may contain one. */
   readonly tokens: string[] = [];
 
   constructor(url: string, clientId: string, clientSecret: string) {
@@ -29,7 +29,7 @@ export class ApiClient {
     this.#credential = { clientId, clientSecret };
   }
 
-  /** One request, whatever its answer; a 401 renews the token once. @throws when there was no answer. */
+  /** Sends one request. A 401 renews the token once. @throws when there is no response */
   async call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
     const first = await this.#once(method, path, options);
     if (first.status !== 401) return first;
@@ -37,7 +37,7 @@ export class ApiClient {
     return this.#once(method, path, options);
   }
 
-  /** One request whose answer must be a success. */
+  /** Sends one request. @throws when it does not succeed */
   async ask(method: string, path: string, body?: unknown, headers?: Record<string, string>) {
     const answer = await this.call(method, path, { body, ...(headers ? { headers } : {}) });
     if (answer.status >= 300)
@@ -46,8 +46,8 @@ export class ApiClient {
   }
 
   /**
-   * Sends until there is an answer that is neither 503 nor "still under way".
-   * @throws what `give` throws, which is called before each further attempt
+   * Repeats a request until the response is neither 503 nor `idempotency-key-in-use`.
+   * @throws what `give` throws, which is called before each new attempt
    */
   async insist(method: string, path: string, options: CallOptions, give: () => void): Promise<Answer> {
     for (;;) {

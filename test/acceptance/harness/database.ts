@@ -1,4 +1,4 @@
-/** The database of a Headgate, and a PostgreSQL that belongs to nobody’s. */
+/** The database of an installation, and a PostgreSQL outside of any installation. */
 import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -9,7 +9,7 @@ import {
 } from '../../../packages/server/src/main/postgres/embedded-postgres.ts';
 import { checkout, type Installation, isRoot } from './installation.ts';
 
-/** In the folders of an installation that is never started. */
+/** Uses the folders of an installation that never starts. */
 export async function startDatabase({ folder }: Installation): Promise<EmbeddedPostgres> {
   const stateDirectory = join(folder, 'state');
   mkdirSync(stateDirectory);
@@ -28,7 +28,7 @@ export async function startDatabase({ folder }: Installation): Promise<EmbeddedP
 
 type Query = <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) => Promise<Row[]>;
 
-/** Beside the server, on the socket that its start has printed. */
+/** Connects to the socket that the start has printed. */
 export async function onDatabaseOf<Result>(of: Installation, work: (query: Query) => Promise<Result>) {
   const host = of.output.match(/its socket: (.*)/)?.[1];
   const client = new pg.Client({ host, user: 'headgate', database: 'headgate' });

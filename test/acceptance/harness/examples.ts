@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import type { Answer, ApiClient } from './client.ts';
 import { checkout } from './installation.ts';
 
-/** Path to text; what describes an example is none of its files. */
+/** Text by path, without the description of the example. */
 export function exampleFiles(example: string): Record<string, string> {
   const folder = join(checkout, 'examples', example);
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
@@ -14,7 +14,7 @@ export function exampleFiles(example: string): Record<string, string> {
   return Object.fromEntries(paths.map((path) => [relative(folder, path), readFileSync(path, 'utf8')]));
 }
 
-/** One version of shared pipelines. */
+/** Publishes one version of shared pipelines. */
 export async function publishShared(
   client: ApiClient,
   files: Record<string, string>,

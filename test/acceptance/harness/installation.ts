@@ -1,4 +1,7 @@
-/** One Headgate of a test: a data directory and a port of its own, started and ended as people do, or as accidents do. */
+/**
+ * An installation for a test, with its own data directory and port. Tests start it, stop it and kill its
+ * processes.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -7,26 +10,26 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { until } from '../../../packages/server/src/testing/waiting.ts';
 import { ApiClient } from './client.ts';
 import { type FoundProcess, isAlive, type ProcessKind, processesNaming, signal } from './processes.ts';
-import { until } from './waiting.ts';
 
 export const checkout = fileURLToPath(new URL('../../..', import.meta.url));
 export const isRoot = process.getuid?.() === 0;
 
 const readySeconds = 60;
-/** Above the bounds that the server itself has for its shutdown. */
+/** More than the server's own limits for its shutdown. */
 const endSeconds = 60;
 
-/** `npm start`, or the server alone where what npm does is not the point. */
+/** By `npm start`, or only the server where npm does not matter. */
 export type Way = 'npm' | 'node';
 
 export interface Settings {
-  /** Of the environment; what is undefined is left out, also where it is set by default. */
+  /** Environment variables. An undefined one is removed, even if it has a default here. */
   environment?: Record<string, string | undefined>;
-  /** Others may not enter the folder that holds the data directory. */
+  /** Other users may not enter the folder that contains the data directory. */
   closedFolder?: boolean;
-  /** Runs as this user. Only when root. */
+  /** Runs as this user; needs root. */
   user?: { uid: number; gid: number };
 }
 
@@ -37,7 +40,7 @@ export class Installation {
   readonly url: string;
   readonly clientId = 'operator';
   readonly clientSecret = `secret-of-the-operator-${randomBytes(12).toString('hex')}`;
-  /** Everything that was printed since the beginning, by all starts. */
+  /** All output of all starts. */
   output = '';
   readonly #settings: Settings;
   readonly #added: Record<string, string | undefined> = {};
@@ -56,7 +59,7 @@ export class Installation {
     return new Installation(settings, await freePort());
   }
 
-  /** Adds to the environment of the starts that follow. */
+  /** Sets environment variables for later starts. */
   set(environment: Record<string, string | undefined>): void {
     Object.assign(this.#added, environment);
   }
@@ -65,7 +68,7 @@ export class Installation {
     return new ApiClient(this.url, clientId, clientSecret);
   }
 
-  /** All of the environment of what is started. */
+  /** The environment of a start. */
   environment(): Record<string, string> {
     const foreign = /^(HEADGATE_|npm_|NODE_TEST|NODE_OPTIONS$|DATABASE_URL$|PG[A-Z]+$)/i;
     const own = Object.entries(process.env).filter(([name]) => !foreign.test(name));
@@ -86,7 +89,7 @@ export class Installation {
     return Object.fromEntries(entries);
   }
 
-  /** Starts and does not wait. The process leads a group of its own, as a command in a terminal does. */
+  /** Starts without waiting, in a new process group, as a terminal does. */
   launch(way: Way = 'node', ...args: string[]): ChildProcess {
     const server = ['packages/server/src/main/server.ts'];
     const [program, ...rest] = way === 'node' ? [process.execPath, ...server] : npm(args);
@@ -121,7 +124,7 @@ export class Installation {
     return answer?.ok === true;
   }
 
-  /** @throws when it is not ready in time, or when `child` ends before; with what was printed last. */
+  /** @throws with the last output, when it is not ready in time or `child` ends before */
   async ready(child?: ChildProcess): Promise<void> {
     let over = false;
     try {
@@ -154,18 +157,18 @@ export class Installation {
     return kinds.length === 0 ? found : found.filter(({ kind }) => kinds.includes(kind));
   }
 
-  /** The one process of the kind, once there is one. */
+  /** Waits for a process of this kind. */
   async process(kind: ProcessKind): Promise<FoundProcess> {
     return until(`a process of the kind ${kind}`, 15, () => this.processes(kind)[0]);
   }
 
-  /** SIGKILL to one process, and waits for its end. */
+  /** Sends SIGKILL to one process and waits for its end. */
   async kill(pid: number): Promise<void> {
     signal(pid, 'SIGKILL');
     await until(`the end of ${pid}`, 10, () => !isAlive(pid));
   }
 
-  /** Ctrl-C, as a terminal sends it: SIGINT to the whole group. */
+  /** Sends SIGINT to the whole group, as a terminal does on Ctrl-C. */
   async interrupt(child: ChildProcess): Promise<number | null> {
     process.kill(-pidOf(child), 'SIGINT');
     return ended(child).catch((failure) => {
@@ -174,12 +177,12 @@ export class Installation {
     });
   }
 
-  /** The files that are to hold no secret: all that is kept, but for the credential's file and the master key. */
+  /** Folders that may contain secrets only in the credential file and the master key. */
   keptFolders(): string[] {
     return [this.dataDirectory, ...this.#instanceId().map((id) => `/var/lib/headgate/${id}`)];
   }
 
-  /** Ends whatever still runs, by pid, and removes all folders. */
+  /** Kills all remaining processes by pid, and removes all folders. */
   async remove(): Promise<void> {
     for (let round = 0; round < 200; round++) {
       const left = this.processes();
@@ -215,13 +218,13 @@ export function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }
 
-/** The exit code; null when a signal ended it. @throws when it does not end. */
+/** Waits for the exit code; null when a signal ended the process. @throws when it does not end */
 export async function ended(child: ChildProcess): Promise<number | null> {
   await until(`the end of ${pidOf(child)} (${child.spawnargs.join(' ')})`, endSeconds, () => hasEnded(child));
   return child.exitCode;
 }
 
-/** Below the range that the system gives to outgoing connections. */
+/** Below the range of ports for outgoing connections. */
 async function freePort(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 10_000);

@@ -1,4 +1,4 @@
-/** The processes of one installation, found through /proc by what they were started with and where they are. */
+/** Finds the processes of an installation in /proc by command line, environment and working directory. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 export type ProcessKind =
@@ -21,7 +21,7 @@ export interface FoundProcess {
   command: string;
 }
 
-/** The kind by a part of the command line; the first that fits. */
+/** The first pattern that matches the command line gives the kind. */
 const kinds: readonly (readonly [ProcessKind, RegExp])[] = [
   ['server', /src\/main\/server\.ts/],
   ['npm shell', /^sh -c .*bootstrap\.mjs/],
@@ -35,7 +35,7 @@ const kinds: readonly (readonly [ProcessKind, RegExp])[] = [
   ['agent', /agent\/src\/main\.ts/],
 ];
 
-/** The living processes that name one of `marks` (folders, an instance id) in their command, environment or working directory. */
+/** The living processes whose command line, environment or working directory contains one of these texts. */
 export function processesNaming(marks: readonly string[]): FoundProcess[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
@@ -53,7 +53,7 @@ function describe(pid: number, marks: readonly string[]): FoundProcess | undefin
     const kind = kinds.find(([, form]) => form.test(command))?.[0] ?? 'other';
     return { pid, parent: Number(parent), kind, command };
   } catch {
-    // It ended meanwhile, or is another user's.
+    // It has ended, or belongs to another user.
     return undefined;
   }
 }
@@ -67,7 +67,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Harmless when it has ended. */
+/** Does nothing if the process has ended. */
 export function signal(pid: number, how: NodeJS.Signals): void {
   try {
     process.kill(pid, how);

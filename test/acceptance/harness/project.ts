@@ -1,7 +1,7 @@
-/** A project of a test: pipelines written as objects, published and run through the public interface. */
+/** A project for a test: publishes and runs pipelines over the public interface. */
 import { randomUUID } from 'node:crypto';
+import { until } from '../../../packages/server/src/testing/waiting.ts';
 import type { Answer, ApiClient } from './client.ts';
-import { until } from './waiting.ts';
 
 interface Component {
   type: string;
@@ -10,7 +10,7 @@ interface Component {
   sources?: string[];
 }
 
-/** The text of a pipeline file. JSON is YAML. */
+/** The text of a pipeline file, in JSON, which is also YAML. */
 export function pipelineFile(
   type: 'orchestration' | 'transformation',
   components: Record<string, Component>,
@@ -38,8 +38,9 @@ export function steps(...list: [name: string, type: string, parameters: Record<s
 
 export const sqlScript = (sql: string): string => steps(['Script', 'sql-script', { sqlScript: sql }]);
 
-/** A statement that no machine ends. Its parts fit in memory, so no bound but that of time ends it. */
-export const endlessSql = 'select count(*) from range(1000000) a, range(1000000) b, range(1000000) c';
+/** Runs until it is stopped, in little memory and on one thread: other tests need the other processors. */
+export const endlessSql =
+  'with recursive n(i) as (select 1::hugeint union all select i + 1 from n) select count(*) from n';
 
 export interface Execution {
   pipelineExecutionId: string;
@@ -80,12 +81,12 @@ export class Project {
     return project;
   }
 
-  /** One that is there. */
+  /** An existing project. */
   static open(client: ApiClient, id: string): Project {
     return new Project(client, id);
   }
 
-  /** The answer of the upload: which files were ignored, and why. */
+  /** Uploads a version, and returns the ignored files and why. */
   async publish(files: Record<string, string>, environmentName = 'dev', versionName = '1') {
     const form = new FormData();
     for (const [path, text] of Object.entries(files)) {
@@ -113,7 +114,7 @@ export class Project {
     return page.results;
   }
 
-  /** The execution once it is over; `seen` gets each status on the way. */
+  /** Waits for the end of an execution. `seen` collects its statuses. */
   async ended(id: string, seconds = 30, seen: Set<string> = new Set()): Promise<Execution> {
     await until(`the end of the execution ${id}`, seconds, async () => {
       const status = await this.status(id);

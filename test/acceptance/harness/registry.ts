@@ -1,6 +1,6 @@
 /**
- * A registry of npm on loopback that has the packages installed in this checkout, and nothing else: what installs from it is known to need
- * no more than that, and no network.
+ * An npm registry on loopback with the packages that are installed in this checkout. A package that installs
+ * from it needs no others and no network.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { checkout } from './installation.ts';
 
 export interface Registry {
   url: string;
-  /** The names that were asked for and are not there. */
+  /** Requested packages that do not exist here. */
   missing: string[];
   close(): Promise<void>;
 }
@@ -48,7 +48,7 @@ export async function startRegistry(): Promise<Registry> {
   };
 }
 
-/** Some packages are installed in several versions, each below the one that needs it. */
+/** Some packages are installed in several versions, each below the package that needs it. */
 function foldersByName(): Map<string, string[]> {
   const lock = JSON.parse(readFileSync(join(checkout, 'node_modules', '.package-lock.json'), 'utf8'));
   const places = Object.keys(lock.packages).filter((place) =>

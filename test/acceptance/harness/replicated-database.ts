@@ -1,4 +1,4 @@
-/** Two PostgreSQL servers: a primary, and a standby without whose disk nothing is acknowledged. */
+/** Two PostgreSQL servers: a primary and a synchronous standby. */
 import { execFile } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,16 +11,16 @@ import {
   type Supervised,
   supervise,
 } from '../../../packages/server/src/main/postgres/postgres-supervisor.ts';
+import { until } from '../../../packages/server/src/testing/waiting.ts';
 import { checkout, type Installation, isRoot } from './installation.ts';
 import { signal } from './processes.ts';
-import { until } from './waiting.ts';
 
 const port = 5432;
 const user = 'headgate';
 
 export interface Node {
   socketPath: string;
-  /** Beside the servers that are tested. */
+  /** Runs SQL without the servers under test. */
   connection: pg.ClientConfig;
 }
 
@@ -38,7 +38,7 @@ export class ReplicatedDatabase {
     })) as [Node, Node];
   }
 
-  /** In the folders of an installation that is never started. */
+  /** Uses the folders of an installation that never starts. */
   static async start({ folder }: Installation): Promise<ReplicatedDatabase> {
     const stateDirectory = join(folder, 'state');
     mkdirSync(stateDirectory);
@@ -59,7 +59,7 @@ export class ReplicatedDatabase {
   async #begin(): Promise<void> {
     const [primary, standby] = this.#places;
     await initialise(primary);
-    // A copy of a cluster that was never started follows it from its first record on.
+    // A copy of a cluster that never started can follow it from the first record.
     cpSync(primary.dataDirectory, standby.dataDirectory, { recursive: true });
     writeFileSync(join(standby.dataDirectory, 'standby.signal'), '');
     await promisify(execFile)('chmod', ['-R', 'go-rwx', standby.dataDirectory]);
@@ -113,7 +113,7 @@ export class ReplicatedDatabase {
     });
   }
 
-  /** The primary dies with its host, and the standby takes its place. */
+  /** Kills the primary and promotes the standby. */
   async failOver(): Promise<void> {
     const [primary] = this.#running;
     const [, { binaries, dataDirectory, user: as }] = this.#places;

@@ -1,8 +1,8 @@
-/** What must not be found anywhere: secrets in what is printed and in what is kept. */
+/** Searches for secrets in output and stored files. */
 import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The files below `folders` that hold one of the texts as it is. */
+/** The files below `folders` that contain one of the texts. */
 export function filesHolding(texts: readonly string[], folders: readonly string[]): string[] {
   const sought = texts.map((text) => Buffer.from(text));
   return folders

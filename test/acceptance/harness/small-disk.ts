@@ -1,10 +1,10 @@
-/** A small file system of a test, in memory, which can be filled up. */
+/** A small file system in memory that a test can fill. */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Why no such disk can be had here; undefined when it can. */
+/** Why such a disk is not possible here; undefined if it is. */
 export function smallDiskRefusal(): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-mount-'));
   try {
@@ -23,7 +23,7 @@ function mount(folder: string, megabytes: number): void {
 }
 
 function unmount(folder: string): void {
-  // Lazily: a process that a failed test left behind may still be in it.
+  // Lazily, because a process of a failed test may still use it.
   execFileSync('umount', ['-l', folder], { stdio: 'pipe' });
 }
 
@@ -31,17 +31,17 @@ export class SmallDisk {
   readonly folder: string;
   readonly #ballast: string;
 
-  /** @param folder is made, and what lies below it then is on this disk */
+  /** @param folder is created, and becomes the root of this disk */
   constructor(folder: string, megabytes: number) {
     this.folder = folder;
     this.#ballast = join(folder, 'ballast');
     mkdirSync(folder);
     mount(folder, megabytes);
-    // As the server makes its data directory: the users of PostgreSQL and of the agent pass through it.
+    // The users of PostgreSQL and of the agent must be able to enter it, as with the server's data directory.
     chmodSync(folder, 0o711);
   }
 
-  /** Takes all the space that is left. May be called again. */
+  /** Uses all free space. May be called again. */
   fill(): void {
     const file = openSync(this.#ballast, 'a');
     for (const bytes of [1_048_576, 4_096]) {
@@ -54,7 +54,7 @@ export class SmallDisk {
     closeSync(file);
   }
 
-  /** Gives back what `fill` took. */
+  /** Frees the space that `fill` used. */
   free(): void {
     rmSync(this.#ballast, { force: true });
   }

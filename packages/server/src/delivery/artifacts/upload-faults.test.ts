@@ -7,7 +7,6 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, mock, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Account } from '../../testing/account.ts';
 import { requireProblem } from '../../testing/client.ts';
@@ -15,9 +14,10 @@ import { startFakeS3 } from '../../testing/fake-s3.ts';
 import type { TestServer } from '../../testing/open-server.ts';
 import { multipart, multipartBoundary, type Part, type TestProject, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
+import { until } from '../../testing/waiting.ts';
 
 const run = promisify(execFile);
-const withinMilliseconds = 60_000;
+const withinSeconds = 60;
 
 /** Files that nobody has; together more than a pack. */
 const newFiles = (count = 3, bytes = 4_000_000): Part[] =>
@@ -25,11 +25,6 @@ const newFiles = (count = 3, bytes = 4_000_000): Part[] =>
     name: `f${index}`,
     content: randomBytes(bytes / 2).toString('hex'),
   }));
-
-async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + withinMilliseconds; !(await condition()); await delay(20))
-    assert.ok(Date.now() < end, `there is no ${what} after ${withinMilliseconds} ms`);
-}
 
 async function scene(server: TestServer) {
   const account = await server.account();
@@ -74,8 +69,12 @@ describe('a client that goes away', async () => {
       (await readdir(join(folder, account.accountId)).catch(() => [])).some(
         (name) => !name.endsWith('.part'),
       );
-    await until('pack', stored).finally(() => socket.destroy());
-    await until('end of what was stored', async () => (await rowsOf(server, account)) === 0);
+    await until('a stored pack', withinSeconds, stored).finally(() => socket.destroy());
+    await until(
+      'the removal of the stored files',
+      withinSeconds,
+      async () => (await rowsOf(server, account)) === 0,
+    );
     assert.deepEqual(await readdir(join(folder, account.accountId)), []);
     await requireNothingVisible(account, project);
     assert.equal((await upload(account.admin, project, newFiles(1, 100))).status, 201);

@@ -13,9 +13,9 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
+import { until } from '../../testing/waiting.ts';
 import { decidePlaces, type PostgresPlaces } from '../host/places.ts';
 import { isRoot } from '../host/process-users.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts';
@@ -90,14 +90,6 @@ function ended(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => child.once('exit', () => resolve()));
 }
 
-async function waitUntil(look: () => boolean, what: string): Promise<void> {
-  const end = performance.now() + 20_000;
-  while (!look()) {
-    if (performance.now() > end) throw new Error(`waited in vain until ${what}`);
-    await delay(10);
-  }
-}
-
 test('it is durable, speaks UTF-8, and listens on nothing but its socket', async () => {
   const postgres = await start();
   const settings = await query(
@@ -143,12 +135,15 @@ test('when the process that keeps it is killed, it shuts down by itself', async 
   await new Promise((resolve) => child.stdout?.once('data', resolve));
   assert.notEqual(processesIn(places.dataDirectory).length, 0);
   child.kill('SIGKILL');
-  await waitUntil(() => processesIn(places.dataDirectory).length === 0, 'PostgreSQL has ended');
+  await until('the end of PostgreSQL', 20, () => processesIn(places.dataDirectory).length === 0);
   assert.equal(existsSync(join(places.dataDirectory, 'postmaster.pid')), false);
 });
 
-test('20 of 20 starts come up after a kill of the keeper, the postmaster, or both, with what was committed', async () => {
-  for (let round = 0; round < 20; round++) {
+/** Each of the four ways to kill twice; `npm run soak` makes more rounds. */
+const kills = Number(process.env.TEST_ROUNDS ?? 8);
+
+test('every start comes up after a kill of the keeper, the postmaster, or both, with what was committed', async () => {
+  for (let round = 0; round < kills; round++) {
     const child = keeper();
     const pid = await new Promise<number>((resolve) =>
       child.stdout?.once('data', (text) => resolve(Number(text))),
@@ -180,9 +175,8 @@ test('a first start that was killed is begun again', async () => {
   const child = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: 'ignore' });
   const drafts = () =>
     readdirSync(dirname(fresh.dataDirectory)).filter((name) => name.startsWith('postgres.new-'));
-  await waitUntil(
-    () => drafts().some((name) => existsSync(join(fresh.dataDirectory, '..', name, 'base'))),
-    'initdb writes',
+  await until('files of initdb', 20, () =>
+    drafts().some((name) => existsSync(join(fresh.dataDirectory, '..', name, 'base'))),
   );
   const gone = ended(child);
   child.kill('SIGKILL');

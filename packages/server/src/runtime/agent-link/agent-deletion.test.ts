@@ -11,6 +11,7 @@ import { agentExamples, createPlace, type Place } from '../../testing/examples.t
 import { claimOne, executionOf, instanceId } from '../../testing/executions.ts';
 import { sealingAgent } from '../../testing/sealing-agent.ts';
 import { startTestServer } from '../../testing/server.ts';
+import { until } from '../../testing/waiting.ts';
 
 const [server, other] = [await startTestServer(), await startTestServer()];
 const ofAgents = operations.filter((operation) => operation.surface === 'agent');
@@ -92,7 +93,7 @@ test('a claim of it that waits is refused at once, also at another server', asyn
     await client.post('/heartbeats', { instanceId: claim.instanceId, held: [] });
     const begun = performance.now();
     const waits = client.post('/claims', claim);
-    await until(() => there.deps.wakes.waiting() > 0);
+    await until('a waiting claim', 20, () => there.deps.wakes.waiting() > 0);
     assert.equal((await admin.delete(`${path}?force=true`)).status, 202);
     requireProblem(await waits, 401, 'token-invalid');
     assert.ok(performance.now() - begun < 5_000);
@@ -130,12 +131,4 @@ async function agentToken({ clientId, secret }: Awaited<ReturnType<typeof runnin
     { headers },
   );
   return answer.body.access_token;
-}
-
-async function until(reached: () => boolean): Promise<void> {
-  const end = performance.now() + 5_000;
-  while (!reached()) {
-    assert.ok(performance.now() < end, 'it never came to that');
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
 }

@@ -8,6 +8,7 @@ import { requireProblem } from '../../testing/client.ts';
 import { createPlace } from '../../testing/examples.ts';
 import { executionOf } from '../../testing/executions.ts';
 import { startTestServer } from '../../testing/server.ts';
+import { until } from '../../testing/waiting.ts';
 
 const server = await startTestServer();
 const url = await server.listen();
@@ -20,15 +21,14 @@ async function place() {
   return { ...made, shown, enqueue: () => executionOf(made) };
 }
 
-async function until(what: () => Promise<boolean> | boolean): Promise<void> {
-  while (!(await what())) await new Promise((resolve) => setTimeout(resolve, 5));
-}
+/** Less than a claim waits, so that only a wake-up ends a wait in time. */
+const boundSeconds = 20;
 
 /** A claim that waits; resolves when it does, to its answer in an object. */
 async function waiting(instance: Instance, max = 10) {
   const before = server.deps.wakes.waiting();
   const answer = instance.claim(max, waitSeconds);
-  await until(() => server.deps.wakes.waiting() > before);
+  await until('the waiting claims', boundSeconds, () => server.deps.wakes.waiting() > before);
   return { answer };
 }
 
@@ -42,7 +42,7 @@ async function standingClaim(account: Account, agent: RegisteredAgent, { instanc
   const before = server.deps.wakes.waiting();
   const request = { method: 'POST', headers, body, signal: closing.signal };
   const answer = assert.rejects(fetch(`${url}/agent/v1/claims`, request));
-  await until(() => server.deps.wakes.waiting() > before);
+  await until('the waiting claims', boundSeconds, () => server.deps.wakes.waiting() > before);
   return {
     async close() {
       closing.abort();
@@ -89,7 +89,7 @@ test('a claim whose connection closes leaves its work to the next one', async ()
   const before = server.deps.wakes.waiting();
   const lost = await standingClaim(account, agent, await connected(agent));
   await lost.close();
-  await until(() => server.deps.wakes.waiting() === before);
+  await until('the waiting claims', boundSeconds, () => server.deps.wakes.waiting() === before);
   const { answer } = await waiting(await connected(agent));
   await enqueue();
   assert.equal((await answer).work.length, 1);
@@ -99,7 +99,7 @@ test('an agent that dies while its claim waits is missed, with its connection cl
   for (const isClosed of [true, false]) {
     const { account, agent, shown } = await place();
     const dying = await standingClaim(account, agent, await quietInstance(agent));
-    await until(async () => (await shown()).connected);
+    await until('the connection', boundSeconds, async () => (await shown()).connected);
     if (isClosed) await dying.close();
     server.clock.advance(14);
     await server.sweep();
@@ -118,7 +118,7 @@ test('a claim is answered empty when its time is over, and at once when the serv
   const instance = instanceOf(stopped.agent);
   await instance.hello();
   const answer = instance.claim(10, waitSeconds);
-  await until(() => other.deps.wakes.waiting() > 0);
+  await until('a waiting claim', boundSeconds, () => other.deps.wakes.waiting() > 0);
   await other.close();
   assert.deepEqual(await answer, nothing);
 });
@@ -149,8 +149,8 @@ test('a claim that waits is a sign of life, also of an instance that has nothing
   await server.sweep();
   assert.deepEqual([(await shown()).agentStatus, (await shown()).connected], ['unknown', false]);
   void instance.claim(10, waitSeconds);
-  await until(async () => (await shown()).connected);
-  await until(async () => (await shown()).agentStatus === 'running');
+  await until('the connection', boundSeconds, async () => (await shown()).connected);
+  await until('the status', boundSeconds, async () => (await shown()).agentStatus === 'running');
 });
 
 test('a claim that waits is refused when its agent’s secret is refreshed, or its agent deleted, unheard', async () => {

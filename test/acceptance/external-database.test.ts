@@ -1,4 +1,4 @@
-/** DATABASE_URL in place of the embedded PostgreSQL. */
+/** DATABASE_URL instead of the embedded PostgreSQL. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { EmbeddedPostgres } from '../../packages/server/src/main/postgres/embedded-postgres.ts';
@@ -6,12 +6,12 @@ import { startDatabase } from './harness/database.ts';
 import { Installation } from './harness/installation.ts';
 import { Project, sqlScript } from './harness/project.ts';
 
-describe('a Headgate on somebody else’s database', { timeout: 120_000 }, () => {
+describe('a server with DATABASE_URL', { timeout: 120_000 }, () => {
   let database: EmbeddedPostgres;
   let theirs: Installation;
   let headgate: Installation;
   before(async () => {
-    // Only its folders are used: nothing is started there but PostgreSQL.
+    // Only its folders are used; only PostgreSQL starts there.
     theirs = await Installation.create();
     database = await startDatabase(theirs);
     headgate = await Installation.create({ environment: { DATABASE_URL: database.connectionUrl() } });
@@ -22,7 +22,7 @@ describe('a Headgate on somebody else’s database', { timeout: 120_000 }, () =>
     await theirs.remove();
   });
 
-  it('starts no PostgreSQL of its own, runs a pipeline, and finds its data at the next start', async () => {
+  it('starts no PostgreSQL, runs a pipeline, and has its data at the next start', async () => {
     const first = await headgate.start('npm');
     assert.deepEqual(headgate.processes('postmaster', 'supervisor'), []);
     const client = headgate.client();

@@ -1,6 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Asks again and again until there is an answer. @throws when there is none within `seconds`, naming what was waited for. */
+/**
+ * Repeats `ask` until it returns something else than undefined or false.
+ * @throws naming `what`, after `seconds`
+ */
 export async function until<T>(
   what: string,
   seconds: number,
