@@ -27,7 +27,7 @@ const owner = {
   ...{ started: nothing, silent: nothing, cameBack: nothing, requeued: nothing, ended: nothing },
   claimed: { with: [], payload: "select '{}'::json" },
 };
-const owners = { 'pipeline-execution': owner } as unknown as WorkOwners;
+const owners: WorkOwners = new Map([['pipeline-execution', owner]]);
 const claimWork = claimStatement(owners);
 const instances = [randomUUID(), randomUUID()] as const;
 
@@ -161,7 +161,7 @@ test('after each of many acts, in any order, the model has the rows that Postgre
           ...place,
           work_id,
           agent_id: agentId,
-          kind: 'pipeline-execution' as const,
+          kind: 'pipeline-execution',
           name: 'main',
         };
         for (const { database } of sides) await database.transaction((tx) => enqueueWork(tx, work, now()));

@@ -18,6 +18,11 @@ export const nextAccounts = statement<{ account_id: string }>(
 /** A condition on the manifest `m` of the account $1: something refers to it, which must keep its files. */
 export type ManifestUse = string;
 
+/** A slice whose rows refer to manifests. Nothing that one of its conditions finds is removed. */
+export interface ManifestUser {
+  manifestUses: readonly ManifestUse[];
+}
+
 export interface ManifestStatements {
   /** Parameters: account, digest of the batch before, now. */
   condemn: Statement<{ condemned: number; cursor: string | null; looked: number }>;

@@ -3,7 +3,7 @@
  * that was to do it. Nothing of it may stay, not even until the next sweep.
  */
 import { type Statement, statement } from '../database/database.ts';
-import type { WorkEnd, WorkMoment, WorkOwners, WorkRow } from './work.ts';
+import { ownerOf, type WorkEnd, type WorkMoment, type WorkOwners, type WorkRow } from './work.ts';
 
 type UnderWay = Pick<WorkRow, 'work_id' | 'kind'>;
 
@@ -35,6 +35,6 @@ async function endWork(
   const rows = await moment.tx.query(lock, [moment.accountId, id]);
   for (const [kind, works] of Map.groupBy(rows, (row) => row.kind)) {
     const ends = works.map((work): WorkEnd => ({ workId: work.work_id, status: 'CANCELLED', message }));
-    owners[kind].ended(moment, ends);
+    ownerOf(owners, kind).ended(moment, ends);
   }
 }

@@ -1,11 +1,11 @@
 /** What an instance says of the work that it holds, fenced by epochs (work.ts). */
-import type { WorkCommand, WorkKind } from '@headgate/contract';
+import type { WorkCommand } from '@headgate/contract';
 import { after } from '../clock.ts';
 import { changed, isDatabaseError, type Read, statement, type Transaction } from '../database/database.ts';
 import type { WorkSubject, WorkTimes } from './work.ts';
 
 export interface HeldRow extends WorkSubject {
-  kind: WorkKind;
+  kind: string;
   epoch: number;
   state: 'queued' | 'held' | 'silent' | 'ended';
   report_sequence: number;

@@ -32,10 +32,13 @@ import {
   stepsOfRun,
 } from './execution.store.ts';
 
-export function executionRoutes(
-  { read, write }: Endpoints,
-  services: { database: Database; wakes: Wakes; times: WorkTimes },
-): void {
+export interface ExecutionServices {
+  database: Database;
+  wakes: Wakes;
+  times: WorkTimes;
+}
+
+export function executionRoutes({ read, write }: Endpoints, services: ExecutionServices): void {
   write(startPipelineExecution, async ({ tx, rows, scope, params, body, now, newId }) => {
     const { projectId } = params;
     const { environmentName, executionTag } = body;

@@ -3,10 +3,9 @@
  * only.
  */
 import { agentSecretReference, type SecretProvider, type SecretReference } from '@headgate/contract';
-import type { FastifyInstance } from 'fastify';
 import { statement } from '../../kernel/database/database.ts';
 import type { Wakes } from '../../kernel/database/wakes.ts';
-import type { Services } from '../../kernel/endpoint/endpoint.ts';
+import type { Endpoints, Services } from '../../kernel/endpoint/endpoint.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { coordinatesOf } from '../../workspace/secret-references/index.ts';
 import { createAgentEndpoints } from '../agent-link/index.ts';
@@ -33,7 +32,7 @@ const ofHeldWork = statement<FoundRow>(`
   where w.account_id = $1 and w.agent_id = $2 and w.work_id = $3 and w.epoch = $4 and w.instance_id = $5
     and w.state in ('held', 'silent')`);
 
-export function secretLookupRoutes(app: FastifyInstance, services: Services & { wakes: Wakes }): void {
+export function secretLookupRoutes({ app }: Endpoints, services: Services & { wakes: Wakes }): void {
   const serve = createAgentEndpoints(app, services);
   serve(agentSecretReference, async ({ agent, body }) => {
     const { workId, epoch, instanceId, name } = body;
