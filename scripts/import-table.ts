@@ -95,8 +95,9 @@ function refusalInServer(from: string, to: string): string | undefined {
   return undefined;
 }
 
+/** Tests, their harness, and what a slice tells the tests over all operations. */
 function isOfTests(path: string): boolean {
-  return path.endsWith('.test.ts') || path.startsWith('packages/server/src/testing/');
+  return /\.(test|guards|examples)\.ts$/.test(path) || path.startsWith('packages/server/src/testing/');
 }
 
 function packageOf(path: string): string | undefined {

@@ -3,8 +3,8 @@
  * requests are sent as.
  */
 import { type Account, createAccount } from '../../packages/server/src/testing/account.ts';
-import { createPlace, type Place } from '../../packages/server/src/testing/examples.ts';
 import type { TestServer } from '../../packages/server/src/testing/open-server.ts';
+import { createPlace, type Place } from '../../packages/server/src/testing/place.ts';
 import { sharedPipeline } from '../../packages/server/src/testing/project.ts';
 import { publishShared } from '../../packages/server/src/testing/shared-pipelines.ts';
 import type { Caller, Draft } from './draft.ts';

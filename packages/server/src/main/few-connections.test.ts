@@ -15,8 +15,9 @@ import { eventRetention } from '../records/events/event.retention.ts';
 import { executionRetention } from '../runtime/executions/execution.retention.ts';
 import { instanceOf } from '../testing/agent.ts';
 import { requireProblem } from '../testing/client.ts';
-import { agentExamples, createPlace, examples, inOrder } from '../testing/examples.ts';
 import { executionOf } from '../testing/executions.ts';
+import { examples, inOrder, protocolExamples } from '../testing/guards.ts';
+import { createPlace } from '../testing/place.ts';
 import { startTestServer } from '../testing/server.ts';
 
 const server = await startTestServer({ settings: { HEADGATE_DATABASE_CONNECTIONS: '2' } });
@@ -26,7 +27,7 @@ test('every operation is answered', async () => {
   const place = await createPlace(await server.account());
   const { admin } = place.account;
   let sent = 0;
-  for (const [id, example] of Object.entries(agentExamples)) {
+  for (const [id, example] of Object.entries(protocolExamples)) {
     const { path, ...asked } = await example(place);
     const method = operations.find((operation) => operation.id === id)?.method ?? 'POST';
     const answer = await place.agent.client.send(method, path, asked);

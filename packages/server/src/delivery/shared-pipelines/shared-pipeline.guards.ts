@@ -1,0 +1,11 @@
+/** What the tests that walk all operations know of this slice. */
+import type { SliceGuards } from '../../testing/slice-guards.ts';
+import { sharedPipelineExamples } from './shared-pipeline.examples.ts';
+
+export const sharedPipelineGuards: SliceGuards = {
+  examples: sharedPipelineExamples,
+  permissions: {
+    'list agents, read shared pipelines': ['listSharedPipelines', 'listSharedArtifacts', 'getSharedArtifact'],
+    'manage agents and shared pipelines': ['createSharedPipelines', 'updateSharedArtifact'],
+  },
+};

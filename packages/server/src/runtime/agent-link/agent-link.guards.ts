@@ -1,0 +1,9 @@
+/** What the tests that walk all operations know of this slice. */
+import type { SliceGuards } from '../../testing/slice-guards.ts';
+import { agentLinkExamples } from './agent-link.examples.ts';
+
+export const agentLinkGuards: SliceGuards = {
+  examples: {},
+  protocolExamples: agentLinkExamples,
+  permissions: {},
+};

@@ -1,0 +1,11 @@
+/** What the tests that walk all operations know of this slice. */
+import type { SliceGuards } from '../../testing/slice-guards.ts';
+import { secretExamples, secretMessageExamples } from './secret.examples.ts';
+
+export const secretGuards: SliceGuards = {
+  examples: secretExamples,
+  protocolExamples: secretMessageExamples,
+  permissions: {
+    'write secrets': ['writeSecretValue', 'getAgentCertificate'],
+  },
+};

@@ -1,0 +1,21 @@
+/** What the tests that walk all operations know of this slice. */
+import type { SliceGuards } from '../../testing/slice-guards.ts';
+import { secretReferenceExamples } from './secret-reference.examples.ts';
+
+export const secretReferenceGuards: SliceGuards = {
+  examples: secretReferenceExamples,
+  permissions: {
+    'read a project and what is in it': ['listSecretReferences'],
+    'create and change variables, connections, secret references': [
+      'createSecretReference',
+      'deleteSecretReference',
+    ],
+  },
+  uniqueNames: {
+    createSecretReference: ({ account, project }, name) =>
+      account.admin.post(`${project.path}/secret-references/${name}`, {
+        type: 'PASSWORD',
+        secretName: 'key',
+      }),
+  },
+};
