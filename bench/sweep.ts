@@ -9,7 +9,7 @@ import { endForbiddenWork } from '../packages/server/src/kernel/work/forbidden-w
 import { sweepWork } from '../packages/server/src/kernel/work/work-sweep.ts';
 import { loadConfig } from '../packages/server/src/main/config.ts';
 import { createDependencies, type Dependencies } from '../packages/server/src/main/deps.ts';
-import { sweepAgents } from '../packages/server/src/runtime/agent-link/index.ts';
+import { sweepAgents } from '../packages/server/src/runtime/agent-link/agent-sweep.ts';
 import { onOwnPostgres } from '../scripts/own-postgres.ts';
 import { type Finding, median, percentile, verdictAtMost } from './finding.ts';
 import type { Work } from './work.ts';

@@ -81,6 +81,12 @@ const refused: [what: string, path: string, text: string, expected: RegExp][] = 
     `import '../access/tokens/b.ts';`,
     /by its index\.ts/,
   ],
+  [
+    'what a slice tells the tests, from the slice itself',
+    `${server}/runtime/tests/a.ts`,
+    `import './a.guards.ts';`,
+    /the harness is for tests only/,
+  ],
   ['a file in no wing', `${server}/a.ts`, `import './kernel/b.ts';`, /one of its wings/],
   ['the environment', `${server}/kernel/a.ts`, 'const { HOME } = process.env;', /reads process\.env/],
   ['the environment by name', `${server}/kernel/a.ts`, `process['env'];`, /reads process\.env/],

@@ -22,7 +22,7 @@ const PACKAGES: Record<string, string[]> = {
 /** The server's wings: each imports only from itself and those before it. */
 const WINGS = ['kernel', 'access', 'workspace', 'delivery', 'records', 'runtime', 'main'];
 /** The kernel's folders: each imports only from itself, those before it, and the files beside them. */
-const KERNEL = ['http', 'database', 'security', 'endpoint', 'work', 'retention'];
+const KERNEL = ['http', 'database', 'security', 'endpoint', 'work', 'retention', 'slice'];
 /** Wings whose folders are slices. */
 const WINGS_OF_SLICES = WINGS.slice(1, -1);
 
@@ -98,8 +98,9 @@ function refusalInServer(from: string, to: string): string | undefined {
   return undefined;
 }
 
+/** Tests, their harness, and what a slice tells the tests over all operations. */
 function isOfTests(path: string): boolean {
-  return path.endsWith('.test.ts') || path.startsWith('packages/server/src/testing/');
+  return /\.(test|guards|examples)\.ts$/.test(path) || path.startsWith('packages/server/src/testing/');
 }
 
 function packageOf(path: string): string | undefined {

@@ -1,7 +1,7 @@
 /** Two accounts, each with a project that has resources for every operation, and all callers of requests. */
 import { type Account, createAccount } from '../../packages/server/src/testing/account.ts';
-import { createPlace, type Place } from '../../packages/server/src/testing/examples.ts';
 import type { TestServer } from '../../packages/server/src/testing/open-server.ts';
+import { createPlace, type Place } from '../../packages/server/src/testing/place.ts';
 import { sharedPipeline } from '../../packages/server/src/testing/project.ts';
 import { publishShared } from '../../packages/server/src/testing/shared-pipelines.ts';
 import type { Caller, Draft } from './draft.ts';

@@ -30,7 +30,7 @@ const owner = {
   ...{ started: nothing, silent: nothing, cameBack: nothing, requeued: nothing, ended: nothing },
   claimed: { with: [], payload: "select '{}'::json" },
 };
-const owners = { 'pipeline-execution': owner } as unknown as WorkOwners;
+const owners: WorkOwners = new Map([['pipeline-execution', owner]]);
 const claimWork = claimStatement(owners);
 const instances = [randomUUID(), randomUUID()] as const;
 
@@ -182,7 +182,7 @@ test('after each of many random acts, the model has the same rows as PostgreSQL'
           ...place,
           work_id,
           agent_id: agentId,
-          kind: 'pipeline-execution' as const,
+          kind: 'pipeline-execution',
           name: 'main',
         };
         for (const { database } of sides) await database.transaction((tx) => enqueueWork(tx, work, now()));

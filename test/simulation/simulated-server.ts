@@ -83,8 +83,8 @@ export class SimulatedServer {
     this.database = new ModelDatabase(trip);
     this.#time = time;
     this.#history = history;
-    const owners = { 'pipeline-execution': listener(history, time) };
-    this.#claimWork = claimStatement(owners as unknown as Services['owners']);
+    const owners = new Map([['pipeline-execution', listener(history, time)]]);
+    this.#claimWork = claimStatement(owners);
     this.#services = {
       database: this.database,
       owners,
@@ -102,7 +102,7 @@ export class SimulatedServer {
   async enqueue(workId: string): Promise<void> {
     const work = {
       ...{ account_id: account, work_id: workId, project_id: 'project', environment_name: 'dev' },
-      ...{ agent_id: agent.agentId, kind: 'pipeline-execution' as const, name: 'main' },
+      ...{ agent_id: agent.agentId, kind: 'pipeline-execution', name: 'main' },
     };
     this.#history.queued(workId, this.#time.now);
     await this.database.transaction((tx) => enqueueWork(tx, work, this.now()));

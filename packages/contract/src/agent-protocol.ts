@@ -339,6 +339,8 @@ export const Report = Type.Union([
   Type.Object({ ...Reporting, type: Type.Literal('released'), reason: Type.String({ maxLength: 1_000 }) }),
 ]);
 export type Report = Static<typeof Report>;
+/** What a holder reports of work that ended. */
+export type WorkOutcome = Extract<Report, { type: 'completed' }>['outcome'];
 
 export const ReportsRequest = Type.Object({
   instanceId: Uuid,

@@ -1,29 +1,15 @@
 /** The HTTP server: what is common to all routes, and the routes of all slices. */
-import { type Operation, openApiDocument } from '@headgate/contract';
+import { type Operation, openApiDocument, operations } from '@headgate/contract';
 import Fastify, {
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
   type FastifyServerOptions,
 } from 'fastify';
-import { credentialRoutes } from '../access/credentials/index.ts';
-import { tokenRoutes } from '../access/tokens/index.ts';
-import { artifactRoutes, createPipelineReader } from '../delivery/artifacts/index.ts';
-import { sharedPipelineRoutes } from '../delivery/shared-pipelines/index.ts';
 import { createEndpoints } from '../kernel/endpoint/endpoint.ts';
 import { createBodyReader } from '../kernel/http/body-reader.ts';
 import { problem, withHeaders } from '../kernel/http/problems.ts';
-import { eventRoutes } from '../records/events/index.ts';
-import { agentLinkRoutes } from '../runtime/agent-link/index.ts';
-import { executionRoutes } from '../runtime/executions/index.ts';
-import { secretCheckRoutes } from '../runtime/secret-checks/index.ts';
-import { certificateRoutes, secretLookupRoutes, secretRoutes } from '../runtime/secrets/index.ts';
-import { agentRoutes } from '../workspace/agents/index.ts';
-import { connectionRoutes } from '../workspace/connections/index.ts';
-import { environmentRoutes } from '../workspace/environments/index.ts';
-import { projectRoutes } from '../workspace/projects/index.ts';
-import { secretReferenceRoutes } from '../workspace/secret-references/index.ts';
-import { variableRoutes } from '../workspace/variables/index.ts';
+import { serveSlices } from './assembly.ts';
 import type { Dependencies } from './deps.ts';
 import type { Certificate } from './http/certificate.ts';
 import { compressAnswers } from './http/compression.ts';
@@ -36,6 +22,7 @@ import { readBodies, requireReadableBody } from './http/request-bodies.ts';
 import { statusRoutes } from './http/status.routes.ts';
 import { createUnreadBodies, type UnreadBodies } from './http/unread-bodies.ts';
 import { referenceRoutes } from './reference/reference.routes.ts';
+import { slices } from './slices.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -84,28 +71,10 @@ export function createApp(
   });
   app.setNotFoundHandler(answerElse);
 
-  tokenRoutes(app, deps);
+  serveSlices(slices, createEndpoints(app, deps), deps, operations);
   statusRoutes(app, deps);
   documentRoutes(app, deps);
   referenceRoutes(app, deps);
-  const endpoints = createEndpoints(app, deps);
-  credentialRoutes(endpoints, deps);
-  eventRoutes(endpoints, deps);
-  projectRoutes(endpoints, { owners: deps.owners });
-  environmentRoutes(endpoints, { wakes: deps.wakes, times: deps.times });
-  connectionRoutes(endpoints);
-  secretReferenceRoutes(endpoints);
-  variableRoutes(endpoints);
-  agentRoutes(endpoints, deps);
-  const uploads = { blobs: deps.blobs, limits: deps.config.upload, readPipeline: createPipelineReader() };
-  artifactRoutes(endpoints, uploads);
-  sharedPipelineRoutes(endpoints, uploads);
-  executionRoutes(endpoints, { ...deps, times: deps.config.work });
-  agentLinkRoutes(app, deps);
-  secretRoutes(endpoints, deps);
-  secretCheckRoutes(endpoints, deps);
-  certificateRoutes(app, deps);
-  secretLookupRoutes(app, deps);
   return app;
 }
 

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { createPlace, examples } from '../testing/examples.ts';
+import { examples } from '../testing/guards.ts';
+import { createPlace } from '../testing/place.ts';
 import { startTestServer } from '../testing/server.ts';
 
 const fileOf = (name: string) => readFileSync(new URL(`../../../../docs/${name}`, import.meta.url), 'utf8');

@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import type pg from 'pg';
 import manifest from '../../package.json' with { type: 'json' };
-import { type Blobs, createBlobs, type ObjectStore } from '../delivery/blobs/index.ts';
+import { createPipelineReader, type PipelineReader } from '../delivery/artifacts/index.ts';
+import { type Blobs, createBlobs, type ManifestUse, type ObjectStore } from '../delivery/blobs/index.ts';
 import { type Clock, systemClock } from '../kernel/clock.ts';
 import { type Database, openDatabase } from '../kernel/database/database.ts';
 import { openWakes, type Wakes } from '../kernel/database/wakes.ts';
@@ -20,11 +21,10 @@ import { createSealer, loadMasterKey } from '../kernel/security/sealed.ts';
 import { openSigningKeys, type SigningKeys } from '../kernel/security/signing-keys.ts';
 import { createTokens } from '../kernel/security/tokens.ts';
 import type { WorkOwners, WorkTimes } from '../kernel/work/work.ts';
-import { executionWork } from '../runtime/executions/index.ts';
-import { secretCheckWork } from '../runtime/secret-checks/index.ts';
-import { secretWork } from '../runtime/secrets/index.ts';
+import { manifestUsesOf, requireUniqueNames, workOwnersOf } from './assembly.ts';
 import type { Config } from './config.ts';
 import { openObjects } from './objects.ts';
+import { slices } from './slices.ts';
 
 export interface Dependencies extends Services {
   config: Config;
@@ -37,6 +37,8 @@ export interface Dependencies extends Services {
   times: WorkTimes;
   objects: ObjectStore;
   blobs: Blobs;
+  manifestUses: readonly ManifestUse[];
+  readPipeline: PipelineReader;
   version: string;
   stopping: AbortSignal;
   close(): Promise<void>;
@@ -74,6 +76,7 @@ export function masterKeyFile(config: Config): string {
 }
 
 export async function createDependencies(config: Config, given: Given): Promise<Dependencies> {
+  requireUniqueNames(slices);
   const { log } = given;
   const objects = await openObjects(config);
   const clock = given.clock ?? systemClock;
@@ -108,14 +111,12 @@ export async function createDependencies(config: Config, given: Given): Promise<
     log,
     failures,
     wakes,
-    owners: {
-      'pipeline-execution': executionWork({ runLimitSeconds: config.work.runLimitSeconds, metrics }),
-      'secret-write': secretWork({ metrics, wakes }),
-      'secret-check': secretCheckWork({ metrics, wakes }),
-    },
+    owners: workOwnersOf(slices, { metrics, wakes, times: config.work }),
     times: config.work,
     objects,
     blobs,
+    manifestUses: manifestUsesOf(slices),
+    readPipeline: createPipelineReader(),
     version: manifest.version,
     stopping: given.stopping,
     async close() {

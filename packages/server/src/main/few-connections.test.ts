@@ -7,17 +7,18 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { operations } from '@headgate/contract';
 import pg from 'pg';
+import { createCollector } from '../delivery/blobs/collector.ts';
 import { isUnavailable, statement, typed } from '../kernel/database/database.ts';
 import { analyzeGrownTables } from '../kernel/database/statistics.ts';
 import { applyRetention, type Rest } from '../kernel/retention/retention.ts';
-import { eventRetention } from '../records/events/index.ts';
-import { executionRetention } from '../runtime/executions/index.ts';
+import { eventRetention } from '../records/events/event.retention.ts';
+import { executionRetention } from '../runtime/executions/execution.retention.ts';
 import { instanceOf } from '../testing/agent.ts';
 import { requireProblem } from '../testing/client.ts';
-import { agentExamples, createPlace, examples, inOrder } from '../testing/examples.ts';
 import { executionOf } from '../testing/executions.ts';
+import { examples, inOrder, protocolExamples } from '../testing/guards.ts';
+import { createPlace } from '../testing/place.ts';
 import { startTestServer } from '../testing/server.ts';
-import { blobCollector } from './sweeper.ts';
 
 const server = await startTestServer({ settings: { HEADGATE_DATABASE_CONNECTIONS: '2' } });
 const noRest: Rest = async () => undefined;
@@ -26,7 +27,7 @@ test('every operation is answered', async () => {
   const place = await createPlace(await server.account());
   const { admin } = place.account;
   let sent = 0;
-  for (const [id, example] of Object.entries(agentExamples)) {
+  for (const [id, example] of Object.entries(protocolExamples)) {
     const { path, ...asked } = await example(place);
     const method = operations.find((operation) => operation.id === id)?.method ?? 'POST';
     const answer = await place.agent.client.send(method, path, asked);
@@ -57,11 +58,11 @@ test('periodic jobs that hold a lock for long leave the connections to requests'
   };
   const [removed, collected] = await Promise.all([
     applyRetention(deps, rules, clock.now(), rest),
-    blobCollector(deps).collect(rest),
+    createCollector(deps).collect(rest),
   ]);
   assert.ok(removed > 0 && collected !== undefined && rests > 0);
   assert.equal(
-    await blobCollector(deps)
+    await createCollector(deps)
       .collect(noRest)
       .then((pass) => pass !== undefined),
     true,

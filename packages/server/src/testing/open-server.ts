@@ -14,7 +14,7 @@ import { createApp } from '../main/app.ts';
 import { type Config, loadConfig } from '../main/config.ts';
 import { createDependencies, type Dependencies } from '../main/deps.ts';
 import type { Certificate } from '../main/http/certificate.ts';
-import { sweepAgents } from '../runtime/agent-link/index.ts';
+import { sweepAgents } from '../runtime/agent-link/agent-sweep.ts';
 import { type Account, createAccount } from './account.ts';
 import type { Transport } from './client.ts';
 import { type MovableClock, movableClock } from './clock.ts';

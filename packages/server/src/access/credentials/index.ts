@@ -1,4 +1,7 @@
-export { credentialRoutes } from './credential.routes.ts';
+import type { Sealer } from '../../kernel/security/sealed.ts';
+import type { Slice } from '../../kernel/slice/slice.ts';
+import { credentialRoutes } from './credential.routes.ts';
+
 export {
   type Client,
   clientById,
@@ -9,3 +12,5 @@ export {
   noteTokenGiven,
   setSecret,
 } from './credential.store.ts';
+
+export const credentials: Slice<{ sealer: Sealer }> = { name: 'credentials', routes: credentialRoutes };

@@ -1,1 +1,5 @@
-export { tokenRoutes } from './token.routes.ts';
+import type { Services } from '../../kernel/endpoint/endpoint.ts';
+import type { Slice } from '../../kernel/slice/slice.ts';
+import { tokenRoutes } from './token.routes.ts';
+
+export const tokens: Slice<Services> = { name: 'tokens', routes: tokenRoutes };

@@ -3,9 +3,9 @@
  * 7517) and the metadata (RFC 8414). It lies beside `/dpc` and answers in the words of OAuth, not as
  * ProblemDetail (decisions.md, exceptions).
  */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isDiskFull } from '../../kernel/database/database.ts';
-import type { Services } from '../../kernel/endpoint/endpoint.ts';
+import type { Endpoints, Services } from '../../kernel/endpoint/endpoint.ts';
 import { decode } from '../../kernel/http/content-encoding.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { Secret } from '../../kernel/security/sealed.ts';
@@ -41,7 +41,7 @@ class Refusal extends Error {
   }
 }
 
-export function tokenRoutes(app: FastifyInstance, services: Services): void {
+export function tokenRoutes({ app }: Endpoints, services: Services): void {
   const refused = createRefusedAttempts(services);
   app.addHook('onClose', () => refused.close());
   const authenticate = createAuthentication(services, createThrottle(services.clock), refused);

@@ -27,8 +27,8 @@ import { versionStateRoutes } from './version-state.routes.ts';
 
 export interface UploadServices {
   blobs: Blobs;
-  limits: UploadLimits;
   readPipeline: PipelineReader;
+  config: { upload: UploadLimits };
 }
 
 export function artifactRoutes(endpoints: Endpoints, store: UploadServices): void {
@@ -46,7 +46,7 @@ function uploadRoute({ long }: Endpoints, store: UploadServices): void {
     const { newest_manifest: base } = one(found, () => problem('environment-not-found', { name }));
     return store.blobs.writing(scope.accountId, base, async (writer) => {
       const checks = createPipelineChecks(store.readPipeline);
-      const upload = await readUpload(request.raw, store.limits, writer, checks);
+      const upload = await readUpload(request.raw, store.config.upload, writer, checks);
       const thereOf = async (among: typeof variablesAmong, names: string[]) =>
         names.length === 0 ? [] : (await rows(among, { names })).map(({ name }) => name);
       const checked = checks.check(

@@ -9,13 +9,13 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import type { Rest } from '../../kernel/retention/retention.ts';
-import { blobCollector } from '../../main/sweeper.ts';
 import type { Account } from '../../testing/account.ts';
 import { movableClock } from '../../testing/clock.ts';
 import { type Part, type TestProject, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { commitUpload, digestOf, unfinishedUpload } from '../../testing/unfinished-upload.ts';
 import { manifestFiles, type Upload } from '../artifacts/index.ts';
+import { createCollector } from './collector.ts';
 
 const server = await startTestServer();
 const { deps, clock, database } = server;
@@ -39,7 +39,7 @@ function seededRandom(from: number): () => number {
 const textOf = (index: number) => `${index} `.repeat(20 + ((index * 37) % 900));
 
 const ahead = movableClock(clock.now());
-const collector = blobCollector({ ...deps, clock: ahead });
+const collector = createCollector({ ...deps, clock: ahead });
 
 async function collectOnce(): Promise<void> {
   ahead.advance(grace);
@@ -253,7 +253,7 @@ test('an upload that meets a condemned file keeps it for a grace from then on', 
   clock.advance((late.now().getTime() - clock.now().getTime()) / 1_000);
   await read(account, async (upload) => {
     late.advance(7_200);
-    assert.ok(await blobCollector({ ...deps, clock: late }).collect(noRest));
+    assert.ok(await createCollector({ ...deps, clock: late }).collect(noRest));
     await insert(account, upload);
   });
   const found = await deps.blobs.read(account.accountId, digestOf('shared'));

@@ -26,6 +26,11 @@ export type ManifestUse = string;
 
 export type ManifestStatements = ReturnType<typeof manifestStatements>;
 
+/** A slice whose rows refer to manifests. Nothing that one of its conditions finds is removed. */
+export interface ManifestUser {
+  manifestUses: readonly ManifestUse[];
+}
+
 export function manifestStatements(uses: readonly ManifestUse[]) {
   const used = `(${uses.map((use) => `(${use})`).join(' or ')})`;
   return {

@@ -5,15 +5,15 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import type { Rest } from '../../kernel/retention/retention.ts';
-import { blobCollector } from '../../main/sweeper.ts';
 import type { Account } from '../../testing/account.ts';
 import { instanceOf } from '../../testing/agent.ts';
 import { type Part, smallPipeline, type TestProject, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
+import { createCollector } from './collector.ts';
 
 const server = await startTestServer();
 const { deps, clock, database } = server;
-const collector = blobCollector(deps);
+const collector = createCollector(deps);
 const noRest: Rest = async () => undefined;
 const grace = 25 * 3_600;
 /** Manifest, blobs, objects: each has a grace of its own. */
@@ -217,7 +217,7 @@ test('one server at a time collects', async () => {
   await forget('prod');
   const others: unknown[] = [];
   await collector.collect(async () => {
-    if (others.length === 0) others.push(await blobCollector(deps).collect(noRest));
+    if (others.length === 0) others.push(await createCollector(deps).collect(noRest));
   });
   assert.deepEqual(others, [undefined]);
 });

@@ -14,6 +14,7 @@
 import type { Database } from '../../kernel/database/database.ts';
 import { createFailureLog, type FailureLog } from '../../kernel/failure-log.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
+import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
 import { asTheOnlyOne, type Rest, restAfter } from '../../kernel/retention/retention.ts';
 import type { BlobServices } from './blob-writer.ts';
 import {
@@ -37,6 +38,9 @@ import { forgetObject, holdBlobsAlone } from './taking.store.ts';
 export interface CollectorServices extends BlobServices {
   metrics: Metrics;
   stopping: AbortSignal;
+  /** What refers to manifests, one condition for each kind. */
+  manifestUses: readonly ManifestUse[];
+  config: { collection: { graceHours: number; everySeconds: number } };
 }
 
 type Removed = Record<'manifests' | 'blobs' | 'objects', number>;
@@ -46,13 +50,21 @@ export interface Collector {
   collect(rest: Rest): Promise<Removed | undefined>;
 }
 
-/** @param uses what refers to manifests, one condition for each kind */
-export function createCollector(
-  services: CollectorServices,
-  uses: readonly ManifestUse[],
-  graceMilliseconds: number,
-): Collector {
-  const manifests = manifestStatements(uses);
+export function collectionJob(services: CollectorServices): PeriodicJob {
+  const collector = createCollector(services);
+  return {
+    name: 'collection',
+    everyMilliseconds: services.config.collection.everySeconds * 1_000,
+    async run(rest) {
+      await collector.collect(rest);
+      return false;
+    },
+  };
+}
+
+export function createCollector(services: CollectorServices): Collector {
+  const manifests = manifestStatements(services.manifestUses);
+  const graceMilliseconds = services.config.collection.graceHours * 3_600_000;
   const failures = createFailureLog(services.log, services.clock);
   return {
     collect: (rest) =>

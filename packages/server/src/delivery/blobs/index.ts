@@ -1,7 +1,9 @@
+import type { Slice } from '../../kernel/slice/slice.ts';
+import { type CollectorServices, collectionJob } from './collector.ts';
+
 export type { BlobWriter } from './blob-writer.ts';
 export { type Blobs, createBlobs } from './blobs.ts';
-export type { ManifestUse } from './collection.store.ts';
-export { type Collector, createCollector } from './collector.ts';
+export type { ManifestUse, ManifestUser } from './collection.store.ts';
 export {
   keyOfSingleBlob,
   type ObjectStore,
@@ -10,3 +12,8 @@ export {
 } from './object-store.ts';
 export { openObjectStore } from './object-stores.ts';
 export { type KeptBlobs, requireListed, takeBlobs } from './taking.store.ts';
+
+export const blobs: Slice<CollectorServices> = {
+  name: 'blobs',
+  periodic: (services) => [collectionJob(services)],
+};

@@ -39,7 +39,7 @@ export function sharedPipelineRoutes({ read, write, long }: Endpoints, store: Up
         store.readPipeline,
         `the shared pipelines ${JSON.stringify(prefix)}`,
       );
-      const upload = await readUpload(request.raw, store.limits, writer, checks);
+      const upload = await readUpload(request.raw, store.config.upload, writer, checks);
       // The variables and secret references of the projects that will use it are not known yet.
       const paths = upload.manifest.files.map((file) => file.path);
       const found = checks.check(paths, checks.askedFor(), checks.secretsAskedFor());

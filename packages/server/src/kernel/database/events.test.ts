@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Operation, operations } from '@headgate/contract';
-import { agentExamples, createPlace, examples, inOrder, type Place } from '../../testing/examples.ts';
+import { examples, inOrder, protocolExamples } from '../../testing/guards.ts';
+import { createPlace, type Place } from '../../testing/place.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer();
@@ -29,7 +30,7 @@ const eventsOf = ({ account }: Place) =>
 
 /** Sends the example of an operation; answers the events that it left. */
 async function leftBy(operation: Operation, place: Place) {
-  const surface = operation.surface === 'dpc' ? examples : agentExamples;
+  const surface = operation.surface === 'dpc' ? examples : protocolExamples;
   const { path, ...asked } =
     (await surface[operation.id]?.(place)) ?? assert.fail(`no request for ${operation.id}`);
   const before = new Set((await eventsOf(place)).map((event) => event.event_id));

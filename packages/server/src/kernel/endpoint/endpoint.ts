@@ -43,6 +43,8 @@ import { answerOf, keyOfContent, keyOfRequest, publicPrefix, rendered, write } f
 export type * from './call.ts';
 
 export interface Endpoints {
+  /** For routes that are no operation of the management interface, such as those of the agent protocol. */
+  readonly app: FastifyInstance;
   read<Op extends Operation>(operation: Op, handler: (call: ReadCall<Op>) => Promise<Answer<Op>>): void;
   write<Op extends Operation>(
     operation: Op,
@@ -101,6 +103,7 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
   }
 
   return {
+    app,
     read(operation, handler) {
       route(operation, async (serving, reply) =>
         send(reply, rendered(operation, await handler(readCall(serving)), {})),

@@ -4,57 +4,29 @@ import { test } from 'node:test';
 import { type Operation, operations } from '@headgate/contract';
 import type { Actor } from '../../testing/account.ts';
 import { type Answer, requireProblem } from '../../testing/client.ts';
-import { createPlace, type Place } from '../../testing/examples.ts';
+import { counted, countedElsewhere } from '../../testing/guards.ts';
+import { createPlace, type Place } from '../../testing/place.ts';
 import { startTestServer } from '../../testing/server.ts';
+import type { Counted } from '../../testing/slice-guards.ts';
 
 const server = await startTestServer({ settings: { HEADGATE_DATABASE_CONNECTIONS: '16' } });
 const clients = 8;
 const incrementsEach = 4;
 
-interface Counted {
-  path: (place: Place) => string;
-  /** The body that sets the number, and the number in an answer. */
-  set: (count: number) => object;
-  get: (body: Record<string, unknown>) => number;
-}
-
-const described = {
-  set: (count: number) => ({ description: `${count}` }),
-  get: (body: Record<string, unknown>) => Number(body.description),
-};
-
-/** By the operation that changes it: a resource in which a number is kept. */
-const counted: Record<string, Counted> = {
-  updateProject: { ...described, path: ({ project }) => project.path },
-  updateEnvironment: { ...described, path: ({ project }) => `${project.path}/environments/dev` },
-  updateAgent: { ...described, path: ({ agent }) => `/agents/${agent.agentId}` },
-  updateVariable: {
-    path: ({ project }) => `${project.path}/variables/count`,
-    set: (value) => ({ type: 'NUMBER', behaviour: 'SHARED', value }),
-    get: (body) => Number(body.value),
-  },
-};
-
 async function placeWithNumbers(): Promise<Place> {
   const place = await createPlace(await server.account());
   const { admin } = place.account;
-  await admin.post(`${place.project.path}/variables`, {
-    name: 'count',
-    type: 'NUMBER',
-    behaviour: 'SHARED',
-    value: 0,
-  });
-  for (const { path, set } of Object.values(counted)) requireTaken(await admin.patch(path(place), set(0)));
+  for (const { create, path, set } of Object.values(counted)) {
+    if (create !== undefined) requireTaken(await create(place));
+    requireTaken(await admin.patch(path(place), set(0)));
+  }
   return place;
 }
 
-/** Of a version only a yes or no can change: tried in delivery/artifacts/version-state.test.ts. */
-const elsewhere = ['enableArtifact'];
-
-test('every PATCH that takes If-Match is tried here', () => {
+test('every PATCH that takes If-Match is in the guards of its slice', () => {
   const takes = ({ method, headers }: Operation) =>
     method === 'PATCH' && headers !== undefined && 'If-Match' in headers.properties;
-  const tried = new Set([...Object.keys(counted), ...elsewhere]);
+  const tried = new Set([...Object.keys(counted), ...Object.keys(countedElsewhere)]);
   assert.deepEqual(tried, new Set(operations.filter(takes).map(({ id }) => id)));
 });
 

@@ -10,7 +10,8 @@ import { type Operation, operations, type ProblemDetail } from '@headgate/contra
 import { BlockingConnection, requireRawProblem } from '../../testing/blocking-connection.ts';
 import { watchChanges } from '../../testing/changes.ts';
 import { type Answer, requireProblem } from '../../testing/client.ts';
-import { createPlace, type Example, examples, type Place } from '../../testing/examples.ts';
+import { examples } from '../../testing/guards.ts';
+import { createPlace, type Example, type Place } from '../../testing/place.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer();
@@ -21,7 +22,7 @@ const place = await createPlace(await server.account());
 
 async function exampleOf(operation: Operation, at: Place = place): Promise<Example> {
   const example = await examples[operation.id]?.(at);
-  return example ?? assert.fail(`testing/examples.ts has no request for ${operation.id}`);
+  return example ?? assert.fail(`no examples of a slice have a request for ${operation.id}`);
 }
 
 /** Sends what must be refused by 4xx and change nothing. */

@@ -31,7 +31,8 @@ interface OldRows {
 }
 
 export interface RetentionRule extends OldRows {
-  kind: 'events' | 'execution-logs' | 'executions';
+  /** How the log and the metrics name the rows. */
+  kind: string;
   /** Undefined: forever. */
   days: number | undefined;
 }

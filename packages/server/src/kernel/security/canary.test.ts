@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { operations } from '@headgate/contract';
 import { clientSecretPurpose } from '../../access/credentials/index.ts';
+import { secretOfExample } from '../../runtime/secrets/secret.examples.ts';
 import { createClient } from '../../testing/client.ts';
-import { createPlace, examples, inOrder, secretOfExample } from '../../testing/examples.ts';
+import { examples, inOrder } from '../../testing/guards.ts';
+import { createPlace } from '../../testing/place.ts';
 import { formsOf } from '../../testing/secret-forms.ts';
 import { startTestServer } from '../../testing/server.ts';
 

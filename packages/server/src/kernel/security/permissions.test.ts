@@ -1,6 +1,6 @@
 /**
  * Who may do what: every operation, as every role, in its own and in a foreign account, against the table of
- * decisions.md §3, written out here once more.
+ * decisions.md §3, written out once more in testing/permission-rows.ts.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -12,112 +12,27 @@ import {
   type Grant,
   type Operation,
   operations,
-  type ProjectRole,
   permissions,
   projectRoles,
 } from '@headgate/contract';
 import type { Actor, Grant as RoleGrant } from '../../testing/account.ts';
 import { type Answer, requireProblem } from '../../testing/client.ts';
-import { createPlace, type Example, examples, type Place, takesPlaceAway } from '../../testing/examples.ts';
+import { examples, permissionRowOf, takesPlaceAway } from '../../testing/guards.ts';
+import { type PermissionRow, permissionRows } from '../../testing/permission-rows.ts';
+import { createPlace, type Example, type Place } from '../../testing/place.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer();
 const shown = operations.filter((operation) => operation.surface === 'dpc');
 const never = '01890000-0000-7000-8000-000000000000';
 
-interface Row {
-  account: readonly AccountRole[];
-  project?: readonly ProjectRole[];
-  environment?: readonly EnvironmentRole[];
-  operations: readonly string[];
-}
-
-/** decisions.md §3, row by row, and what is in each. Not the table of the code: the two must agree. */
-const rows: Record<string, Row> = {
-  'create projects': { account: ['SUPER_ADMIN', 'ADMIN', 'BILLING_ADMIN'], operations: ['createProject'] },
-  'read a project and what is in it': {
-    account: ['SUPER_ADMIN'],
-    project: ['OWNER', 'CONTRIBUTOR', 'VIEWER'],
-    operations: [
-      ...['getProject', 'listEnvironments', 'getEnvironment', 'listVariables', 'getVariable', 'getOverrides'],
-      ...['listConnections', 'listConnectionOverrides'],
-      ...['listDataPlatformConnections', 'getDataPlatformConnection'],
-      'listSecretReferences',
-      ...['listArtifacts', 'getArtifact', 'listPublishedPipelines', 'compareArtifacts', 'getAsset'],
-    ],
-  },
-  'read executions, steps and logs of an environment': {
-    account: ['SUPER_ADMIN'],
-    project: ['OWNER', 'CONTRIBUTOR', 'VIEWER'],
-    environment: ['OWNER', 'CONTRIBUTOR', 'OPERATOR', 'VIEWER'],
-    operations: ['getPipelineExecution', 'getPipelineExecutionStatus', 'listPipelineExecutionSteps'],
-  },
-  'change or delete a project; environments; delete variables': {
-    account: ['SUPER_ADMIN'],
-    project: ['OWNER'],
-    operations: ['updateProject', 'deleteProject', 'createEnvironment', 'deleteVariable'],
-  },
-  'the same, of its environment': {
-    account: ['SUPER_ADMIN'],
-    project: ['OWNER'],
-    environment: ['OWNER'],
-    operations: ['updateEnvironment', 'deleteEnvironment'],
-  },
-  'create and change variables, connections, secret references': {
-    account: ['SUPER_ADMIN'],
-    project: ['OWNER', 'CONTRIBUTOR'],
-    operations: [
-      ...['createVariable', 'updateVariable'],
-      ...['createConnection', 'updateConnection', 'deleteConnection'],
-      ...['createDataPlatformConnection', 'updateDataPlatformConnection', 'deleteDataPlatformConnection'],
-      ...['createSecretReference', 'deleteSecretReference', 'checkSecretReferences'],
-    ],
-  },
-  'write and delete overrides in an environment; upload, promote, enable artifacts there': {
-    account: ['SUPER_ADMIN'],
-    project: ['OWNER', 'CONTRIBUTOR'],
-    environment: ['OWNER', 'CONTRIBUTOR'],
-    operations: [
-      ...['writeOverrides', 'deleteOverride', 'writeConnectionOverride', 'deleteConnectionOverrides'],
-      ...['createArtifact', 'promoteArtifact', 'enableArtifact'],
-    ],
-  },
-  'start and stop executions in an environment': {
-    account: ['SUPER_ADMIN'],
-    project: ['OWNER', 'CONTRIBUTOR'],
-    environment: ['OWNER', 'CONTRIBUTOR', 'OPERATOR'],
-    operations: ['startPipelineExecution', 'cancelPipelineExecution'],
-  },
-  'list agents, read shared pipelines': {
-    account: ['SUPER_ADMIN', 'ADMIN', 'MEMBER', 'DIRECTORY'],
-    operations: ['listAgents', 'getAgent', 'listSharedPipelines', 'listSharedArtifacts', 'getSharedArtifact'],
-  },
-  'write secrets': {
-    account: ['SUPER_ADMIN', 'ADMIN'],
-    operations: ['writeSecretValue', 'getAgentCertificate'],
-  },
-  'manage agents and shared pipelines': {
-    account: ['SUPER_ADMIN', 'ADMIN'],
-    operations: [
-      ...['createAgent', 'updateAgent', 'deleteAgent', 'getAgentCredentials', 'refreshAgentSecret'],
-      ...['commandAgent', 'replaceAgentAllowlist', 'extendAgentAllowlist', 'clearAgentAllowlist'],
-      ...['createSharedPipelines', 'updateSharedArtifact'],
-    ],
-  },
-  'credentials, events of the account': {
-    account: ['SUPER_ADMIN'],
-    operations: ['listCredentials', 'createCredential', 'rotateCredential', 'deleteCredential', 'listEvents'],
-  },
-  'lists of what the caller may read': {
-    account: ['SUPER_ADMIN', 'ADMIN', 'BILLING_ADMIN', 'MEMBER', 'DIRECTORY'],
-    operations: ['listProjects', 'listPipelineExecutions'],
-  },
-};
-
-function rowOf({ id }: Operation): Row {
-  const [row, ...more] = Object.values(rows).filter(({ operations }) => operations.includes(id));
-  assert.ok(row !== undefined && more.length === 0, `${id} stands in one row of the table of this test`);
-  return row;
+function rowOf({ id }: Operation): PermissionRow {
+  const name = permissionRowOf[id];
+  assert.ok(
+    name !== undefined,
+    `no row of the permission table has ${id}: add it to the guards of its slice`,
+  );
+  return permissionRows[name];
 }
 
 type Standing = { in: 'nothing' } | { in: 'project' | 'dev' | 'prod' | 'another project'; role: string };
@@ -143,7 +58,7 @@ async function grantsOf(standing: Standing, { account, project }: Place): Promis
 
 async function requestOf(operation: Operation, place: Place): Promise<Example> {
   const example = examples[operation.id];
-  assert.ok(example, `testing/examples.ts has no request for ${operation.id}`);
+  assert.ok(example, `no examples of a slice have a request for ${operation.id}`);
   return example(place);
 }
 
@@ -236,8 +151,7 @@ test('the table of the code says of every operation what the table of this test 
       operation.id,
     );
   }
-  const listed = Object.values(rows).flatMap(({ operations: ids }) => ids);
-  assert.deepEqual(new Set(listed), new Set(shown.map(({ id }) => id)));
+  assert.deepEqual(new Set(Object.keys(permissionRowOf)), new Set(shown.map(({ id }) => id)));
 });
 
 for (const role of accountRoles) {

@@ -9,8 +9,7 @@ import type { WorkOwner, WorkOwners, WorkRow, WorkTimes } from './work.ts';
 export type ClaimedWork = Pick<WorkRow, 'work_id' | 'kind' | 'epoch'> & { payload: object };
 
 /**
- * SQL: whether the allowlist of its agent names the place of a work; what is in no place, as the writing of a
- * secret, needs no name.
+ * SQL: whether the allowlist of its agent names the place of a work; work in no project needs no name.
  */
 export const isAllowed = (work: string) => `(${work}.project_id is null or exists (
   select from agent_allowed_place p
@@ -27,7 +26,7 @@ export const isAllowed = (work: string) => `(${work}.project_id is null or exist
 export type ClaimStatement = ReturnType<typeof claimStatement>;
 
 export function claimStatement(owners: WorkOwners) {
-  const kinds = Object.entries(owners);
+  const kinds = [...owners];
   const ofKind = (told: (owner: WorkOwner) => string) =>
     `case kind ${kinds.map(([kind, owner]) => `when '${kind}' then ${told(owner)}`).join(' ')} end`;
   return statement(

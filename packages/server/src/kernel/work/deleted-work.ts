@@ -3,7 +3,7 @@
  * that was to do it. Nothing of it may stay, not even until the next sweep.
  */
 import { statement, typed } from '../database/database.ts';
-import type { WorkEnd, WorkMoment, WorkOwners, WorkRow } from './work.ts';
+import { ownerOf, type WorkEnd, type WorkMoment, type WorkOwners, type WorkRow } from './work.ts';
 
 // The states as the two indices of such work name them. Locked before the cascade comes to it: what an agent
 // reports meanwhile waits here, or is waited for, and never both.
@@ -40,6 +40,6 @@ async function endWork(
   const rows = await moment.tx.query(lock, { account_id: moment.accountId, id });
   for (const [kind, works] of Map.groupBy(rows, (row) => row.kind)) {
     const ends = works.map((work): WorkEnd => ({ workId: work.work_id, status: 'CANCELLED', message }));
-    owners[kind].ended(moment, ends);
+    ownerOf(owners, kind).ended(moment, ends);
   }
 }

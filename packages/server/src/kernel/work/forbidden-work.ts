@@ -8,7 +8,7 @@ import { type Database, statement, typed } from '../database/database.ts';
 import type { EventSource } from '../database/events.ts';
 import type { NewId } from '../identifiers.ts';
 import { isAllowed } from './claim.ts';
-import { endAll, type WorkMoment, type WorkOwners, type WorkRow } from './work.ts';
+import { endAll, ownerOf, type WorkMoment, type WorkOwners, type WorkRow } from './work.ts';
 import { forbiddenEnd, sweepBatch } from './work-sweep.ts';
 
 const anyChanged = statement(
@@ -61,7 +61,7 @@ const clear = statement(
 
 /**
  * Checks the work of one agent whose places changed, and ends what it may not do. A claim passes over that
- * meanwhile. What is allowed when work comes to run counts, so the start of an execution does not check it.
+ * meanwhile. What is allowed when work comes to run counts, so nothing is checked when it is queued.
  * Answers whether there may be more.
  */
 export async function endForbiddenWork(
@@ -85,7 +85,7 @@ export async function endForbiddenWork(
     const moment: WorkMoment = { tx, accountId, source, now, newId: services.newId };
     endAll(tx, accountId, ids, now);
     for (const [kind, works] of Map.groupBy(rows, (row) => row.kind))
-      owners[kind].ended(moment, works.map(forbiddenEnd));
+      ownerOf(owners, kind).ended(moment, works.map(forbiddenEnd));
     return true;
   });
 }

@@ -1,5 +1,5 @@
 /** What an instance says of the work that it holds, fenced by epochs (work.ts). */
-import type { WorkCommand, WorkKind } from '@headgate/contract';
+import type { WorkCommand } from '@headgate/contract';
 import { after } from '../clock.ts';
 import {
   type ColumnTypes,
@@ -17,7 +17,7 @@ const heldRow = {
   work_id: 'uuid',
   project_id: 'uuid?',
   name: 'text',
-  kind: typed<WorkKind>('text'),
+  kind: 'text',
   epoch: 'integer',
   state: typed<'queued' | 'held' | 'silent' | 'ended'>('work_state'),
   report_sequence: 'integer',

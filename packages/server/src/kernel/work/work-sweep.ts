@@ -8,6 +8,7 @@ import type { NewId } from '../identifiers.ts';
 import { isAllowed } from './claim.ts';
 import {
   endAll,
+  ownerOf,
   requeueAll,
   type WorkEnd,
   type WorkMoment,
@@ -165,7 +166,7 @@ export async function sweepWork(
       const source: EventSource = { accountId, actorId: null, actorKind: 'system', requestId: null };
       const moment: WorkMoment = { tx, accountId, source, now, newId: services.newId };
       for (const [kind, works] of Map.groupBy(inAccount, (row) => row.kind)) {
-        const requeued = sweepKind(moment, owners[kind], works, times);
+        const requeued = sweepKind(moment, ownerOf(owners, kind), works, times);
         tx.afterCommit(() => {
           for (const work of requeued) services.wakes.wake(work.agent_id, 'one');
         });

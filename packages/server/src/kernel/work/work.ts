@@ -2,7 +2,7 @@
  * Leased work (design law 6): whatever an agent is to do is a row in `work`.
  *
  * Terminology
- *   work      one thing to do; its id is the id of what it is about (an execution)
+ *   work      one thing to do; its id is the id of what it is about
  *   owner     the slice that knows what a kind of work means: what the agent is told, and what its start and
  *             end change
  *   claim     an instance of the agent takes queued work, with the next epoch
@@ -18,11 +18,13 @@
  * epoch is refused. Claims are in claim.ts, what a holder says in held-work.ts, what happens when a time
  * comes in work-sweep.ts.
  */
-import type { CheckedSecrets, WorkCommand, WorkKind } from '@headgate/contract';
+import type { WorkCommand } from '@headgate/contract';
 import { after } from '../clock.ts';
 import { insertStatement, statement, type Transaction, typed } from '../database/database.ts';
 import type { EventSource } from '../database/events.ts';
+import type { Wakes } from '../database/wakes.ts';
 import type { NewId } from '../identifiers.ts';
+import type { Metrics } from '../metrics.ts';
 import { machine } from './machine.ts';
 
 export const workStates = machine({
@@ -45,12 +47,13 @@ export interface WorkTimes {
 export interface WorkRow {
   work_id: string;
   account_id: string;
-  /** Null with the environment: work of the account, such as a secret for a vault. */
+  /** Null, as is the environment: work of the account, in no project. */
   project_id: string | null;
   environment_name: string | null;
   agent_id: string;
-  kind: WorkKind;
-  /** What it is about, as its events name it: a pipeline. */
+  /** One of the kinds that slices own. */
+  kind: string;
+  /** What it is about, as its events name it. */
   name: string;
   epoch: number;
 }
@@ -71,12 +74,8 @@ export interface WorkEnd {
   workId: string;
   status: 'SUCCESS' | 'FAILED' | 'CANCELLED' | 'FORBIDDEN';
   message?: string | undefined;
-  /** Of a secret that was written. */
-  receipt?: string | undefined;
-  /** Of a secret: why the sealed value itself is refused. */
-  valueFault?: string | undefined;
-  /** Of secrets that an agent was asked about. */
-  checkedSecrets?: CheckedSecrets | undefined;
+  /** What its holder reported beside the status and the message. Only the owner of its kind can read it. */
+  result?: unknown;
 }
 
 /** What a kind of work means. All calls are about many works of one account at once. */
@@ -94,7 +93,21 @@ export interface WorkOwner {
   requeued(moment: WorkMoment, works: readonly WorkSubject[]): void;
 }
 
-export type WorkOwners = Readonly<Record<WorkKind, WorkOwner>>;
+/** What the owner of a kind of work is made from. */
+export interface WorkServices {
+  metrics: Metrics;
+  wakes: Wakes;
+  times: WorkTimes;
+}
+
+/** By the kind of work. */
+export type WorkOwners = ReadonlyMap<string, WorkOwner>;
+
+export function ownerOf(owners: WorkOwners, kind: string): WorkOwner {
+  const owner = owners.get(kind);
+  if (owner === undefined) throw new Error(`no slice owns work of the kind ${JSON.stringify(kind)}`);
+  return owner;
+}
 
 const insertWork = insertStatement(
   'work',

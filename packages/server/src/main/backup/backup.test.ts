@@ -10,7 +10,8 @@ import { createBlobs, openObjectStore } from '../../delivery/blobs/index.ts';
 import { openDatabase } from '../../kernel/database/database.ts';
 import { createSealer } from '../../kernel/security/sealed.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
-import { agentExamples, createPlace, examples, inOrder } from '../../testing/examples.ts';
+import { examples, inOrder, protocolExamples } from '../../testing/guards.ts';
+import { createPlace } from '../../testing/place.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { unfinishedUpload } from '../../testing/unfinished-upload.ts';
 import { makeBackup } from './backup.ts';
@@ -39,7 +40,7 @@ async function anotherDatabase(): Promise<TestDatabase> {
 async function fill(): Promise<void> {
   const place = await createPlace(await server.account());
   for (const operation of inOrder(operations.filter((each) => !each.id.startsWith('delete')))) {
-    const of = operation.surface === 'dpc' ? examples : agentExamples;
+    const of = operation.surface === 'dpc' ? examples : protocolExamples;
     const request = await of[operation.id]?.(place);
     const client = operation.surface === 'dpc' ? place.account.admin : place.agent.client;
     if (request !== undefined) await client.send(operation.method, request.path, request);

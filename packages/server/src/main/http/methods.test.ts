@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import { operations } from '@headgate/contract';
 import { routePath } from '../../kernel/endpoint/endpoint.ts';
 import { createClient, requireProblem } from '../../testing/client.ts';
-import { createPlace, examples } from '../../testing/examples.ts';
+import { examples } from '../../testing/guards.ts';
+import { createPlace } from '../../testing/place.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer();

@@ -9,7 +9,8 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Operation, operations, type PublishedExample } from '@headgate/contract';
 import type { Answer } from '../../testing/client.ts';
-import { createPlace, type Example, examples, type Place } from '../../testing/examples.ts';
+import { examples } from '../../testing/guards.ts';
+import { createPlace, type Example, type Place } from '../../testing/place.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const file = fileURLToPath(import.meta.resolve('@headgate/contract/examples.json'));
@@ -94,7 +95,7 @@ async function execute(operation: Operation): Promise<PublishedExample> {
   const place = await createPlace(await server.account(), { published: true, now: startsAt });
   const example =
     (await examples[operation.id]?.(place)) ??
-    assert.fail(`testing/examples.ts has no request for ${operation.id}`);
+    assert.fail(`no examples of a slice have a request for ${operation.id}`);
   const { path, body, headers = {} } = example;
   const answer = await place.account.admin.send(operation.method, path, { body, headers });
   assert.equal(answer.status, operation.success.status, `${operation.id}: ${answer.text}`);

@@ -7,8 +7,9 @@ import { test } from 'node:test';
 import { operations } from '@headgate/contract';
 import { instanceOf } from '../../testing/agent.ts';
 import { createClient, requireProblem } from '../../testing/client.ts';
-import { agentExamples, createPlace, type Place } from '../../testing/examples.ts';
 import { claimOne, executionOf, instanceId } from '../../testing/executions.ts';
+import { protocolExamples } from '../../testing/guards.ts';
+import { createPlace, type Place } from '../../testing/place.ts';
 import { sealingAgent } from '../../testing/sealing-agent.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { until } from '../../testing/waiting.ts';
@@ -66,7 +67,7 @@ test('its tokens open nothing from that moment on, at any operation, and it gets
   const { agent, admin, path } = at;
   const examples = [];
   for (const operation of ofAgents)
-    examples.push({ operation, example: await agentExamples[operation.id]?.(at) });
+    examples.push({ operation, example: await protocolExamples[operation.id]?.(at) });
   for (const { operation, example } of examples) {
     assert.ok(example, operation.id);
     // It is known to the server.

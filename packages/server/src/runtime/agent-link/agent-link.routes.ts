@@ -9,11 +9,10 @@ import {
   agentProtocolVersion,
   agentReport,
 } from '@headgate/contract';
-import type { FastifyInstance } from 'fastify';
 import { manifestFiles } from '../../delivery/artifacts/index.ts';
 import type { Blobs } from '../../delivery/blobs/index.ts';
 import type { Wakes } from '../../kernel/database/wakes.ts';
-import type { Services } from '../../kernel/endpoint/endpoint.ts';
+import type { Endpoints, Services } from '../../kernel/endpoint/endpoint.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import type { WorkOwners, WorkTimes } from '../../kernel/work/work.ts';
 import { answersLater, createAgentEndpoints, forgetHeaders } from './agent-endpoint.ts';
@@ -34,7 +33,7 @@ export interface AgentLinkServices extends Services {
   stopping: AbortSignal;
 }
 
-export function agentLinkRoutes(app: FastifyInstance, services: AgentLinkServices): void {
+export function agentLinkRoutes({ app }: Endpoints, services: AgentLinkServices): void {
   const known = createKnownAgents(services.database, services.wakes, () => services.clock.now().getTime());
   const serve = createAgentEndpoints(app, services, known);
   const presence = createPresence(services, known);

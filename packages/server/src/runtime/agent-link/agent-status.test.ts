@@ -11,8 +11,8 @@ import {
 import type { RegisteredAgent } from '../../testing/account.ts';
 import { instanceOf } from '../../testing/agent.ts';
 import { requireProblem } from '../../testing/client.ts';
-import { createPlace } from '../../testing/examples.ts';
 import { executionOf } from '../../testing/executions.ts';
+import { createPlace } from '../../testing/place.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { agentStates } from '../../workspace/agents/index.ts';
 

@@ -2,10 +2,12 @@
  * Agents whose time has come: those that nobody hears of, those that ended all they held, and those whose
  * pause is over.
  */
+import type { Clock } from '../../kernel/clock.ts';
 import { type ColumnTypes, type Database, statement } from '../../kernel/database/database.ts';
 import { insertIntoEvent } from '../../kernel/database/events.ts';
 import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
+import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
 import { agentStates, connectedSeconds, heardOf } from '../../workspace/agents/index.ts';
 
 const batch = 500;
@@ -90,11 +92,26 @@ const resume = statement(
   select agent_id from moving`,
 );
 
+const everyMilliseconds = 1_000;
+
+export function agentSweepJob(services: SweepServices & { clock: Clock }): PeriodicJob {
+  return {
+    name: 'agents',
+    everyMilliseconds,
+    // An agent that could not reach a stopped server has been heard of again by then.
+    firstAfterMilliseconds: connectedSeconds * 1_000,
+    run: () => sweepAgents(services, services.clock.now()),
+  };
+}
+
+interface SweepServices {
+  database: Database;
+  newId: NewId;
+  wakes: Wakes;
+}
+
 /** One round, in one trip. Answers whether there is more. */
-export async function sweepAgents(
-  services: { database: Database; newId: NewId; wakes: Wakes },
-  now: Date,
-): Promise<boolean> {
+export async function sweepAgents(services: SweepServices, now: Date): Promise<boolean> {
   const swept = await services.database.transaction((tx) => {
     const all = [silence, resume, emptied].map((each) =>
       tx.collect(each, { now, event_ids: Array.from({ length: batch }, services.newId) }),

@@ -5,8 +5,8 @@ import type { Agent, AgentAllowlist } from '@headgate/contract';
 import pg from 'pg';
 import { instanceOf } from '../../testing/agent.ts';
 import { requireProblem } from '../../testing/client.ts';
-import { createPlace } from '../../testing/examples.ts';
 import { executionOf } from '../../testing/executions.ts';
+import { createPlace } from '../../testing/place.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer();

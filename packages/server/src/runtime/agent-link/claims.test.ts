@@ -5,8 +5,8 @@ import type { Agent } from '@headgate/contract';
 import type { Account, RegisteredAgent } from '../../testing/account.ts';
 import { type Instance, instanceOf } from '../../testing/agent.ts';
 import { requireProblem } from '../../testing/client.ts';
-import { createPlace } from '../../testing/examples.ts';
 import { executionOf } from '../../testing/executions.ts';
+import { createPlace } from '../../testing/place.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { until } from '../../testing/waiting.ts';
 

@@ -9,7 +9,8 @@ import { test } from 'node:test';
 import { type Operation, operations } from '@headgate/contract';
 import type { RegisteredAgent } from '../../testing/account.ts';
 import type { Answer } from '../../testing/client.ts';
-import { agentExamples, createPlace, type Example, type Place } from '../../testing/examples.ts';
+import { protocolExamples } from '../../testing/guards.ts';
+import { createPlace, type Example, type Place } from '../../testing/place.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer();
@@ -66,8 +67,8 @@ const send = ({ client }: RegisteredAgent, { method }: Operation, { path, ...ask
   client.send(method, path, asked);
 
 async function exampleOf(operation: Operation, place: Place): Promise<Example> {
-  const example = await agentExamples[operation.id]?.(place);
-  return example ?? assert.fail(`testing/examples.ts has no request for ${operation.id}`);
+  const example = await protocolExamples[operation.id]?.(place);
+  return example ?? assert.fail(`no examples of a slice have a request for ${operation.id}`);
 }
 
 const attackers: Record<string, () => Promise<{ agent: RegisteredAgent; mayRead: readonly string[] }>> = {

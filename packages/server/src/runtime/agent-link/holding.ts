@@ -17,6 +17,7 @@ import {
   readHeld,
 } from '../../kernel/work/held-work.ts';
 import {
+  ownerOf,
   requeueAll,
   type WorkEnd,
   type WorkMoment,
@@ -140,7 +141,10 @@ function apply(
   comeBack(services.owners, moment, heard, [...sequences.keys()]);
   const rowById = new Map(heard.map((row) => [row.work_id, row]));
   const ends = news.flatMap((report): WorkEnd[] => {
-    if (report.type === 'completed') return [{ workId: report.workId, ...report.outcome }];
+    if (report.type === 'completed') {
+      const { status, message, ...result } = report.outcome;
+      return [{ workId: report.workId, status, message, result }];
+    }
     // What is being cancelled needs no other holder.
     const cancelled = report.type === 'released' && rowById.get(report.workId)?.command != null;
     return cancelled ? [{ workId: report.workId, status: 'CANCELLED' }] : [];
@@ -148,7 +152,7 @@ function apply(
   const ended = new Set(ends.map((end) => end.workId));
   noteReported(tx, accountId, { sequences, ended }, now, services.times);
   for (const [kind, ofKind] of Map.groupBy(heard, (row) => row.kind)) {
-    applyNews(services.owners[kind], moment, ofKind, news, ends);
+    applyNews(ownerOf(services.owners, kind), moment, ofKind, news, ends);
   }
   tx.afterCommit(() => {
     if (news.some((report) => report.type === 'released')) services.wakes.wake(agent.agentId, 'one');
@@ -198,7 +202,7 @@ function comeBack(
 ): void {
   const back = rows.filter((row) => row.state === 'silent' && heard.includes(row.work_id));
   for (const [kind, works] of Map.groupBy(back, (row) => row.kind)) {
-    owners[kind].cameBack(
+    ownerOf(owners, kind).cameBack(
       moment,
       works.map((row) => row.work_id),
     );

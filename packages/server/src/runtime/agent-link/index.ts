@@ -1,4 +1,12 @@
+import type { Slice } from '../../kernel/slice/slice.ts';
+import { type AgentLinkServices, agentLinkRoutes } from './agent-link.routes.ts';
+import { agentSweepJob } from './agent-sweep.ts';
+
 export { createAgentEndpoints } from './agent-endpoint.ts';
-export { agentLinkRoutes } from './agent-link.routes.ts';
-export { sweepAgents } from './agent-sweep.ts';
 export { type CallingAgent, secretRefreshed } from './known-agents.ts';
+
+export const agentLink: Slice<AgentLinkServices> = {
+  name: 'agent-link',
+  routes: agentLinkRoutes,
+  periodic: (services) => [agentSweepJob(services)],
+};

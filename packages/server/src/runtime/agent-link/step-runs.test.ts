@@ -6,8 +6,8 @@ import type { ExecutionStep, Step } from '@headgate/contract';
 import type { Account } from '../../testing/account.ts';
 import { type Instance, instanceOf } from '../../testing/agent.ts';
 import { requireProblem } from '../../testing/client.ts';
-import { createPlace } from '../../testing/examples.ts';
 import { executionOf } from '../../testing/executions.ts';
+import { createPlace } from '../../testing/place.ts';
 import type { TestProject } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
 

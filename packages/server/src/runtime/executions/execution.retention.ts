@@ -22,11 +22,14 @@ const oldExecutions = oldRows({
     select true from execution_step s where s.account_id = r.account_id and s.execution_id = r.execution_id limit 1) is null`,
 });
 
-/** In this order: steps outlive no execution. */
-export function executionRetention(kept: {
+/** Undefined: forever. */
+export interface KeptDays {
   executionDays: number | undefined;
   logDays: number | undefined;
-}): RetentionRule[] {
+}
+
+/** In this order: steps outlive no execution. */
+export function executionRetention(kept: KeptDays): RetentionRule[] {
   const { executionDays, logDays } = kept;
   const shorter = Math.min(executionDays ?? Number.POSITIVE_INFINITY, logDays ?? Number.POSITIVE_INFINITY);
   return [

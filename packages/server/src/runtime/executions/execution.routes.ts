@@ -31,10 +31,13 @@ import {
 } from './execution.store.ts';
 import { presentStep, stepsOfRun } from './execution-step.store.ts';
 
-export function executionRoutes(
-  { read, write }: Endpoints,
-  services: { database: Database; wakes: Wakes; times: WorkTimes },
-): void {
+export interface ExecutionServices {
+  database: Database;
+  wakes: Wakes;
+  times: WorkTimes;
+}
+
+export function executionRoutes({ read, write }: Endpoints, services: ExecutionServices): void {
   write(startPipelineExecution, async ({ tx, rows, scope, params, body, now, newId }) => {
     const { projectId } = params;
     const { environmentName, executionTag } = body;

@@ -5,8 +5,7 @@
 import { type EventName, ignoredPipelineLimit } from '@headgate/contract';
 import { statement } from '../../kernel/database/database.ts';
 import { recordEvents } from '../../kernel/database/events.ts';
-import type { Metrics } from '../../kernel/metrics.ts';
-import type { WorkMoment, WorkOwner, WorkSubject } from '../../kernel/work/work.ts';
+import type { WorkMoment, WorkOwner, WorkServices, WorkSubject } from '../../kernel/work/work.ts';
 import { moveExecutionsWithEvents } from './execution.store.ts';
 import { closeOpenSteps } from './execution-step.store.ts';
 
@@ -44,9 +43,9 @@ const payloadOf = (runLimitSeconds: number) => `
       where p.account_id = e.account_id and p.project_id = e.project_id))
   from pipeline_execution e where e.account_id = claimed.account_id and e.execution_id = claimed.work_id`;
 
-export function executionWork(services: { runLimitSeconds: number; metrics: Metrics }): WorkOwner {
+export function executionWork({ times, metrics }: WorkServices): WorkOwner {
   return {
-    claimed: { with: [variablesOfPlaces], payload: payloadOf(services.runLimitSeconds) },
+    claimed: { with: [variablesOfPlaces], payload: payloadOf(times.runLimitSeconds) },
     started(moment, works) {
       note(moment, 'pipeline-execution-started', works);
     },
@@ -70,7 +69,7 @@ export function executionWork(services: { runLimitSeconds: number; metrics: Metr
         if (status === 'FAILED' || status === 'CANCELLED')
           closeOpenSteps(moment.tx, moment.accountId, ids, status, moment.now);
         moment.tx.afterCommit(() => {
-          for (const _ of ids) services.metrics.workEnded('pipeline-execution', status);
+          for (const _ of ids) metrics.workEnded('pipeline-execution', status);
         });
       }
     },

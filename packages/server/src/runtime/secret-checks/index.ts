@@ -1,3 +1,14 @@
-export { secretCheckRoutes } from './secret-check.routes.ts';
-export { removeOldSecretChecks, secretCheckBatch } from './secret-check.store.ts';
-export { secretCheckWork } from './secret-check.work.ts';
+import { removalJob } from '../../kernel/retention/periodic-job.ts';
+import type { Slice } from '../../kernel/slice/slice.ts';
+import { type SecretCheckServices, secretCheckRoutes } from './secret-check.routes.ts';
+import { removeOldSecretChecks, secretCheckBatch } from './secret-check.store.ts';
+import { secretCheckWork } from './secret-check.work.ts';
+
+export const secretChecks: Slice<SecretCheckServices> = {
+  name: 'secret-checks',
+  routes: secretCheckRoutes,
+  workKinds: { 'secret-check': secretCheckWork },
+  periodic: (services) => [
+    removalJob(services, { kind: 'secret-checks', batch: secretCheckBatch, remove: removeOldSecretChecks }),
+  ],
+};

@@ -1,8 +1,6 @@
 /** Checks of secrets as work: what the agent is asked, and what its answer means. */
-
-import type { Wakes } from '../../kernel/database/wakes.ts';
-import type { Metrics } from '../../kernel/metrics.ts';
-import type { WorkEnd, WorkOwner } from '../../kernel/work/work.ts';
+import type { WorkOutcome } from '@headgate/contract';
+import type { WorkEnd, WorkOwner, WorkServices } from '../../kernel/work/work.ts';
 import { endCheckParts } from './secret-check.store.ts';
 import type { PartEnd } from './secret-check.ts';
 
@@ -11,7 +9,7 @@ const payload = `
   select json_build_object('secrets', s.secrets)
   from secret_check_part s where s.account_id = claimed.account_id and s.work_id = claimed.work_id`;
 
-export function secretCheckWork(services: { metrics: Metrics; wakes: Wakes }): WorkOwner {
+export function secretCheckWork(services: WorkServices): WorkOwner {
   const nothing = () => undefined;
   return {
     claimed: { with: [], payload },
@@ -32,7 +30,9 @@ export function secretCheckWork(services: { metrics: Metrics; wakes: Wakes }): W
   };
 }
 
-function partEndOf({ status, checkedSecrets, message }: WorkEnd): PartEnd {
+function partEndOf({ status, result, message }: WorkEnd): PartEnd {
+  // The schema of the agent protocol checked the members of a report.
+  const { checkedSecrets } = (result ?? {}) as Pick<WorkOutcome, 'checkedSecrets'>;
   if (status === 'SUCCESS' && checkedSecrets !== undefined)
     return { state: 'ANSWERED', findings: checkedSecrets, message: null };
   const state = status === 'FORBIDDEN' ? 'FORBIDDEN' : 'FAILED';

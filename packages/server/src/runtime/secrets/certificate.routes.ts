@@ -1,12 +1,12 @@
 /** The agents' certificates, for the instances themselves. */
 import { agentCertificate } from '@headgate/contract';
-import type { FastifyInstance } from 'fastify';
 import { recordEvents } from '../../kernel/database/events.ts';
+import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { createAgentEndpoints } from '../agent-link/index.ts';
 import type { SecretServices } from './secret.routes.ts';
 import { keepCertificate } from './secret.store.ts';
 
-export function certificateRoutes(app: FastifyInstance, services: SecretServices): void {
+export function certificateRoutes({ app }: Endpoints, services: SecretServices): void {
   const serve = createAgentEndpoints(app, services);
   serve(agentCertificate, async ({ agent, body, request }) => {
     const { accountId, agentId, name, generation } = agent;

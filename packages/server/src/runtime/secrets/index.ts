@@ -1,5 +1,20 @@
-export { certificateRoutes } from './certificate.routes.ts';
-export { secretLookupRoutes } from './lookup.routes.ts';
-export { secretRoutes } from './secret.routes.ts';
-export { removeOldSecretWrites, secretWriteBatch } from './secret.store.ts';
-export { secretWork } from './secret.work.ts';
+import { removalJob } from '../../kernel/retention/periodic-job.ts';
+import type { Slice } from '../../kernel/slice/slice.ts';
+import { certificateRoutes } from './certificate.routes.ts';
+import { secretLookupRoutes } from './lookup.routes.ts';
+import { type SecretServices, secretRoutes } from './secret.routes.ts';
+import { removeOldSecretWrites, secretWriteBatch } from './secret.store.ts';
+import { secretWork } from './secret.work.ts';
+
+export const secrets: Slice<SecretServices> = {
+  name: 'secrets',
+  routes(endpoints, services) {
+    secretRoutes(endpoints, services);
+    certificateRoutes(endpoints, services);
+    secretLookupRoutes(endpoints, services);
+  },
+  workKinds: { 'secret-write': secretWork },
+  periodic: (services) => [
+    removalJob(services, { kind: 'secret-writes', batch: secretWriteBatch, remove: removeOldSecretWrites }),
+  ],
+};

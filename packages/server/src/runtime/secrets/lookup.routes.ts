@@ -3,10 +3,9 @@
  * only.
  */
 import { agentSecretReference, type SecretProvider, type SecretReference } from '@headgate/contract';
-import type { FastifyInstance } from 'fastify';
 import { type ColumnTypes, statement, typed } from '../../kernel/database/database.ts';
 import type { Wakes } from '../../kernel/database/wakes.ts';
-import type { Services } from '../../kernel/endpoint/endpoint.ts';
+import type { Endpoints, Services } from '../../kernel/endpoint/endpoint.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { coordinatesOf } from '../../workspace/secret-references/index.ts';
 import { createAgentEndpoints } from '../agent-link/index.ts';
@@ -47,7 +46,7 @@ const ofHeldWork = statement(
     and w.state in ('held', 'silent')`,
 );
 
-export function secretLookupRoutes(app: FastifyInstance, services: Services & { wakes: Wakes }): void {
+export function secretLookupRoutes({ app }: Endpoints, services: Services & { wakes: Wakes }): void {
   const serve = createAgentEndpoints(app, services);
   serve(agentSecretReference, async ({ agent, body }) => {
     const { workId, epoch, instanceId, name } = body;

@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import type { SecretCoordinates } from '@headgate/contract';
 import { instanceOf } from '../../testing/agent.ts';
 import { requireProblem } from '../../testing/client.ts';
-import { createPlace } from '../../testing/examples.ts';
 import { executionOf } from '../../testing/executions.ts';
+import { createPlace } from '../../testing/place.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer();

@@ -1,8 +1,7 @@
 /** Secret writes as work: what the agent is told, and what their end means. */
+import type { WorkOutcome } from '@headgate/contract';
 import { recordEvents } from '../../kernel/database/events.ts';
-import type { Wakes } from '../../kernel/database/wakes.ts';
-import type { Metrics } from '../../kernel/metrics.ts';
-import type { WorkOwner } from '../../kernel/work/work.ts';
+import type { WorkOwner, WorkServices } from '../../kernel/work/work.ts';
 import { endSecretWrites } from './secret.store.ts';
 
 /** A SecretWriteWork. */
@@ -13,7 +12,7 @@ const payload = `
 
 const withoutReceipt = 'the agent sent no receipt.';
 
-export function secretWork(services: { metrics: Metrics; wakes: Wakes }): WorkOwner {
+export function secretWork(services: WorkServices): WorkOwner {
   const nothing = () => undefined;
   return {
     claimed: { with: [], payload },
@@ -23,10 +22,12 @@ export function secretWork(services: { metrics: Metrics; wakes: Wakes }): WorkOw
     requeued: nothing,
     ended({ tx, accountId, source, now, newId }, ends) {
       const rows = ends.map((end) => {
-        const receipt = end.status === 'SUCCESS' ? (end.receipt ?? null) : null;
+        // The schema of the agent protocol checked the members of a report.
+        const result = (end.result ?? {}) as Pick<WorkOutcome, 'receipt' | 'valueFault'>;
+        const receipt = end.status === 'SUCCESS' ? (result.receipt ?? null) : null;
         const message =
-          receipt === null ? (end.valueFault ?? end.message?.slice(0, 2_000) ?? withoutReceipt) : null;
-        const failed = end.valueFault === undefined ? 'FAILED' : 'REFUSED';
+          receipt === null ? (result.valueFault ?? end.message?.slice(0, 2_000) ?? withoutReceipt) : null;
+        const failed = result.valueFault === undefined ? 'FAILED' : 'REFUSED';
         return { id: end.workId, receipt, message, status: receipt === null ? failed : 'WRITTEN' } as const;
       });
       for (const [status, alike] of Map.groupBy(rows, (row) => row.status))

@@ -1,2 +1,6 @@
-export { connectionRoutes } from './connection.routes.ts';
+import type { Slice } from '../../kernel/slice/slice.ts';
+import { connectionRoutes } from './connection.routes.ts';
+
 export { connectionsNaming, secretPlaces } from './named-secrets.store.ts';
+
+export const connections: Slice = { name: 'connections', routes: connectionRoutes };

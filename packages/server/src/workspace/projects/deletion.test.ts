@@ -5,8 +5,8 @@ import type { AccountEventItem, Page } from '@headgate/contract';
 import { type Instance, instanceOf } from '../../testing/agent.ts';
 import { checkingAgent } from '../../testing/checking-agent.ts';
 import { requireProblem } from '../../testing/client.ts';
-import { createPlace, type Place } from '../../testing/examples.ts';
 import { type OwnedTable, ownedTables, rowsOf } from '../../testing/owned-tables.ts';
+import { createPlace, type Place } from '../../testing/place.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer();

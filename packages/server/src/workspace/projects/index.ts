@@ -1,1 +1,5 @@
-export { projectRoutes } from './project.routes.ts';
+import type { Slice } from '../../kernel/slice/slice.ts';
+import type { WorkOwners } from '../../kernel/work/work.ts';
+import { projectRoutes } from './project.routes.ts';
+
+export const projects: Slice<{ owners: WorkOwners }> = { name: 'projects', routes: projectRoutes };

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Answer } from '../../testing/client.ts';
-import { createPlace, type Place } from '../../testing/examples.ts';
 import { ownedTables, rowsOf } from '../../testing/owned-tables.ts';
+import { createPlace, type Place } from '../../testing/place.ts';
 import { smallPipeline, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
 

@@ -1,2 +1,6 @@
-export { variableRoutes } from './variable.routes.ts';
+import type { Slice } from '../../kernel/slice/slice.ts';
+import { variableRoutes } from './variable.routes.ts';
+
 export { variablesAmong } from './variable.store.ts';
+
+export const variables: Slice = { name: 'variables', routes: variableRoutes };

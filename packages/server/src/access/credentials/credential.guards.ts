@@ -1,0 +1,15 @@
+/** What this slice tells the tests over all operations. */
+import type { SliceGuards } from '../../testing/slice-guards.ts';
+import { credentialExamples } from './credential.examples.ts';
+
+export const credentialGuards: SliceGuards = {
+  examples: credentialExamples,
+  permissions: {
+    'credentials, events of the account': [
+      'listCredentials',
+      'createCredential',
+      'rotateCredential',
+      'deleteCredential',
+    ],
+  },
+};

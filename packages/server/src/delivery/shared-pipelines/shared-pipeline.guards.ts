@@ -1,0 +1,11 @@
+/** What this slice tells the tests over all operations. */
+import type { SliceGuards } from '../../testing/slice-guards.ts';
+import { sharedPipelineExamples } from './shared-pipeline.examples.ts';
+
+export const sharedPipelineGuards: SliceGuards = {
+  examples: sharedPipelineExamples,
+  permissions: {
+    'list agents, read shared pipelines': ['listSharedPipelines', 'listSharedArtifacts', 'getSharedArtifact'],
+    'manage agents and shared pipelines': ['createSharedPipelines', 'updateSharedArtifact'],
+  },
+};

@@ -1,0 +1,40 @@
+/** Jobs that every server runs again and again. One that must run on one server at a time takes a lock. */
+import type { Clock } from '../clock.ts';
+import type { Database, Read } from '../database/database.ts';
+import type { Metrics } from '../metrics.ts';
+import type { Rest } from './retention.ts';
+
+export interface PeriodicJob {
+  /** How the log names it. */
+  name: string;
+  everyMilliseconds: number;
+  /** Before the first round; else `everyMilliseconds`. */
+  firstAfterMilliseconds?: number;
+  /** One round. Returns whether there is more to do at once. */
+  run(rest: Rest): Promise<boolean>;
+}
+
+const removalMilliseconds = 60_000;
+const restMilliseconds = 50;
+
+/**
+ * A job that deletes rows which nothing reads any more, one batch a round.
+ *
+ * @param about.kind how the metrics name the rows
+ * @param about.remove deletes up to `batch` rows and returns how many
+ */
+export function removalJob(
+  services: { database: Database; metrics: Metrics; clock: Clock },
+  about: { kind: string; batch: number; remove: (read: Read, now: Date) => Promise<number> },
+): PeriodicJob {
+  return {
+    name: about.kind.replaceAll('-', ' '),
+    everyMilliseconds: removalMilliseconds,
+    async run(rest) {
+      const removed = await about.remove(services.database.read, services.clock.now());
+      services.metrics.removed(about.kind, removed);
+      await rest(restMilliseconds);
+      return removed === about.batch;
+    },
+  };
+}

@@ -1,0 +1,107 @@
+/** Nothing that slices declare may be declared twice, and every operation is served by one of them. */
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { getProject, getVariable } from '@headgate/contract';
+import Fastify from 'fastify';
+import type { Endpoints } from '../kernel/endpoint/endpoint.ts';
+import type { PeriodicJob } from '../kernel/retention/periodic-job.ts';
+import type { RetentionRule } from '../kernel/retention/retention.ts';
+import type { Slice } from '../kernel/slice/slice.ts';
+import type { WorkOwner, WorkServices } from '../kernel/work/work.ts';
+import {
+  periodicJobsOf,
+  requireUniqueNames,
+  retentionRulesOf,
+  serveSlices,
+  workOwnersOf,
+} from './assembly.ts';
+import { slices } from './slices.ts';
+
+const one: Slice = { name: 'projects' };
+const other: Slice = { name: 'folders' };
+
+/** Serves operations as the kernel does, without its services. */
+function endpoints(): Endpoints {
+  const app = Fastify();
+  const serve: Endpoints['read'] = (operation) =>
+    void app.get(`/${operation.id}-${Math.random()}`, { config: { operation } }, () => '');
+  return { app, read: serve } as unknown as Endpoints;
+}
+
+const served = (slice: Slice, ...operations: (typeof getProject | typeof getVariable)[]): Slice => ({
+  ...slice,
+  routes({ read }) {
+    for (const operation of operations) read(operation as typeof getProject, () => assert.fail());
+  },
+});
+
+test('an operation that two slices serve is named with both', () => {
+  assert.throws(
+    () => serveSlices([served(one, getProject), served(other, getProject)], endpoints(), {}, [getProject]),
+    /^Error: the operation "getProject" is declared twice: by projects and folders$/,
+  );
+});
+
+test('operations that no slice serves are named', () => {
+  assert.throws(
+    () => serveSlices([served(one, getProject), other], endpoints(), {}, [getProject, getVariable]),
+    /^Error: no slice serves these operations: getVariable$/,
+  );
+  serveSlices([served(one, getProject), served(other, getVariable)], endpoints(), {}, [
+    getProject,
+    getVariable,
+  ]);
+});
+
+test('a kind of work, a retention rule, a periodic job and a slice have one declaration each', () => {
+  const twice = (what: string) => new RegExp(`^Error: the ${what} is declared twice: by \\w+ and folders$`);
+  const workKinds = { copy: () => ({}) as WorkOwner };
+  assert.throws(
+    () =>
+      workOwnersOf(
+        [
+          { ...one, workKinds },
+          { ...other, workKinds },
+        ],
+        {} as WorkServices,
+      ),
+    twice('kind of work "copy"'),
+  );
+  const retention = () => [{ kind: 'copies' } as RetentionRule];
+  assert.throws(
+    () =>
+      retentionRulesOf(
+        [
+          { ...one, retention },
+          { ...other, retention },
+        ],
+        {},
+      ),
+    twice('retention rule "copies"'),
+  );
+  const job: PeriodicJob = { name: 'copying', everyMilliseconds: 1, run: async () => false };
+  const periodic = () => [job];
+  assert.throws(
+    () =>
+      periodicJobsOf(
+        [
+          { ...one, periodic },
+          { ...other, periodic },
+        ],
+        {},
+        [],
+      ),
+    twice('periodic job "copying"'),
+  );
+  assert.throws(() => periodicJobsOf([{ ...other, periodic }], {}, [job]), twice('periodic job "copying"'));
+  assert.throws(() => requireUniqueNames([other, { name: 'folders' }]), twice('slice "folders"'));
+});
+
+test('every folder of a slice is in the list, under its name', () => {
+  const folders = ['access', 'workspace', 'delivery', 'records', 'runtime'].flatMap((wing) =>
+    readdirSync(fileURLToPath(new URL(`../${wing}`, import.meta.url))),
+  );
+  assert.deepEqual(slices.map(({ name }) => name).sort(), folders.sort());
+});

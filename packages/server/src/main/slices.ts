@@ -1,0 +1,38 @@
+/** The only list of the server's slices, in the order in which their routes are registered. */
+import { accounts } from '../access/accounts/index.ts';
+import { credentials } from '../access/credentials/index.ts';
+import { tokens } from '../access/tokens/index.ts';
+import { artifacts } from '../delivery/artifacts/index.ts';
+import { blobs } from '../delivery/blobs/index.ts';
+import { sharedPipelines } from '../delivery/shared-pipelines/index.ts';
+import { events } from '../records/events/index.ts';
+import { agentLink } from '../runtime/agent-link/index.ts';
+import { executions } from '../runtime/executions/index.ts';
+import { secretChecks } from '../runtime/secret-checks/index.ts';
+import { secrets } from '../runtime/secrets/index.ts';
+import { agents } from '../workspace/agents/index.ts';
+import { connections } from '../workspace/connections/index.ts';
+import { environments } from '../workspace/environments/index.ts';
+import { projects } from '../workspace/projects/index.ts';
+import { secretReferences } from '../workspace/secret-references/index.ts';
+import { variables } from '../workspace/variables/index.ts';
+
+export const slices = [
+  accounts,
+  tokens,
+  credentials,
+  events,
+  projects,
+  environments,
+  connections,
+  secretReferences,
+  variables,
+  agents,
+  blobs,
+  artifacts,
+  sharedPipelines,
+  executions,
+  agentLink,
+  secrets,
+  secretChecks,
+];

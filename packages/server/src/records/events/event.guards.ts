@@ -1,0 +1,10 @@
+/** What this slice tells the tests over all operations. */
+import type { SliceGuards } from '../../testing/slice-guards.ts';
+import { eventExamples } from './event.examples.ts';
+
+export const eventGuards: SliceGuards = {
+  examples: eventExamples,
+  permissions: {
+    'credentials, events of the account': ['listEvents'],
+  },
+};

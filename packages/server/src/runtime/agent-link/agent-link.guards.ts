@@ -1,0 +1,9 @@
+/** What this slice tells the tests over all operations. */
+import type { SliceGuards } from '../../testing/slice-guards.ts';
+import { agentLinkExamples } from './agent-link.examples.ts';
+
+export const agentLinkGuards: SliceGuards = {
+  examples: {},
+  protocolExamples: agentLinkExamples,
+  permissions: {},
+};

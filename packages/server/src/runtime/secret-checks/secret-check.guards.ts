@@ -1,0 +1,10 @@
+/** What this slice tells the tests over all operations. */
+import type { SliceGuards } from '../../testing/slice-guards.ts';
+import { secretCheckExamples } from './secret-check.examples.ts';
+
+export const secretCheckGuards: SliceGuards = {
+  examples: secretCheckExamples,
+  permissions: {
+    'create and change variables, connections, secret references': ['checkSecretReferences'],
+  },
+};

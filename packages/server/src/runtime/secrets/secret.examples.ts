@@ -1,0 +1,37 @@
+/** A request that succeeds for each operation on secrets, and for each message of an agent about them. */
+import { claimOne, instanceId } from '../../testing/executions.ts';
+import type { Examples } from '../../testing/place.ts';
+import { makeKeys, requestFor, sealingAgent } from '../../testing/sealing-agent.ts';
+import { createSecretReference } from '../../workspace/secret-references/secret-reference.examples.ts';
+
+/** What the tests of leaks look for after the example was sent. */
+export const secretOfExample = 'correct "horse"/battery+ staple é';
+
+export const secretExamples: Examples = {
+  getAgentCertificate: async ({ account }) => ({
+    path: `/agents/${(await sealingAgent(account)).agentId}/certificate`,
+  }),
+  writeSecretValue: async ({ account, named }) => {
+    const agent = await sealingAgent(account);
+    // Answered by the agent, while the request waits; not at all where the request is refused.
+    void agent.confirmNext().catch(() => undefined);
+    const secret = {
+      name: named('orders-api'),
+      type: 'PASSWORD',
+      value: { password: secretOfExample },
+    };
+    return { path: `/secrets/${agent.agentId}/secret-value?provider=AWS`, body: { secret } };
+  },
+};
+
+/** The messages of an agent. */
+export const secretMessageExamples: Examples = {
+  async agentCertificate() {
+    return { path: '/certificates', body: { instanceId, request: await requestFor(makeKeys('ec')) } };
+  },
+  async agentSecretReference(place) {
+    const { work } = await claimOne(place);
+    const [name = ''] = (await createSecretReference(place)).split('/').slice(-1);
+    return { path: '/secret-references', body: { instanceId, workId: work.workId, epoch: work.epoch, name } };
+  },
+};

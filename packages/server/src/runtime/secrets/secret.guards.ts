@@ -1,0 +1,11 @@
+/** What this slice tells the tests over all operations. */
+import type { SliceGuards } from '../../testing/slice-guards.ts';
+import { secretExamples, secretMessageExamples } from './secret.examples.ts';
+
+export const secretGuards: SliceGuards = {
+  examples: secretExamples,
+  protocolExamples: secretMessageExamples,
+  permissions: {
+    'write secrets': ['writeSecretValue', 'getAgentCertificate'],
+  },
+};

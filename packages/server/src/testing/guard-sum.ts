@@ -1,0 +1,17 @@
+/** One table from the tables of the slices. */
+
+/** Throws for a name that is in two of them. */
+export function sumOf<From, Value>(
+  what: string,
+  from: readonly From[],
+  tableOf: (each: From) => Readonly<Record<string, Value>> | undefined,
+): Record<string, Value> {
+  const sum: Record<string, Value> = {};
+  for (const each of from) {
+    for (const [name, value] of Object.entries(tableOf(each) ?? {})) {
+      if (Object.hasOwn(sum, name)) throw new Error(`the ${what} of the slices have ${name} twice`);
+      sum[name] = value;
+    }
+  }
+  return sum;
+}

@@ -1,0 +1,63 @@
+/** The only list of the slices' guards: what the tests over all operations send, and what they expect. */
+import type { Operation } from '@headgate/contract';
+import { credentialGuards } from '../access/credentials/credential.guards.ts';
+import { artifactGuards } from '../delivery/artifacts/artifact.guards.ts';
+import { sharedPipelineGuards } from '../delivery/shared-pipelines/shared-pipeline.guards.ts';
+import { eventGuards } from '../records/events/event.guards.ts';
+import { agentLinkGuards } from '../runtime/agent-link/agent-link.guards.ts';
+import { executionGuards } from '../runtime/executions/execution.guards.ts';
+import { secretCheckGuards } from '../runtime/secret-checks/secret-check.guards.ts';
+import { secretGuards } from '../runtime/secrets/secret.guards.ts';
+import { agentGuards } from '../workspace/agents/agent.guards.ts';
+import { connectionGuards } from '../workspace/connections/connection.guards.ts';
+import { environmentGuards } from '../workspace/environments/environment.guards.ts';
+import { projectGuards } from '../workspace/projects/project.guards.ts';
+import { secretReferenceGuards } from '../workspace/secret-references/secret-reference.guards.ts';
+import { variableGuards } from '../workspace/variables/variable.guards.ts';
+import { sumOf } from './guard-sum.ts';
+import type { PermissionRowName } from './permission-rows.ts';
+
+/** In the order of main/slices.ts. */
+const guards = [
+  credentialGuards,
+  eventGuards,
+  projectGuards,
+  environmentGuards,
+  connectionGuards,
+  secretReferenceGuards,
+  variableGuards,
+  agentGuards,
+  artifactGuards,
+  sharedPipelineGuards,
+  executionGuards,
+  agentLinkGuards,
+  secretGuards,
+  secretCheckGuards,
+];
+
+/** By the operation's id. */
+export const examples = sumOf('examples', guards, (each) => each.examples);
+/** By the id of the message. */
+export const protocolExamples = sumOf('examples', guards, (each) => each.protocolExamples);
+export const uniqueNames = sumOf('unique names', guards, (each) => each.uniqueNames);
+export const counted = sumOf('counted resources', guards, (each) => each.counted);
+export const countedElsewhere = sumOf('counted resources', guards, (each) => each.countedElsewhere);
+/** The name of the row of the permission table for each operation. */
+export const permissionRowOf = sumOf('rows of permissions', guards, (each) =>
+  sumOf('rows of permissions', Object.entries(each.permissions), ([row, ids]) =>
+    Object.fromEntries(ids.map((id) => [id, row as PermissionRowName])),
+  ),
+);
+
+/** What a later slice keeps lies in what an earlier one keeps, so it is taken away first. */
+const takers = guards.flatMap(({ takesPlaceAway = [] }) => takesPlaceAway).reverse();
+
+/** Whether an operation's example removes the place itself. */
+export function takesPlaceAway({ id }: Operation): boolean {
+  return takers.includes(id);
+}
+
+/** Those that remove the place come last. */
+export function inOrder(operations: readonly Operation[]): Operation[] {
+  return operations.toSorted((one, other) => takers.indexOf(one.id) - takers.indexOf(other.id));
+}

@@ -1,0 +1,56 @@
+/**
+ * decisions.md §3, row by row: who may do it. Written out here once more, and never taken from the code's
+ * table: the two must agree. The guards of each slice say which of its operations are in a row.
+ */
+import type { AccountRole, EnvironmentRole, ProjectRole } from '@headgate/contract';
+
+export interface PermissionRow {
+  account: readonly AccountRole[];
+  project?: readonly ProjectRole[];
+  environment?: readonly EnvironmentRole[];
+}
+
+export const permissionRows = {
+  'create projects': { account: ['SUPER_ADMIN', 'ADMIN', 'BILLING_ADMIN'] },
+  'read a project and what is in it': {
+    account: ['SUPER_ADMIN'],
+    project: ['OWNER', 'CONTRIBUTOR', 'VIEWER'],
+  },
+  'read executions, steps and logs of an environment': {
+    account: ['SUPER_ADMIN'],
+    project: ['OWNER', 'CONTRIBUTOR', 'VIEWER'],
+    environment: ['OWNER', 'CONTRIBUTOR', 'OPERATOR', 'VIEWER'],
+  },
+  'change or delete a project; environments; delete variables': {
+    account: ['SUPER_ADMIN'],
+    project: ['OWNER'],
+  },
+  'the same, of its environment': {
+    account: ['SUPER_ADMIN'],
+    project: ['OWNER'],
+    environment: ['OWNER'],
+  },
+  'create and change variables, connections, secret references': {
+    account: ['SUPER_ADMIN'],
+    project: ['OWNER', 'CONTRIBUTOR'],
+  },
+  'write and delete overrides in an environment; upload, promote, enable artifacts there': {
+    account: ['SUPER_ADMIN'],
+    project: ['OWNER', 'CONTRIBUTOR'],
+    environment: ['OWNER', 'CONTRIBUTOR'],
+  },
+  'start and stop executions in an environment': {
+    account: ['SUPER_ADMIN'],
+    project: ['OWNER', 'CONTRIBUTOR'],
+    environment: ['OWNER', 'CONTRIBUTOR', 'OPERATOR'],
+  },
+  'list agents, read shared pipelines': { account: ['SUPER_ADMIN', 'ADMIN', 'MEMBER', 'DIRECTORY'] },
+  'write secrets': { account: ['SUPER_ADMIN', 'ADMIN'] },
+  'manage agents and shared pipelines': { account: ['SUPER_ADMIN', 'ADMIN'] },
+  'credentials, events of the account': { account: ['SUPER_ADMIN'] },
+  'lists of what the caller may read': {
+    account: ['SUPER_ADMIN', 'ADMIN', 'BILLING_ADMIN', 'MEMBER', 'DIRECTORY'],
+  },
+} satisfies Record<string, PermissionRow>;
+
+export type PermissionRowName = keyof typeof permissionRows;

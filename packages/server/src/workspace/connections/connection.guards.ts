@@ -1,0 +1,49 @@
+/** What this slice tells the tests over all operations. */
+import type { SliceGuards } from '../../testing/slice-guards.ts';
+import { connectionExamples } from './connection.examples.ts';
+
+export const connectionGuards: SliceGuards = {
+  examples: connectionExamples,
+  permissions: {
+    'read a project and what is in it': [
+      'listConnections',
+      'listConnectionOverrides',
+      'listDataPlatformConnections',
+      'getDataPlatformConnection',
+    ],
+    'create and change variables, connections, secret references': [
+      'createConnection',
+      'updateConnection',
+      'deleteConnection',
+      'createDataPlatformConnection',
+      'updateDataPlatformConnection',
+      'deleteDataPlatformConnection',
+    ],
+    'write and delete overrides in an environment; upload, promote, enable artifacts there': [
+      'writeConnectionOverride',
+      'deleteConnectionOverrides',
+    ],
+  },
+  uniqueNames: {
+    createConnection: ({ account, project }, name) =>
+      account.admin.post(`${project.path}/connections`, basic(name)),
+    // The two kinds of connections share their names.
+    createDataPlatformConnection: ({ account, project }, name, turn) =>
+      turn % 2 === 0
+        ? account.admin.post(`${project.path}/connections`, basic(name))
+        : account.admin.post(`${project.path}/data-platform-connections`, warehouse(name)),
+  },
+};
+
+function basic(name: string) {
+  return {
+    name,
+    platformConnectionType: 'COMPONENT_BASIC',
+    authProvider: 'NONE',
+    authType: 'GENERIC_SECRET',
+  };
+}
+
+function warehouse(name: string) {
+  return { name, platformConnectionType: 'DWH', authProvider: 'DUCKDB', authType: 'NONE' };
+}

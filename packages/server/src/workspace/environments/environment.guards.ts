@@ -1,0 +1,22 @@
+/** What this slice tells the tests over all operations. */
+
+import { countedDescription } from '../../testing/counted-description.ts';
+import type { SliceGuards } from '../../testing/slice-guards.ts';
+import { environmentExamples } from './environment.examples.ts';
+
+export const environmentGuards: SliceGuards = {
+  examples: environmentExamples,
+  permissions: {
+    'read a project and what is in it': ['listEnvironments', 'getEnvironment'],
+    'change or delete a project; environments; delete variables': ['createEnvironment'],
+    'the same, of its environment': ['updateEnvironment', 'deleteEnvironment'],
+  },
+  uniqueNames: {
+    createEnvironment: ({ account, project }, name) =>
+      account.admin.post(`${project.path}/environments`, { name }),
+  },
+  counted: {
+    updateEnvironment: { ...countedDescription, path: ({ project }) => `${project.path}/environments/dev` },
+  },
+  takesPlaceAway: ['deleteEnvironment'],
+};

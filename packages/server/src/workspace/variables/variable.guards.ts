@@ -1,0 +1,33 @@
+/** What this slice tells the tests over all operations. */
+import type { SliceGuards } from '../../testing/slice-guards.ts';
+import { variableExamples } from './variable.examples.ts';
+
+export const variableGuards: SliceGuards = {
+  examples: variableExamples,
+  permissions: {
+    'read a project and what is in it': ['listVariables', 'getVariable', 'getOverrides'],
+    'change or delete a project; environments; delete variables': ['deleteVariable'],
+    'create and change variables, connections, secret references': ['createVariable', 'updateVariable'],
+    'write and delete overrides in an environment; upload, promote, enable artifacts there': [
+      'writeOverrides',
+      'deleteOverride',
+    ],
+  },
+  uniqueNames: {
+    createVariable: ({ account, project }, name) =>
+      account.admin.post(`${project.path}/variables`, { name, type: 'TEXT', behaviour: 'SHARED' }),
+  },
+  counted: {
+    updateVariable: {
+      create: ({ account, project }) =>
+        account.admin.post(`${project.path}/variables`, { name: 'count', ...numberOf(0) }),
+      path: ({ project }) => `${project.path}/variables/count`,
+      set: numberOf,
+      get: (body) => Number(body.value),
+    },
+  },
+};
+
+function numberOf(value: number) {
+  return { type: 'NUMBER', behaviour: 'SHARED', value };
+}
