@@ -20,19 +20,19 @@ const introduction = `<!-- Written by \`npm run generate\` from packages/contrac
 
 # Permissions
 
-Every operation names one permission. A caller may use it with **any one** of the roles in its row: a role in the account, a role in the
-project of the request, or a role in the environment of the request. An environment role counts in its own environment only. Roles are
-read at every request, so a change counts from the next request on.
+Each operation requires one permission. A caller that has **any one** of the roles in its row has the permission: a role in the account, in
+the project, or in the environment of the request. A role in an environment applies to that environment only. Roles are read at every
+request, so a change takes effect with the next request.
 
-A caller without any role in a project is answered 404 \`project-not-found\`, as if the project did not exist. A caller who has one there
-(a role in one of its environments counts), but not a role of the row, is answered 403 \`forbidden\`. What belongs to another account is
-always 404. The 403 names the permission, the roles that have it, and the caller's own.
+For a caller without any role in a project or its environments, every operation in the project returns 404 \`project-not-found\`, as if the
+project did not exist. A caller that has a role there, but not the required permission, gets 403 \`forbidden\`; its \`detail\` names the
+permission, the roles that have it, and the roles of the caller. A resource of another account is always 404.
 
-The project of a check is always the one in the path. The environment is the member that the column "environment from" names, and no other
-member, header or query parameter of the request can change it. \`resource\`: the environment of what the path names, such as an execution.
-\`items\`: each item of the body names an environment and is judged by itself.
+The project of a check is always the one in the path. The environment is the member in the column "environment from"; no other member,
+header or query parameter of the request changes it. \`resource\`: the environment of the resource in the path, such as an execution.
+\`items\`: each item of the body names an environment and is checked separately.
 
-Agents have no roles. An agent's token opens the agents' protocol only, and there its own work only.`;
+Agents have no roles. The token of an agent is accepted by the agent protocol only, and only for the work of that agent.`;
 
 function roles(): string {
   return `## Roles
@@ -43,8 +43,8 @@ function roles(): string {
 | project | ${list(projectRoles)} |
 | environment | ${list(environmentRoles)} |
 
-A credential has one account role and any number of roles in projects and environments (\`POST /dpc/v1/credentials\`). Who creates a project
-becomes its OWNER.`;
+A credential has one account role and any number of roles in projects and environments (\`POST /dpc/v1/credentials\`). The creator of a
+project becomes its OWNER.`;
 }
 
 function table(): string {

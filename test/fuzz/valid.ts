@@ -41,7 +41,7 @@ const known: Record<string, readonly string[]> = {
 /** Paths lead to what there is far more often than not; elsewhere both are of interest. */
 export function parameterValue({ name, schema, in: place, description }: Parameter): fc.Arbitrary<string> {
   // Words that are read in any case are listed in words only.
-  const listed = description?.match(/^(.*); in any case$/)?.[1]?.split(', ');
+  const listed = description?.match(/^(.*); not case-sensitive$/)?.[1]?.split(', ');
   if (listed !== undefined) return fc.constantFrom(...listed, ...listed.map((word) => word.toUpperCase()));
   const fitting = (text: string) => place !== 'header' || /^(?! )[\x20-\x7e]+(?<! )$/.test(text);
   const random = textOf(schema).filter(fitting);

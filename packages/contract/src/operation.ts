@@ -4,6 +4,7 @@
  */
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import type { EventName } from './event.ts';
+import { named } from './named-schema.ts';
 import type { EnvironmentPermission, Permission } from './permission.ts';
 import type { ProblemCode } from './problem.ts';
 
@@ -157,28 +158,37 @@ export function problemsOf(declared: Operation): ProblemCode[] {
 }
 
 /** interface.md, ProblemDetail, with the extension members of decisions.md §2. */
-export const ProblemDetail = Type.Object({
-  type: Type.String({ format: 'uri', maxLength: 2_048 }),
-  title: Type.String({ maxLength: 100 }),
-  status: Type.Integer({ minimum: 400, maximum: 599 }),
-  detail: Type.String({ maxLength: 10_000 }),
-  instance: Type.String({ maxLength: 8_192 }),
-  code: Type.String({ maxLength: 100, description: 'The narrow reason' }),
-  traceId: Type.String({ maxLength: 64, description: 'The request id, also in the header x-request-id' }),
-  violations: Type.Optional(
-    Type.Array(Type.String({ maxLength: 2_000 }), {
-      maxItems: 100,
-      description: 'One sentence each, naming the field; the first 100',
+export const ProblemDetail = named(
+  'ProblemDetail',
+  Type.Object({
+    type: Type.String({ format: 'uri', maxLength: 2_048 }),
+    title: Type.String({ maxLength: 100 }),
+    status: Type.Integer({ minimum: 400, maximum: 599 }),
+    detail: Type.String({ maxLength: 10_000 }),
+    instance: Type.String({ maxLength: 8_192 }),
+    code: Type.String({ maxLength: 100, description: 'The exact reason' }),
+    traceId: Type.String({
+      maxLength: 64,
+      description: 'The id of the request, also in the header x-request-id',
     }),
-  ),
-  errors: Type.Optional(
-    Type.Array(
-      Type.Object({ pointer: Type.String({ maxLength: 2_000 }), detail: Type.String({ maxLength: 2_000 }) }),
-      {
+    violations: Type.Optional(
+      Type.Array(Type.String({ maxLength: 2_000 }), {
         maxItems: 100,
-        description: 'The violations with JSON pointers into the request',
-      },
+        description: 'One sentence for each of the first 100 faults, starting with the field',
+      }),
     ),
-  ),
-});
+    errors: Type.Optional(
+      Type.Array(
+        Type.Object({
+          pointer: Type.String({ maxLength: 2_000 }),
+          detail: Type.String({ maxLength: 2_000 }),
+        }),
+        {
+          maxItems: 100,
+          description: 'The violations, with JSON pointers into the request',
+        },
+      ),
+    ),
+  }),
+);
 export type ProblemDetail = Static<typeof ProblemDetail>;

@@ -50,23 +50,83 @@ export * from './variable/override.ts';
 export * from './variable/variable.ts';
 export * from './variable/variable-value.ts';
 
-export const operations: readonly Operation[] = [
-  ...projectOperations,
-  ...environmentOperations,
-  ...variableOperations,
-  ...overrideOperations,
-  ...connectionOperations,
-  ...dataPlatformConnectionOperations,
-  ...secretReferenceOperations,
-  ...secretCheckOperations,
-  ...artifactUploadOperations,
-  ...artifactOperations,
-  ...sharedPipelineOperations,
-  ...agentOperations,
-  ...agentAllowlistOperations,
-  ...secretOperations,
-  ...pipelineExecutionOperations,
-  ...credentialOperations,
-  ...accountEventOperations,
-  ...agentProtocolOperations,
+/** The operations under one heading of the document. */
+export interface OperationGroup {
+  tag: string;
+  /** What the resource is, for readers of the document. */
+  about: string;
+  operations: readonly Operation[];
+}
+
+export const operationGroups: readonly OperationGroup[] = [
+  {
+    tag: 'Projects',
+    about: 'A project holds environments, variables, connections, secret references and artifacts.',
+    operations: projectOperations,
+  },
+  {
+    tag: 'Environments',
+    about: 'An environment is a place where the pipelines of a project run, such as dev or prod.',
+    operations: environmentOperations,
+  },
+  {
+    tag: 'Variables',
+    about: 'Variables of a project, and the values that override them in an environment.',
+    operations: [...variableOperations, ...overrideOperations],
+  },
+  {
+    tag: 'Connections',
+    about:
+      'Connections of a project to data warehouses and other systems, and their overrides in an environment.',
+    operations: [...connectionOperations, ...dataPlatformConnectionOperations],
+  },
+  {
+    tag: 'Secret references',
+    about:
+      'A secret reference names a secret in a vault of the customer. Headgate does not store the secret.',
+    operations: [...secretReferenceOperations, ...secretCheckOperations],
+  },
+  {
+    tag: 'Artifacts',
+    about:
+      'An artifact is an immutable version of the pipeline files of a project, published to an environment.',
+    operations: [...artifactUploadOperations, ...artifactOperations],
+  },
+  {
+    tag: 'Shared pipelines',
+    about: 'Versioned groups of pipelines that every project of the account can run.',
+    operations: sharedPipelineOperations,
+  },
+  {
+    tag: 'Agents',
+    about: 'An agent is a program that runs pipelines beside the data. It connects to the server.',
+    operations: [...agentOperations, ...agentAllowlistOperations],
+  },
+  {
+    tag: 'Secrets',
+    about: 'Write secrets into the vaults of an agent. The server does not store them.',
+    operations: secretOperations,
+  },
+  {
+    tag: 'Pipeline executions',
+    about: 'Start and cancel pipelines, and read their status and steps.',
+    operations: pipelineExecutionOperations,
+  },
+  {
+    tag: 'Credentials',
+    about: 'API credentials of the account, and their roles.',
+    operations: credentialOperations,
+  },
+  {
+    tag: 'Events',
+    about: 'The audit log of the account.',
+    operations: accountEventOperations,
+  },
+  {
+    tag: 'Agent protocol',
+    about: 'What agents and servers send to each other.',
+    operations: agentProtocolOperations,
+  },
 ];
+
+export const operations: readonly Operation[] = operationGroups.flatMap((group) => group.operations);

@@ -7,9 +7,9 @@ import {
   GridRow,
   NumberValue,
   TextValue,
+  VariableBehaviour,
+  VariableType,
   VariableValue,
-  variableBehaviours,
-  variableTypes,
 } from '../variable/variable-value.ts';
 import { agentCommands, Command, claimLimit, claimWaitLimitSeconds, type WorkKind } from './work.ts';
 
@@ -18,8 +18,8 @@ export const warehouseKinds = ['duckdb', 'snowflake', 'redshift', 'postgres'] as
 
 export const ProjectVariable = Type.Object({
   name: Name,
-  type: oneOf(variableTypes),
-  behaviour: oneOf(variableBehaviours),
+  type: VariableType,
+  behaviour: VariableBehaviour,
   value: Type.Optional(VariableValue),
 });
 /**

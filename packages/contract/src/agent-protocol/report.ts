@@ -1,5 +1,6 @@
 /** Reports: the start, the steps and the end of a piece of work. */
 import { type Static, Type } from 'typebox';
+import { named } from '../named-schema.ts';
 import { DateTime, Name, oneOf, Uuid } from '../primitives.ts';
 import { receiptLimit } from '../secret/secret-value.ts';
 import { CheckedSecrets } from '../secret-reference/secret-check.ts';
@@ -7,13 +8,14 @@ import { Holding, reportLimit } from './work.ts';
 
 export const stepStatuses = ['RUNNING', 'SUCCESS', 'FAILED', 'CANCELLED', 'SKIPPED'] as const;
 export type StepStatus = (typeof stepStatuses)[number];
+export const StepStatus = named('PipelineExecutionStepStatus', oneOf(stepStatuses));
 
 export const Step = Type.Object({
   stepId: Uuid,
   pipelineRunId: Uuid,
   name: Name,
   componentType: Type.String({ minLength: 1, maxLength: 255 }),
-  status: oneOf(stepStatuses),
+  status: StepStatus,
   startedAt: DateTime,
   finishedAt: Type.Optional(DateTime),
   message: Type.Optional(Type.String({ maxLength: 10_000 })),

@@ -1,21 +1,28 @@
 /** Allowlists: which projects and environments may use an agent with restricted access. */
 import { type Static, Type } from 'typebox';
+import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
 import { EnvironmentName, mapOf } from '../primitives.ts';
 import { agentOperation, agentPath } from './agent.ts';
 
 export const allowedEnvironmentLimit = 100;
-const AllowedProject = Type.Object({
-  environments: Type.Optional(
-    Type.Array(EnvironmentName, {
-      minItems: 1,
-      maxItems: allowedEnvironmentLimit,
-      description: 'Absent: all of them',
-    }),
-  ),
-});
+const AllowedProject = named(
+  'AllowedProject',
+  Type.Object({
+    environments: Type.Optional(
+      Type.Array(EnvironmentName, {
+        minItems: 1,
+        maxItems: allowedEnvironmentLimit,
+        description: 'All environments of the project if absent',
+      }),
+    ),
+  }),
+);
 /** Which projects, by their id, and which of their environments may use a restricted agent. */
-export const AgentAllowlist = Type.Object({ projects: mapOf(AllowedProject, { maxProperties: 1_000 }) });
+export const AgentAllowlist = named(
+  'AgentAllowlist',
+  Type.Object({ projects: mapOf(AllowedProject, { maxProperties: 1_000 }) }),
+);
 export type AgentAllowlist = Static<typeof AgentAllowlist>;
 
 const allowlistOperation = {
@@ -32,9 +39,9 @@ export const replaceAgentAllowlist = operation({
   ...allowlistOperation,
   id: 'replaceAgentAllowlist',
   method: 'PUT',
-  summary: 'Write the allowlist of an agent',
+  summary: 'Replace the allowlist of an agent',
   description:
-    'It counts while the agent has restrictedAccess: an execution for another place ends as FORBIDDEN, also one that waits already.',
+    'The allowlist applies while the agent has `restrictedAccess`. An execution for a project or environment that it does not contain ends as FORBIDDEN, also if it is already waiting.',
   body: AgentAllowlist,
   problems: allowlistProblems,
 });
@@ -43,9 +50,8 @@ export const extendAgentAllowlist = operation({
   ...allowlistOperation,
   id: 'extendAgentAllowlist',
   method: 'PATCH',
-  summary: 'Change the allowlist of an agent, project by project',
-  description:
-    'What is said of a project takes the place of what was said of it; other projects stay as they are.',
+  summary: 'Update the allowlist of an agent',
+  description: 'Replaces the entries of the projects in the request. Other projects keep their entries.',
   body: AgentAllowlist,
   problems: allowlistProblems,
 });
@@ -54,7 +60,7 @@ export const clearAgentAllowlist = operation({
   ...allowlistOperation,
   id: 'clearAgentAllowlist',
   method: 'DELETE',
-  summary: 'Empty the allowlist of an agent',
+  summary: 'Clear the allowlist of an agent',
   problems: ['agent-not-found'],
 });
 

@@ -1,5 +1,6 @@
 /** Agents as the management interface shows them: interface.md E18, shapes.md Agents. */
 import { type Static, Type } from 'typebox';
+import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
 import { DateTime, ifMatchHeader, Name, OpaqueId, oneOf, pageOf, pageQuery, Uuid } from '../primitives.ts';
 
@@ -13,6 +14,13 @@ export const agentStatuses = [
   'paused',
 ] as const;
 export type AgentStatus = (typeof agentStatuses)[number];
+export const AgentStatus = named(
+  'AgentStatus',
+  oneOf(agentStatuses, {
+    description:
+      'pending: it has never connected; unknown: no heartbeat for 13 s; stopping: it finishes its work and stops; pausing: it finishes its work and takes no more',
+  }),
+);
 export const agentTypes = ['data_productivity_cloud', 'streaming'] as const;
 export const cloudProviders = ['aws', 'azure', 'gcp', 'snowflake', 'local'] as const;
 export const agentDeployments = [
@@ -34,13 +42,10 @@ const agentDescriptionLimit = 500;
 
 const summary = {
   agentId: Uuid,
-  agentStatus: oneOf(agentStatuses, {
-    description:
-      'pending: never connected; unknown: not heard of for 13 s; stopping: says that it ends; pausing: ends what runs and takes nothing new',
-  }),
-  agentType: oneOf(agentTypes),
+  agentStatus: AgentStatus,
+  agentType: named('AgentType', oneOf(agentTypes)),
   cloudProvider: Type.String({ maxLength: 50 }),
-  connected: Type.Boolean({ description: 'Heard of in the last 13 s' }),
+  connected: Type.Boolean({ description: 'Whether the agent sent a heartbeat in the last 13 s' }),
   deployment: Type.String({ maxLength: 50 }),
   description: Type.String({ maxLength: agentDescriptionLimit }),
   name: Name,
@@ -48,48 +53,60 @@ const summary = {
 };
 
 /** interface.md, Agent summary. */
-export const AgentSummary = Type.Object(summary);
+export const AgentSummary = named('AgentSummary', Type.Object(summary));
 export type AgentSummary = Static<typeof AgentSummary>;
 
-export const AgentVersionDetails = Type.Object({
-  agentVersion: Type.String({
-    maxLength: 50,
-    description: 'Of the instance that connected last; empty before any has',
+export const AgentVersionDetails = named(
+  'AgentVersionDetails',
+  Type.Object({
+    agentVersion: Type.String({
+      maxLength: 50,
+      description: 'The version of the instance that connected last. Empty if none has connected',
+    }),
+    agentUpdateAvailable: Type.Boolean({
+      description: 'Whether the track has a different version from the one that the agent runs',
+    }),
+    support: oneOf(agentSupports, {
+      description:
+        'supported: the agent and the server have a version of the agent protocol in common. unknown: the agent has never connected',
+    }),
+    trackName: named('AgentTrack', oneOf(agentTracks)),
+    trackVersion: Type.String({
+      maxLength: 50,
+      description: 'The version of the server: agents are released together with the server, in both tracks',
+    }),
   }),
-  agentUpdateAvailable: Type.Boolean({ description: 'The track offers another version than the agent runs' }),
-  support: oneOf(agentSupports, {
-    description:
-      'supported: it speaks a version of the agent protocol that this server speaks; unknown: it never connected',
-  }),
-  trackName: oneOf(agentTracks),
-  trackVersion: Type.String({
-    maxLength: 50,
-    description: 'An agent is released with its server: both tracks offer its version',
-  }),
-});
+);
 
-export const Agent = Type.Object({
-  ...summary,
-  enableAutoUpdates: Type.Boolean({
-    description: 'Whether whoever runs the agent is to update it; Headgate itself replaces no program',
+export const Agent = named(
+  'Agent',
+  Type.Object({
+    ...summary,
+    enableAutoUpdates: Type.Boolean({
+      description:
+        'Whether the operator of the agent should update it. Headgate does not install updates itself',
+    }),
+    restrictedAccess: Type.Boolean({
+      description: 'Whether only projects and environments in the allowlist can use the agent',
+    }),
+    versionDetails: AgentVersionDetails,
   }),
-  restrictedAccess: Type.Boolean({ description: 'It runs only what its allowlist names' }),
-  versionDetails: AgentVersionDetails,
-});
+);
 export type Agent = Static<typeof Agent>;
 
 export const agentPath = { agentId: OpaqueId };
 export const agentOperation = { surface: 'dpc', tag: 'Agents' } as const;
 
 const wordOfFilter = (words: readonly string[]) =>
-  Type.String({ minLength: 1, maxLength: 50, description: `${words.join(', ')}; in any case` });
+  Type.String({ minLength: 1, maxLength: 50, description: `${words.join(', ')}; not case-sensitive` });
 
 export const listAgents = operation({
   ...agentOperation,
   id: 'listAgents',
   method: 'GET',
   path: '/v1/agents',
-  summary: 'List the agents of the account, newest first',
+  summary: 'List agents',
+  description: 'Newest first.',
   permission: 'agents:list',
   query: Type.Object({
     ...pageQuery,
@@ -111,8 +128,9 @@ export const createAgent = operation({
   id: 'createAgent',
   method: 'POST',
   path: '/v1/agents',
-  summary: 'Register an agent',
-  description: 'Its program is started by its owner, with the credentials that `…/credentials` gives.',
+  summary: 'Create an agent',
+  description:
+    'Registers an agent. To start its program, use the credentials from `GET /v1/agents/{agentId}/credentials`.',
   permission: 'agents:manage',
   body: Type.Object({
     name: AgentName,
@@ -134,7 +152,7 @@ export const getAgent = operation({
   id: 'getAgent',
   method: 'GET',
   path: '/v1/agents/{agentId}',
-  summary: 'Read one agent',
+  summary: 'Get an agent',
   permission: 'agents:list',
   params: Type.Object(agentPath),
   success: { status: 200, body: Agent, headers: ['ETag'] },
@@ -147,8 +165,8 @@ export const updateAgent = operation({
   id: 'updateAgent',
   method: 'PATCH',
   path: '/v1/agents/{agentId}',
-  summary: 'Change an agent',
-  description: 'Members left out keep their value.',
+  summary: 'Update an agent',
+  description: 'Members that the request omits keep their value.',
   permission: 'agents:manage',
   params: Type.Object(agentPath),
   headers: ifMatchHeader,
@@ -169,10 +187,11 @@ export const deleteAgent = operation({
   id: 'deleteAgent',
   method: 'DELETE',
   path: '/v1/agents/{agentId}',
-  summary: 'Delete an agent that is stopped, pending or unknown',
+  summary: 'Delete an agent',
   description:
-    'Its tokens, certificates and leases end at once. What it held or had waiting ends as CANCELLED. An environment whose default it was has none from then on. ' +
-    'With `force=true` an agent in any other state is deleted too, for instance one that was compromised: its event says `forced`. Its program gets no more answers, but what it runs is not stopped: stop it on its machine.',
+    'The agent must be stopped, pending or unknown. Its tokens, certificates and leases become invalid immediately, and its running and waiting work ends as CANCELLED. ' +
+    'Environments for which it was the default agent no longer have a default agent. ' +
+    'With `force=true`, an agent in any other state is deleted too, for example one that was compromised; the event then has `forced`. The server stops answering the program of the agent, but does not stop it: stop it on its machine.',
   permission: 'agents:manage',
   params: Type.Object(agentPath),
   query: Type.Object({ force: Type.Boolean({ default: false }) }),
@@ -182,10 +201,13 @@ export const deleteAgent = operation({
   events: ['pipeline-execution-ended', 'secret-write-ended', 'certificate-revoked', 'agent-deleted'],
 });
 
-export const AgentCredentials = Type.Object({
-  clientId: Type.String({ maxLength: 100 }),
-  clientSecret: Type.String({ maxLength: 200 }),
-});
+export const AgentCredentials = named(
+  'AgentCredentials',
+  Type.Object({
+    clientId: Type.String({ maxLength: 100 }),
+    clientSecret: Type.String({ maxLength: 200 }),
+  }),
+);
 export type AgentCredentials = Static<typeof AgentCredentials>;
 
 export const getAgentCredentials = operation({
@@ -193,8 +215,8 @@ export const getAgentCredentials = operation({
   id: 'getAgentCredentials',
   method: 'GET',
   path: '/v1/agents/{agentId}/credentials',
-  summary: 'Read what the program of an agent is started with',
-  description: 'Each read leaves an event.',
+  summary: 'Get agent credentials',
+  description: 'The client id and secret for the program of the agent. Each request is recorded as an event.',
   permission: 'agents:manage',
   params: Type.Object(agentPath),
   success: { status: 200, body: AgentCredentials },
@@ -210,9 +232,10 @@ export const refreshAgentSecret = operation({
   id: 'refreshAgentSecret',
   method: 'POST',
   path: '/v1/agents/{agentId}/credentials',
-  summary: 'Give an agent another secret',
+  summary: 'Refresh the secret of an agent',
   description:
-    'The secret before it gets no token from then on; tokens that it was given are refused from then on; a server that another one could not tell of it hands them no work, and refuses them within 2 s. The certificates of its instances are revoked: nothing is sealed to them any more, and what was and is not claimed yet ends. The local agent of a server is given the new one by its server.',
+    'Creates a new secret. The old secret can no longer be used to get tokens, and the existing tokens of the agent are refused: immediately by this server, and within 2 s by every other server. ' +
+    'The certificates of its instances are revoked: no more values are sealed for them, and sealed values that no instance has claimed are discarded. The local agent of a server gets the new secret automatically.',
   permission: 'agents:manage',
   params: Type.Object(agentPath),
   body: Type.Object({ action: wordOfFilter(agentCredentialActions) }),
@@ -231,7 +254,8 @@ export const commandAgent = operation({
   path: '/v1/agents/{agentId}/commands',
   summary: 'Pause, resume or restart an agent',
   description:
-    'PAUSE ends what runs and lets the rest wait, until RESUME or `pausedUntil`; an agent that is not connected is paused when it comes. RESTART tells each connected instance to take nothing new, end what runs and start again.',
+    'PAUSE: running work finishes and other work waits, until RESUME or `pausedUntil`; an agent that is not connected is paused when it connects. ' +
+    'RESTART: each connected instance finishes its running work, takes no more, and restarts.',
   permission: 'agents:manage',
   params: Type.Object(agentPath),
   body: Type.Object({

@@ -3,6 +3,7 @@
  * Artifacts.
  */
 import { type Static, Type } from 'typebox';
+import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
 import {
   DateTime,
@@ -16,28 +17,31 @@ import {
 import { projectPath } from '../project/project.ts';
 import { AssetPaths, assetNameLimitBytes } from './asset-path.ts';
 
-const Digest = Type.String({ maxLength: 64, description: 'SHA-256 of the list of its files' });
+const Digest = Type.String({ maxLength: 64, description: 'The SHA-256 of the list of files' });
 
 /** interface.md, Artifact details item. */
-export const ArtifactDetails = Type.Object({
-  branch: Type.Optional(Name),
-  commitHash: Type.Optional(Name),
-  createdAt: DateTime,
-  deployedAt: DateTime,
-  enabled: Type.Boolean(),
-  promotedFrom: Type.Optional(
-    Type.Object(
-      {
-        environmentName: EnvironmentName,
-        promotedAt: DateTime,
-        promotedBy: Type.String({ maxLength: 100, description: 'Id of the caller' }),
-      },
-      { description: 'Absent in the environment to which the version was uploaded' },
+export const ArtifactDetails = named(
+  'ArtifactDetails',
+  Type.Object({
+    branch: Type.Optional(Name),
+    commitHash: Type.Optional(Name),
+    createdAt: DateTime,
+    deployedAt: DateTime,
+    enabled: Type.Boolean(),
+    promotedFrom: Type.Optional(
+      Type.Object(
+        {
+          environmentName: EnvironmentName,
+          promotedAt: DateTime,
+          promotedBy: Type.String({ maxLength: 100, description: 'The id of the caller' }),
+        },
+        { description: 'Absent if the version was uploaded to this environment' },
+      ),
     ),
-  ),
-  provider: Type.String({ maxLength: 50 }),
-  versionName: VersionName,
-});
+    provider: Type.String({ maxLength: 50 }),
+    versionName: VersionName,
+  }),
+);
 export type ArtifactDetails = Static<typeof ArtifactDetails>;
 
 export const listArtifacts = operation({
@@ -46,7 +50,8 @@ export const listArtifacts = operation({
   path: '/v1/projects/{projectId}/artifacts',
   surface: 'dpc',
   tag: 'Artifacts',
-  summary: 'List the versions in an environment, newest first',
+  summary: 'List artifact versions',
+  description: 'The versions in an environment, newest first.',
   permission: 'project:read',
   params: Type.Object(projectPath),
   query: Type.Object({
@@ -65,14 +70,15 @@ export const getArtifact = operation({
   path: '/v1/projects/{projectId}/artifacts/details',
   surface: 'dpc',
   tag: 'Artifacts',
-  summary: 'Read one version with the paths of its files',
-  description: 'Without `versionName`: the newest enabled one in the environment.',
+  summary: 'Get an artifact version',
+  description:
+    'Contains the paths of the files. Without `versionName`, returns the newest enabled version in the environment.',
   permission: 'project:read',
   params: Type.Object(projectPath),
   query: Type.Object({ environmentName: EnvironmentName, versionName: Type.Optional(VersionName) }),
   success: {
     status: 200,
-    body: Type.Object({ assets: AssetPaths, details: ArtifactDetails }),
+    body: named('Artifact', Type.Object({ assets: AssetPaths, details: ArtifactDetails })),
     headers: ['ETag'],
   },
   problems: ['environment-not-found', 'artifact-not-found'],
@@ -85,10 +91,9 @@ export const enableArtifact = operation({
   path: '/v1/projects/{projectId}/artifacts',
   surface: 'dpc',
   tag: 'Artifacts',
-  summary: 'Enable or disable a version in an environment',
+  summary: 'Enable or disable an artifact version',
   description:
-    'Nothing new is started with a disabled version, and nobody who names no version gets it. Executions that run keep the version that ' +
-    'they began with.',
+    'A disabled version cannot be started, and is skipped where the newest version is used by default. Running executions keep their version.',
   permission: 'environment:deliver',
   environmentFrom: 'body.environmentName',
   params: Type.Object(projectPath),
@@ -117,11 +122,11 @@ export const promoteArtifact = operation({
   path: '/v1/projects/{projectId}/artifacts/promotions',
   surface: 'dpc',
   tag: 'Artifacts',
-  summary: 'Copy a version to another environment, without a new upload',
+  summary: 'Promote an artifact version',
   description:
-    'The same files under the same name, enabled in the target; `createdAt`, `branch`, `commitHash` and `provider` stay those of the ' +
-    'upload, `deployedAt` is now. The right is needed in the target; in the source, to read the project or to deliver there. ' +
-    'A version that is disabled in the source is not promoted.',
+    'Copies the version to another environment without another upload, and enables it there. `createdAt`, `branch`, `commitHash` and `provider` are those of the ' +
+    'upload; `deployedAt` is the time of the promotion. The caller needs the permission in the target environment, and permission to read the project or to publish in the source environment. ' +
+    'A disabled version cannot be promoted.',
   permission: 'environment:deliver',
   environmentFrom: 'body.targetEnvironmentName',
   params: Type.Object(projectPath),
@@ -150,10 +155,10 @@ export const compareArtifacts = operation({
   path: '/v1/projects/{projectId}/artifacts/compare',
   surface: 'dpc',
   tag: 'Artifacts',
-  summary: 'Compare the files of two versions',
+  summary: 'Compare two artifact versions',
   description:
-    'What `versionName` in `environmentName` adds, removes and changes in relation to `againstVersionName` in `againstEnvironmentName`, ' +
-    'which is the base. The two digests are equal when nothing differs.',
+    'Returns what `versionName` in `environmentName` adds, removes and changes compared with `againstVersionName` in `againstEnvironmentName`. ' +
+    'If the files are the same, the two digests are equal.',
   permission: 'project:read',
   params: Type.Object(projectPath),
   query: Type.Object({
@@ -164,13 +169,16 @@ export const compareArtifacts = operation({
   }),
   success: {
     status: 200,
-    body: Type.Object({
-      added: AssetPaths,
-      removed: AssetPaths,
-      changed: AssetPaths,
-      digest: Digest,
-      againstDigest: Digest,
-    }),
+    body: named(
+      'ArtifactComparison',
+      Type.Object({
+        added: AssetPaths,
+        removed: AssetPaths,
+        changed: AssetPaths,
+        digest: Digest,
+        againstDigest: Digest,
+      }),
+    ),
   },
   problems: ['environment-not-found', 'artifact-not-found'],
   events: [],
@@ -182,10 +190,9 @@ export const getAsset = operation({
   path: '/v1/projects/{projectId}/artifacts/assets',
   surface: 'dpc',
   tag: 'Artifacts',
-  summary: 'Read one file of a version, as it came',
+  summary: 'Download a file of an artifact version',
   description:
-    'The bytes as they were uploaded, sent as a download. Without `versionName`: of the newest enabled version in the environment. The ' +
-    'ETag is the SHA-256 of the bytes.',
+    'Returns the bytes that were uploaded. Without `versionName`, uses the newest enabled version in the environment. The ETag is the SHA-256 of the bytes.',
   permission: 'project:read',
   params: Type.Object(projectPath),
   query: Type.Object({
@@ -198,10 +205,16 @@ export const getAsset = operation({
   events: [],
 });
 
-export const PublishedPipeline = Type.Object({
-  name: Type.String({ maxLength: assetNameLimitBytes, description: 'Its path with its extension' }),
-  publishedTime: DateTime,
-});
+export const PublishedPipeline = named(
+  'PublishedPipeline',
+  Type.Object({
+    name: Type.String({
+      maxLength: assetNameLimitBytes,
+      description: 'The path of the pipeline file, with its extension',
+    }),
+    publishedTime: DateTime,
+  }),
+);
 export type PublishedPipeline = Static<typeof PublishedPipeline>;
 
 export const listPublishedPipelines = operation({
@@ -210,9 +223,9 @@ export const listPublishedPipelines = operation({
   path: '/v1/projects/{projectId}/published-pipelines',
   surface: 'dpc',
   tag: 'Artifacts',
-  summary: 'List the pipelines that can be started in an environment, by name',
+  summary: 'List published pipelines',
   description:
-    'Those of the newest enabled version, which a start without `versionName` takes; none when there is no such version.',
+    'The pipelines of the newest enabled version, sorted by name: those that can be started without a `versionName`. Empty if there is no enabled version.',
   permission: 'project:read',
   params: Type.Object(projectPath),
   query: Type.Object({ environmentName: EnvironmentName, ...pageQuery }),

@@ -3,6 +3,7 @@
  * shapes.md Connections.
  */
 import { type Static, Type } from 'typebox';
+import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
 import {
   DateTime,
@@ -29,8 +30,10 @@ export const authTypes = [
   'OAUTH_1_0_X_ADS',
 ] as const;
 export type AuthType = (typeof authTypes)[number];
+export const AuthType = named('AuthType', oneOf(authTypes));
 export const platformConnectionTypes = ['COMPONENT_BASIC', 'CLOUD_PLATFORM_CREDENTIALS'] as const;
 export type PlatformConnectionType = (typeof platformConnectionTypes)[number];
+export const PlatformConnectionType = named('PlatformConnectionType', oneOf(platformConnectionTypes));
 
 /**
  * Every spelling of a kind is a member; the one that was written is given back, so that a client sees no
@@ -45,52 +48,77 @@ export const plainVaultTypes = [
   'DEFAULT_SECRET_VAULT',
 ] as const;
 
-export const SecretsLocation = Type.Union([
-  Type.Object({ type: oneOf(awsVaultTypes), region: Type.Optional(Name) }),
-  Type.Object({ type: oneOf(azureVaultTypes), vaultName: Type.Optional(Name) }),
-  Type.Object({ type: oneOf(gcpVaultTypes), gcpProjectId: Type.Optional(Name) }),
-  Type.Object({ type: oneOf(plainVaultTypes) }),
-]);
+export const SecretsLocation = named(
+  'SecretsLocation',
+  Type.Union([
+    named('AwsSecretsLocation', Type.Object({ type: oneOf(awsVaultTypes), region: Type.Optional(Name) })),
+    named(
+      'AzureSecretsLocation',
+      Type.Object({ type: oneOf(azureVaultTypes), vaultName: Type.Optional(Name) }),
+    ),
+    named(
+      'GcpSecretsLocation',
+      Type.Object({ type: oneOf(gcpVaultTypes), gcpProjectId: Type.Optional(Name) }),
+    ),
+    named('DefaultSecretsLocation', Type.Object({ type: oneOf(plainVaultTypes) })),
+  ]),
+);
 export type SecretsLocation = Static<typeof SecretsLocation>;
 
 const SecretName = Type.String({ minLength: 1, maxLength: 1_024 });
 const SecretKey = Type.String({ maxLength: 1_024 });
 /** Which of the two shapes must be there follows from the connection's triple; a wrong one is 422. */
-export const ConnectionProperties = Type.Object({
-  credentialSecretName: Type.Optional(
-    Type.String({ maxLength: 1_024, description: 'CLOUD_PLATFORM_CREDENTIALS' }),
-  ),
-  secretName: Type.Optional(Type.String({ ...SecretName, description: 'COMPONENT_BASIC; required there' })),
-  secretKey: Type.Optional(Type.String({ ...SecretKey, description: 'COMPONENT_BASIC' })),
-});
+export const ConnectionProperties = named(
+  'ConnectionProperties',
+  Type.Object({
+    credentialSecretName: Type.Optional(
+      Type.String({
+        maxLength: 1_024,
+        description: 'The secret with the credentials. For CLOUD_PLATFORM_CREDENTIALS',
+      }),
+    ),
+    secretName: Type.Optional(
+      Type.String({
+        ...SecretName,
+        description: 'The name of the secret. For COMPONENT_BASIC, where it is required',
+      }),
+    ),
+    secretKey: Type.Optional(
+      Type.String({ ...SecretKey, description: 'The key within the secret. For COMPONENT_BASIC' }),
+    ),
+  }),
+);
 export type ConnectionProperties = Static<typeof ConnectionProperties>;
 
-export const ConnectionDetails = Type.Object({
-  connectionProperties: Type.Optional(ConnectionProperties),
-  description: Type.Optional(Description),
-  secretsLocation: Type.Optional(SecretsLocation),
-});
+export const ConnectionDetails = named(
+  'ConnectionDetails',
+  Type.Object({
+    connectionProperties: Type.Optional(ConnectionProperties),
+    description: Type.Optional(Description),
+    secretsLocation: Type.Optional(SecretsLocation),
+  }),
+);
 export type ConnectionDetails = Static<typeof ConnectionDetails>;
 
 const AuthProvider = Type.String({
   minLength: 1,
   maxLength: 100,
-  description: '`NONE`, a connector’s name in lower case, or aws, azure, gcp',
+  description: '`NONE`, the name of a connector in lower case, or `aws`, `azure` or `gcp`',
 });
 
 const connectionMembers = {
   authProvider: AuthProvider,
-  authType: oneOf(authTypes),
+  authType: AuthType,
   connectionDetails: Type.Optional(ConnectionDetails),
   createdBy: Type.String({ maxLength: 100 }),
   createdDate: DateTime,
   name: Name,
-  platformConnectionType: oneOf(platformConnectionTypes),
+  platformConnectionType: PlatformConnectionType,
   projectId: ProjectId,
 };
 /** interface.md, ProjectConnectionResponse. */
-export const ProjectConnection = Type.Object(connectionMembers);
-export const IdentifiedConnection = Type.Object({ id: Uuid, ...connectionMembers });
+export const ProjectConnection = named('ProjectConnection', Type.Object(connectionMembers));
+export const IdentifiedConnection = named('Connection', Type.Object({ id: Uuid, ...connectionMembers }));
 export type IdentifiedConnection = Static<typeof IdentifiedConnection>;
 
 const connectionOperation = { surface: 'dpc', tag: 'Connections', params: Type.Object(projectPath) } as const;
@@ -103,14 +131,15 @@ export const listConnections = operation({
   id: 'listConnections',
   method: 'GET',
   path,
-  summary: 'List the connections of a project, by name',
+  summary: 'List connections',
+  description: 'Sorted by name.',
   permission: 'project:read',
   query: Type.Object({
     ...pageQuery,
     authProvider: Type.Optional(AuthProvider),
-    platformConnectionType: Type.Optional(oneOf(platformConnectionTypes)),
+    platformConnectionType: Type.Optional(PlatformConnectionType),
     connectionNames: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 8_192, description: 'Names, divided by commas' }),
+      Type.String({ minLength: 1, maxLength: 8_192, description: 'Names, separated by commas' }),
     ),
   }),
   success: { status: 200, body: pageOf(IdentifiedConnection) },
@@ -127,9 +156,9 @@ export const createConnection = operation({
   permission: 'project:configure',
   body: Type.Object({
     name: Name,
-    platformConnectionType: oneOf(platformConnectionTypes),
+    platformConnectionType: PlatformConnectionType,
     authProvider: AuthProvider,
-    authType: oneOf(authTypes),
+    authType: AuthType,
     connectionDetails: Type.Optional(ConnectionDetails),
   }),
   success: { status: 201, body: IdentifiedConnection, headers: ['ETag'] },
@@ -144,13 +173,13 @@ export const updateConnection = operation({
   path,
   summary: 'Replace a connection',
   description:
-    'Fully replaces the details: what the request leaves out is unset. The authentication provider stays as created.',
+    'Replaces all details. Members that the request omits are removed. `authProvider` cannot be changed.',
   permission: 'project:configure',
   query: connectionQuery,
   headers: ifMatchHeader,
   body: Type.Object({
-    authType: oneOf(authTypes),
-    platformConnectionType: oneOf(platformConnectionTypes),
+    authType: AuthType,
+    platformConnectionType: PlatformConnectionType,
     connectionDetails: Type.Optional(ConnectionDetails),
   }),
   success: { status: 200, body: ProjectConnection, headers: ['ETag'] },
@@ -163,7 +192,8 @@ export const deleteConnection = operation({
   id: 'deleteConnection',
   method: 'DELETE',
   path,
-  summary: 'Delete a connection and its environment overrides',
+  summary: 'Delete a connection',
+  description: 'Also deletes its environment overrides.',
   permission: 'project:configure',
   query: connectionQuery,
   success: { status: 204 },
@@ -171,22 +201,28 @@ export const deleteConnection = operation({
   events: ['connection-deleted'],
 });
 
-const ConnectionOverrides = Type.Object({
-  secretsLocation: Type.Optional(SecretsLocation),
-  connectionProperties: ConnectionProperties,
-});
+const ConnectionOverrides = named(
+  'ConnectionOverrideDetails',
+  Type.Object({
+    secretsLocation: Type.Optional(SecretsLocation),
+    connectionProperties: ConnectionProperties,
+  }),
+);
 
 /** shapes.md, Connections: environment override item. */
-export const ConnectionOverride = Type.Object({
-  name: Name,
-  platformConnectionType: oneOf(platformConnectionTypes),
-  authProvider: AuthProvider,
-  authType: oneOf(authTypes),
-  connectionOverrides: ConnectionOverrides,
-  createdBy: Type.String({ maxLength: 100 }),
-  createdDate: DateTime,
-  projectId: ProjectId,
-});
+export const ConnectionOverride = named(
+  'ConnectionOverride',
+  Type.Object({
+    name: Name,
+    platformConnectionType: PlatformConnectionType,
+    authProvider: AuthProvider,
+    authType: AuthType,
+    connectionOverrides: ConnectionOverrides,
+    createdBy: Type.String({ maxLength: 100 }),
+    createdDate: DateTime,
+    projectId: ProjectId,
+  }),
+);
 export type ConnectionOverride = Static<typeof ConnectionOverride>;
 
 export const listConnectionOverrides = operation({
@@ -194,7 +230,8 @@ export const listConnectionOverrides = operation({
   id: 'listConnectionOverrides',
   method: 'GET',
   path: overridesPath,
-  summary: 'List the connection overrides of an environment, by name',
+  summary: 'List connection overrides',
+  description: 'The overrides in one environment, sorted by name.',
   permission: 'project:read',
   query: Type.Object({ ...pageQuery, environmentName: EnvironmentName }),
   success: { status: 200, body: pageOf(ConnectionOverride) },
@@ -207,14 +244,15 @@ export const writeConnectionOverride = operation({
   id: 'writeConnectionOverride',
   method: 'POST',
   path: overridesPath,
-  summary: 'Create or update the override of a connection in an environment',
-  description: 'COMPONENT_BASIC connections only. `authType` must be the connection’s own.',
+  summary: 'Write a connection override',
+  description:
+    'Creates or replaces the override of a connection in an environment. Only for COMPONENT_BASIC connections. `authType` must be that of the connection.',
   permission: 'environment:deliver',
   environmentFrom: 'body.environmentName',
   body: Type.Object({
     environmentName: EnvironmentName,
     connectionName: Name,
-    authType: oneOf(authTypes),
+    authType: AuthType,
     connectionOverrides: ConnectionOverrides,
   }),
   success: { status: 201, body: ConnectionOverride },
@@ -227,12 +265,17 @@ export const deleteConnectionOverrides = operation({
   id: 'deleteConnectionOverrides',
   method: 'DELETE',
   path: overridesPath,
-  summary: 'Delete overrides of connections in an environment, all of them or none',
+  summary: 'Delete connection overrides',
+  description: 'Deletes all the named overrides in an environment, or none.',
   permission: 'environment:deliver',
   environmentFrom: 'query.environmentName',
   query: Type.Object({
     environmentName: EnvironmentName,
-    connectionNames: Type.String({ minLength: 1, maxLength: 8_192, description: 'Names, divided by commas' }),
+    connectionNames: Type.String({
+      minLength: 1,
+      maxLength: 8_192,
+      description: 'Names, separated by commas',
+    }),
   }),
   success: { status: 204 },
   problems: ['environment-not-found', 'connection-override-not-found'],

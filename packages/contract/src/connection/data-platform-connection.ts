@@ -1,6 +1,7 @@
 /** Connections to data warehouses: shapes.md, Projects; decisions.md §5, Data platform connections. */
 import { type Static, Type } from 'typebox';
 import { ConnectionPropertyMap } from '../environment/environment-connection.ts';
+import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
 import { ifMatchHeader, Name, oneOf, pageOf, pageQuery } from '../primitives.ts';
 import { projectPath, warehouses } from '../project/project.ts';
@@ -18,18 +19,21 @@ export const secretProperties: readonly string[] = ['password', 'privateKey', 'p
 const Properties = Type.Unsafe<Static<typeof ConnectionPropertyMap>>({
   ...ConnectionPropertyMap,
   description:
-    'By the property, a value or where a secret is kept. SNOWFLAKE: account, username, privateKey or password, passphrase, role, warehouse, ' +
+    'By property name, a value or a reference to a secret. SNOWFLAKE: account, username, privateKey or password, passphrase, role, warehouse, ' +
     'database, schema. REDSHIFT and POSTGRES: host, port, username, password, database, schema, sslMode, sslRootCertificate. ' +
-    `${secretProperties.join(', ')} are references to secrets only. Others are kept and given back as they are`,
+    `${secretProperties.join(', ')} must be references to secrets. Other properties are stored and returned unchanged`,
 });
 
-export const DataPlatformConnection = Type.Object({
-  name: Name,
-  platformConnectionType: oneOf(dataPlatformWords.platformConnectionType),
-  authProvider: oneOf(dataPlatformWords.authProvider),
-  authType: oneOf(dataPlatformWords.authType),
-  connectionProperties: Type.Optional(ConnectionPropertyMap),
-});
+export const DataPlatformConnection = named(
+  'DataPlatformConnection',
+  Type.Object({
+    name: Name,
+    platformConnectionType: oneOf(dataPlatformWords.platformConnectionType),
+    authProvider: oneOf(dataPlatformWords.authProvider),
+    authType: oneOf(dataPlatformWords.authType),
+    connectionProperties: Type.Optional(ConnectionPropertyMap),
+  }),
+);
 export type DataPlatformConnection = Static<typeof DataPlatformConnection>;
 
 const Word = Type.String({ minLength: 1, maxLength: 50 });
@@ -47,7 +51,8 @@ export const listDataPlatformConnections = operation({
   id: 'listDataPlatformConnections',
   method: 'GET',
   path,
-  summary: 'List the data warehouse connections of a project, by name',
+  summary: 'List data warehouse connections',
+  description: 'Sorted by name.',
   permission: 'project:read',
   params: Type.Object(projectPath),
   query: Type.Object(pageQuery),
@@ -62,7 +67,8 @@ export const createDataPlatformConnection = operation({
   method: 'POST',
   path,
   summary: 'Create a data warehouse connection',
-  description: 'Its words are read in any case, and given back in capitals.',
+  description:
+    '`platformConnectionType`, `authProvider` and `authType` are not case-sensitive. Responses have them in upper case.',
   permission: 'project:configure',
   params: Type.Object(projectPath),
   body: Type.Object({
@@ -81,7 +87,7 @@ export const getDataPlatformConnection = operation({
   ...oneConnection,
   id: 'getDataPlatformConnection',
   method: 'GET',
-  summary: 'Read one data warehouse connection',
+  summary: 'Get a data warehouse connection',
   permission: 'project:read',
   success: { status: 200, body: DataPlatformConnection, headers: ['ETag'] },
   problems: ['connection-not-found'],
@@ -94,8 +100,7 @@ export const updateDataPlatformConnection = operation({
   method: 'PUT',
   summary: 'Replace a data warehouse connection',
   description:
-    'Fully replaces it: properties that the request leaves out are unset. The provider stays as created; where `authProvider` is sent, ' +
-    'it must be the connection’s own.',
+    'Replaces all properties. Properties that the request omits are removed. `authProvider` cannot be changed: if the request has it, it must be that of the connection.',
   permission: 'project:configure',
   headers: ifMatchHeader,
   body: Type.Object({
@@ -120,7 +125,7 @@ export const deleteDataPlatformConnection = operation({
   id: 'deleteDataPlatformConnection',
   method: 'DELETE',
   summary: 'Delete a data warehouse connection',
-  description: 'Environments that use it have no connection to its warehouse from then on.',
+  description: 'Environments that use the connection no longer have a connection to its warehouse.',
   permission: 'project:configure',
   headers: ifMatchHeader,
   success: { status: 204 },

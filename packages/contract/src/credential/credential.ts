@@ -1,5 +1,6 @@
 /** API credentials: shapes.md Credentials, decisions.md §3. */
 import { type Static, Type } from 'typebox';
+import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
 import { accountRoles, environmentRoles, projectRoles } from '../permission.ts';
 import {
@@ -20,30 +21,41 @@ const longestOverlapSeconds = 7 * 86_400;
 /** Role words are read in any case, with spaces or underscores, and given back as SUPER_ADMIN, OWNER, … */
 const RoleWord = Type.String({ minLength: 1, maxLength: 50 });
 
-const ScopedRole = Type.Object({
-  projectId: ProjectId,
-  environmentName: Type.Optional(EnvironmentName),
-  role: oneOf([...new Set([...projectRoles, ...environmentRoles])]),
-});
+const ScopedRole = named(
+  'ScopedRole',
+  Type.Object({
+    projectId: ProjectId,
+    environmentName: Type.Optional(EnvironmentName),
+    role: oneOf([...new Set([...projectRoles, ...environmentRoles])]),
+  }),
+);
 export type ScopedRole = Static<typeof ScopedRole>;
 
-export const Credential = Type.Object({
-  credentialId: Uuid,
-  name: Name,
-  clientId: Name,
-  role: oneOf(accountRoles),
-  roles: Type.Array(ScopedRole, { maxItems: roleLimit }),
-  createdAt: DateTime,
-  expiresAt: Type.Optional(DateTime),
-  lastUsedAt: Type.Optional(Type.String({ ...DateTime, description: 'When it last got a token' })),
-});
+export const Credential = named(
+  'Credential',
+  Type.Object({
+    credentialId: Uuid,
+    name: Name,
+    clientId: Name,
+    role: named('AccountRole', oneOf(accountRoles)),
+    roles: Type.Array(ScopedRole, { maxItems: roleLimit }),
+    createdAt: DateTime,
+    expiresAt: Type.Optional(DateTime),
+    lastUsedAt: Type.Optional(
+      Type.String({ ...DateTime, description: 'When the credential was last used to get a token' }),
+    ),
+  }),
+);
 export type Credential = Static<typeof Credential>;
 
-const IssuedSecret = Type.Object({
-  credentialId: Uuid,
-  clientId: Name,
-  clientSecret: Type.String({ maxLength: 255, description: 'Shown now, and never again' }),
-});
+const IssuedSecret = named(
+  'IssuedCredential',
+  Type.Object({
+    credentialId: Uuid,
+    clientId: Name,
+    clientSecret: Type.String({ maxLength: 255, description: 'Shown only in this response' }),
+  }),
+);
 
 const credentialOperation = { surface: 'dpc', tag: 'Credentials', permission: 'credentials:manage' } as const;
 const credentialPath = Type.Object({ credentialId: OpaqueId });
@@ -53,7 +65,8 @@ export const listCredentials = operation({
   id: 'listCredentials',
   method: 'GET',
   path: '/v1/credentials',
-  summary: 'List the credentials of the account, newest first',
+  summary: 'List credentials',
+  description: 'Newest first.',
   query: Type.Object(pageQuery),
   success: { status: 200, body: pageOf(Credential) },
   problems: [],
@@ -67,8 +80,8 @@ export const createCredential = operation({
   path: '/v1/credentials',
   summary: 'Create a credential',
   description:
-    '`role` is an account role: SUPER_ADMIN, ADMIN, BILLING_ADMIN, MEMBER or DIRECTORY, in any case. With `projectId` it may be a role ' +
-    'in that project instead (OWNER, CONTRIBUTOR or VIEWER); the account role is then MEMBER. `roles` adds roles in projects and environments.',
+    '`role` is an account role: SUPER_ADMIN, ADMIN, BILLING_ADMIN, MEMBER or DIRECTORY. It is not case-sensitive. With `projectId`, `role` can also be a role ' +
+    'in that project: OWNER, CONTRIBUTOR or VIEWER. The account role is then MEMBER. `roles` adds roles in projects and environments.',
   body: Type.Object({
     name: Name,
     role: RoleWord,
@@ -96,9 +109,9 @@ export const rotateCredential = operation({
   id: 'rotateCredential',
   method: 'POST',
   path: '/v1/credentials/{credentialId}/rotate',
-  summary: 'Give a credential a new secret',
+  summary: 'Rotate a credential',
   description:
-    'The old secret gets tokens for `overlapSeconds` more, by default not at all. Tokens that were given out stay good until they expire.',
+    'Creates a new secret. The old secret can be used for another `overlapSeconds` seconds, 0 by default. Existing tokens are valid until they expire.',
   params: credentialPath,
   body: Type.Object({
     overlapSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: longestOverlapSeconds })),
@@ -116,7 +129,7 @@ export const deleteCredential = operation({
   path: '/v1/credentials/{credentialId}',
   summary: 'Delete a credential',
   description:
-    'Its tokens are refused from the next request on. The last credential with the role SUPER_ADMIN that does not expire stays.',
+    'Its tokens are refused immediately. The last SUPER_ADMIN credential that does not expire cannot be deleted.',
   params: credentialPath,
   success: { status: 204 },
   problems: ['credential-not-found', 'last-super-admin'],

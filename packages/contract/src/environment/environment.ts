@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
 import {
   Description,
@@ -23,13 +24,16 @@ export const defaultUserAccessLevels = ['default', 'admin', 'runner', 'readOnly'
 export const environmentPath = { ...projectPath, environmentName: EnvironmentName };
 
 /** shapes.md, Environments. */
-export const Environment = Type.Object({
-  name: EnvironmentName,
-  displayName: Type.Optional(Name),
-  description: Type.Optional(Description),
-  defaultAgentId: Type.Optional(Uuid),
-  defaultAgentName: Type.Optional(Name),
-});
+export const Environment = named(
+  'Environment',
+  Type.Object({
+    name: EnvironmentName,
+    displayName: Type.Optional(Name),
+    description: Type.Optional(Description),
+    defaultAgentId: Type.Optional(Uuid),
+    defaultAgentName: Type.Optional(Name),
+  }),
+);
 export type Environment = Static<typeof Environment>;
 
 const environmentConnections = {
@@ -37,7 +41,7 @@ const environmentConnections = {
   connectionOverrides: Type.Optional(
     Type.Array(EnvironmentConnectionOverride, {
       maxItems: environmentOverrideLimit,
-      description: 'Properties of connections of the project that differ in this environment; may be empty',
+      description: 'Connection properties that differ in this environment. The list can be empty',
     }),
   ),
 };
@@ -54,7 +58,8 @@ export const listEnvironments = operation({
   path: '/v1/projects/{projectId}/environments',
   surface: 'dpc',
   tag: 'Environments',
-  summary: 'List the environments of a project, by name',
+  summary: 'List environments',
+  description: 'Sorted by name.',
   permission: 'project:read',
   params: Type.Object(projectPath),
   query: Type.Object(pageQuery),
@@ -71,9 +76,9 @@ export const createEnvironment = operation({
   tag: 'Environments',
   summary: 'Create an environment',
   description:
-    'Its name never changes. Without a data warehouse connection its warehouse is the one embedded in its agent. ' +
-    'Without `defaultAgentId` the only agent of the account becomes its default agent. An account with several agents, or none, leaves it ' +
-    'without one: its executions then run on the agent that they name.',
+    'The name cannot be changed later. Without a data warehouse connection, the environment uses the embedded warehouse of its agent. ' +
+    'Without `defaultAgentId`, the default agent is the only agent of the account. If the account has several agents or none, the environment has no default agent: ' +
+    'start each execution with an `agentId`.',
   permission: 'project:manage',
   params: Type.Object(projectPath),
   body: Type.Object({
@@ -95,7 +100,7 @@ export const getEnvironment = operation({
   path: '/v1/projects/{projectId}/environments/{environmentName}',
   surface: 'dpc',
   tag: 'Environments',
-  summary: 'Read one environment',
+  summary: 'Get an environment',
   permission: 'project:read',
   params: Type.Object(environmentPath),
   success: { status: 200, body: Environment, headers: ['ETag'] },
@@ -109,10 +114,9 @@ export const updateEnvironment = operation({
   path: '/v1/projects/{projectId}/environments/{environmentName}',
   surface: 'dpc',
   tag: 'Environments',
-  summary: 'Change an environment',
+  summary: 'Update an environment',
   description:
-    'Members left out keep their value; an empty text removes it. `defaultConnections` and `connectionOverrides` take the place of those that ' +
-    'were there.',
+    'Members that the request omits keep their value. An empty string removes the value. `defaultConnections` and `connectionOverrides` replace the existing ones.',
   permission: 'environment:manage',
   environmentFrom: 'params.environmentName',
   params: Type.Object(environmentPath),
@@ -137,7 +141,7 @@ export const deleteEnvironment = operation({
   tag: 'Environments',
   summary: 'Delete an environment',
   description:
-    'Cancels what runs in it and deletes its overrides, artifact versions and roles; its executions stay to be read.',
+    'Cancels the running executions of the environment and deletes its overrides, artifact versions and roles. Its executions are kept and can still be read.',
   permission: 'environment:manage',
   environmentFrom: 'params.environmentName',
   params: Type.Object(environmentPath),

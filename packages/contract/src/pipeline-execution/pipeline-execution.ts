@@ -1,7 +1,8 @@
 /** Pipeline executions: interface.md E23, shapes.md Executions. */
 import { type Static, Type } from 'typebox';
 import { sharedArtifactLimit } from '../agent-protocol/claim.ts';
-import { stepStatuses } from '../agent-protocol/report.ts';
+import { StepStatus } from '../agent-protocol/report.ts';
+import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
 import {
   DateTime,
@@ -32,13 +33,15 @@ export const executionStatuses = [
   'UNKNOWN',
 ] as const;
 export type ExecutionStatus = (typeof executionStatuses)[number];
+export const ExecutionStatus = named('PipelineExecutionStatus', oneOf(executionStatuses));
 export const executionTriggers = ['DESIGNER', 'API', 'SCHEDULE', 'SCHEDULE_RUN_NOW', 'UNKNOWN'] as const;
 
 const executionPath = { ...projectPath, pipelineExecutionId: OpaqueId };
 const PipelineName = Type.String({
   minLength: 1,
   maxLength: 1_024,
-  description: 'The path of the pipeline; with its extension in answers, with or without it in requests',
+  description:
+    'The path of the pipeline. The extension is optional in requests and always present in responses',
 });
 /** Of a shared pipeline the prefix of its group stands before it. */
 const CalledPipelineName = Type.String({ minLength: 1, maxLength: 1_200 });
@@ -46,34 +49,37 @@ const CalledPipelineName = Type.String({ minLength: 1, maxLength: 1_200 });
 const executionMembers = {
   pipelineExecutionId: Uuid,
   pipelineName: CalledPipelineName,
-  pipelineType: oneOf(['ORCHESTRATION', 'TRANSFORMATION']),
+  pipelineType: named('PipelineType', oneOf(['ORCHESTRATION', 'TRANSFORMATION'])),
   projectId: ProjectId,
   environmentName: EnvironmentName,
   versionName: VersionName,
-  status: oneOf(executionStatuses),
-  trigger: oneOf(executionTriggers),
+  status: ExecutionStatus,
+  trigger: named('PipelineExecutionTrigger', oneOf(executionTriggers)),
   scheduleId: Type.Optional(Uuid),
   executionTag: Type.Optional(Name),
   startedAt: DateTime,
   finishedAt: Type.Optional(DateTime),
   message: Type.Optional(Type.String({ maxLength: 10_000 })),
-  user: Type.Optional(Type.String({ maxLength: 255, description: 'Who started it' })),
+  user: Type.Optional(Type.String({ maxLength: 255, description: 'The caller that started the execution' })),
 };
-export const PipelineExecution = Type.Object(executionMembers);
+export const PipelineExecution = named('PipelineExecution', Type.Object(executionMembers));
 export type PipelineExecution = Static<typeof PipelineExecution>;
 
 /** One execution as it is read by itself. */
 const detailMembers = {
   ...executionMembers,
   sharedPipelines: Type.Optional(
-    Type.Array(Type.Object({ sharedPipelineIdPrefix: Name, versionName: VersionName }), {
-      maxItems: sharedArtifactLimit,
-      description:
-        'Which version of each group of shared pipelines its start has chosen; absent when it uses none',
-    }),
+    Type.Array(
+      named('SharedPipelineVersion', Type.Object({ sharedPipelineIdPrefix: Name, versionName: VersionName })),
+      {
+        maxItems: sharedArtifactLimit,
+        description:
+          'The version of each group of shared pipelines that the execution uses. Absent if it uses none',
+      },
+    ),
   ),
 };
-const PipelineExecutionDetail = Type.Object(detailMembers);
+const PipelineExecutionDetail = named('PipelineExecutionDetail', Type.Object(detailMembers));
 export type PipelineExecutionDetail = Static<typeof PipelineExecutionDetail>;
 
 export const startPipelineExecution = operation({
@@ -84,8 +90,8 @@ export const startPipelineExecution = operation({
   tag: 'Pipeline executions',
   summary: 'Start a pipeline',
   description:
-    'Without `versionName`: the newest enabled version in the environment. Without `agentId`: the environment’s default agent, ' +
-    'else the only agent of the account. An `executionTag` that is still running in the environment is refused.',
+    'Without `versionName`, starts the newest enabled version in the environment. Without `agentId`, uses the default agent of the environment, or the only agent of the account. ' +
+    'The request is refused if an execution with the same `executionTag` is running in the environment.',
   permission: 'environment:run',
   environmentFrom: 'body.environmentName',
   params: Type.Object(projectPath),
@@ -122,17 +128,17 @@ export const listPipelineExecutions = operation({
   path: '/v1/pipeline-executions',
   surface: 'dpc',
   tag: 'Pipeline executions',
-  summary: 'List the executions of the account, newest first',
-  description: 'Holds the executions of the projects that the caller may read.',
+  summary: 'List executions',
+  description: 'Newest first. Contains the executions that the caller has permission to read.',
   permission: 'projects:list',
   query: Type.Object({
     ...tokenQuery,
     projectId: Type.Optional(ProjectId),
     environmentName: Type.Optional(EnvironmentName),
     pipelineName: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 1_024, description: 'A part of the name, in any case' }),
+      Type.String({ minLength: 1, maxLength: 1_024, description: 'A part of the name; not case-sensitive' }),
     ),
-    status: Type.Optional(Type.Array(oneOf(executionStatuses), { maxItems: executionStatuses.length })),
+    status: Type.Optional(Type.Array(ExecutionStatus, { maxItems: executionStatuses.length })),
     scheduleId: Type.Optional(OpaqueId),
     startedAfter: Type.Optional(DateTime),
     startedBefore: Type.Optional(DateTime),
@@ -148,9 +154,9 @@ export const getPipelineExecution = operation({
   path: '/v1/projects/{projectId}/pipeline-executions/{pipelineExecutionId}',
   surface: 'dpc',
   tag: 'Pipeline executions',
-  summary: 'Read one execution',
+  summary: 'Get an execution',
   description:
-    'The id of a `childPipeline` is that of an execution, too: reading it, its status and its steps answer for it.',
+    'Also accepts the `id` of a `childPipeline`, as do the operations for the status and the steps.',
   permission: 'executions:read',
   environmentFrom: 'resource',
   params: Type.Object(executionPath),
@@ -169,30 +175,33 @@ export const getPipelineExecutionStatus = operation({
   path: '/v1/projects/{projectId}/pipeline-executions/{pipelineExecutionId}/status',
   surface: 'dpc',
   tag: 'Pipeline executions',
-  summary: 'Read the status of an execution',
+  summary: 'Get the status of an execution',
   description:
-    'FORBIDDEN: refused by the agent’s allowlist or for want of a right in the environment when it came to run. ' +
-    'SKIPPED: a schedule that may not overlap. UNKNOWN: its agent is silent and the bound has not passed yet.',
+    'FORBIDDEN: the allowlist of the agent, or a missing permission in the environment, prevented the run. SKIPPED: the schedule does not allow overlapping runs. ' +
+    'UNKNOWN: the agent has stopped sending heartbeats, and the time limit for them has not passed yet.',
   permission: 'executions:read',
   environmentFrom: 'resource',
   params: Type.Object(executionPath),
-  success: { status: 200, body: Type.Object({ status: oneOf(executionStatuses) }) },
+  success: { status: 200, body: Type.Object({ status: ExecutionStatus }) },
   problems: ['execution-not-found'],
   events: [],
 });
 
-export const ExecutionStep = Type.Object({
-  id: Uuid,
-  name: Name,
-  result: Type.Object({
-    status: oneOf(stepStatuses),
-    startedAt: DateTime,
-    finishedAt: Type.Optional(DateTime),
-    message: Type.Optional(Type.String({ maxLength: 10_000 })),
-    rowCount: Type.Optional(Type.Integer({ minimum: 0 })),
+export const ExecutionStep = named(
+  'PipelineExecutionStep',
+  Type.Object({
+    id: Uuid,
+    name: Name,
+    result: Type.Object({
+      status: StepStatus,
+      startedAt: DateTime,
+      finishedAt: Type.Optional(DateTime),
+      message: Type.Optional(Type.String({ maxLength: 10_000 })),
+      rowCount: Type.Optional(Type.Integer({ minimum: 0 })),
+    }),
+    childPipeline: Type.Optional(Type.Object({ id: Uuid, name: CalledPipelineName })),
   }),
-  childPipeline: Type.Optional(Type.Object({ id: Uuid, name: CalledPipelineName })),
-});
+);
 export type ExecutionStep = Static<typeof ExecutionStep>;
 
 export const listPipelineExecutionSteps = operation({
@@ -201,9 +210,9 @@ export const listPipelineExecutionSteps = operation({
   path: '/v1/projects/{projectId}/pipeline-executions/{pipelineExecutionId}/steps',
   surface: 'dpc',
   tag: 'Pipeline executions',
-  summary: 'List the steps of an execution in the order in which they started',
+  summary: 'List steps',
   description:
-    'The steps of a child pipeline are read in the same way with `childPipeline.id` in place of the execution’s id.',
+    'In the order in which the steps started. To list the steps of a child pipeline, use its `childPipeline.id` as the id of the execution.',
   permission: 'executions:read',
   environmentFrom: 'resource',
   params: Type.Object(executionPath),
@@ -221,7 +230,7 @@ export const cancelPipelineExecution = operation({
   tag: 'Pipeline executions',
   summary: 'Cancel an execution',
   description:
-    'Graceful: the running step ends first. Forced: its process is killed. One that has already ended is refused.',
+    'The running step finishes, and no other step starts. With `forceUpdate`, the process is killed. An execution that has already ended cannot be cancelled.',
   permission: 'environment:run',
   environmentFrom: 'resource',
   params: Type.Object(executionPath),

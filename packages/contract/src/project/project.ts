@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
 import { Description, ifMatchHeader, Name, oneOf, ProjectId, pageOf, pageQuery } from '../primitives.ts';
 
@@ -8,11 +9,14 @@ export const agentDeploymentTypes = ['HYBRID', 'FULL_SAAS'] as const;
 export const projectPath = { projectId: ProjectId };
 
 /** shapes.md, Projects. */
-export const Project = Type.Object({
-  id: ProjectId,
-  name: Name,
-  description: Type.Optional(Description),
-});
+export const Project = named(
+  'Project',
+  Type.Object({
+    id: ProjectId,
+    name: Name,
+    description: Type.Optional(Description),
+  }),
+);
 export type Project = Static<typeof Project>;
 
 export const listProjects = operation({
@@ -21,7 +25,8 @@ export const listProjects = operation({
   path: '/v1/projects',
   surface: 'dpc',
   tag: 'Projects',
-  summary: 'List the projects that the caller has a role in, newest first',
+  summary: 'List projects',
+  description: 'Contains the projects in which the caller has a role, newest first.',
   permission: 'projects:list',
   query: Type.Object(pageQuery),
   success: { status: 200, body: pageOf(Project) },
@@ -36,12 +41,12 @@ export const createProject = operation({
   surface: 'dpc',
   tag: 'Projects',
   summary: 'Create a project',
-  description: 'The caller becomes its Owner.',
+  description: 'The caller becomes the owner of the project.',
   permission: 'projects:create',
   body: Type.Object({
     name: Name,
     description: Type.Optional(Description),
-    warehouse: Type.Optional(oneOf(warehouses, { description: 'DUCKDB when it is left out' })),
+    warehouse: Type.Optional(oneOf(warehouses, { description: 'DUCKDB by default' })),
     agentDeploymentType: oneOf(agentDeploymentTypes),
   }),
   success: { status: 201, body: Type.Object({ projectId: ProjectId }), headers: ['Location', 'ETag'] },
@@ -55,7 +60,7 @@ export const getProject = operation({
   path: '/v1/projects/{projectId}',
   surface: 'dpc',
   tag: 'Projects',
-  summary: 'Read one project',
+  summary: 'Get a project',
   permission: 'project:read',
   params: Type.Object(projectPath),
   success: { status: 200, body: Project, headers: ['ETag'] },
@@ -69,8 +74,9 @@ export const updateProject = operation({
   path: '/v1/projects/{projectId}',
   surface: 'dpc',
   tag: 'Projects',
-  summary: 'Change a project',
-  description: 'Members left out keep their value; an empty description is removed.',
+  summary: 'Update a project',
+  description:
+    'Members that the request omits keep their value. An empty description removes the description.',
   permission: 'project:manage',
   params: Type.Object(projectPath),
   headers: ifMatchHeader,
@@ -87,7 +93,8 @@ export const deleteProject = operation({
   surface: 'dpc',
   tag: 'Projects',
   summary: 'Delete a project',
-  description: 'Ends what runs in it and deletes everything that it owns; its events stay.',
+  description:
+    'Stops the running executions of the project and deletes everything in it. Its events are kept.',
   permission: 'project:manage',
   params: Type.Object(projectPath),
   headers: ifMatchHeader,

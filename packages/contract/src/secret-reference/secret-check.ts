@@ -9,6 +9,7 @@
  *            environment
  */
 import { type Static, Type } from 'typebox';
+import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
 import { EnvironmentName, Name, OpaqueId, oneOf, Uuid } from '../primitives.ts';
 import { projectPath } from '../project/project.ts';
@@ -32,6 +33,7 @@ const secretCheckOutcomes = [
   'NO_ANSWER',
 ] as const;
 export type SecretCheckOutcome = (typeof secretCheckOutcomes)[number];
+const SecretCheckOutcome = named('SecretCheckOutcome', oneOf(secretCheckOutcomes));
 
 export const SecretCheckWork = Type.Object({
   secrets: Type.Array(SecretCoordinates, { maxItems: checkedSecretLimit }),
@@ -49,32 +51,39 @@ export const CheckedSecrets = Type.Array(
 /** What it answers, in the order of the secrets. */
 export type CheckedSecrets = Static<typeof CheckedSecrets>;
 
-const SecretCheckResult = Type.Object({
-  secretReferenceName: Type.Optional(SecretReferenceName),
-  namedBy: Type.Array(Type.String({ maxLength: 1_024 }), {
-    maxItems: 10,
-    description: 'Connections and overrides that name it, ten at most',
+const SecretCheckResult = named(
+  'SecretCheckResult',
+  Type.Object({
+    secretReferenceName: Type.Optional(SecretReferenceName),
+    namedBy: Type.Array(Type.String({ maxLength: 1_024 }), {
+      maxItems: 10,
+      description: 'Up to ten connections and overrides that use the secret',
+    }),
+    ...SecretCoordinates.properties,
+    environmentNames: Type.Array(EnvironmentName, {
+      maxItems: 100,
+      description:
+        'The environments whose agent checked the secret. Empty if the reference or the request names the agent',
+    }),
+    agentId: Type.Optional(Uuid),
+    agentName: Type.Optional(Name),
+    outcome: SecretCheckOutcome,
+    message: Type.Optional(Type.String({ maxLength: 1_000 })),
   }),
-  ...SecretCoordinates.properties,
-  environmentNames: Type.Array(EnvironmentName, {
-    maxItems: 100,
-    description: 'Whose agent it is; empty for the agent that the reference, or the request, names',
-  }),
-  agentId: Type.Optional(Uuid),
-  agentName: Type.Optional(Name),
-  outcome: oneOf(secretCheckOutcomes),
-  message: Type.Optional(Type.String({ maxLength: 1_000 })),
-});
+);
 export type SecretCheckResult = Static<typeof SecretCheckResult>;
 
-export const SecretCheck = Type.Object({
-  resolved: Type.Boolean({ description: 'Whether the outcome of each is RESOLVED, and none is unchecked' }),
-  results: Type.Array(SecretCheckResult, { maxItems: secretCheckLimit }),
-  unchecked: Type.Integer({
-    minimum: 0,
-    description: `How many more there are than ${secretCheckLimit}: name references, an environment or an agent`,
+export const SecretCheck = named(
+  'SecretCheck',
+  Type.Object({
+    resolved: Type.Boolean({ description: 'Whether every secret was checked and has the outcome RESOLVED' }),
+    results: Type.Array(SecretCheckResult, { maxItems: secretCheckLimit }),
+    unchecked: Type.Integer({
+      minimum: 0,
+      description: `The number of secrets beyond the limit of ${secretCheckLimit}, which were not checked. To check them, name references, an environment or an agent`,
+    }),
   }),
-});
+);
 export type SecretCheck = Static<typeof SecretCheck>;
 
 export const checkSecretReferences = operation({
@@ -83,12 +92,13 @@ export const checkSecretReferences = operation({
   path: '/v1/projects/{projectId}/secret-references/check',
   surface: 'dpc',
   tag: 'Secret references',
-  summary: 'Ask the agents whether secrets are there, without their values',
+  summary: 'Check secret references',
   description:
-    'Of all secret references and of all connections with their overrides; with `secretReferenceNames` of these references only. Asked is the agent that would read it in ' +
-    'a run: `agentId` of the reference, else the agent of each environment, or of `environmentName`; with `agentId` in the request that one is asked about all. ' +
-    'The request waits for the answers. What some agents cannot be asked is told by the outcome; where none of them can be asked the answer is 409, and where none answers in ' +
-    'time 504: the same request with the same Idempotency-Key then tells what became of it. Because of this path no secret reference can be named `check`.',
+    'Asks agents whether they can read the secrets, without returning the values. By default, checks all secret references and all connections with their overrides. ' +
+    'With `secretReferenceNames`, checks only those references. Each secret is checked by the agent that would read it in a run: the `agentId` of the reference, or the agent of each environment ' +
+    '(of `environmentName` only, if the request has it). With `agentId` in the request, that agent checks all of them. ' +
+    'The response contains an outcome for each secret, also if an agent cannot be asked. The status is 409 if no agent can be asked, and 504 if no agent answers in time: ' +
+    'send the same request with the same Idempotency-Key to get the later results. A secret reference cannot be named `check`, because this path uses the name.',
   permission: 'project:configure',
   params: Type.Object(projectPath),
   body: Type.Object({
@@ -101,7 +111,7 @@ export const checkSecretReferences = operation({
       Type.String({
         maxLength: 1_024,
         description:
-          'Refused: a request with it means to create a reference named `check`, and none can have this name',
+          'Not supported. A request with this member is refused: it tries to create a reference named `check`',
       }),
     ),
   }),

@@ -4,6 +4,7 @@
  */
 import { type Static, Type } from 'typebox';
 import { awsVaultTypes, azureVaultTypes, gcpVaultTypes, plainVaultTypes } from '../connection/connection.ts';
+import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
 import { Description, Name, OpaqueId, oneOf, pageOf, pageQuery, Uuid } from '../primitives.ts';
 import { projectPath } from '../project/project.ts';
@@ -20,6 +21,7 @@ export const secretReferenceTypes = [
 ] as const;
 export const secretProviders = ['AWS', 'AZURE', 'GCP', 'HEADGATE'] as const;
 export type SecretProvider = (typeof secretProviders)[number];
+const SecretProvider = named('SecretProvider', oneOf(secretProviders));
 /** Both words for the hosted agent are read, and the one that was written is given back (decisions.md §1). */
 export const secretAgentTypes = ['AWS', 'Azure', 'GCP', 'Headgate hosted', 'Matillion hosted'] as const;
 export const secretVaultTypes = [
@@ -29,44 +31,51 @@ export const secretVaultTypes = [
   ...plainVaultTypes,
 ] as const;
 
-export const SecretReferenceName = Type.String({
-  minLength: 1,
-  maxLength: 128,
-  pattern: '^[\\w()-]{1,128}$',
-  'x-form': 'a name of letters, digits, _, -, ( and ), such as orders-api-key',
-  description: 'Name of the reference in the project',
-});
+export const SecretReferenceName = named(
+  'SecretReferenceName',
+  Type.String({
+    minLength: 1,
+    maxLength: 128,
+    pattern: '^[\\w()-]{1,128}$',
+    'x-form': 'a name of letters, digits, _, -, ( and ), such as orders-api-key',
+    description: 'The name of the reference in the project',
+  }),
+);
+const referenceType = named('SecretReferenceType', oneOf(secretReferenceTypes));
 const VaultText = Type.String({ minLength: 1, maxLength: 1_024 });
 
 const kept = {
   description: Type.Optional(Description),
-  secretName: Type.String({ ...VaultText, description: 'Name of the secret in the vault' }),
+  secretName: Type.String({ ...VaultText, description: 'The name of the secret in the vault' }),
   secretKey: Type.Optional(
-    Type.String({ maxLength: 1_024, description: 'Key within the secret of the vault' }),
+    Type.String({ maxLength: 1_024, description: 'The key within the secret in the vault' }),
   ),
   vaultName: Type.Optional(Name),
   vaultType: Type.Optional(
     Type.Unsafe<(typeof secretVaultTypes)[number]>({
       ...oneOf(secretVaultTypes),
-      description: 'Every spelling of a kind is read, and the one that was written is given back',
+      description: 'The names of a vendor are equivalent. Responses have the name that was written',
     }),
   ),
 };
 
 /** interface.md, Secret reference; `agentType` and `agentId` as they were asked for. */
-export const SecretReference = Type.Object({
-  name: SecretReferenceName,
-  type: oneOf(secretReferenceTypes),
-  ...kept,
-  provider: Type.Optional(oneOf(secretProviders)),
-  agentType: Type.Optional(oneOf(secretAgentTypes)),
-  agentId: Type.Optional(Uuid),
-});
+export const SecretReference = named(
+  'SecretReference',
+  Type.Object({
+    name: SecretReferenceName,
+    type: referenceType,
+    ...kept,
+    provider: Type.Optional(SecretProvider),
+    agentType: Type.Optional(oneOf(secretAgentTypes)),
+    agentId: Type.Optional(Uuid),
+  }),
+);
 export type SecretReference = Static<typeof SecretReference>;
 
 const anyCase = (words: readonly string[]) =>
   Type.Optional(
-    Type.String({ minLength: 1, maxLength: 50, description: `${words.join(', ')}; in any case` }),
+    Type.String({ minLength: 1, maxLength: 50, description: `${words.join(', ')}; not case-sensitive` }),
   );
 const asked = {
   ...kept,
@@ -74,7 +83,6 @@ const asked = {
   agentType: anyCase(secretAgentTypes),
   agentId: Type.Optional(OpaqueId),
 };
-const referenceType = oneOf(secretReferenceTypes);
 
 const referenceOperation = { surface: 'dpc', tag: 'Secret references' } as const;
 const path = '/v1/projects/{projectId}/secret-references';
@@ -86,10 +94,10 @@ export const listSecretReferences = operation({
   id: 'listSecretReferences',
   method: 'GET',
   path,
-  summary: 'List the secret references of a project, by name',
+  summary: 'List secret references',
   description:
-    'Of one type: PASSWORD unless `secretReferenceType` or `type` names another. `provider` narrows the other types only; a reference that ' +
-    'was made without one counts as that of its `vaultType`.',
+    'Sorted by name. Contains the references of one type: `secretReferenceType`, or `type`, or PASSWORD by default. `provider` filters references of all types except PASSWORD. ' +
+    'A reference without a provider has the provider of its `vaultType`.',
   permission: 'project:read',
   params: Type.Object(projectPath),
   query: Type.Object({
@@ -98,10 +106,10 @@ export const listSecretReferences = operation({
     type: Type.Optional(
       Type.Unsafe<(typeof secretReferenceTypes)[number]>({
         ...referenceType,
-        description: 'Read when `secretReferenceType` is absent',
+        description: 'Used if `secretReferenceType` is absent',
       }),
     ),
-    provider: Type.Optional(oneOf(secretProviders)),
+    provider: Type.Optional(SecretProvider),
   }),
   success: { status: 200, body: pageOf(SecretReference) },
   problems: [],
@@ -115,8 +123,7 @@ export const createSecretReference = operation({
   path: onePath,
   summary: 'Create a secret reference',
   description:
-    'It says where a secret is kept, never what it is. Whether the vault has the secret is not looked at here. `type` is read when ' +
-    '`secretReferenceType` is absent; one of them is required.',
+    'A secret reference states where a secret is stored. The request does not check that the secret exists. One of `secretReferenceType` and `type` is required; `secretReferenceType` takes precedence.',
   permission: 'project:configure',
   params: oneParams,
   body: Type.Union([
@@ -135,8 +142,8 @@ export const deleteSecretReference = operation({
   path: onePath,
   summary: 'Delete a secret reference',
   description:
-    'Refused while a connection names it, unless `force` is true; the secret in the vault stays in any case. A connection names it when a secret ' +
-    'name of its properties or of an override is the name of the reference, or its `secretName` (with the same `secretKey`, where both have one).',
+    'Refused if a connection uses the reference, unless `force` is true. The secret in the vault is never deleted. A connection uses a reference if a secret name in its properties ' +
+    'or in an override is the name of the reference or its `secretName`, with the same `secretKey` if both have one.',
   permission: 'project:configure',
   params: oneParams,
   query: Type.Object({ force: Type.Boolean({ default: false }) }),

@@ -11,6 +11,7 @@
  *   receipt   a compact JWS (RFC 7515) by the same key: the agent says what it wrote, and where
  */
 import { type Static, Type } from 'typebox';
+import { named } from '../named-schema.ts';
 import { Name, oneOf } from '../primitives.ts';
 
 /**
@@ -34,6 +35,7 @@ export const secretMembers = {
 } as const satisfies Record<string, readonly { required: readonly string[]; optional: readonly string[] }[]>;
 export type SecretType = keyof typeof secretMembers;
 export const secretTypes = Object.keys(secretMembers) as SecretType[];
+export const SecretType = named('SecretType', oneOf(secretTypes));
 
 /**
  * What a value of this type lacks; undefined when nothing. Of several forms the one that comes closest is
@@ -57,6 +59,7 @@ export function membersOfType(
 
 export const vaultProviders = ['HEADGATE', 'AWS', 'AZURE', 'GCP', 'HASHICORP'] as const;
 export type VaultProvider = (typeof vaultProviders)[number];
+export const VaultProvider = named('VaultProvider', oneOf(vaultProviders));
 
 /** What all stores of secrets take: 64 KiB with its members' names. */
 export const valueLimit = 60_000;
@@ -76,14 +79,14 @@ export const VaultSecretName = Type.String({
   pattern: '^[A-Za-z0-9](?:[A-Za-z0-9_./-]*[A-Za-z0-9_])?$',
   'x-form':
     'a name of letters, digits, _, ., / and - that begins with a letter or digit and ends with one or with _, such as orders/api-key',
-  description: 'Name of the secret in the vault: letters, digits, `_`, `.`, `/` and `-`',
+  description: 'The name of the secret in the vault: letters, digits, `_`, `.`, `/` and `-`',
 });
 export const SecretKey = Type.String({
   minLength: 1,
   maxLength: 255,
   pattern: '^[\\w.-]+$',
   'x-form': 'a name of letters, digits, _, . and -, such as password',
-  description: 'Of a secret with several values, the one that is written; the others stay',
+  description: 'The key to write in a secret with several keys. The others are kept',
 });
 export const VaultName = Type.String({
   minLength: 1,
@@ -101,28 +104,28 @@ const SealedValue = Type.String({
   maxLength: sealedLimit,
   'x-form': 'a compact JWE: five parts in base64url, separated by dots',
   pattern: '^[\\w-]+\\.[\\w-]*\\.[\\w-]+\\.[\\w-]+\\.[\\w-]+$',
-  description: 'Compact JWE for the agent’s certificate',
+  description: 'A compact JWE for the certificate of the agent',
 });
 export const KeyId = Type.String({
   minLength: 43,
   maxLength: 43,
-  description: 'SHA-256 thumbprint of the certificate, base64url',
+  description: 'The SHA-256 thumbprint of the certificate, in base64url',
 });
 
 /** Where a value goes, and what it is. */
 const secretPlace = {
   vaultName: Type.Optional(VaultName),
-  provider: Type.Optional(oneOf(vaultProviders)),
+  provider: Type.Optional(VaultProvider),
   name: VaultSecretName,
   key: Type.Optional(SecretKey),
-  type: oneOf(secretTypes),
+  type: SecretType,
 };
 const SecretPlace = Type.Object(secretPlace);
 export type SecretPlace = Static<typeof SecretPlace>;
 
 const VaultText = Type.String({ minLength: 1, maxLength: 1_024 });
 export const SecretCoordinates = Type.Object({
-  provider: Type.Optional(oneOf(vaultProviders)),
+  provider: Type.Optional(VaultProvider),
   vaultName: Type.Optional(Name),
   secretName: VaultText,
   secretKey: Type.Optional(Type.String({ maxLength: 1_024 })),

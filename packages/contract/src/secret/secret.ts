@@ -6,6 +6,7 @@ import {
   KeyId,
   receiptLimit,
   SecretKey,
+  SecretType,
   sealedLimit,
   sealedType,
   sealingAlgorithms,
@@ -13,9 +14,9 @@ import {
   secretTypes,
   unreadSealedLimit,
   VaultName,
+  VaultProvider,
   VaultSecretName,
   valueLimit,
-  vaultProviders,
 } from './secret-value.ts';
 
 export const writeSecretValue = operation({
@@ -24,10 +25,10 @@ export const writeSecretValue = operation({
   path: '/v1/secrets/{agentId}/secret-value',
   surface: 'dpc',
   tag: 'Secrets',
-  summary: 'Write a secret into a vault of an agent',
+  summary: 'Write a secret to a vault',
   description:
-    'The value is sealed to the agent’s certificate on arrival and opened by the agent only. Answered once the agent has confirmed the write. ' +
-    'After 504 the write may still happen: the same request with the same Idempotency-Key tells what became of it. ' +
+    'The server seals the value for the certificate of the agent on arrival, and only the agent can open it. The response is sent when the agent has confirmed the write. ' +
+    'After a 504, the write may still happen: send the same request with the same Idempotency-Key to get the result. ' +
     'Members of `value` by type: ' +
     secretTypes
       .map((type) => {
@@ -37,26 +38,26 @@ export const writeSecretValue = operation({
         return `${type} ${forms.map((form) => `{${form}}`).join(' or ')}`;
       })
       .join('; ') +
-    '. A caller that seals by itself sends `sealedValue`: a compact JWE (ECDH-ES, ECDH-ES+A256KW or RSA-OAEP-256, with A256GCM) of the value’s JSON, ' +
+    '. To seal the value yourself, send `sealedValue` instead: a compact JWE (ECDH-ES, ECDH-ES+A256KW or RSA-OAEP-256, with A256GCM) of the value in JSON, ' +
     `whose protected header has \`typ\` ${sealedType}, \`kid\`, \`agent\`, \`name\`, \`type\`, \`key\`, \`vaultName\` and \`provider\` as in the request, \`jti\` and \`exp\`.`,
   permission: 'agents:manage',
   params: Type.Object({ agentId: OpaqueId }),
   query: Type.Object({
     vaultName: Type.Optional(VaultName),
-    provider: Type.Optional(oneOf(vaultProviders)),
+    provider: Type.Optional(VaultProvider),
   }),
   body: Type.Object({
     secret: Type.Object({
       name: VaultSecretName,
       key: Type.Optional(SecretKey),
-      type: oneOf(secretTypes),
+      type: SecretType,
       value: Type.Optional(
         mapOf(Type.String({ minLength: 1, maxLength: valueLimit }), { maxProperties: 20 }),
       ),
       sealedValue: Type.Optional(
         Type.String({
           maxLength: unreadSealedLimit,
-          description: `Compact JWE for the agent’s certificate, in place of \`value\`; at most ${sealedLimit} characters`,
+          description: `A compact JWE for the certificate of the agent, instead of \`value\`. At most ${sealedLimit} characters`,
         }),
       ),
     }),
@@ -67,12 +68,12 @@ export const writeSecretValue = operation({
     body: Type.Object({
       resolver_ref: Type.String({
         maxLength: 2_048,
-        description: 'By which the agent finds the value again',
+        description: 'The reference by which the agent finds the secret',
       }),
       vaultSecretName: Type.String({ maxLength: 1_024 }),
       receipt: Type.String({
         maxLength: receiptLimit,
-        description: 'Compact JWS by the agent’s key: what was written, and where',
+        description: 'A compact JWS, signed by the agent: what was written, and where',
       }),
     }),
   },
@@ -94,7 +95,8 @@ export const getAgentCertificate = operation({
   path: '/v1/agents/{agentId}/certificate',
   surface: 'dpc',
   tag: 'Secrets',
-  summary: 'Read the certificate to which values for the agent are sealed',
+  summary: 'Get the certificate of an agent',
+  description: 'Seal values for the agent with the key of this certificate.',
   permission: 'agents:manage',
   params: Type.Object({ agentId: OpaqueId }),
   success: {

@@ -5,6 +5,7 @@
 import { type Static, Type } from 'typebox';
 import { strictQuery, UploadResult } from '../artifact/artifact-upload.ts';
 import { assetNameLimitBytes } from '../artifact/asset-path.ts';
+import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
 import { DateTime, Name, pageOf, pageQuery, VersionName } from '../primitives.ts';
 
@@ -16,55 +17,65 @@ const newPrefix = Type.String({
   minLength: 1,
   maxLength: sharedPrefixLimit,
   pattern: '^(?! )[^\\u0000-\\u001f\\u007f/\\\\{}$]+(?<! )$',
-  'x-form': 'a name without control characters, / \\ { } $ and without a space at its ends, such as Checks',
+  'x-form':
+    'a name without control characters, / \\ { } $ and without leading or trailing spaces, such as Checks',
   description:
-    'Names the group. It stands before the names of its pipelines, as in `Checks/Table is filled`, so it holds no slash',
+    'The name of the group. It is the prefix of the names of its pipelines, as in `Checks/Table is filled`, so it cannot contain a slash',
 });
 const newVersionName = Type.String({
   minLength: 1,
   maxLength: 255,
   pattern: '^(?! )(?!\\[[Ll][Aa][Tt][Ee][Ss][Tt]\\]$)[^\\u0000-\\u001f\\u007f]+(?<! )$',
   'x-form':
-    'a name without control characters and without a space at its ends, other than [Latest], such as 1.4.0',
+    'a name without control characters and without leading or trailing spaces, other than [Latest], such as 1.4.0',
   description:
-    'Name of the version, without control characters; `[Latest]` stands for the newest enabled one',
+    'The name of the version, without control characters. `[Latest]` is reserved: it means the newest enabled version',
 });
 /** In answers, and where a group is looked up: one that nobody can have published is 404. */
 const Prefix = Name;
 
-export const SharedArtifactDetails = Type.Object({
-  branch: Type.Optional(Name),
-  commitHash: Type.Optional(Name),
-  createdAt: DateTime,
-  enabled: Type.Boolean(),
-  provider: Type.String({ maxLength: 50 }),
-  sharedPipelineIdPrefix: Prefix,
-  versionName: VersionName,
-});
+export const SharedArtifactDetails = named(
+  'SharedArtifactDetails',
+  Type.Object({
+    branch: Type.Optional(Name),
+    commitHash: Type.Optional(Name),
+    createdAt: DateTime,
+    enabled: Type.Boolean(),
+    provider: Type.String({ maxLength: 50 }),
+    sharedPipelineIdPrefix: Prefix,
+    versionName: VersionName,
+  }),
+);
 export type SharedArtifactDetails = Static<typeof SharedArtifactDetails>;
 
-export const SharedPipeline = Type.Object({
-  description: Type.String({
-    maxLength: 1_000,
-    description: 'The notes of the pipeline, from the beginning; empty without any',
+export const SharedPipeline = named(
+  'SharedPipeline',
+  Type.Object({
+    description: Type.String({
+      maxLength: 1_000,
+      description: 'The beginning of the notes of the pipeline. Empty if it has none',
+    }),
+    sharedPipelineId: Type.String({
+      maxLength: 1_200,
+      description: 'The prefix, a slash and the name of the pipeline',
+    }),
+    sourcePipeline: Type.String({
+      maxLength: assetNameLimitBytes,
+      description: 'The path of the pipeline file in the version',
+    }),
   }),
-  sharedPipelineId: Type.String({
-    maxLength: 1_200,
-    description: 'The prefix, a slash, the pipeline’s name',
-  }),
-  sourcePipeline: Type.String({
-    maxLength: assetNameLimitBytes,
-    description: 'Path of the pipeline in the version',
-  }),
-});
+);
 export type SharedPipeline = Static<typeof SharedPipeline>;
 
-export const SharedPipelineGroup = Type.Object({
-  sharedPipelineIdPrefix: Prefix,
-  latestVersionName: Type.Optional(VersionName),
-  sharedPipelineCount: Type.Integer({ minimum: 0 }),
-  sharedPipelines: Type.Array(SharedPipeline, { maxItems: listedSharedPipelineLimit }),
-});
+export const SharedPipelineGroup = named(
+  'SharedPipelineGroup',
+  Type.Object({
+    sharedPipelineIdPrefix: Prefix,
+    latestVersionName: Type.Optional(VersionName),
+    sharedPipelineCount: Type.Integer({ minimum: 0 }),
+    sharedPipelines: Type.Array(SharedPipeline, { maxItems: listedSharedPipelineLimit }),
+  }),
+);
 export type SharedPipelineGroup = Static<typeof SharedPipelineGroup>;
 
 const shared = { surface: 'dpc', tag: 'Shared pipelines' } as const;
@@ -74,11 +85,10 @@ export const createSharedPipelines = operation({
   id: 'createSharedPipelines',
   method: 'POST',
   path: '/v1/shared-pipelines/artifacts',
-  summary: 'Publish a version of a group of shared pipelines',
+  summary: 'Publish shared pipelines',
   description:
-    'A multipart form, read as that of an artifact: one part a file, the part’s name its path. Every pipeline in it is shared. ' +
-    'The version is enabled at once, and the latest of its group. ' +
-    'A form without a pipeline that can be read is refused, since it would become the latest version of its group.',
+    'Publishes a version of a group of shared pipelines. Send a multipart form as for an artifact: one part for each file, whose name is the path of the file. Every pipeline in it is shared. ' +
+    'The version is enabled immediately, and is the latest of its group. A form without a pipeline that can be read is refused.',
   permission: 'agents:manage',
   query: strictQuery,
   headers: Type.Object({
@@ -107,7 +117,8 @@ export const listSharedArtifacts = operation({
   id: 'listSharedArtifacts',
   method: 'GET',
   path: '/v1/shared-pipelines/artifacts',
-  summary: 'List the versions of shared pipelines, newest first',
+  summary: 'List versions of shared pipelines',
+  description: 'Newest first.',
   permission: 'agents:list',
   query: Type.Object({
     sharedPipelineIdPrefix: Type.Optional(Prefix),
@@ -126,7 +137,7 @@ export const updateSharedArtifact = operation({
   path: '/v1/shared-pipelines/artifacts',
   summary: 'Enable or disable a version of shared pipelines',
   description:
-    'A disabled version is chosen by no execution that starts from now on. Executions that have started keep the versions that they have.',
+    'A disabled version is not used by executions that start later. Executions that have started keep their versions.',
   permission: 'agents:manage',
   body: Type.Object({
     enabled: Type.Boolean(),
@@ -143,16 +154,20 @@ export const getSharedArtifact = operation({
   id: 'getSharedArtifact',
   method: 'GET',
   path: '/v1/shared-pipelines/artifacts/details',
-  summary: 'Read one version with its shared pipelines',
-  description: 'Without `versionName`: the newest enabled one of the group.',
+  summary: 'Get a version of shared pipelines',
+  description:
+    'Contains the pipelines of the version. Without `versionName`, returns the newest enabled version of the group.',
   permission: 'agents:list',
   query: Type.Object({ sharedPipelineIdPrefix: Prefix, versionName: Type.Optional(VersionName) }),
   success: {
     status: 200,
-    body: Type.Object({
-      artifactDetails: SharedArtifactDetails,
-      sharedPipelines: Type.Array(SharedPipeline, { maxItems: 10_000 }),
-    }),
+    body: named(
+      'SharedArtifact',
+      Type.Object({
+        artifactDetails: SharedArtifactDetails,
+        sharedPipelines: Type.Array(SharedPipeline, { maxItems: 10_000 }),
+      }),
+    ),
   },
   problems: ['shared-version-not-found'],
   events: [],
@@ -163,10 +178,10 @@ export const listSharedPipelines = operation({
   id: 'listSharedPipelines',
   method: 'GET',
   path: '/v1/shared-pipelines',
-  summary: 'List the groups of shared pipelines by prefix, each with its latest version',
+  summary: 'List shared pipelines',
   description:
-    `\`sharedPipelines\` holds the first ${listedSharedPipelineLimit} by name of \`sharedPipelineCount\`; the details of the version hold all. ` +
-    'A group whose versions are all disabled has no `latestVersionName` and none of them.',
+    `The groups by prefix, each with its latest enabled version. \`sharedPipelines\` has the first ${listedSharedPipelineLimit} pipelines by name, and \`sharedPipelineCount\` is the number of all; ` +
+    'get the version for the complete list. A group without an enabled version has neither `latestVersionName` nor pipelines.',
   permission: 'agents:list',
   query: Type.Object(pageQuery),
   success: { status: 200, body: pageOf(SharedPipelineGroup) },

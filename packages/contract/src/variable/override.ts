@@ -1,5 +1,6 @@
 /** Overrides of variables in environments: interface.md E6–E9, decisions.md E6–E9. */
 import { type Static, Type } from 'typebox';
+import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
 import { EnvironmentName, oneOf } from '../primitives.ts';
 import { Variable, variablePath } from './variable.ts';
@@ -9,7 +10,10 @@ export const overrideLimit = 500;
 
 const overridePath = { ...variablePath, environmentName: EnvironmentName };
 
-export const EnvironmentOverride = Type.Object({ environmentName: EnvironmentName, value: VariableValue });
+export const EnvironmentOverride = named(
+  'EnvironmentOverride',
+  Type.Object({ environmentName: EnvironmentName, value: VariableValue }),
+);
 export type EnvironmentOverride = Static<typeof EnvironmentOverride>;
 
 export const failedOverrideCodes = [
@@ -18,12 +22,15 @@ export const failedOverrideCodes = [
   'TYPE_MISMATCH',
   'INVALID_NAME',
 ] as const;
-export const FailedOverride = Type.Object({
-  environmentName: Type.String({ maxLength: 1_000 }),
-  value: Type.Unknown({ description: 'As it was sent' }),
-  reason: Type.String({ maxLength: 1_000 }),
-  code: oneOf(failedOverrideCodes),
-});
+export const FailedOverride = named(
+  'FailedOverride',
+  Type.Object({
+    environmentName: Type.String({ maxLength: 1_000 }),
+    value: Type.Unknown({ description: 'The value from the request' }),
+    reason: Type.String({ maxLength: 1_000 }),
+    code: oneOf(failedOverrideCodes),
+  }),
+);
 export type FailedOverride = Static<typeof FailedOverride>;
 
 export const getOverrides = operation({
@@ -32,28 +39,35 @@ export const getOverrides = operation({
   path: '/v1/projects/{projectId}/variables/{variableName}/environment-overrides',
   surface: 'dpc',
   tag: 'Variables',
-  summary: 'Read a variable with its overrides',
-  description: 'With `environmentName`: with the one override in it.',
+  summary: 'Get a variable with its overrides',
+  description: 'With `environmentName`, the response contains only the override in that environment.',
   permission: 'project:read',
   params: Type.Object(variablePath),
   query: Type.Object({ environmentName: Type.Optional(EnvironmentName) }),
   success: {
     status: 200,
-    body: Type.Object({
-      ...Variable.properties,
-      environmentOverrides: Type.Array(EnvironmentOverride, { maxItems: 100_000 }),
-    }),
+    body: named(
+      'VariableWithOverrides',
+      Type.Object({
+        ...Variable.properties,
+        environmentOverrides: Type.Array(EnvironmentOverride, { maxItems: 100_000 }),
+      }),
+    ),
   },
   problems: ['variable-not-found', 'override-not-found'],
   events: [],
 });
 
-const OverrideToWrite = Type.Object({
-  environmentName: Type.String({ maxLength: 1_000 }),
-  value: Type.Unknown({
-    description: 'As of the variable’s type; one that does not fit is listed under failedOverride',
+const OverrideToWrite = named(
+  'OverrideToWrite',
+  Type.Object({
+    environmentName: Type.String({ maxLength: 1_000 }),
+    value: Type.Unknown({
+      description:
+        'A value of the type of the variable. An override with another type is listed in `failedOverride`',
+    }),
   }),
-});
+);
 export type OverrideToWrite = Static<typeof OverrideToWrite>;
 const OverridesToWrite = Type.Array(OverrideToWrite, { minItems: 1, maxItems: overrideLimit });
 
@@ -63,10 +77,10 @@ export const writeOverrides = operation({
   path: '/v1/projects/{projectId}/variables/{variableName}/environment-overrides',
   surface: 'dpc',
   tag: 'Variables',
-  summary: 'Create or update overrides of a variable',
+  summary: 'Write overrides of a variable',
   description:
-    'The body is `{environmentOverrides: […]}`, a bare array, or one override. Those that cannot be written are listed under ' +
-    '`failedOverride`; with `atomic=true` all or none are written.',
+    'Creates or replaces overrides. The body is `{"environmentOverrides": […]}`, an array of overrides, or one override. ' +
+    'Overrides that cannot be written are listed in `failedOverride`, and the others are written. With `atomic=true`, all overrides are written or none.',
   permission: 'environment:deliver',
   environmentFrom: 'items',
   params: Type.Object(variablePath),
@@ -93,7 +107,7 @@ export const deleteOverride = operation({
   path: '/v1/projects/{projectId}/variables/{variableName}/environment-overrides/{environmentName}',
   surface: 'dpc',
   tag: 'Variables',
-  summary: 'Delete the override of one environment',
+  summary: 'Delete an override',
   permission: 'environment:deliver',
   environmentFrom: 'params.environmentName',
   params: Type.Object(overridePath),

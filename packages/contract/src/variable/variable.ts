@@ -1,23 +1,27 @@
 /** Project variables and their overrides: interface.md E3–E5, decisions.md E3–E5. */
 import { type Static, Type } from 'typebox';
+import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
-import { Description, ifMatchHeader, oneOf, pageOf, pageQuery, Uuid, VariableName } from '../primitives.ts';
+import { Description, ifMatchHeader, pageOf, pageQuery, Uuid, VariableName } from '../primitives.ts';
 import { projectPath } from '../project/project.ts';
-import { VariableValue, variableBehaviours, variableTypes } from './variable-value.ts';
+import { VariableBehaviour, VariableType, VariableValue } from './variable-value.ts';
 
 export const variablePath = { ...projectPath, variableName: VariableName };
 
-export const Variable = Type.Object({
-  id: Uuid,
-  name: VariableName,
-  type: oneOf(variableTypes),
-  behaviour: oneOf(variableBehaviours),
-  description: Type.Optional(Description),
-  value: Type.Optional(VariableValue),
-  supportsDoubleResolution: Type.Boolean({
-    description: 'Its text may itself hold a reference that is resolved again',
+export const Variable = named(
+  'Variable',
+  Type.Object({
+    id: Uuid,
+    name: VariableName,
+    type: VariableType,
+    behaviour: VariableBehaviour,
+    description: Type.Optional(Description),
+    value: Type.Optional(VariableValue),
+    supportsDoubleResolution: Type.Boolean({
+      description: 'Whether references in the value are themselves resolved',
+    }),
   }),
-});
+);
 export type Variable = Static<typeof Variable>;
 
 export const listVariables = operation({
@@ -26,7 +30,8 @@ export const listVariables = operation({
   path: '/v1/projects/{projectId}/variables',
   surface: 'dpc',
   tag: 'Variables',
-  summary: 'List the variables of a project, by name',
+  summary: 'List variables',
+  description: 'Sorted by name.',
   permission: 'project:read',
   params: Type.Object(projectPath),
   query: Type.Object(pageQuery),
@@ -42,13 +47,14 @@ export const createVariable = operation({
   surface: 'dpc',
   tag: 'Variables',
   summary: 'Create a variable',
-  description: 'Without `value` a TEXT is "", a GRID has no columns and rows, a NUMBER has no value.',
+  description:
+    'Without `value`, a TEXT variable is "", a GRID variable has no columns and rows, and a NUMBER variable has no value.',
   permission: 'project:configure',
   params: Type.Object(projectPath),
   body: Type.Object({
     name: VariableName,
-    type: oneOf(variableTypes),
-    behaviour: oneOf(variableBehaviours),
+    type: VariableType,
+    behaviour: VariableBehaviour,
     description: Type.Optional(Description),
     value: Type.Optional(VariableValue),
     supportsDoubleResolution: Type.Optional(Type.Boolean()),
@@ -64,7 +70,7 @@ export const getVariable = operation({
   path: '/v1/projects/{projectId}/variables/{variableName}',
   surface: 'dpc',
   tag: 'Variables',
-  summary: 'Read one variable',
+  summary: 'Get a variable',
   permission: 'project:read',
   params: Type.Object(variablePath),
   success: { status: 200, body: Variable, headers: ['ETag'] },
@@ -78,16 +84,16 @@ export const updateVariable = operation({
   path: '/v1/projects/{projectId}/variables/{variableName}',
   surface: 'dpc',
   tag: 'Variables',
-  summary: 'Change a variable',
+  summary: 'Update a variable',
   description:
-    '`type` and `behaviour` are required even when they stay. Members left out keep their value; ' +
-    'the value of another type is emptied when the request gives none. A type that stored overrides do not fit is refused.',
+    '`type` and `behaviour` are always required. Other members that the request omits keep their value. ' +
+    'If the type changes and the request has no `value`, the value is cleared. The request is refused if existing overrides do not have the new type.',
   permission: 'project:configure',
   params: Type.Object(variablePath),
   headers: ifMatchHeader,
   body: Type.Object({
-    type: oneOf(variableTypes),
-    behaviour: oneOf(variableBehaviours),
+    type: VariableType,
+    behaviour: VariableBehaviour,
     description: Type.Optional(Description),
     value: Type.Optional(VariableValue),
     supportsDoubleResolution: Type.Optional(Type.Boolean()),
