@@ -46,20 +46,20 @@ export interface Operation {
     /** `If-None-Match` (RFC 9110 §13.1.2) is honoured: 304 when the caller has this state already. */
     conditional?: true;
   };
-  /** The answer shows a secret once: no cache keeps it, and kept under an Idempotency-Key it is sealed. */
+  /** The response contains a secret: it is not cached, and is sealed where it is stored for an Idempotency-Key. */
   answerHoldsSecret?: boolean;
   /**
-   * JSON pointers to the parts of the body that hold a secret in plain: no byte of the body is kept, and no
-   * error repeats any of it.
+   * JSON pointers to the parts of the body that contain a secret in plain text. The body is not stored, and
+   * errors do not repeat any of it.
    */
   bodyHoldsSecret?: readonly [string, ...string[]];
   /** The codes that this operation adds to `commonProblems`. */
   problems: readonly ProblemCode[];
-  /** What it may leave in the account's events; never empty for an operation that writes. */
+  /** The events that it can record; never empty for an operation that writes. */
   events: readonly EventName[];
   /**
-   * A POST that only asks, or whose effect is too frequent and too small for the log, says why it leaves no
-   * event.
+   * Why an operation that is not a GET records no event: it only reads, or its effect is too frequent and too
+   * small for the log.
    */
   withoutEvent?: string;
 }
@@ -102,7 +102,7 @@ export function operation<const Declared extends Operation>(declared: Declared &
   return declared;
 }
 
-/** A POST none of whose members is required may come without a body, as one without members. */
+/** A POST that requires no member can be sent without a body, which means an empty object. */
 export function bodyIsOptional({ method, body }: Operation): boolean {
   if (method !== 'POST' || !Type.IsObject(body)) return false;
   const { required = [] }: { required?: readonly string[] } = body;
@@ -121,7 +121,7 @@ export type AnswerOf<Declared> = Declared extends { success: infer Success }
   ? Part<Success, 'body'>
   : undefined;
 
-/** What any operation may answer, whatever it does. */
+/** The problems that every operation can answer. */
 export const commonProblems = [
   'invalid-request',
   'invalid-path',
@@ -137,7 +137,7 @@ export const commonProblems = [
   'overloaded',
 ] as const satisfies readonly ProblemCode[];
 
-/** What operations with these features add. */
+/** All problems of an operation: the common ones, those of its features, and those that it declares. */
 export function problemsOf(declared: Operation): ProblemCode[] {
   const codes = new Set<ProblemCode>(commonProblems);
   if (declared.permission !== undefined) codes.add('forbidden');

@@ -1,6 +1,6 @@
 /**
- * Who may do what: the one table (decisions.md §3). The server enforces it, the OpenAPI document shows it, a
- * test walks it.
+ * The permissions and the roles that have them (decisions.md §3). The server enforces this table, and the
+ * OpenAPI document shows it.
  *
  * A caller has one account role, and any number of roles in projects and in environments. An operation names
  * one permission; a role in any of its three columns is enough. An environment role counts only in its own
@@ -14,7 +14,7 @@ export const environmentRoles = ['OWNER', 'CONTRIBUTOR', 'OPERATOR', 'VIEWER'] a
 export type EnvironmentRole = (typeof environmentRoles)[number];
 
 export interface Grant {
-  /** What it allows, in the words of the table. */
+  /** What the permission allows; continues "Requires permission to …". */
   may: string;
   account: readonly AccountRole[];
   project: readonly ProjectRole[];

@@ -48,7 +48,7 @@ export const listEvents = operation({
   surface: 'dpc',
   tag: 'Events',
   summary: 'List events',
-  description: `Newest first. \`from\` is inclusive and \`to\` is exclusive. \`total\` is exact up to ${countedEventLimit}; a larger number is reported as ${countedEventLimit}.`,
+  description: `Newest first. \`from\` is inclusive and \`to\` is exclusive. \`total\` is exact up to ${countedEventLimit.toLocaleString('en')}; a larger number is reported as that limit.`,
   permission: 'events:read',
   query: Type.Object({
     from: DateTime,

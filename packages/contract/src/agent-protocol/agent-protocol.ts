@@ -1,82 +1,80 @@
 /**
- * The agent protocol, version 1: what an agent and a server say to each other under `/agent/v1`.
+ * The agent protocol, version 1: the messages between agents and servers under `/agent/v1`.
  *
  * Terminology
- *   agent      what a customer registered; authenticates with its client id and secret (POST
- *              /oauth/dpc/token) and gets a token for `/agent/v1` only
- *   instance   one running process of an agent, named by an id of its own
- *   work       one thing to do, in the server's table; `workId` names it for ever
- *   claim      an instance takes work; each claim of one work has the next epoch
- *   epoch      the fencing number: a call with an older epoch than the current one is refused and changes
- *              nothing
- *   lease      the time a claim holds without a heartbeat; after it the work is the server's again
- *   shared     shared pipelines are published by group (its prefix) and version; an execution's start chooses
- *              the version for each use of a group, and the work names it until its end, whatever is
- *              published or disabled meanwhile (docs/adr/0019)
- *   command    what the server wants of a holder: `cancel` (end after the running step) or `force-cancel`
- *              (kill it)
- *   agent command  what the server wants of an instance itself: `restart`
+ *   agent      registered by a customer; gets a token for `/agent/v1` with its client id and secret
+ *              (POST /oauth/dpc/token)
+ *   instance   a running process of an agent, with an id of its own
+ *   work       one thing to do, a row in the server's database, identified by `workId`
+ *   claim      an instance takes work; each claim of the same work has the next epoch
+ *   epoch      the fencing number: a call with an old epoch is refused and changes nothing
+ *   lease      how long a claim is valid without a heartbeat; then the server can give the work away again
+ *   shared     shared pipelines are published by group (its prefix) and version. The version for each use is
+ *              chosen when the execution starts, and does not change until it ends (docs/adr/0019)
+ *   command    an instruction for work that is held: `cancel` (stop after the running step) or `force-cancel`
+ *              (kill the process)
+ *   agent command  an instruction for an instance itself: `restart`
  *   ability    what an instance can do: a kind of work, or one of `instanceAbilities`
  *
  * Sequence
  *   hello → (claims: long poll) → reports: started, progress …, completed → goodbye: stopping, then stopped
- *   heartbeats run beside it, every `heartbeatSeconds`, and name all work that the instance holds.
+ *   Heartbeats run at the same time, every `heartbeatSeconds`, and list all work that the instance holds.
  *
- * Signs of life
- *   - A claim, when it arrives, and a heartbeat say that the instance is there. An instance that holds
- *     nothing is heard of by its claims only: it asks again as soon as it is answered, and a claim is
- *     answered after `claimWaitSeconds` at the latest, whatever it asked for.
- *   - An agent of which no instance is heard of for 13 s is `unknown`; the next sign of life brings it back.
- *     Its work has its own lease.
- *   - `goodbye` with the stage `stopping`: this instance takes no more work, and ends what it holds. With
- *     `stopped`: it is gone. The agent is stopping when all its instances are, and stopped when the last of
- *     them is gone. One that is killed says nothing, and is unknown.
+ * Presence
+ *   - The arrival of a claim, and a heartbeat, show that the instance is running. An instance that holds no
+ *     work sends claims only: it sends the next one as soon as it has a response, and the server responds
+ *     after at most `claimWaitSeconds`.
+ *   - An agent becomes `unknown` when no instance of it has been present for 13 s, and recovers with the next
+ *     claim or heartbeat. Its work has its own lease.
+ *   - `goodbye` with the stage `stopping`: the instance takes no more work and finishes what it holds. With
+ *     `stopped`: it has stopped. The agent is stopping when all its instances are, and stopped when the last
+ *     one has stopped. An instance that is killed sends nothing, and its agent becomes unknown.
  *
  * Pause and restart
- *   - A paused agent keeps claiming, and is given no work; what it holds goes on. It need not know.
- *   - `agentCommand: restart` is repeated in the answers to claims and heartbeats until the instance is gone,
- *     and it is given no work meanwhile. It says `stopping`, lets what it holds end, however long that takes,
- *     says `stopped`, and ends with the exit code `restartExitCode`, for which whoever started it starts it
- *     again; that one is another instance.
+ *   - A paused agent continues to send claims and gets no work; the work that it holds continues. The agent
+ *     does not need to know that it is paused.
+ *   - `agentCommand: restart` is repeated in the responses to claims and heartbeats until the instance has
+ *     stopped, and the instance gets no work meanwhile. It sends `stopping`, finishes the work that it holds,
+ *     sends `stopped`, and exits with `restartExitCode`, so that its supervisor starts it again as another
+ *     instance.
  *
  * Versions
- *   - Hello agrees on a version of the protocol. Within one, what is new is a member that may be missing or
- *     an ability that may not be announced, so either side may be the newer one: an instance is given only
- *     the kinds of work among its `abilities`, and a command only when it announced that it obeys it; an
- *     agent passes over a 404 for a message that its server does not know yet.
+ *   - Hello agrees on a version of the protocol. Within one version, additions are optional members or new
+ *     abilities, so either side can be the newer one: an instance gets only the kinds of work, and only the
+ *     commands, among its `abilities`. An agent ignores a 404 for a message that its server does not know.
  *
  * Rules
- *   - A report is numbered per (workId, epoch), from 1; the server applies a number once, so a report may be
- *     sent again after a lost answer.
- *   - `lost` in a heartbeat's answer, or `stale-epoch` for a report, means that someone else owns the work or
- *     that it ended: kill it, report nothing.
+ *   - A report is numbered per (workId, epoch), from 1. The server applies each number once, so an agent can
+ *     send a report again if it gets no response.
+ *   - `lost` in the response to a heartbeat, or `stale-epoch` for a report, means that the work was claimed
+ *     again or has ended: stop it and send no more reports.
  *   - A step names a run of its own work: the work's id, or the id of a child run that a step of the same
- *     work announced, before or in the same report. Each child run is announced by one step, under an id that
- *     no other run has. Else the report is refused: `run-of-another-work`.
- *   - A work has at most 50,000 steps, and their messages are bounded together: `too-many-steps`. A step ends
- *     no earlier than it starts, and both are near the server's clock: `implausible-time`. With either refusal
- *     the server ends the work: FAILED.
- *   - An agent reads artifacts of its account; one with restricted access those of its allowlist's places,
- *     and those that its held work names.
- *   - Commands are repeated until the work ends: obeying twice is harmless.
- *   - `released` gives work back unharmed; another instance may claim it with the next epoch.
- *   - A server that cannot speak any of `protocolVersions` answers hello with 409
- *     `protocol-version-unsupported`, naming its own.
- *   - `sharedArtifacts` tells each use of shared pipelines that the execution may come to, those of shared
- *     pipelines themselves included, with the digest of the chosen version, or with a `fault`: then a step
- *     that comes to the use fails with it, and nothing else does.
- *   - A `secret-write` names the key that opens it (`keyId`); only the instance whose certificate it is gets
- *     it. It completes with a receipt (secret.ts), or fails with a reason that may be shown. The value's
- *     `jti` is accepted once. `valueFault` says that the fault is in the value itself (it cannot be opened,
- *     or lacks members of its type); a server that does not know this member takes it for a failed write.
- *   - An instance asks for its certificate with a PKCS#10 request, and again before it ends; it keeps the old
- *     key for what may still arrive.
- *   - A `secret-check` asks whether secrets can be read, and completes with `checkedSecrets`; it may be given
- *     to another instance as often as it takes.
- *   - A run that comes to `secret("name")` asks, under the work that it is and its epoch, where the project's
- *     secret reference of this name leads; the instance reads the value from its vault. The server says where
- *     a secret is kept, and never learns what it is.
- *   - Unknown members are ignored on both sides.
+ *     work announced, before or in the same report. Each child run is announced by one step, with an id that
+ *     no other run has. Otherwise the report is refused: `run-of-another-work`.
+ *   - A work has at most 50,000 steps, and the total size of their messages is limited: `too-many-steps`. A
+ *     step does not end before it starts, and both times are near the server's clock: `implausible-time`.
+ *     Either refusal ends the work as FAILED.
+ *   - An agent can read the artifacts of its account. One with restricted access can read those of the
+ *     projects and environments in its allowlist, and those of the work that it holds.
+ *   - Commands are repeated until the work ends; obeying one twice has no effect.
+ *   - `released` returns work that has not started; another instance can claim it with the next epoch.
+ *   - A server that supports none of `protocolVersions` answers hello with 409
+ *     `protocol-version-unsupported`, which names its own version.
+ *   - `sharedArtifacts` lists each use of shared pipelines that the execution can reach, including uses by
+ *     shared pipelines, with the digest of the chosen version or with a `fault`. A step that reaches a use
+ *     with a fault fails with it.
+ *   - A `secret-write` names the key that opens it (`keyId`); only the instance with that key gets it. It
+ *     completes with a receipt (secret/secret-value.ts), or fails with a reason for the caller. The `jti` of
+ *     a value is accepted once. `valueFault` means that the value itself is at fault (it cannot be opened, or
+ *     lacks members of its type); a server that does not know this member treats it as a failed write.
+ *   - An instance requests its certificate with a PKCS#10 request, and again before it expires. It keeps the
+ *     old key for values that are still on their way.
+ *   - A `secret-check` asks whether secrets can be read, and completes with `checkedSecrets`. It can be given
+ *     to another instance any number of times.
+ *   - A run that evaluates `secret("name")` asks the server, with its work and epoch, for the project's secret
+ *     reference of this name; the instance reads the value from its vault. The server knows where a secret is
+ *     stored, and never its value.
+ *   - Both sides ignore unknown members.
  */
 import { Type } from 'typebox';
 import { operation } from '../operation.ts';

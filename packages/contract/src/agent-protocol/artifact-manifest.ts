@@ -17,7 +17,7 @@ export type ArtifactManifest = Static<typeof ArtifactManifest>;
 
 /**
  * The canonical form of a manifest: a line a file, in the order of their paths (by UTF-16 code unit). Its
- * SHA-256 in hexadecimal is the digest that names the artifact, so whoever fetched one can verify it.
+ * SHA-256 in hexadecimal is the digest that names the artifact, so an agent can verify the manifest that it got.
  */
 export function canonicalManifest(files: ArtifactManifest['files']): string {
   return files.toSorted(byPath).map(canonicalLine).join('');

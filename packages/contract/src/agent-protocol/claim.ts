@@ -36,7 +36,7 @@ const ArtifactDigest = Type.String({
 
 export const sharedArtifactLimit = 100;
 
-/** Pipeline files of a version that are told to an agent, and characters of each reason. */
+/** The number of ignored pipeline files that an agent gets for a version, and the length of each reason. */
 export const ignoredPipelineLimit = 100;
 export const ignoredReasonLimit = 500;
 

@@ -8,7 +8,7 @@ export const agentProtocolVersion = 1;
 
 /** What an instance may be able to do beside kinds of work: `restart`, obeying the command. */
 export const instanceAbilities = ['restart'] as const;
-/** Of an agent that was told to restart (EX_TEMPFAIL of sysexits.h): to be started again. */
+/** The exit code of an agent that obeys `restart` (EX_TEMPFAIL of sysexits.h): start it again. */
 export const restartExitCode = 75;
 
 /**

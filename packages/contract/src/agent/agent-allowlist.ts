@@ -18,7 +18,7 @@ const AllowedProject = named(
     ),
   }),
 );
-/** Which projects, by their id, and which of their environments may use a restricted agent. */
+/** The projects, by id, and their environments that can use an agent with restricted access. */
 export const AgentAllowlist = named(
   'AgentAllowlist',
   Type.Object({ projects: mapOf(AllowedProject, { maxProperties: 1_000 }) }),
@@ -41,7 +41,7 @@ export const replaceAgentAllowlist = operation({
   method: 'PUT',
   summary: 'Replace the allowlist of an agent',
   description:
-    'The allowlist applies while the agent has `restrictedAccess`. An execution for a project or environment that it does not contain ends as FORBIDDEN, also if it is already waiting.',
+    'The allowlist applies while the agent has `restrictedAccess`. An execution for a project or environment that it does not contain ends as FORBIDDEN, even if it is already waiting.',
   body: AgentAllowlist,
   problems: allowlistProblems,
 });

@@ -71,7 +71,7 @@ export const createArtifact = operation({
     '`ignoredResources` lists the files that are not stored: files that are not text, pipeline files that cannot be read, and files in `.git/`. ' +
     'A form without any file to store is refused. `warnings` lists pipeline files that cannot be read, pipelines that have component types that agents do not support or that name ' +
     'a missing component, pipeline, file or variable, and files that look like pipelines but do not end in `.orch.yaml` or `.tran.yaml`. ' +
-    `It has up to ${uploadWarningLimit} items, errors first; \`warningsTotal\` is the number of all. ` +
+    `It has up to ${uploadWarningLimit.toLocaleString('en')} items, errors first; \`warningsTotal\` is the number of all. ` +
     'An execution of a pipeline that has errors fails before its first step. With `strict=true`, an upload that has errors is refused. ' +
     'By default, an upload can have 10,000 parts, 5 MiB in each part and 256 MiB in total; files in `.git/` count only towards the total. ' +
     'URL-encode the values of headers that have other characters than HTTP allows: `My+Env` or `My%20Env` for `My Env`.',

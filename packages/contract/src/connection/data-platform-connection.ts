@@ -13,7 +13,7 @@ export const dataPlatformWords = {
   authType: ['KEY_PAIR', 'PASSWORD', 'NONE'],
 } as const;
 
-/** Properties that hold a secret: they name where it is kept, and never hold it (shapes.md, Projects). */
+/** Properties that must be references to secrets, never values (shapes.md, Projects). */
 export const secretProperties: readonly string[] = ['password', 'privateKey', 'passphrase'];
 
 const Properties = Type.Unsafe<Static<typeof ConnectionPropertyMap>>({

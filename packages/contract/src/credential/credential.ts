@@ -18,7 +18,7 @@ import {
 const roleLimit = 1_000;
 const longestOverlapSeconds = 7 * 86_400;
 
-/** Role words are read in any case, with spaces or underscores, and given back as SUPER_ADMIN, OWNER, … */
+/** Role names are not case-sensitive and can have spaces; responses have SUPER_ADMIN, OWNER, … */
 const RoleWord = Type.String({ minLength: 1, maxLength: 50 });
 
 const ScopedRole = named(

@@ -16,12 +16,12 @@ import { projectPath } from '../project/project.ts';
 import { SecretCoordinates } from '../secret/secret-value.ts';
 import { SecretReferenceName } from './secret-reference.ts';
 
-/** Secrets that one agent is asked about in one request. */
+/** The number of secrets that one agent can check in one request. */
 export const checkedSecretLimit = 500;
-/** Secrets, each by each agent, that one request is answered about. */
+/** The number of results, one for each secret and agent, in one response. */
 export const secretCheckLimit = 1_000;
 
-/** What an agent finds. */
+/** The result of an agent for one secret. */
 export const secretFindings = ['RESOLVED', 'NOT_FOUND', 'DENIED', 'NO_SUCH_VAULT', 'UNAVAILABLE'] as const;
 export type SecretFinding = (typeof secretFindings)[number];
 const secretCheckOutcomes = [
@@ -38,7 +38,7 @@ const SecretCheckOutcome = named('SecretCheckOutcome', oneOf(secretCheckOutcomes
 export const SecretCheckWork = Type.Object({
   secrets: Type.Array(SecretCoordinates, { maxItems: checkedSecretLimit }),
 });
-/** What an agent is asked. */
+/** The secrets that an agent checks. */
 export type SecretCheckWork = Static<typeof SecretCheckWork>;
 
 export const CheckedSecrets = Type.Array(
@@ -48,7 +48,7 @@ export const CheckedSecrets = Type.Array(
   }),
   { maxItems: checkedSecretLimit },
 );
-/** What it answers, in the order of the secrets. */
+/** The results of the agent, in the order of the secrets. */
 export type CheckedSecrets = Static<typeof CheckedSecrets>;
 
 const SecretCheckResult = named(
@@ -80,7 +80,7 @@ export const SecretCheck = named(
     results: Type.Array(SecretCheckResult, { maxItems: secretCheckLimit }),
     unchecked: Type.Integer({
       minimum: 0,
-      description: `The number of secrets beyond the limit of ${secretCheckLimit}, which were not checked. To check them, name references, an environment or an agent`,
+      description: `The number of secrets beyond the limit of ${secretCheckLimit.toLocaleString('en')}, which were not checked. To check them, name references, an environment or an agent`,
     }),
   }),
 );

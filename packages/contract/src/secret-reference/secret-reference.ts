@@ -22,7 +22,7 @@ export const secretReferenceTypes = [
 export const secretProviders = ['AWS', 'AZURE', 'GCP', 'HEADGATE'] as const;
 export type SecretProvider = (typeof secretProviders)[number];
 const SecretProvider = named('SecretProvider', oneOf(secretProviders));
-/** Both words for the hosted agent are read, and the one that was written is given back (decisions.md §1). */
+/** Both names of the hosted agent are accepted; responses have the one that was written (decisions.md §1). */
 export const secretAgentTypes = ['AWS', 'Azure', 'GCP', 'Headgate hosted', 'Matillion hosted'] as const;
 export const secretVaultTypes = [
   ...awsVaultTypes,
@@ -54,12 +54,12 @@ const kept = {
   vaultType: Type.Optional(
     Type.Unsafe<(typeof secretVaultTypes)[number]>({
       ...oneOf(secretVaultTypes),
-      description: 'The names of a vendor are equivalent. Responses have the name that was written',
+      description: 'Several names mean the same kind of vault. Responses have the name that was written',
     }),
   ),
 };
 
-/** interface.md, Secret reference; `agentType` and `agentId` as they were asked for. */
+/** interface.md, Secret reference; `agentType` and `agentId` are those of the request. */
 export const SecretReference = named(
   'SecretReference',
   Type.Object({

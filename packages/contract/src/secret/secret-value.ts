@@ -146,7 +146,7 @@ export const SealedHeader = Type.Object({
   jti: Type.String({ minLength: 16, maxLength: 100 }),
   exp: Type.Integer({ minimum: 1, maximum: 253_402_300_799, description: 'Seconds since 1970' }),
 });
-/** The protected header of a sealed value. `jti` is of one value only; after `exp` nobody opens it. */
+/** The protected header of a sealed value. `jti` is unique; the value cannot be opened after `exp`. */
 export type SealedHeader = Static<typeof SealedHeader>;
 
 /** By the type of the certificate's key; the first is what our own programs seal by. */
@@ -170,7 +170,7 @@ export function sealedHeader(
   return { typ: sealedType, alg, enc: contentEncryption, kid: key.kid, agent, ...place, jti, exp };
 }
 
-/** Who a certificate is for: its subject's alternative name, a URI. */
+/** The subject alternative name of an instance's certificate, a URI. */
 export const certificateHolder = (agentId: string, instanceId: string): string =>
   `urn:headgate:agent:${agentId}:instance:${instanceId}`;
 
@@ -203,7 +203,7 @@ export const SecretWriteWork = Type.Object({
   keyId: KeyId,
   sealedValue: SealedValue,
 });
-/** What an agent is told of a value that it is to write. */
+/** A value for an agent to write. */
 export type SecretWriteWork = Static<typeof SecretWriteWork>;
 
 export const Receipt = Type.Object({

@@ -31,7 +31,7 @@ const newVersionName = Type.String({
   description:
     'The name of the version, without control characters. `[Latest]` is reserved: it means the newest enabled version',
 });
-/** In answers, and where a group is looked up: one that nobody can have published is 404. */
+/** In responses and queries. A prefix that cannot exist is 404, not 400. */
 const Prefix = Name;
 
 export const SharedArtifactDetails = named(
