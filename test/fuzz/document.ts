@@ -1,6 +1,8 @@
 /** Reads the operations of the OpenAPI document, without other knowledge of the server. */
 import { readFileSync } from 'node:fs';
 
+type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
+
 export interface Schema {
   type?: string;
   enum?: string[];
@@ -32,11 +34,12 @@ export interface Parameter {
 export interface Response {
   description: string;
   headers?: Record<string, object>;
-  content?: Record<string, { schema: Schema | { $ref: string } }>;
+  content?: Record<string, { schema: Schema }>;
 }
 
 interface OperationObject {
   operationId: string;
+  'x-problems'?: string[];
   parameters?: Parameter[];
   requestBody?: { required: boolean; content: Record<string, { schema: Schema }> };
   responses: Record<string, Response>;
@@ -45,6 +48,7 @@ interface OperationObject {
 interface Document {
   paths: Record<string, Record<string, OperationObject>>;
   components: { schemas: { ProblemDetail: Schema } };
+  'x-common-problems': string[];
 }
 
 export interface Described {
@@ -57,14 +61,18 @@ export interface Described {
   body: Schema | undefined;
   bodyIsRequired: boolean;
   responses: Record<string, Response>;
+  /** The codes of problems that it documents. */
+  problems: readonly string[];
 }
 
-const document = JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8')) as Document;
+const text = readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8');
+const document = dereferenced(JSON.parse(text)) as unknown as Document;
 
 export const problemSchema: Schema = document.components.schemas.ProblemDetail;
 
 export const operations: readonly Described[] = Object.entries(document.paths).flatMap(([path, methods]) =>
-  Object.entries(methods).map(([method, { operationId, parameters = [], requestBody, responses }]) => {
+  Object.entries(methods).map(([method, operation]) => {
+    const { operationId, parameters = [], requestBody, responses, 'x-problems': own = [] } = operation;
     const [content] = Object.entries(requestBody?.content ?? {});
     return {
       id: operationId,
@@ -75,9 +83,30 @@ export const operations: readonly Described[] = Object.entries(document.paths).f
       body: content?.[1].schema,
       bodyIsRequired: requestBody?.required ?? false,
       responses,
+      problems: [...document['x-common-problems'], ...own],
     };
   }),
 );
+
+/** The document with what each reference leads to in its place. No component refers to itself. */
+function dereferenced(root: { [member: string]: Json }): { [member: string]: Json } {
+  const at = (reference: string): Json =>
+    reference
+      .split('/')
+      .slice(1)
+      .reduce<Json>((json, step) => (json as { [member: string]: Json })[step] ?? null, root);
+  const resolve = (json: Json): Json => {
+    if (Array.isArray(json)) return json.map(resolve);
+    if (typeof json !== 'object' || json === null) return json;
+    const { $ref, ...rest } = json;
+    // Alternatives with a discriminator are read like any others.
+    const members = Object.fromEntries(
+      Object.entries(rest).map(([name, member]) => [name === 'oneOf' ? 'anyOf' : name, resolve(member)]),
+    );
+    return typeof $ref === 'string' ? { ...(resolve(at($ref)) as object), ...members } : members;
+  };
+  return resolve(root) as { [member: string]: Json };
+}
 
 // An empty path segment reaches the operation too, and its schema refuses it.
 const forms = operations.map((operation) => ({

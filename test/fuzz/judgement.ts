@@ -34,7 +34,7 @@ export function faultsOf(judged: Judged): string[] {
   if (operation === undefined && answer.status >= 400 && !elsewhere.includes(answer.status))
     faults.push(`${answer.status} where nothing is documented`);
   if (answer.headers['x-request-id'] === undefined) faults.push('it has no x-request-id');
-  if (answer.status >= 400) faults.push(...faultsOfRefusal(judged, documented));
+  if (answer.status >= 400) faults.push(...faultsOfRefusal(judged, operation));
   else if (operation !== undefined && documented !== undefined)
     faults.push(...faultsOfSuccess(judged, documented));
   faults.push(...faultsOfVerdict(judged, operation));
@@ -68,7 +68,7 @@ function misshapen(text: string, schema: object): string[] {
   return check(body) ? [] : [`its body breaks the schema: ${JSON.stringify(check.errors?.slice(0, 3))}`];
 }
 
-function faultsOfRefusal({ wire, answer, changed }: Judged, documented: Response | undefined): string[] {
+function faultsOfRefusal({ wire, answer, changed }: Judged, operation: Described | undefined): string[] {
   const { status, headers, text } = answer;
   const faults = changed.length === 0 ? [] : [`it is refused, and changed ${changed.join(', ')}`];
   if (headers['content-type']?.split(';')[0] !== 'application/problem+json')
@@ -91,7 +91,7 @@ function faultsOfRefusal({ wire, answer, changed }: Judged, documented: Response
   if (problem.title === '' || problem.detail === '') faults.push('it says nothing');
   if (problem.code === 'invalid-request' && (problem.violations ?? []).length === 0)
     faults.push('it names no violation');
-  const listed = documented?.description.includes(`\`${problem.code}\``) ?? true;
+  const listed = operation?.problems.includes(problem.code) ?? true;
   // Ignores an empty last segment.
   if (!listed && !(problem.code === 'path-not-found' && wire.url.split('?', 1)[0]?.endsWith('/')))
     faults.push(`the code ${problem.code} is not documented`);

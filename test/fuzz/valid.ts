@@ -43,7 +43,7 @@ const known: Record<string, readonly string[]> = {
 /** Paths mostly lead to existing resources; elsewhere both cases are useful. */
 export function parameterValue({ name, schema, in: place, description }: Parameter): fc.Arbitrary<string> {
   // Case-insensitive words are listed only in the description.
-  const listed = description?.match(/^(.*); in any case$/)?.[1]?.split(', ');
+  const listed = description?.match(/^(.*); not case-sensitive$/)?.[1]?.split(', ');
   if (listed !== undefined) return fc.constantFrom(...listed, ...listed.map((word) => word.toUpperCase()));
   const fitting = (text: string) => place !== 'header' || /^(?! )[\x20-\x7e]+(?<! )$/.test(text);
   const random = textOf(schema).filter(fitting);

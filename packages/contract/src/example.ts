@@ -1,6 +1,6 @@
 /**
  * One request and its answer for each operation, as the OpenAPI document and the reference show them. The file is what a real server
- * answered: a test of the server sends every request and compares (`npm run generate` records anew). Identifiers and secrets in it are
+ * answered: a test of the server sends every request and compares (`npm run generate` records them again). Identifiers and secrets in it are
  * stand-ins.
  */
 import recorded from './examples.json' with { type: 'json' };

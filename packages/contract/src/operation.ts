@@ -4,6 +4,7 @@
  */
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import type { EventName } from './event.ts';
+import { named } from './named-schema.ts';
 import type { EnvironmentPermission, Permission } from './permission.ts';
 import type { ProblemCode } from './problem.ts';
 
@@ -45,20 +46,20 @@ export interface Operation {
     /** `If-None-Match` (RFC 9110 §13.1.2) is honoured: 304 when the caller has this state already. */
     conditional?: true;
   };
-  /** The answer shows a secret once: no cache keeps it, and kept under an Idempotency-Key it is sealed. */
+  /** The response contains a secret: it is not cached, and is sealed where it is stored for an Idempotency-Key. */
   answerHoldsSecret?: boolean;
   /**
-   * JSON pointers to the parts of the body that hold a secret in plain: no byte of the body is kept, and no
-   * error repeats any of it.
+   * JSON pointers to the parts of the body that contain a secret in plain text. The body is not stored, and
+   * errors do not repeat any of it.
    */
   bodyHoldsSecret?: readonly [string, ...string[]];
   /** The codes that this operation adds to `commonProblems`. */
   problems: readonly ProblemCode[];
-  /** What it may leave in the account's events; never empty for an operation that writes. */
+  /** The events that it can record; never empty for an operation that writes. */
   events: readonly EventName[];
   /**
-   * A POST that only asks, or whose effect is too frequent and too small for the log, says why it leaves no
-   * event.
+   * Why an operation that is not a GET records no event: it only reads, or its effect is too frequent and too
+   * small for the log.
    */
   withoutEvent?: string;
 }
@@ -101,7 +102,7 @@ export function operation<const Declared extends Operation>(declared: Declared &
   return declared;
 }
 
-/** A POST none of whose members is required may come without a body, as one without members. */
+/** A POST that requires no member can be sent without a body, which means an empty object. */
 export function bodyIsOptional({ method, body }: Operation): boolean {
   if (method !== 'POST' || !Type.IsObject(body)) return false;
   const { required = [] }: { required?: readonly string[] } = body;
@@ -120,7 +121,7 @@ export type AnswerOf<Declared> = Declared extends { success: infer Success }
   ? Part<Success, 'body'>
   : undefined;
 
-/** What any operation may answer, whatever it does. */
+/** The problems that every operation can answer. */
 export const commonProblems = [
   'invalid-request',
   'invalid-path',
@@ -136,7 +137,7 @@ export const commonProblems = [
   'overloaded',
 ] as const satisfies readonly ProblemCode[];
 
-/** What operations with these features add. */
+/** All problems of an operation: the common ones, those of its features, and those that it declares. */
 export function problemsOf(declared: Operation): ProblemCode[] {
   const codes = new Set<ProblemCode>(commonProblems);
   if (declared.permission !== undefined) codes.add('forbidden');
@@ -157,28 +158,37 @@ export function problemsOf(declared: Operation): ProblemCode[] {
 }
 
 /** interface.md, ProblemDetail, with the extension members of decisions.md §2. */
-export const ProblemDetail = Type.Object({
-  type: Type.String({ format: 'uri', maxLength: 2_048 }),
-  title: Type.String({ maxLength: 100 }),
-  status: Type.Integer({ minimum: 400, maximum: 599 }),
-  detail: Type.String({ maxLength: 10_000 }),
-  instance: Type.String({ maxLength: 8_192 }),
-  code: Type.String({ maxLength: 100, description: 'The narrow reason' }),
-  traceId: Type.String({ maxLength: 64, description: 'The request id, also in the header x-request-id' }),
-  violations: Type.Optional(
-    Type.Array(Type.String({ maxLength: 2_000 }), {
-      maxItems: 100,
-      description: 'One sentence each, naming the field; the first 100',
+export const ProblemDetail = named(
+  'ProblemDetail',
+  Type.Object({
+    type: Type.String({ format: 'uri', maxLength: 2_048 }),
+    title: Type.String({ maxLength: 100 }),
+    status: Type.Integer({ minimum: 400, maximum: 599 }),
+    detail: Type.String({ maxLength: 10_000 }),
+    instance: Type.String({ maxLength: 8_192 }),
+    code: Type.String({ maxLength: 100, description: 'The exact reason' }),
+    traceId: Type.String({
+      maxLength: 64,
+      description: 'The id of the request, also in the header x-request-id',
     }),
-  ),
-  errors: Type.Optional(
-    Type.Array(
-      Type.Object({ pointer: Type.String({ maxLength: 2_000 }), detail: Type.String({ maxLength: 2_000 }) }),
-      {
+    violations: Type.Optional(
+      Type.Array(Type.String({ maxLength: 2_000 }), {
         maxItems: 100,
-        description: 'The violations with JSON pointers into the request',
-      },
+        description: 'One sentence for each of the first 100 faults, starting with the field',
+      }),
     ),
-  ),
-});
+    errors: Type.Optional(
+      Type.Array(
+        Type.Object({
+          pointer: Type.String({ maxLength: 2_000 }),
+          detail: Type.String({ maxLength: 2_000 }),
+        }),
+        {
+          maxItems: 100,
+          description: 'The violations, with JSON pointers into the request',
+        },
+      ),
+    ),
+  }),
+);
 export type ProblemDetail = Static<typeof ProblemDetail>;

@@ -3,11 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventNames } from './event.ts';
 import { publishedExamples } from './example.ts';
-import { openApiDocument } from './openapi.ts';
 import { type Operation, ProblemDetail, problemsOf } from './operation.ts';
-import { operations } from './operations.ts';
 import { permissions } from './permission.ts';
 import { problems, problemTypeName, statusTitles } from './problem.ts';
+import { operations } from './resources.ts';
 
 type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
 const isObject = (json: Json | undefined): json is { [member: string]: Json } =>
@@ -165,80 +164,6 @@ test('every problem can be answered by something', () => {
   );
 });
 
-const document = JSON.parse(
-  JSON.stringify(openApiDocument({ version: '1', serverUrl: 'https://x.example' })),
-) as {
-  openapi: string;
-  info: { title: string; version: string };
-  tags: { name: string }[];
-  servers: { url: string }[];
-  paths: Record<string, Record<string, Json>>;
-  components: Record<string, Record<string, Json>>;
-};
-
-test('the OpenAPI document shows every operation of the management interface once', () => {
-  assert.equal(document.openapi, '3.1.0');
-  assert.ok(document.info.title && document.info.version);
-  const shown = Object.values(document.paths).flatMap((path) => Object.values(path));
-  const ids = shown.map((operation) => (isObject(operation) ? operation.operationId : undefined));
-  const declared = operations
-    .filter((operation) => operation.surface === 'dpc')
-    .map((operation) => operation.id);
-  assert.deepEqual(ids.toSorted(), declared.toSorted());
-});
-
-test('each operation of the OpenAPI document has the shape that OpenAPI 3.1 asks for', () => {
-  const tags = document.tags.map((tag) => tag.name);
-  for (const [path, methods] of Object.entries(document.paths)) {
-    assert.match(path, /^\/v1\//);
-    for (const [method, operation] of Object.entries(methods)) {
-      assert.ok(['get', 'post', 'put', 'patch', 'delete'].includes(method));
-      assert.ok(isObject(operation));
-      const { parameters, responses, tags: own, summary, requestBody } = operation;
-      assert.ok(
-        typeof summary === 'string' && Array.isArray(own) && own.every((tag) => tags.includes(String(tag))),
-      );
-      assert.ok(Array.isArray(parameters) && isObject(responses));
-      const keys = parameters.filter(isObject).map((parameter) => {
-        assert.ok(isObject(parameter.schema), `${path} ${String(parameter.name)}`);
-        assert.ok(['path', 'query', 'header'].includes(String(parameter.in)));
-        assert.equal(parameter.in === 'path' ? parameter.required : true, true);
-        return `${String(parameter.in)} ${String(parameter.name)}`;
-      });
-      assert.equal(new Set(keys).size, keys.length);
-      const named = [...path.matchAll(/\{(\w+)\}/g)].map((match) => `path ${match[1]}`);
-      assert.deepEqual(keys.filter((key) => key.startsWith('path ')).toSorted(), named.toSorted());
-      for (const [status, response] of Object.entries(responses)) {
-        assert.match(status, /^[2-5]\d\d$/);
-        assert.ok(
-          isObject(response) && typeof response.description === 'string' && response.description !== '',
-        );
-      }
-      assert.ok(Object.keys(responses).some((status) => status.startsWith('2')));
-      if (requestBody !== undefined) assert.ok(isObject(requestBody) && isObject(requestBody.content));
-    }
-  }
-});
-
-test('every reference in the OpenAPI document leads somewhere', () => {
-  const references: string[] = [];
-  const walk = (json: Json | undefined): void => {
-    if (Array.isArray(json)) for (const each of json) walk(each);
-    if (!isObject(json)) return;
-    if (typeof json.$ref === 'string') references.push(json.$ref);
-    for (const member of Object.values(json)) walk(member);
-  };
-  walk(document as unknown as Json);
-  assert.ok(references.length > 0);
-  for (const reference of references) {
-    const [root, ...steps] = reference.split('/');
-    assert.equal(root, '#');
-    let at: Json | undefined = document as unknown as Json;
-    for (const step of steps) at = isObject(at) ? at[step] : undefined;
-    assert.ok(at !== undefined, reference);
-  }
-});
-
 test('every operation of the management interface has an example, of its success and with all that it requires', () => {
   const examples = publishedExamples('https://x.example');
   const shown = operations.filter(({ surface }) => surface === 'dpc');
@@ -259,14 +184,4 @@ test('every operation of the management interface has an example, of its success
       }
     }
   }
-});
-
-test('the document shows examples, and the permission and problems of each operation', () => {
-  const { post } = document.paths['/v1/projects/{projectId}/variables'] ?? {};
-  const text = JSON.stringify(post);
-  assert.match(text, /"x-permission":"project:configure"/);
-  assert.match(text, /"example":\{"name":"wetDayMillimetres"/);
-  assert.match(text, /"example":"https:\/\/x\.example\/dpc\/v1\/projects\//);
-  const known = (document as unknown as { 'x-problems': Record<string, { when: string }> })['x-problems'];
-  for (const code of Object.keys(problems)) assert.match(known[code]?.when ?? '', /^\S.*\.$/, code);
 });

@@ -1,6 +1,6 @@
 /**
- * Who may do what: the one table (decisions.md §3). The server enforces it, the OpenAPI document shows it, a
- * test walks it.
+ * The permissions and the roles that have them (decisions.md §3). The server enforces this table, and the
+ * OpenAPI document shows it.
  *
  * A caller has one account role, and any number of roles in projects and in environments. An operation names
  * one permission; a role in any of its three columns is enough. An environment role counts only in its own
@@ -14,7 +14,7 @@ export const environmentRoles = ['OWNER', 'CONTRIBUTOR', 'OPERATOR', 'VIEWER'] a
 export type EnvironmentRole = (typeof environmentRoles)[number];
 
 export interface Grant {
-  /** What it allows, in the words of the table. */
+  /** What the permission allows; continues "Requires permission to …". */
   may: string;
   account: readonly AccountRole[];
   project: readonly ProjectRole[];
@@ -29,31 +29,31 @@ export const permissions = {
     environment: [],
   },
   'projects:list': {
-    may: 'list what the caller has a role in; the answer holds nothing else',
+    may: 'list the projects and executions in which the caller has a role',
     account: accountRoles,
     project: [],
     environment: [],
   },
   'project:read': {
-    may: 'read a project and what is in it',
+    may: 'read a project and its resources',
     account: ['SUPER_ADMIN'],
     project: ['OWNER', 'CONTRIBUTOR', 'VIEWER'],
     environment: [],
   },
   'project:manage': {
-    may: 'change or delete a project and its environments; delete variables',
+    may: 'update and delete projects, create environments, and delete variables',
     account: ['SUPER_ADMIN'],
     project: ['OWNER'],
     environment: [],
   },
   'project:configure': {
-    may: 'create and change variables, connections and secret references',
+    may: 'write variables, connections and secret references',
     account: ['SUPER_ADMIN'],
     project: ['OWNER', 'CONTRIBUTOR'],
     environment: [],
   },
   'environment:deliver': {
-    may: 'upload, promote or enable artifacts; write or delete overrides',
+    may: 'publish, promote and enable artifacts, and write overrides',
     account: ['SUPER_ADMIN'],
     project: ['OWNER', 'CONTRIBUTOR'],
     environment: ['OWNER', 'CONTRIBUTOR'],
@@ -83,19 +83,19 @@ export const permissions = {
     environment: [],
   },
   'environment:manage': {
-    may: 'change or delete an environment',
+    may: 'update and delete an environment',
     account: ['SUPER_ADMIN'],
     project: ['OWNER'],
     environment: ['OWNER'],
   },
   'agents:list': {
-    may: 'list agents; read shared pipelines',
+    may: 'read agents and shared pipelines',
     account: ['SUPER_ADMIN', 'ADMIN', 'MEMBER', 'DIRECTORY'],
     project: [],
     environment: [],
   },
   'agents:manage': {
-    may: 'manage agents and shared pipelines; write secrets',
+    may: 'manage agents and shared pipelines, and write secrets',
     account: ['SUPER_ADMIN', 'ADMIN'],
     project: [],
     environment: [],

@@ -4,6 +4,7 @@
  * (design law 1).
  */
 import { type Static, type TSchema, Type } from 'typebox';
+import { named, namedOnce, nameOf } from './named-schema.ts';
 
 /** interface.md, Conventions: the form of a project's identifier. */
 export const projectIdPattern = '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$';
@@ -18,41 +19,57 @@ export const textLimit = 65_536;
 export const pageSizeLimit = 100;
 export const pageSizeDefault = 25;
 
-export const ProjectId = Type.String({
-  pattern: projectIdPattern,
-  'x-form': 'a UUID in lower case such as 0198c2f4-5d1e-7c3a-9b42-6f0e8d7c1a23',
-  maxLength: 36,
-  description: 'UUID of the project',
-});
-export const VariableName = Type.String({
-  minLength: 1,
-  maxLength: nameLimit,
-  pattern: variableNamePattern,
-  'x-form': 'a name of letters, digits, _ and $ that does not begin with a digit, such as load_date',
-});
-export const EnvironmentName = Type.String({
-  minLength: 1,
-  maxLength: nameLimit,
-  pattern: environmentNamePattern,
-  'x-form':
-    'a name of letters, digits, spaces, _, -, ( and ) that neither begins nor ends with -, such as prod',
-});
-export const VersionName = Type.String({
-  minLength: 1,
-  maxLength: nameLimit,
-  pattern: '^(?! )[^\\u0000-\\u001f\\u007f]+(?<! )$',
-  'x-form': 'a name without control characters and without a space at its ends, such as 1.4.0',
-  description: 'Name of an artifact version, without control characters and without space at its ends',
-});
+export const ProjectId = named(
+  'ProjectId',
+  Type.String({
+    pattern: projectIdPattern,
+    'x-form': 'a UUID in lower case such as 0198c2f4-5d1e-7c3a-9b42-6f0e8d7c1a23',
+    maxLength: 36,
+    description: 'The id of the project',
+  }),
+);
+export const VariableName = named(
+  'VariableName',
+  Type.String({
+    minLength: 1,
+    maxLength: nameLimit,
+    pattern: variableNamePattern,
+    'x-form': 'a name of letters, digits, _ and $ that does not begin with a digit, such as load_date',
+  }),
+);
+export const EnvironmentName = named(
+  'EnvironmentName',
+  Type.String({
+    minLength: 1,
+    maxLength: nameLimit,
+    pattern: environmentNamePattern,
+    'x-form':
+      'a name of letters, digits, spaces, _, -, ( and ) that neither begins nor ends with -, such as prod',
+  }),
+);
+export const VersionName = named(
+  'VersionName',
+  Type.String({
+    minLength: 1,
+    maxLength: nameLimit,
+    pattern: '^(?! )[^\\u0000-\\u001f\\u007f]+(?<! )$',
+    'x-form': 'a name without control characters and without leading or trailing spaces, such as 1.4.0',
+    description:
+      'The name of an artifact version, without control characters and without leading or trailing spaces',
+  }),
+);
 /** An opaque identifier in a path: an unknown one is 404, never 400 (decisions.md §2). */
 export const OpaqueId = Type.String({ minLength: 1, maxLength: nameLimit });
 export const Name = Type.String({ minLength: 1, maxLength: nameLimit });
 export const Description = Type.String({ maxLength: descriptionLimit });
-export const DateTime = Type.String({
-  format: 'date-time',
-  maxLength: 40,
-  description: 'ISO 8601 in UTC with milliseconds, for example 2026-11-21T09:30:00.000Z',
-});
+export const DateTime = named(
+  'DateTime',
+  Type.String({
+    format: 'date-time',
+    maxLength: 40,
+    description: 'ISO 8601 in UTC with milliseconds, for example 2026-11-21T09:30:00.000Z',
+  }),
+);
 export const Uuid = Type.String({ format: 'uuid', maxLength: 36 });
 
 /** decisions.md §2, paging: a larger `size` is capped at 100, not refused. */
@@ -61,23 +78,31 @@ export const pageQuery = {
     minimum: 0,
     maximum: 10_000_000,
     default: 0,
-    description: 'Number of the page, from 0',
+    description: 'The page number, from 0',
   }),
   size: Type.Integer({
     minimum: 1,
     default: pageSizeDefault,
-    description: 'Items a page; more than 100 is read as 100',
+    description: 'The number of items on a page. A value above 100 means 100',
   }),
 };
 
 /** The paged list wrapper of interface.md, Conventions. */
 export function pageOf<Item extends TSchema>(item: Item) {
-  return Type.Object({
-    page: Type.Integer({ minimum: 0 }),
-    results: Type.Array(item, { maxItems: pageSizeLimit }),
-    size: Type.Integer({ minimum: 1, maximum: pageSizeLimit, description: 'The page size used' }),
-    total: Type.Integer({ minimum: 0 }),
-  });
+  return namedPage(item, () =>
+    Type.Object({
+      page: Type.Integer({ minimum: 0 }),
+      results: Type.Array(item, { maxItems: pageSizeLimit }),
+      size: Type.Integer({ minimum: 1, maximum: pageSizeLimit, description: 'The page size that was used' }),
+      total: Type.Integer({ minimum: 0 }),
+    }),
+  );
+}
+
+/** The page of an item with a name is named after it: `Project`, `ProjectPage`. */
+function namedPage<Paged extends TSchema>(item: TSchema, make: () => Paged): Paged {
+  const name = nameOf(item);
+  return name === undefined ? make() : namedOnce(`${name}Page`, make);
 }
 
 export interface Page<Item> {
@@ -92,18 +117,29 @@ export const tokenQuery = {
   limit: Type.Integer({
     minimum: 1,
     default: pageSizeDefault,
-    description: 'Items an answer; more than 100 is read as 100',
+    description: 'The number of items in the response. A value above 100 means 100',
   }),
   paginationToken: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 1_024, description: '`more` of the answer before' }),
+    Type.String({
+      minLength: 1,
+      maxLength: 1_024,
+      description: 'The value of `more` in the previous response',
+    }),
   ),
 };
 
 export function tokenPageOf<Item extends TSchema>(item: Item) {
-  return Type.Object({
-    results: Type.Array(item, { maxItems: pageSizeLimit }),
-    more: Type.Optional(Type.String({ maxLength: 1_024, description: 'Absent at the end of the list' })),
-  });
+  return namedPage(item, () =>
+    Type.Object({
+      results: Type.Array(item, { maxItems: pageSizeLimit }),
+      more: Type.Optional(
+        Type.String({
+          maxLength: 1_024,
+          description: 'Send it as `paginationToken` to get the next items. Absent at the end of the list',
+        }),
+      ),
+    }),
+  );
 }
 
 /** A closed set of words as a string enum of JSON Schema. */
@@ -130,6 +166,9 @@ export function mapOf<Value extends TSchema>(
 /** Optimistic concurrency (RFC 9110 §13.1.1): write only if the resource still has one of these ETags. */
 export const ifMatchHeader = Type.Object({
   'If-Match': Type.Optional(
-    Type.String({ maxLength: 1_000, description: 'Write only if the ETag is still one of these' }),
+    Type.String({
+      maxLength: 1_000,
+      description: 'Write only if the current ETag of the resource is one of these',
+    }),
   ),
 });

@@ -1,4 +1,4 @@
-/** The example of an operation, as a command that can be pasted and the answer to it. */
+/** The example of an operation: a command that can be pasted, and the response to it. */
 import { type Operation, type PublishedExample, successTitles } from '@headgate/contract';
 import { html, type Markup } from './html.ts';
 
@@ -6,7 +6,7 @@ export function exampleView(operation: Operation, example: PublishedExample): Ma
   const { answer } = example;
   return html`<div class="example">
 <figure><figcaption>Request</figcaption><pre tabindex="0"><code>${curl(operation, example.request)}</code></pre></figure>
-<figure><figcaption>Answer <span class="status">${answer.status} ${successTitles[operation.success.status]}</span></figcaption>${answerView(answer)}</figure>
+<figure><figcaption>Response <span class="status">${answer.status} ${successTitles[operation.success.status]}</span></figcaption>${answerView(answer)}</figure>
 </div>`;
 }
 
@@ -14,7 +14,7 @@ function answerView({ headers = {}, body }: PublishedExample['answer']): Markup 
   const lines = Object.entries(headers).map(
     ([name, value]) => html`<span class="key">${name}</span>: ${value}\n`,
   );
-  if (body === undefined && lines.length === 0) return html`<p class="empty">Without a body.</p>`;
+  if (body === undefined && lines.length === 0) return html`<p class="empty">No body.</p>`;
   const space = body === undefined || lines.length === 0 ? '' : '\n';
   return html`<pre tabindex="0"><code>${lines}${space}${body === undefined ? undefined : colored(body)}</code></pre>`;
 }

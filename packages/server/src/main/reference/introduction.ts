@@ -26,8 +26,8 @@ TOKEN=$(curl -s ${publicUrl}/oauth/dpc/token \\
   -d grant_type=client_credentials \\
   -d client_id="$CLIENT_ID" \\
   -d client_secret="$CLIENT_SECRET" | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')</code></pre></figure>
-<p>The examples beside each operation are what a server answered: a test sends every one of them and compares. Programs read
-<a href="openapi.json">openapi.json</a> (OpenAPI 3.1), which has the same operations.</p>`;
+<p>The example beside each operation was recorded from a server, and tests check that it is still correct.
+<a href="openapi.json">openapi.json</a> (OpenAPI 3.1) has the same operations for programs.</p>`;
 }
 
 const conventions = html`<dl>
@@ -35,14 +35,14 @@ const conventions = html`<dl>
 <code>{page, results, size, total}</code>. If a response has <code>more</code>, send its value as <code>paginationToken</code>; it is
 absent on the last page.</dd>
 <dt>Times</dt><dd>ISO 8601 in UTC with milliseconds, as <code>2026-11-21T09:30:00.000Z</code>.</dd>
-<dt>Members</dt><dd>A member without a value is absent. Unknown members of a request are ignored; the header <code>Headgate-Warning</code>
+<dt>Members</dt><dd>A member without a value is absent. Unknown members of a request are ignored. The header <code>Headgate-Warning</code>
 names those that look like a typo.</dd>
-<dt>Once only</dt><dd>A POST with an <code>Idempotency-Key</code> is carried out once; repeating it within 24 hours returns the same response with
+<dt>Idempotency</dt><dd>A POST with an <code>Idempotency-Key</code> is carried out once; repeating it within 24 hours returns the same response with
 the header <code>idempotency-replayed: true</code>.</dd>
-<dt>Changes of others</dt><dd>A single resource has an <code>ETag</code>. Send it back as <code>If-Match</code>: if somebody else has
-changed the resource meanwhile, the answer is 412. Without it the last write wins.</dd>
-<dt>Rate limit</dt><dd><code>RateLimit</code> and <code>RateLimit-Policy</code> say how many requests are left; beyond the limit the answer is
-429 with <code>Retry-After</code>.</dd>
+<dt>Concurrent changes</dt><dd>A single resource has an <code>ETag</code>. Send it back in <code>If-Match</code>: if the resource has changed in the
+meantime, the status is 412. Without <code>If-Match</code> the last write wins.</dd>
+<dt>Rate limit</dt><dd><code>RateLimit</code> and <code>RateLimit-Policy</code> say how many requests are left. Above the limit the status is
+429, with <code>Retry-After</code>.</dd>
 <dt>Request id</dt><dd>Every response has the header <code>x-request-id</code>. A problem repeats it as <code>traceId</code>, and the
 server logs it as <code>requestId</code>.</dd>
 </dl>`;
@@ -61,8 +61,8 @@ environment only. A caller without a role in a project gets 404, as if the proje
 function problemChapter(): Markup {
   return html`<p>Every error response is <code>application/problem+json</code> (RFC 9457). <code>code</code> is the exact reason and
 <code>detail</code> explains it; <code>violations</code> has one sentence for each of the first 100 faults of a request. 400: the request is
-invalid. 422: it breaks a rule. 409: the resource already exists, or its state has changed. Each operation can also answer problems of its
-own; all can answer these:</p>
+invalid. 422: it breaks a rule. 409: the resource already exists, or its state has changed. Every operation can answer these problems; each operation lists its
+own:</p>
 ${problemTable(commonProblems)}
 <figure><figcaption>A problem <span class="status">400 Bad Request</span></figcaption><pre tabindex="0"><code>{
   "type": "…/problems/bad-request",

@@ -1,4 +1,4 @@
-/** One operation: what it does, who may, what it takes, what it answers, and its example. */
+/** One operation: what it does, its permission, request, response, problems and example. */
 import {
   commonProblems,
   type Grant,
@@ -66,7 +66,8 @@ const idempotencyKey: Schema = {
   type: 'string',
   minLength: 1,
   maxLength: 255,
-  description: 'The request is carried out once, and its answer given again for 24 hours',
+  description:
+    'The server carries out the request once. If it gets the same request with the same key again within 24 hours, it returns the same response',
 };
 
 function parametersView({ method, params, query, headers }: Operation): Markup[] {
@@ -105,9 +106,9 @@ ${shapeView(body as Schema)}`;
 function answerView({ success }: Operation): Markup {
   const { status, body, headers = [], mediaType } = success;
   const names = headers.map((name, index) => html`${index === 0 ? '' : ', '}<code>${name}</code>`);
-  return html`<h4>Answer <span class="status">${status} ${successTitles[status]}</span></h4>
-${headers.length === 0 ? undefined : html`<p>With the ${headers.length === 1 ? 'header' : 'headers'} ${names}.</p>`}
-${body === undefined ? html`<p>${mediaType === undefined ? 'Without a body.' : `Its body is ${mediaType}.`}</p>` : (shapeView(body as Schema) ?? html`<p>${typeOf(body as Schema)}</p>`)}`;
+  return html`<h4>Response <span class="status">${status} ${successTitles[status]}</span></h4>
+${headers.length === 0 ? undefined : html`<p>Has the ${headers.length === 1 ? 'header' : 'headers'} ${names}.</p>`}
+${body === undefined ? html`<p>${mediaType === undefined ? 'No body.' : `The body is ${mediaType}.`}</p>` : (shapeView(body as Schema) ?? html`<p>${typeOf(body as Schema)}</p>`)}`;
 }
 
 function problemsView(operation: Operation): Markup {
@@ -116,7 +117,7 @@ function problemsView(operation: Operation): Markup {
   const own = codes.filter((code) => !common.includes(code));
   return html`<h4>Problems</h4>
 ${problemTable(own)}
-<p class="common">And <a href="#problems">those of every operation</a>.</p>`;
+<p class="common">And <a href="#problems">those that every operation can answer</a>.</p>`;
 }
 
 export function problemTable(codes: readonly ProblemCode[], anchored = false): Markup {

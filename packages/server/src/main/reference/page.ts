@@ -30,7 +30,7 @@ export function referencePage(about: About): string {
 <script src="docs/reference.js"></script>
 </head>
 <body>
-<a class="skip" href="#content">To the content</a>
+<a class="skip" href="#content">Skip to the content</a>
 <header>
 <a class="home" href="#start">Headgate <span>reference ${about.version}</span></a>
 <button type="button" id="contents-button" aria-controls="contents" aria-expanded="false" hidden>Contents</button>

@@ -52,7 +52,7 @@ function steady(operation: Operation, place: Place) {
         .replaceAll('a SUPER_ADMIN', 'first credential')
         .replaceAll(/hg_[0-9a-f]{24}/g, 'hg_39619998a6fbe84c802505f9')
         .replaceAll(/("certificate":|"issuerChain":\[)"[^"]+"/g, '$1"-----BEGIN CERTIFICATE-----…"')
-        .replaceAll(/("kid":)"[^"]+"/g, '$1"(43 characters, of this certificate)"')
+        .replaceAll(/("kid":)"[^"]+"/g, '$1"kbR5UGDhCGv9MqpwzmK7CMFVvqN7FYmOVgBTaiz9p_c"')
         .replaceAll(/("receipt":)"[^"]+"/g, '$1"(a compact JWS)"')
         .replaceAll(/("clientSecret":)"[^"]+"/g, '$1"(43 characters, shown only now)"'),
     ) as Value;

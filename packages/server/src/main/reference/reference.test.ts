@@ -84,7 +84,7 @@ test('every operation is there with its request, permission, problems, members a
       ...operation.events,
       ...parts.flatMap(membersOf),
       'curl "$API/v1/',
-      `Answer ${success.status}`,
+      `Response ${success.status}`,
     ];
     for (const each of expected) assert.ok(text.includes(each), `${operation.id}: ${each}`);
     assert.doesNotMatch(text, /undefined|\[object/, operation.id);

@@ -105,7 +105,7 @@ function boundsOf(schema: Schema): Markup[] {
     range(schema.minItems, schema.maxItems, 'item'),
     range(undefined, schema.maxProperties, 'entry'),
     schema.format === undefined ? undefined : html`format ${schema.format}`,
-    schema.pattern === undefined ? undefined : html`form <code>${schema.pattern}</code>`,
+    schema.pattern === undefined ? undefined : html`pattern <code>${schema.pattern}</code>`,
     schema.default === undefined ? undefined : html`default <code>${JSON.stringify(schema.default)}</code>`,
   ].filter((bound) => bound !== undefined);
   const ofItems = inner === undefined ? [] : boundsOf(inner).map((bound) => html`each ${bound}`);

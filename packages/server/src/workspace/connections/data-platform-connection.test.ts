@@ -69,7 +69,7 @@ test('a replacement unsets the properties that it leaves out, and keeps the prov
     422,
     'connection-provider-fixed',
   );
-  assert.match(detail, /stays as created, SNOWFLAKE/);
+  assert.match(detail, /cannot be changed: it is SNOWFLAKE/);
   const other = await replace(one, { ...body, platformConnectionType: 'COMPONENT_BASIC' });
   requireProblem(other, 422, 'unknown-word');
 });

@@ -1,0 +1,104 @@
+/** Uploads of a version's files: interface.md E10, decisions.md E10. */
+import { type Static, Type } from 'typebox';
+import { named } from '../named-schema.ts';
+import { operation } from '../operation.ts';
+import { EnvironmentName, Name, oneOf, VersionName } from '../primitives.ts';
+import { projectPath } from '../project/project.ts';
+import { AssetPath, assetLimit } from './asset-path.ts';
+
+/** Files below `.git/` that are listed one by one in the answer of an upload. */
+export const listedGitResourceLimit = 1_000;
+/** What the checks of an upload found, in one answer. */
+export const uploadWarningLimit = 1_000;
+export const uploadWarningMessageLimit = 1_000;
+
+export const IgnoredResource = named(
+  'IgnoredResource',
+  Type.Object({
+    name: Type.String({ maxLength: 1_024 }),
+    reason: Type.String({ maxLength: 2_000 }),
+  }),
+);
+export type IgnoredResource = Static<typeof IgnoredResource>;
+
+const UploadWarning = named(
+  'UploadWarning',
+  Type.Object({
+    path: AssetPath,
+    line: Type.Integer({ minimum: 1 }),
+    component: Type.Optional(Name),
+    code: Type.String({
+      maxLength: 100,
+      description: 'For example unknown-component-type or missing-pipeline',
+    }),
+    level: oneOf(['error', 'warning'], {
+      description:
+        'error: a pipeline that reaches it does not start. warning: a run can fail or have an unwanted effect',
+    }),
+    message: Type.String({ maxLength: uploadWarningMessageLimit }),
+  }),
+);
+export type UploadWarning = Static<typeof UploadWarning>;
+
+/** interface.md, Artifact creation result; with what is wrong with pipelines that were stored. */
+export const UploadResult = named(
+  'UploadResult',
+  Type.Object({
+    ignoredResources: Type.Array(IgnoredResource, { maxItems: assetLimit + listedGitResourceLimit + 1 }),
+    versionName: VersionName,
+    warnings: Type.Array(UploadWarning, { maxItems: uploadWarningLimit }),
+    warningsTotal: Type.Integer({ minimum: 0 }),
+  }),
+);
+
+/** Of an upload that is to be refused when its pipelines have errors. */
+export const strictQuery = Type.Object({
+  strict: Type.Boolean({
+    default: false,
+    description: 'Refuse the upload if a pipeline file cannot be read or has an error',
+  }),
+});
+
+export const createArtifact = operation({
+  id: 'createArtifact',
+  method: 'POST',
+  path: '/v1/projects/{projectId}/artifacts',
+  surface: 'dpc',
+  tag: 'Artifacts',
+  summary: 'Publish an artifact version',
+  description:
+    'Send a multipart form with one part for each file. The name of a part is the path of its file. The version is stored completely or not at all. ' +
+    '`ignoredResources` lists the files that are not stored: files that are not text, pipeline files that cannot be read, and files in `.git/`. ' +
+    'A form without any file to store is refused. `warnings` lists pipeline files that cannot be read, pipelines that have component types that agents do not support or that name ' +
+    'a missing component, pipeline, file or variable, and files that look like pipelines but do not end in `.orch.yaml` or `.tran.yaml`. ' +
+    `It has up to ${uploadWarningLimit.toLocaleString('en')} items, errors first; \`warningsTotal\` is the number of all. ` +
+    'An execution of a pipeline that has errors fails before its first step. With `strict=true`, an upload that has errors is refused. ' +
+    'By default, an upload can have 10,000 parts, 5 MiB in each part and 256 MiB in total; files in `.git/` count only towards the total. ' +
+    'URL-encode the values of headers that have other characters than HTTP allows: `My+Env` or `My%20Env` for `My Env`.',
+  permission: 'environment:deliver',
+  environmentFrom: 'headers.environmentName',
+  params: Type.Object(projectPath),
+  query: strictQuery,
+  headers: Type.Object({
+    environmentName: EnvironmentName,
+    versionName: VersionName,
+    commitHash: Type.Optional(Name),
+    branch: Type.Optional(Name),
+  }),
+  mediaType: 'multipart/form-data',
+  success: {
+    status: 201,
+    body: UploadResult,
+  },
+  problems: [
+    'environment-not-found',
+    'version-exists',
+    'invalid-upload',
+    'invalid-asset-name',
+    'empty-upload',
+    'strict-upload-refused',
+  ],
+  events: ['artifact-created'],
+});
+
+export const artifactUploadOperations = [createArtifact] as const;

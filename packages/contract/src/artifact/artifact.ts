@@ -1,0 +1,245 @@
+/**
+ * Artifacts: versioned uploads of a project's files. interface.md E10–E12, decisions.md E10–E12 and §5
+ * Artifacts.
+ */
+import { type Static, Type } from 'typebox';
+import { named } from '../named-schema.ts';
+import { operation } from '../operation.ts';
+import {
+  DateTime,
+  EnvironmentName,
+  ifMatchHeader,
+  Name,
+  pageOf,
+  pageQuery,
+  VersionName,
+} from '../primitives.ts';
+import { projectPath } from '../project/project.ts';
+import { AssetPaths, assetNameLimitBytes } from './asset-path.ts';
+
+const Digest = Type.String({ maxLength: 64, description: 'The SHA-256 of the list of files' });
+
+/** interface.md, Artifact details item. */
+export const ArtifactDetails = named(
+  'ArtifactDetails',
+  Type.Object({
+    branch: Type.Optional(Name),
+    commitHash: Type.Optional(Name),
+    createdAt: DateTime,
+    deployedAt: DateTime,
+    enabled: Type.Boolean(),
+    promotedFrom: Type.Optional(
+      Type.Object(
+        {
+          environmentName: EnvironmentName,
+          promotedAt: DateTime,
+          promotedBy: Type.String({ maxLength: 100, description: 'The id of the caller' }),
+        },
+        { description: 'Absent if the version was uploaded to this environment' },
+      ),
+    ),
+    provider: Type.String({ maxLength: 50 }),
+    versionName: VersionName,
+  }),
+);
+export type ArtifactDetails = Static<typeof ArtifactDetails>;
+
+export const listArtifacts = operation({
+  id: 'listArtifacts',
+  method: 'GET',
+  path: '/v1/projects/{projectId}/artifacts',
+  surface: 'dpc',
+  tag: 'Artifacts',
+  summary: 'List artifact versions',
+  description: 'The versions in an environment, newest first.',
+  permission: 'project:read',
+  params: Type.Object(projectPath),
+  query: Type.Object({
+    environmentName: EnvironmentName,
+    enabledOnly: Type.Boolean({ default: true }),
+    ...pageQuery,
+  }),
+  success: { status: 200, body: pageOf(ArtifactDetails) },
+  problems: ['environment-not-found'],
+  events: [],
+});
+
+export const getArtifact = operation({
+  id: 'getArtifact',
+  method: 'GET',
+  path: '/v1/projects/{projectId}/artifacts/details',
+  surface: 'dpc',
+  tag: 'Artifacts',
+  summary: 'Get an artifact version',
+  description:
+    'Contains the paths of the files. Without `versionName`, returns the newest enabled version in the environment.',
+  permission: 'project:read',
+  params: Type.Object(projectPath),
+  query: Type.Object({ environmentName: EnvironmentName, versionName: Type.Optional(VersionName) }),
+  success: {
+    status: 200,
+    body: named('Artifact', Type.Object({ assets: AssetPaths, details: ArtifactDetails })),
+    headers: ['ETag'],
+  },
+  problems: ['environment-not-found', 'artifact-not-found'],
+  events: [],
+});
+
+export const enableArtifact = operation({
+  id: 'enableArtifact',
+  method: 'PATCH',
+  path: '/v1/projects/{projectId}/artifacts',
+  surface: 'dpc',
+  tag: 'Artifacts',
+  summary: 'Enable or disable an artifact version',
+  description:
+    'A disabled version cannot be started, and is skipped where the newest version is used by default. Running executions keep their version.',
+  permission: 'environment:deliver',
+  environmentFrom: 'body.environmentName',
+  params: Type.Object(projectPath),
+  headers: ifMatchHeader,
+  body: Type.Object({
+    environmentName: EnvironmentName,
+    versionName: VersionName,
+    enabled: Type.Boolean(),
+  }),
+  success: {
+    status: 200,
+    body: Type.Object({
+      environmentName: EnvironmentName,
+      versionName: VersionName,
+      enabled: Type.Boolean(),
+    }),
+    headers: ['ETag'],
+  },
+  problems: ['environment-not-found', 'artifact-not-found', 'etag-mismatch'],
+  events: ['artifact-updated'],
+});
+
+export const promoteArtifact = operation({
+  id: 'promoteArtifact',
+  method: 'POST',
+  path: '/v1/projects/{projectId}/artifacts/promotions',
+  surface: 'dpc',
+  tag: 'Artifacts',
+  summary: 'Promote an artifact version',
+  description:
+    'Copies the version to another environment without another upload, and enables it there. `createdAt`, `branch`, `commitHash` and `provider` are those of the ' +
+    'upload; `deployedAt` is the time of the promotion. The caller needs the permission in the target environment, and permission to read the project or to publish in the source environment. ' +
+    'A disabled version cannot be promoted.',
+  permission: 'environment:deliver',
+  environmentFrom: 'body.targetEnvironmentName',
+  params: Type.Object(projectPath),
+  body: Type.Object({
+    versionName: VersionName,
+    sourceEnvironmentName: EnvironmentName,
+    targetEnvironmentName: EnvironmentName,
+  }),
+  success: {
+    status: 201,
+    body: Type.Object({ environmentName: EnvironmentName, versionName: VersionName }),
+  },
+  problems: [
+    'environment-not-found',
+    'artifact-not-found',
+    'artifact-disabled',
+    'version-exists',
+    'promotion-to-itself',
+  ],
+  events: ['artifact-promoted'],
+});
+
+export const compareArtifacts = operation({
+  id: 'compareArtifacts',
+  method: 'GET',
+  path: '/v1/projects/{projectId}/artifacts/compare',
+  surface: 'dpc',
+  tag: 'Artifacts',
+  summary: 'Compare two artifact versions',
+  description:
+    'Returns what `versionName` in `environmentName` adds, removes and changes compared with `againstVersionName` in `againstEnvironmentName`. ' +
+    'If the files are the same, the two digests are equal.',
+  permission: 'project:read',
+  params: Type.Object(projectPath),
+  query: Type.Object({
+    environmentName: EnvironmentName,
+    versionName: VersionName,
+    againstEnvironmentName: EnvironmentName,
+    againstVersionName: VersionName,
+  }),
+  success: {
+    status: 200,
+    body: named(
+      'ArtifactComparison',
+      Type.Object({
+        added: AssetPaths,
+        removed: AssetPaths,
+        changed: AssetPaths,
+        digest: Digest,
+        againstDigest: Digest,
+      }),
+    ),
+  },
+  problems: ['environment-not-found', 'artifact-not-found'],
+  events: [],
+});
+
+export const getAsset = operation({
+  id: 'getAsset',
+  method: 'GET',
+  path: '/v1/projects/{projectId}/artifacts/assets',
+  surface: 'dpc',
+  tag: 'Artifacts',
+  summary: 'Download a file of an artifact version',
+  description:
+    'Returns the bytes that were uploaded. Without `versionName`, uses the newest enabled version in the environment. The ETag is the SHA-256 of the bytes.',
+  permission: 'project:read',
+  params: Type.Object(projectPath),
+  query: Type.Object({
+    environmentName: EnvironmentName,
+    versionName: Type.Optional(VersionName),
+    path: Type.String({ minLength: 1, maxLength: assetNameLimitBytes }),
+  }),
+  success: { status: 200, mediaType: 'text/plain', headers: ['ETag'], conditional: true },
+  problems: ['environment-not-found', 'artifact-not-found', 'asset-not-found'],
+  events: [],
+});
+
+export const PublishedPipeline = named(
+  'PublishedPipeline',
+  Type.Object({
+    name: Type.String({
+      maxLength: assetNameLimitBytes,
+      description: 'The path of the pipeline file, with its extension',
+    }),
+    publishedTime: DateTime,
+  }),
+);
+export type PublishedPipeline = Static<typeof PublishedPipeline>;
+
+export const listPublishedPipelines = operation({
+  id: 'listPublishedPipelines',
+  method: 'GET',
+  path: '/v1/projects/{projectId}/published-pipelines',
+  surface: 'dpc',
+  tag: 'Artifacts',
+  summary: 'List published pipelines',
+  description:
+    'The pipelines of the newest enabled version, sorted by name: those that can be started without a `versionName`. Empty if there is no enabled version.',
+  permission: 'project:read',
+  params: Type.Object(projectPath),
+  query: Type.Object({ environmentName: EnvironmentName, ...pageQuery }),
+  success: { status: 200, body: pageOf(PublishedPipeline) },
+  problems: ['environment-not-found'],
+  events: [],
+});
+
+export const artifactOperations = [
+  listArtifacts,
+  getArtifact,
+  listPublishedPipelines,
+  enableArtifact,
+  promoteArtifact,
+  compareArtifacts,
+  getAsset,
+] as const;

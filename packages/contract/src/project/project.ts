@@ -1,0 +1,112 @@
+import { type Static, Type } from 'typebox';
+import { named } from '../named-schema.ts';
+import { operation } from '../operation.ts';
+import { Description, ifMatchHeader, Name, oneOf, ProjectId, pageOf, pageQuery } from '../primitives.ts';
+
+export const warehouses = ['SNOWFLAKE', 'REDSHIFT', 'POSTGRES', 'DUCKDB'] as const;
+export const agentDeploymentTypes = ['HYBRID', 'FULL_SAAS'] as const;
+
+export const projectPath = { projectId: ProjectId };
+
+/** shapes.md, Projects. */
+export const Project = named(
+  'Project',
+  Type.Object({
+    id: ProjectId,
+    name: Name,
+    description: Type.Optional(Description),
+  }),
+);
+export type Project = Static<typeof Project>;
+
+export const listProjects = operation({
+  id: 'listProjects',
+  method: 'GET',
+  path: '/v1/projects',
+  surface: 'dpc',
+  tag: 'Projects',
+  summary: 'List projects',
+  description: 'Contains the projects in which the caller has a role, newest first.',
+  permission: 'projects:list',
+  query: Type.Object(pageQuery),
+  success: { status: 200, body: pageOf(Project) },
+  problems: [],
+  events: [],
+});
+
+export const createProject = operation({
+  id: 'createProject',
+  method: 'POST',
+  path: '/v1/projects',
+  surface: 'dpc',
+  tag: 'Projects',
+  summary: 'Create a project',
+  description: 'The caller becomes the owner of the project.',
+  permission: 'projects:create',
+  body: Type.Object({
+    name: Name,
+    description: Type.Optional(Description),
+    warehouse: Type.Optional(oneOf(warehouses, { description: 'DUCKDB by default' })),
+    agentDeploymentType: oneOf(agentDeploymentTypes),
+  }),
+  success: { status: 201, body: Type.Object({ projectId: ProjectId }), headers: ['Location', 'ETag'] },
+  problems: ['project-name-taken'],
+  events: ['project-created'],
+});
+
+export const getProject = operation({
+  id: 'getProject',
+  method: 'GET',
+  path: '/v1/projects/{projectId}',
+  surface: 'dpc',
+  tag: 'Projects',
+  summary: 'Get a project',
+  permission: 'project:read',
+  params: Type.Object(projectPath),
+  success: { status: 200, body: Project, headers: ['ETag'] },
+  problems: [],
+  events: [],
+});
+
+export const updateProject = operation({
+  id: 'updateProject',
+  method: 'PATCH',
+  path: '/v1/projects/{projectId}',
+  surface: 'dpc',
+  tag: 'Projects',
+  summary: 'Update a project',
+  description:
+    'Members that the request omits keep their value. An empty description removes the description.',
+  permission: 'project:manage',
+  params: Type.Object(projectPath),
+  headers: ifMatchHeader,
+  body: Type.Object({ name: Type.Optional(Name), description: Type.Optional(Description) }),
+  success: { status: 200, body: Project, headers: ['ETag'] },
+  problems: ['project-name-taken', 'etag-mismatch'],
+  events: ['project-updated'],
+});
+
+export const deleteProject = operation({
+  id: 'deleteProject',
+  method: 'DELETE',
+  path: '/v1/projects/{projectId}',
+  surface: 'dpc',
+  tag: 'Projects',
+  summary: 'Delete a project',
+  description:
+    'Stops the running executions of the project and deletes everything in it. Its events are kept.',
+  permission: 'project:manage',
+  params: Type.Object(projectPath),
+  headers: ifMatchHeader,
+  success: { status: 204 },
+  problems: ['etag-mismatch'],
+  events: ['pipeline-execution-ended', 'project-deleted'],
+});
+
+export const projectOperations = [
+  listProjects,
+  createProject,
+  getProject,
+  updateProject,
+  deleteProject,
+] as const;
