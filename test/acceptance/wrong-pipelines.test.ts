@@ -90,7 +90,7 @@ describe('a wrong pipeline', { timeout: 240_000 }, () => {
     });
     const run = await elsewhere.run('sql');
     assert.equal(run.status, 'FAILED');
-    assert.match(run.message ?? '', /sql\.orch\.yaml, line 1, component "Script": .*SNOWFLAKE.* DUCKDB only/);
+    assert.match(run.message ?? '', /sql\.orch\.yaml, line 1, component "Script": .*DUCKDB.*SNOWFLAKE/);
     assert.equal((await elsewhere.run('none')).status, 'SUCCESS');
   });
 });
