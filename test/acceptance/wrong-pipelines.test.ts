@@ -71,7 +71,10 @@ describe('a wrong pipeline', { timeout: 240_000 }, () => {
     });
     assert.equal(answer.status, 422);
     assert.equal(answer.body.code, 'pipeline-unreadable');
-    assert.match(answer.body.detail, /"broken\.orch\.yaml" out, since it cannot be read: line 3/);
+    assert.match(
+      answer.body.detail,
+      /"broken\.orch\.yaml", because the file could not be read when it was uploaded: line 3/,
+    );
   });
 
   it('is one that needs another warehouse than this version can use', async () => {

@@ -1,59 +1,7 @@
-/**
- * The names of the account's events. An operation that writes declares which of them it may leave.
- */
-export const eventNames = [
-  'account-created',
-  'credential-created',
-  'credential-rotated',
-  'credential-deleted',
-  'token-refused',
-  'project-created',
-  'project-updated',
-  'project-deleted',
-  'environment-created',
-  'environment-updated',
-  'environment-deleted',
-  'variable-created',
-  'variable-updated',
-  'variable-deleted',
-  'override-written',
-  'override-deleted',
-  'connection-created',
-  'connection-updated',
-  'connection-deleted',
-  'connection-override-written',
-  'connection-override-deleted',
-  'secret-reference-created',
-  'secret-reference-deleted',
-  'artifact-created',
-  'shared-pipelines-created',
-  'shared-pipelines-updated',
-  'artifact-promoted',
-  'artifact-updated',
-  'agent-created',
-  'agent-updated',
-  'agent-deleted',
-  'agent-credentials-read',
-  'agent-secret-refreshed',
-  'agent-command-given',
-  'agent-allowlist-updated',
-  'agent-connected',
-  'agent-goodbye',
-  'agent-status-changed',
-  'certificate-issued',
-  'certificate-revoked',
-  'secret-write-requested',
-  'secret-write-claimed',
-  'secret-write-ended',
-  'secret-check-requested',
-  'secret-check-claimed',
-  'secret-check-ended',
-  'pipeline-execution-requested',
-  'pipeline-execution-claimed',
-  'pipeline-execution-started',
-  'pipeline-execution-cancel-requested',
-  'pipeline-execution-silent',
-  'pipeline-execution-reclaimed',
-  'pipeline-execution-ended',
-] as const;
-export type EventName = (typeof eventNames)[number];
+/** The names of the account's events. An operation that writes declares which of them it may record. */
+import { outcomes } from './outcomes.ts';
+
+export type EventName = (typeof outcomes)[number]['events'][number];
+export const eventNames: readonly EventName[] = outcomes.flatMap(
+  ({ events }): readonly EventName[] => events,
+);

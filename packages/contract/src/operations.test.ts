@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventNames } from './event.ts';
 import { publishedExamples } from './example.ts';
-import { openApiDocument } from './openapi.ts';
+import { openApiDocument } from './openapi/document.ts';
 import { type Operation, ProblemDetail, problemsOf } from './operation.ts';
-import { operations } from './operations.ts';
 import { permissions } from './permission.ts';
 import { problems, problemTypeName, statusTitles } from './problem.ts';
+import { operations } from './resources.ts';
 
 type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
 const isObject = (json: Json | undefined): json is { [member: string]: Json } =>

@@ -1,4 +1,4 @@
-/** What one row of the table of problems is (problem.ts): its status, and its detail in words. */
+/** One row of the table of problems: its status, when it is answered, and its detail. */
 
 /** The statuses used, with the phrase that is `title` and, in kebab case, the last part of `type`. */
 export const statusTitles = {
@@ -26,12 +26,24 @@ export type ProblemStatus = keyof typeof statusTitles;
 
 export interface ProblemKind {
   status: ProblemStatus;
-  // biome-ignore lint/suspicious/noExplicitAny: the members of each kind are its own; `problem()` checks them
+  /** When the problem is answered, in general: shown by the reference and the OpenAPI document. */
+  when: string;
+  /** What is wrong with one request. */
+  // biome-ignore lint/suspicious/noExplicitAny: each kind has its own members; `problem()` checks them
   detail: (about: any) => string;
 }
 
-export function kind<About = void>(status: ProblemStatus, detail: (about: About) => string) {
-  return { status, detail };
+export function kind<About = void>(
+  status: ProblemStatus,
+  when: string,
+  detail: (about: About) => string,
+): { status: ProblemStatus; when: string; detail: (about: About) => string } {
+  return { status, when, detail };
+}
+
+/** A name as a detail shows it. */
+export function quoted(name: string): string {
+  return JSON.stringify(name);
 }
 
 /** A sentence to append to a detail; empty without a near name. */

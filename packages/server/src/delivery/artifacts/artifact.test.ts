@@ -288,7 +288,7 @@ test('an empty file is a file of a version', async () => {
 test('an upload of which no file is kept is refused, and nothing is stored', async () => {
   const { admin, project: made } = await project();
   const none = requireProblem(await upload(admin, made, []), 422, 'empty-upload');
-  assert.match(none.detail, /the form has no part/);
+  assert.match(none.detail, /the form has no parts/);
   assert.equal(none.violations, undefined);
   const parts = [text('.git/HEAD'), text('sub/bad~.orch.yaml', 'pipeline: ['), text('a.png', 'a\0')];
   const { detail, violations, errors } = requireProblem(
@@ -296,7 +296,7 @@ test('an upload of which no file is kept is refused, and nothing is stored', asy
     422,
     'empty-upload',
   );
-  assert.match(detail, /no part of the form can be kept, and 3 were ignored/);
+  assert.match(detail, /no part of the form can be stored, and 3 were ignored/);
   assert.match(violations?.[0] ?? '', /^part "sub\/bad~\.orch\.yaml": The pipeline cannot be read: line 1/);
   assert.deepEqual(
     errors?.map(({ pointer }) => pointer),

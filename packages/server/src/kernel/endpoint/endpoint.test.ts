@@ -94,7 +94,7 @@ test('a body that is no JSON is 400 and says why', async () => {
   const { admin, variables } = await project();
   for (const body of ['{', '{"name": "a",}', "{'a': 1}", 'x', '\u0000', '{"a": 01}']) {
     const { detail } = requireProblem(await admin.post(variables, body), 400, 'invalid-json');
-    assert.match(detail, /^The body cannot be read as JSON: ./);
+    assert.match(detail, /^The body is not valid JSON: ./);
   }
   requireProblem(await admin.post(variables, Buffer.from('{"name": "\xff"}', 'latin1')), 400, 'invalid-json');
   requireProblem(await admin.post(variables, Buffer.from([0xc0, 0x80])), 400, 'invalid-json');

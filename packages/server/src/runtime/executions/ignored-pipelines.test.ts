@@ -36,7 +36,7 @@ test('a start of a pipeline that was ignored at upload repeats the reason, with 
     const { detail } = requireProblem(await start(name), 422, 'pipeline-unreadable');
     assert.match(
       detail,
-      /"v1" left "main\.orch\.yaml" out, since it cannot be read: line 3, column \d+: .*Correct the file/,
+      /"v1" does not have "main\.orch\.yaml", because the file could not be read when it was uploaded: line 3, column \d+: .*Correct the file/,
     );
   }
   assert.match(requireProblem(await start('text'), 422, 'pipeline-unreadable').detail, /not a text file/);

@@ -85,7 +85,7 @@ test('a value that does not fit the type is refused', async () => {
   for (const [type, value] of misfits) {
     const refused = await admin.post(variables, { ...city, type, value });
     const { detail } = requireProblem(refused, 422, 'value-type-mismatch');
-    assert.match(detail, new RegExp(`^body.value does not fit the variable's type ${type}: it is `));
+    assert.match(detail, new RegExp(`^body.value does not have the variable's type ${type}: it is `));
   }
 });
 

@@ -1,0 +1,96 @@
+/** Reports: the start, the steps and the end of a piece of work. */
+import { type Static, Type } from 'typebox';
+import { DateTime, Name, oneOf, Uuid } from '../primitives.ts';
+import { receiptLimit } from '../secret/secret-value.ts';
+import { CheckedSecrets } from '../secret-reference/secret-check.ts';
+import { Holding, reportLimit } from './work.ts';
+
+export const stepStatuses = ['RUNNING', 'SUCCESS', 'FAILED', 'CANCELLED', 'SKIPPED'] as const;
+export type StepStatus = (typeof stepStatuses)[number];
+
+export const Step = Type.Object({
+  stepId: Uuid,
+  pipelineRunId: Uuid,
+  name: Name,
+  componentType: Type.String({ minLength: 1, maxLength: 255 }),
+  status: oneOf(stepStatuses),
+  startedAt: DateTime,
+  finishedAt: Type.Optional(DateTime),
+  message: Type.Optional(Type.String({ maxLength: 10_000 })),
+  rowCount: Type.Optional(Type.Integer({ minimum: 0 })),
+  childPipeline: Type.Optional(
+    Type.Object({ id: Uuid, name: Type.String({ minLength: 1, maxLength: 1_200 }) }),
+  ),
+});
+/**
+ * One run of one component. `pipelineRunId` is the execution's id for the pipeline that was started and an id
+ * of its own for each pipeline called below it. A step is sent whole again, under the same `stepId`, when it
+ * changes.
+ */
+export type Step = Static<typeof Step>;
+
+const Reporting = { ...Holding, sequence: Type.Integer({ minimum: 1 }) };
+
+export const Report = Type.Union([
+  Type.Object({ ...Reporting, type: Type.Literal('started') }),
+  Type.Object({
+    ...Reporting,
+    type: Type.Literal('progress'),
+    steps: Type.Array(Step, { minItems: 1, maxItems: 1_000 }),
+  }),
+  Type.Object({
+    ...Reporting,
+    type: Type.Literal('completed'),
+    outcome: Type.Object({
+      status: oneOf(['SUCCESS', 'FAILED', 'CANCELLED']),
+      message: Type.Optional(Type.String({ maxLength: 10_000 })),
+      receipt: Type.Optional(
+        Type.String({ maxLength: receiptLimit, description: 'Of a secret that was written' }),
+      ),
+      valueFault: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 1_000,
+          description: 'Of a FAILED secret write: why the sealed value itself is refused; no vault was asked',
+        }),
+      ),
+      checkedSecrets: Type.Optional(CheckedSecrets),
+    }),
+  }),
+  Type.Object({ ...Reporting, type: Type.Literal('released'), reason: Type.String({ maxLength: 1_000 }) }),
+]);
+export type Report = Static<typeof Report>;
+/** What a holder reports of work that ended. */
+export type WorkOutcome = Extract<Report, { type: 'completed' }>['outcome'];
+
+export const ReportsRequest = Type.Object({
+  instanceId: Uuid,
+  reports: Type.Array(Report, { minItems: 1, maxItems: reportLimit }),
+});
+export type ReportsRequest = Static<typeof ReportsRequest>;
+
+/** The last two end the work: it is FAILED. */
+export const reportRefusals = [
+  'stale-epoch',
+  'work-not-found',
+  'run-of-another-work',
+  'too-many-steps',
+  'implausible-time',
+] as const;
+export type ReportRefusal = (typeof reportRefusals)[number];
+
+export const ReportsResponse = Type.Object({
+  results: Type.Array(
+    Type.Union([
+      Type.Object({ workId: Uuid, accepted: Type.Literal(true) }),
+      Type.Object({
+        workId: Uuid,
+        accepted: Type.Literal(false),
+        code: oneOf(reportRefusals),
+        detail: Type.String({ maxLength: 1_000 }),
+      }),
+    ]),
+    { maxItems: reportLimit },
+  ),
+});
+export type ReportsResponse = Static<typeof ReportsResponse>;

@@ -1,0 +1,25 @@
+/** Work, the claim that an instance holds on it, and the commands of the server. */
+import { type Static, Type } from 'typebox';
+import { oneOf, Uuid } from '../primitives.ts';
+
+export const claimLimit = 100;
+export const claimWaitLimitSeconds = 25;
+export const reportLimit = 200;
+
+export const workKinds = ['pipeline-execution', 'secret-write', 'secret-check'] as const;
+export type WorkKind = (typeof workKinds)[number];
+
+export const workCommands = ['cancel', 'force-cancel'] as const;
+export type WorkCommand = (typeof workCommands)[number];
+export const Command = Type.Object({
+  workId: Uuid,
+  epoch: Type.Integer({ minimum: 1 }),
+  command: oneOf(workCommands),
+});
+export type Command = Static<typeof Command>;
+
+export const agentCommands = ['restart'] as const;
+export type AgentCommand = (typeof agentCommands)[number];
+
+/** One claim of one work. */
+export const Holding = { workId: Uuid, epoch: Type.Integer({ minimum: 1 }) };

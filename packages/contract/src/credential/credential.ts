@@ -1,0 +1,131 @@
+/** API credentials: shapes.md Credentials, decisions.md §3. */
+import { type Static, Type } from 'typebox';
+import { operation } from '../operation.ts';
+import { accountRoles, environmentRoles, projectRoles } from '../permission.ts';
+import {
+  DateTime,
+  EnvironmentName,
+  Name,
+  OpaqueId,
+  oneOf,
+  ProjectId,
+  pageOf,
+  pageQuery,
+  Uuid,
+} from '../primitives.ts';
+
+const roleLimit = 1_000;
+const longestOverlapSeconds = 7 * 86_400;
+
+/** Role words are read in any case, with spaces or underscores, and given back as SUPER_ADMIN, OWNER, … */
+const RoleWord = Type.String({ minLength: 1, maxLength: 50 });
+
+const ScopedRole = Type.Object({
+  projectId: ProjectId,
+  environmentName: Type.Optional(EnvironmentName),
+  role: oneOf([...new Set([...projectRoles, ...environmentRoles])]),
+});
+export type ScopedRole = Static<typeof ScopedRole>;
+
+export const Credential = Type.Object({
+  credentialId: Uuid,
+  name: Name,
+  clientId: Name,
+  role: oneOf(accountRoles),
+  roles: Type.Array(ScopedRole, { maxItems: roleLimit }),
+  createdAt: DateTime,
+  expiresAt: Type.Optional(DateTime),
+  lastUsedAt: Type.Optional(Type.String({ ...DateTime, description: 'When it last got a token' })),
+});
+export type Credential = Static<typeof Credential>;
+
+const IssuedSecret = Type.Object({
+  credentialId: Uuid,
+  clientId: Name,
+  clientSecret: Type.String({ maxLength: 255, description: 'Shown now, and never again' }),
+});
+
+const credentialOperation = { surface: 'dpc', tag: 'Credentials', permission: 'credentials:manage' } as const;
+const credentialPath = Type.Object({ credentialId: OpaqueId });
+
+export const listCredentials = operation({
+  ...credentialOperation,
+  id: 'listCredentials',
+  method: 'GET',
+  path: '/v1/credentials',
+  summary: 'List the credentials of the account, newest first',
+  query: Type.Object(pageQuery),
+  success: { status: 200, body: pageOf(Credential) },
+  problems: [],
+  events: [],
+});
+
+export const createCredential = operation({
+  ...credentialOperation,
+  id: 'createCredential',
+  method: 'POST',
+  path: '/v1/credentials',
+  summary: 'Create a credential',
+  description:
+    '`role` is an account role: SUPER_ADMIN, ADMIN, BILLING_ADMIN, MEMBER or DIRECTORY, in any case. With `projectId` it may be a role ' +
+    'in that project instead (OWNER, CONTRIBUTOR or VIEWER); the account role is then MEMBER. `roles` adds roles in projects and environments.',
+  body: Type.Object({
+    name: Name,
+    role: RoleWord,
+    roles: Type.Optional(
+      Type.Array(
+        Type.Object({
+          projectId: ProjectId,
+          environmentName: Type.Optional(EnvironmentName),
+          role: RoleWord,
+        }),
+        { maxItems: roleLimit },
+      ),
+    ),
+    projectId: Type.Optional(ProjectId),
+    expiresAt: Type.Optional(DateTime),
+  }),
+  success: { status: 201, body: IssuedSecret },
+  answerHoldsSecret: true,
+  problems: ['unknown-role', 'unknown-project', 'unknown-environment', 'expiry-in-the-past'],
+  events: ['credential-created'],
+});
+
+export const rotateCredential = operation({
+  ...credentialOperation,
+  id: 'rotateCredential',
+  method: 'POST',
+  path: '/v1/credentials/{credentialId}/rotate',
+  summary: 'Give a credential a new secret',
+  description:
+    'The old secret gets tokens for `overlapSeconds` more, by default not at all. Tokens that were given out stay good until they expire.',
+  params: credentialPath,
+  body: Type.Object({
+    overlapSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: longestOverlapSeconds })),
+  }),
+  success: { status: 200, body: IssuedSecret },
+  answerHoldsSecret: true,
+  problems: ['credential-not-found'],
+  events: ['credential-rotated'],
+});
+
+export const deleteCredential = operation({
+  ...credentialOperation,
+  id: 'deleteCredential',
+  method: 'DELETE',
+  path: '/v1/credentials/{credentialId}',
+  summary: 'Delete a credential',
+  description:
+    'Its tokens are refused from the next request on. The last credential with the role SUPER_ADMIN that does not expire stays.',
+  params: credentialPath,
+  success: { status: 204 },
+  problems: ['credential-not-found', 'last-super-admin'],
+  events: ['credential-deleted'],
+});
+
+export const credentialOperations = [
+  listCredentials,
+  createCredential,
+  rotateCredential,
+  deleteCredential,
+] as const;

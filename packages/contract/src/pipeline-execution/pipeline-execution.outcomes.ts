@@ -1,0 +1,66 @@
+/** Problems and events of pipeline executions. */
+import { didYouMean, kind, quoted } from '../problem-kind.ts';
+import type { Outcomes } from '../sum-of-outcomes.ts';
+
+const startProblems = {
+  'pipeline-not-found': kind<{ name: string; versionName: string; nearest: string | undefined }>(
+    404,
+    'The version has no pipeline with this name.',
+    ({ name, versionName, nearest }) =>
+      `The version ${quoted(versionName)} has no pipeline ${quoted(name)}; a pipeline's name is its path, with or without ".orch.yaml" or ".tran.yaml".${didYouMean(nearest)}`,
+  ),
+  'pipeline-unreadable': kind<{ path: string; versionName: string; reason: string }>(
+    422,
+    'The pipeline is not in the version, because its file could not be read when the version was uploaded.',
+    ({ path, versionName, reason }) =>
+      `The version ${quoted(versionName)} does not have ${quoted(path)}, because the file could not be read when it was uploaded: ${reason}. Correct the file and publish another version.`,
+  ),
+  'execution-tag-running': kind<{ tag: string; environmentName: string }>(
+    409,
+    'An execution with this tag is already running in the environment.',
+    ({ tag, environmentName }) =>
+      `An execution tagged ${quoted(tag)} is already running in the environment ${quoted(environmentName)}.`,
+  ),
+  'environment-without-agent': kind<{ name: string }>(
+    422,
+    'The environment has no default agent, and the account does not have exactly one agent.',
+    ({ name }) =>
+      `The environment ${quoted(name)} has no default agent, and the account has several agents or none: set \`defaultAgentId\` of the environment, or send \`agentId\`.`,
+  ),
+  'unknown-pipeline-variable': kind<{ field: string; name: string; nearest: string | undefined }>(
+    422,
+    'The request sets a variable that neither the pipeline nor the project has.',
+    ({ field, name, nearest }) =>
+      `${field} names ${quoted(name)}, which is neither a public variable of the pipeline nor a variable of the project.${didYouMean(nearest)}`,
+  ),
+  'pipeline-variable-type': kind<{ field: string; name: string; type: string }>(
+    422,
+    'The request sets a variable to a value that does not have its type.',
+    ({ field, name, type }) => `${field} sets ${quoted(name)}, whose type is ${type}.`,
+  ),
+} as const;
+
+export const pipelineExecutionOutcomes = {
+  events: [
+    'pipeline-execution-requested',
+    'pipeline-execution-claimed',
+    'pipeline-execution-started',
+    'pipeline-execution-cancel-requested',
+    'pipeline-execution-silent',
+    'pipeline-execution-reclaimed',
+    'pipeline-execution-ended',
+  ],
+  problems: {
+    ...startProblems,
+    'execution-not-found': kind<{ id: string }>(
+      404,
+      'The project has no such pipeline execution.',
+      ({ id }) => `There is no pipeline execution ${id}.`,
+    ),
+    'execution-ended': kind<{ id: string; status: string }>(
+      409,
+      'The execution has already ended.',
+      ({ id, status }) => `The pipeline execution ${id} has already ended: ${status}.`,
+    ),
+  },
+} as const satisfies Outcomes;
