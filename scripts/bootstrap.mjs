@@ -25,6 +25,7 @@ const entries = /** @type {Record<string, string>} */ ({
   fuzz: 'test/fuzz/main.ts',
   simulate: 'test/simulation/main.ts',
   'pack-agent': 'scripts/pack-agent.ts',
+  'new-resource': 'scripts/new-resource.ts',
 });
 
 /**
