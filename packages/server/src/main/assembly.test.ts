@@ -1,4 +1,4 @@
-/** What the slices declare is put together with a check: nothing is declared twice, and every operation is served. */
+/** Nothing that slices declare may be declared twice, and every operation is served by one of them. */
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { test } from 'node:test';

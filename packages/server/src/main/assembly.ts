@@ -1,6 +1,6 @@
 /**
- * Puts together what the slices declare. A name that is declared twice, or an operation that nothing serves, is a mistake in the code:
- * the server does not start, and the message names the slices.
+ * Puts together what the slices declare. If a name is declared twice, or no slice serves an operation of the
+ * contract, the server does not start, and the message names the slices or the operation.
  */
 import type { Operation } from '@headgate/contract';
 import type { ManifestUse, ManifestUser } from '../delivery/blobs/index.ts';

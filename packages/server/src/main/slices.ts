@@ -1,4 +1,4 @@
-/** The slices of the server, in the order in which their routes are registered. This is the only list of them. */
+/** The only list of the server's slices, in the order in which their routes are registered. */
 import { accounts } from '../access/accounts/index.ts';
 import { credentials } from '../access/credentials/index.ts';
 import { tokens } from '../access/tokens/index.ts';

@@ -1,4 +1,4 @@
-/** The guards of all slices: what the tests that walk all operations send, and what they expect. This is the only list of them. */
+/** The only list of the slices' guards: what the tests over all operations send, and what they expect. */
 import type { Operation } from '@headgate/contract';
 import { credentialGuards } from '../access/credentials/credential.guards.ts';
 import { artifactGuards } from '../delivery/artifacts/artifact.guards.ts';

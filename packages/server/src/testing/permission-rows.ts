@@ -1,6 +1,6 @@
 /**
- * decisions.md §3, row by row: who may. Written out here once more, and never taken from the code's table: the two must agree. Which
- * operations are in a row is in the guards of each slice.
+ * decisions.md §3, row by row: who may do it. Written out here once more, and never taken from the code's
+ * table: the two must agree. The guards of each slice say which of its operations are in a row.
  */
 import type { AccountRole, EnvironmentRole, ProjectRole } from '@headgate/contract';
 

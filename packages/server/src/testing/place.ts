@@ -1,4 +1,4 @@
-/** Where the tests that walk all operations work: a project in which each of them has something to work on. */
+/** A project in which every operation has something to work on, for the tests over all operations. */
 import { randomUUID } from 'node:crypto';
 import type { Account, RegisteredAgent } from './account.ts';
 import type { Asked } from './client.ts';
@@ -46,7 +46,9 @@ export interface Example extends Asked {
   parts?: readonly Part[];
 }
 
-/** By the operation's id. What an operation takes away is made before each request, by the account's admin. */
+/**
+ * By the operation's id. What an operation takes away is made before each request, by the account's admin.
+ */
 export type Examples = Record<string, (place: Place) => Promise<Example> | Example>;
 
 export const mainPipeline = { name: 'main.orch.yaml', content: smallPipeline };

@@ -1,9 +1,15 @@
-/** What a slice tells the tests that walk all operations: its `<resource>.guards.ts` has one value of this type, listed in guards.ts. */
+/**
+ * What a slice tells the tests over all operations. Its `<resource>.guards.ts` has one value of this type, and
+ * guards.ts lists those values.
+ */
 import type { Answer } from './client.ts';
 import type { PermissionRowName } from './permission-rows.ts';
 import type { Examples, Place } from './place.ts';
 
-/** A request for a name that only one of several requests can get; `turn` tells apart those that are sent at once. */
+/**
+ * A request for a name that only one of several requests can get; `turn` tells apart those that are sent at
+ * once.
+ */
 export type NameClaim = (place: Place, name: string, turn: number) => Promise<Answer>;
 
 /** A resource in which a number is kept. */
@@ -18,8 +24,8 @@ export interface Counted {
 
 export interface SliceGuards {
   /**
-   * A request that succeeds for each operation of the management interface. Tests send it, and the reference shows it
-   * (main/reference/published-examples.test.ts records it with its answer).
+   * A request that succeeds for each operation of the management interface. Tests send it, and
+   * main/reference/published-examples.test.ts records it with its answer for the reference.
    */
   examples: Examples;
   /** The same for messages of the agent protocol. */

@@ -1,4 +1,4 @@
-/** What the tests that walk all operations know of this slice. */
+/** What this slice tells the tests over all operations. */
 import type { SliceGuards } from '../../testing/slice-guards.ts';
 import { sharedPipelineExamples } from './shared-pipeline.examples.ts';
 
