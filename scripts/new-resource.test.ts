@@ -1,4 +1,4 @@
-/** `npm run new-resource` in a copy of the checkout: what it makes is typed, formatted, and passes its own tests and the guards. */
+/** `npm run new-resource` in a copy of the checkout: what it makes passes the checks, its own tests and the guards. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
@@ -9,11 +9,11 @@ import { fileURLToPath } from 'node:url';
 
 const checkout = dirname(dirname(fileURLToPath(import.meta.url)));
 const copy = mkdtempSync(join(tmpdir(), 'headgate-resource-'));
-/** A test runner that finds this variable runs nothing: it takes itself for a part of this run. */
+/** Without the variable by which a test runner knows that it is inside of another one: it would run nothing. */
 const { NODE_TEST_CONTEXT: _, ...env } = process.env;
 after(() => rmSync(copy, { recursive: true, force: true }));
 
-/** The files of the checkout, and its dependencies by links: but the packages of the checkout are those of the copy. */
+/** The files of the checkout, and links to its dependencies. The packages of the checkout are those of the copy. */
 function copyCheckout(): void {
   const left = ['node_modules', '.git', '.headgate'];
   for (const name of readdirSync(checkout)) {

@@ -1,6 +1,7 @@
-// `npm run new-resource -- NAME`: makes the skeleton of a resource that projects own: its part of the contract, its slice of the server with
-// store, routes, examples, guards and a test, and a migration with its table. It adds the resource to each list that must have it.
-// The templates in new-resource/ are the files of a resource called "sample thing".
+// `npm run new-resource -- NAME`: makes the skeleton of a resource that projects own: its part of the contract, its
+// slice of the server with store, routes, examples, guards and a test, and a migration with its table. It adds the
+// resource to each list that must have it. The templates in new-resource/ are the files of a resource called
+// "sample thing".
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -31,7 +32,7 @@ interface Names {
   many: string;
 }
 
-/** The template's text for the resource of this name: each spelling of "sample thing" becomes the same spelling of the name. */
+/** The text of a template, with the resource's name in place of "sample thing", in the same spelling. */
 function fill(template: string, { one, many }: Names): string {
   const article = /^[aeiou]/.test(one) ? 'an' : 'a';
   return template
@@ -73,7 +74,7 @@ function nextMigration(): string {
   return String(newest + 1).padStart(4, '0');
 }
 
-/** The lines that each list gets: one above its body, one at the end of it. Biome sorts what stands above. */
+/** The lines that each list gets: imports and exports above it, and an entry at its end. Biome sorts the imports. */
 const lists: readonly { file: string; above: string[]; entry: string; end: string }[] = [
   {
     file: `${contract}/outcomes.ts`,
