@@ -26,6 +26,7 @@ const entries = /** @type {Record<string, string>} */ ({
   simulate: 'test/simulation/main.ts',
   soak: 'scripts/soak.ts',
   'pack-agent': 'scripts/pack-agent.ts',
+  'new-resource': 'scripts/new-resource.ts',
 });
 
 const FORWARDED = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2']);
