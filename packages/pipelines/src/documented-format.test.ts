@@ -2,10 +2,14 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { componentTypes, findDefinition } from './components/registry.ts';
-import { findingCodes } from './finding.ts';
-import { pipelineTypeOf } from './pipeline.ts';
-import { validateProject } from './validate-project.ts';
+import {
+  findDefinition,
+  findingCodes,
+  orchestrationTypes,
+  pipelineTypeOf,
+  transformationTypes,
+  validateProject,
+} from './index.ts';
 
 const page = readFileSync(new URL('../../../docs/pipelines.md', import.meta.url), 'utf8');
 
@@ -40,17 +44,22 @@ test('the check of the examples finds nothing', () => {
   assert.deepEqual(validateProject(examples), []);
 });
 
-for (const [kind, header, first] of [
-  ['orchestration', '| type | required | optional', 1],
-  ['transformation', '| type | sources | required | optional', 2],
-] as const) {
-  test(`every component type of ${kind}s is listed with its parameters`, () => {
+for (const { kind, types, header, first } of [
+  { kind: 'orchestrations', types: orchestrationTypes, header: '| type | required | optional', first: 1 },
+  {
+    kind: 'transformations',
+    types: transformationTypes,
+    header: '| type | sources | required | optional',
+    first: 2,
+  },
+]) {
+  test(`every component type of ${kind} is listed with its parameters`, () => {
     const listed = rowsBelow(header).map((cells) => ({
       type: wordsOf(cells[0])[0],
       required: wordsOf(cells[first]).toSorted(),
       optional: wordsOf(cells[first + 1]).toSorted(),
     }));
-    const known = componentTypes(kind).map((type) => {
+    const known = types.map((type) => {
       const definition = findDefinition(type);
       return {
         type,
