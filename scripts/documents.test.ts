@@ -1,10 +1,7 @@
-/**
- * What the documents say of the checkout is so: links lead somewhere, commands exist, every setting is listed
- * with its default.
- */
+/** Checks the documents against the checkout: links, commands, paths, settings and their defaults, and wording. */
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import manifest from '../package.json' with { type: 'json' };
@@ -60,6 +57,76 @@ test('every npm command that a document names exists', () => {
       .map((name) => `${document}: npm run ${name}`),
   );
   assert.deepEqual(unknown, []);
+});
+
+/** Folders from which documents name paths. */
+const pathRoots = ['.', ...globSync(['packages/*/src', 'packages/server/src/main'], { cwd: checkout })];
+const sourceNames = new Set(
+  globSync(['packages/**/*.ts', 'scripts/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts'], {
+    cwd: checkout,
+    exclude: (path) => path.endsWith('node_modules'),
+  }).map((path) => basename(path)),
+);
+
+function isSource(path: string): boolean {
+  return path.includes('/')
+    ? pathRoots.some((root) => existsSync(join(checkout, root, path)))
+    : sourceNames.has(path);
+}
+
+/** An ADR that a later one replaced describes files of its time. */
+const isSuperseded = (document: string) =>
+  document.includes('adr/') && /^\*\*Superseded/m.test(read(document));
+
+test('every source file that a document names exists', () => {
+  const missing = documents
+    .filter((document) => !isSuperseded(document))
+    .flatMap((document) =>
+      [...prose(read(document)).matchAll(/`([\w./-]+\.ts)`/g)]
+        .map(([, path = '']) => path)
+        .filter((path) => !isSource(path))
+        .map((path) => `${document}: ${path}`),
+    );
+  assert.deepEqual(missing, []);
+});
+
+/** Phrases that stand for an unclear sentence, and what to write instead. */
+const stockPhrases: readonly [RegExp, string][] = [
+  [/\bwho(?:so)?ever\b/gi, 'name the person or the program'],
+  [
+    /\b(?:to|for|by|from|of) who (?:has|accepts|takes|reads|wants|asks)\b/gi,
+    'name the person or the program',
+  ],
+  [/\bnobody(?:'s)?\b/gi, 'say what is missing'],
+  [/\b(?:is|are|was|were|be) told\b/gi, 'receives, is reported, is logged'],
+  [/\bheard (?:of|before|since)\b/gi, 'no heartbeat'],
+  [/\bof one's own\b/gi, 'your own'],
+  [/\banew\b/gi, 'again'],
+  [/\bhad from\b/gi, 'comes from'],
+  [/\bin place of\b/gi, 'instead of'],
+  [/\bin silence\b/gi, 'silently'],
+  [/\bmend(?:ed)?\b/gi, 'fix'],
+  [/\bso (?:many|long)\b(?! as)/gi, 'say how many, or how long'],
+  [/\bnow and then\b/gi, 'periodically'],
+  [/\bhas it that\b|\bcame to be\b|\bit came to\b/gi, 'say what happens'],
+];
+
+/** Text without code, which may quote a message. */
+const wordsIn = (text: string) =>
+  prose(text)
+    .replaceAll(/`[^`]*`/g, '')
+    .replaceAll(/\s+/g, ' ');
+
+test('no document has a phrase that hides who does what', () => {
+  const found = documents
+    .filter((document) => document !== 'docs/permissions.md')
+    .flatMap((document) => {
+      const text = wordsIn(read(document));
+      return stockPhrases.flatMap(([phrase, instead]) =>
+        [...text.matchAll(phrase)].map(([match]) => `${document}: "${match}"; write: ${instead}`),
+      );
+    });
+  assert.deepEqual(found, []);
 });
 
 const settingsIn = (text: string): string[] =>

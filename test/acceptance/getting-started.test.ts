@@ -1,9 +1,9 @@
-/** Runs all commands of docs/getting-started.md in order: they print every line that the document shows. */
+/** README.md and docs/getting-started.md, pasted from the first command to the last: they print every line shown. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { text as textOf } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { until } from '../../packages/server/src/testing/waiting.ts';
 import { checkout, Installation } from './harness/installation.ts';
@@ -22,7 +22,7 @@ function stepsOf(document: string): Step[] {
   return [...blocks].map(([, commands = '', shown = '']) => ({ commands, shown }));
 }
 
-/** Lines without the parts that differ between runs. */
+/** The lines of an output, with ids and times replaced. */
 function steady(output: string): string[] {
   return output
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'id')
@@ -31,14 +31,18 @@ function steady(output: string): string[] {
     .filter((line) => line !== '');
 }
 
-/** Lines that the document shows as possible, or as left out. */
+/** Lines that may or may not be printed: a status while waiting, and `…` for lines left out. */
 const passing = ['{"status":"RUNNING"}', '…'];
 
-describe('docs/getting-started.md', { timeout: boundMilliseconds + 60_000 }, () => {
-  const document = readFileSync(join(checkout, 'docs', 'getting-started.md'), 'utf8');
-  const steps = stepsOf(document);
+/** In this order: the first one lists all projects. */
+const documents = ['docs/getting-started.md', 'README.md'].map((path) => {
+  const text = readFileSync(join(checkout, path), 'utf8');
+  return { path, text, steps: stepsOf(text) };
+});
+
+describe('the commands of the documents', { timeout: boundMilliseconds + 60_000 }, () => {
   let headgate: Installation;
-  let outputs: string[];
+  const outputs = new Map<string, string[]>();
 
   before(async () => {
     headgate = await Installation.create({
@@ -52,26 +56,30 @@ describe('docs/getting-started.md', { timeout: boundMilliseconds + 60_000 }, () 
     await until('the example', 120, () =>
       headgate.output.includes('The example project "Weather" is published'),
     );
-    outputs = await paste(steps, headgate);
+    for (const { path, steps } of documents) outputs.set(path, await paste(steps, headgate));
   });
   after(() => headgate.remove());
 
-  it('shows the output of every command', () => {
-    assert.ok(steps.length > 8);
-    assert.equal(steps.length, document.match(/^```bash$/gm)?.length);
-  });
-
-  it('shows the output that the commands print', () => {
-    const wrong = steps.flatMap(({ commands, shown }, index) => {
-      const printed = steady(outputs[index] ?? '');
-      const missing = steady(shown).filter((line) => !passing.includes(line) && !printed.includes(line));
-      return missing.length === 0 ? [] : [[commands, 'shows', ...missing, 'printed', ...printed].join('\n')];
+  for (const { path, text, steps } of documents) {
+    it(`${path} has an output for every command`, () => {
+      assert.ok(steps.length > 0);
+      assert.equal(steps.length, text.match(/^```bash$/gm)?.length);
     });
-    assert.deepEqual(wrong, [], wrong.join('\n\n'));
-  });
+
+    it(`${path} shows what its commands print`, () => {
+      const wrong = steps.flatMap(({ commands, shown }, index) => {
+        const printed = steady(outputs.get(path)?.[index] ?? '');
+        const missing = steady(shown).filter((line) => !passing.includes(line) && !printed.includes(line));
+        return missing.length === 0
+          ? []
+          : [[commands, 'shows', ...missing, 'printed', ...printed].join('\n')];
+      });
+      assert.deepEqual(wrong, [], wrong.join('\n\n'));
+    });
+  }
 });
 
-/** Runs the commands of all steps in one shell, and returns the output of each step. */
+/** Runs the commands of all steps in one shell and returns the output of each step. */
 async function paste(steps: readonly Step[], headgate: Installation): Promise<string[]> {
   const divider = '=== next step ===';
   const script = steps.map(({ commands }) => commands).join(`\necho '${divider}'\n`);
@@ -85,7 +93,7 @@ async function paste(steps: readonly Step[], headgate: Installation): Promise<st
     timeout: boundMilliseconds,
     killSignal: 'SIGKILL',
   });
-  const output = await text(shell.stdout);
+  const output = await textOf(shell.stdout);
   const there = output
     .replaceAll(headgate.url, documentedUrl)
     .replaceAll(`${headgate.dataDirectory}/`, '.headgate/');
