@@ -88,7 +88,8 @@ const lists: readonly { file: string; above: string[]; entry: string; end: strin
       "import { sampleThingOperations } from './sample-thing/sample-thing.ts';",
       "export * from './sample-thing/sample-thing.ts';",
     ],
-    entry: '  ...sampleThingOperations,',
+    entry:
+      "  { tag: 'Sample things', about: 'Sample things of a project.', operations: sampleThingOperations },",
     end: '];',
   },
   {
