@@ -11,6 +11,7 @@ import { credentialOutcomes } from './credential/credential.outcomes.ts';
 import { environmentOutcomes } from './environment/environment.outcomes.ts';
 import { pipelineExecutionOutcomes } from './pipeline-execution/pipeline-execution.outcomes.ts';
 import { projectOutcomes } from './project/project.outcomes.ts';
+import { projectTagOutcomes } from './project-tag/project-tag.outcomes.ts';
 import { secretOutcomes } from './secret/secret.outcomes.ts';
 import { secretReferenceOutcomes } from './secret-reference/secret-reference.outcomes.ts';
 import { sharedPipelineOutcomes } from './shared-pipeline/shared-pipeline.outcomes.ts';
@@ -32,4 +33,5 @@ export const outcomes = withoutDoubles([
   pipelineExecutionOutcomes,
   accountEventOutcomes,
   agentProtocolOutcomes,
+  projectTagOutcomes,
 ]);

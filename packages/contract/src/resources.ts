@@ -13,6 +13,7 @@ import { environmentOperations } from './environment/environment.ts';
 import type { Operation } from './operation.ts';
 import { pipelineExecutionOperations } from './pipeline-execution/pipeline-execution.ts';
 import { projectOperations } from './project/project.ts';
+import { projectTagOperations } from './project-tag/project-tag.ts';
 import { secretOperations } from './secret/secret.ts';
 import { secretCheckOperations } from './secret-reference/secret-check.ts';
 import { secretReferenceOperations } from './secret-reference/secret-reference.ts';
@@ -41,6 +42,7 @@ export * from './environment/environment.ts';
 export * from './environment/environment-connection.ts';
 export * from './pipeline-execution/pipeline-execution.ts';
 export * from './project/project.ts';
+export * from './project-tag/project-tag.ts';
 export * from './secret/secret.ts';
 export * from './secret/secret-value.ts';
 export * from './secret-reference/secret-check.ts';
@@ -126,6 +128,11 @@ export const operationGroups: readonly OperationGroup[] = [
     tag: 'Agent protocol',
     about: 'What agents and servers send to each other.',
     operations: agentProtocolOperations,
+  },
+  {
+    tag: 'Project tags',
+    about: 'A tag is a name and a value that a project carries, such as its cost center.',
+    operations: projectTagOperations,
   },
 ];
 

@@ -13,6 +13,7 @@ import { secrets } from '../runtime/secrets/index.ts';
 import { agents } from '../workspace/agents/index.ts';
 import { connections } from '../workspace/connections/index.ts';
 import { environments } from '../workspace/environments/index.ts';
+import { projectTags } from '../workspace/project-tags/index.ts';
 import { projects } from '../workspace/projects/index.ts';
 import { secretReferences } from '../workspace/secret-references/index.ts';
 import { variables } from '../workspace/variables/index.ts';
@@ -35,4 +36,5 @@ export const slices = [
   agentLink,
   secrets,
   secretChecks,
+  projectTags,
 ];

@@ -11,6 +11,7 @@ import { secretGuards } from '../runtime/secrets/secret.guards.ts';
 import { agentGuards } from '../workspace/agents/agent.guards.ts';
 import { connectionGuards } from '../workspace/connections/connection.guards.ts';
 import { environmentGuards } from '../workspace/environments/environment.guards.ts';
+import { projectTagGuards } from '../workspace/project-tags/project-tag.guards.ts';
 import { projectGuards } from '../workspace/projects/project.guards.ts';
 import { secretReferenceGuards } from '../workspace/secret-references/secret-reference.guards.ts';
 import { variableGuards } from '../workspace/variables/variable.guards.ts';
@@ -33,6 +34,7 @@ const guards = [
   agentLinkGuards,
   secretGuards,
   secretCheckGuards,
+  projectTagGuards,
 ];
 
 /** By the operation's id. */
