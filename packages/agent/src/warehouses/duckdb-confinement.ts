@@ -5,7 +5,8 @@
  * 1. Settings, locked once made: files only below the allowed folders, no network, no extension beyond those
  *    built in, bounded memory, threads and spill.
  *    (https://duckdb.org/docs/stable/operations_manual/securing_duckdb/overview)
- * 2. Kinds of statement: an allow-list, `duckdb-statement-kinds.ts`.
+ * 2. Kinds of statement, and DuckDB's functions that a statement may call: allow-lists,
+ *    `duckdb-statement-kinds.ts` and `duckdb-functions.ts`.
  *
  * Reading an artifact is allowed and writing it is not: that is the mode of its sealed folders, hence never
  * as root.

@@ -76,6 +76,11 @@ export function checkStatementKind(type: StatementType): void {
   const kind = (kinds as Partial<Record<StatementType, Kind>>)[type];
   if (kind !== undefined && kind.refusal === undefined) return;
   const { name, refusal } = kind ?? { name: `kind ${type}`, refusal: 'this agent does not know it' };
+  refuseKind(name, refusal ?? internal);
+}
+
+/** @throws Error that says why the kind is refused, and what is allowed. */
+export function refuseKind(name: string, refusal: string): never {
   throw new Error(`${name} is not allowed in this warehouse: ${refusal}. Allowed are ${allowedKinds}`);
 }
 

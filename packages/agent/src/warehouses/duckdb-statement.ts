@@ -11,20 +11,27 @@ import {
   ResultReturnType,
   StatementType,
 } from '@duckdb/node-api';
+import { type BuiltInFunctions, checkCalls } from './duckdb-functions.ts';
 import { checkStatementKind, takeExplained } from './duckdb-statement-kinds.ts';
+import { checkTarget, writtenTargets } from './duckdb-targets.ts';
 
 /** Bytes of text that one query may return. */
 const resultLimit = 64 * 1024 * 1024;
+
+/** What SQL of a tenant is checked against. */
+export interface StatementRules {
+  functions: BuiltInFunctions;
+  temporaryFolder: string;
+}
 
 /** Runs what `sql` holds in order and counts the rows of its last statement: changed, made or returned. */
 export async function execute(
   connection: DuckDBConnection,
   sql: string,
-  temporaryFolder: string,
+  rules: StatementRules,
 ): Promise<{ rowCount: number }> {
   let rowCount = 0;
-  await eachStatement(connection, sql, async (statement) => {
-    checkTarget(statement.statementType, sql, temporaryFolder);
+  await eachStatement(connection, sql, rules, async (statement) => {
     rowCount = await runAndCount(statement);
   });
   return { rowCount };
@@ -38,44 +45,46 @@ export async function execute(
 export async function query(
   connection: DuckDBConnection,
   sql: string,
+  rules: StatementRules,
   maxRows: number,
 ): Promise<{ columns: string[]; rows: unknown[][] }> {
   let answer: { columns: string[]; rows: unknown[][] } = { columns: [], rows: [] };
-  await eachStatement(connection, sql, async (statement) => {
+  await eachStatement(connection, sql, rules, async (statement) => {
     answer = await readRows(statement, maxRows);
   });
   return answer;
 }
 
-/** DuckDB lets SQL write where it spills to; a file there is lost. @throws Error that names the remedy */
-function checkTarget(type: StatementType, sql: string, temporaryFolder: string): void {
-  if (type !== StatementType.COPY && type !== StatementType.EXPORT) return;
-  // A relative path names the same folder by its last parts.
-  const tail = temporaryFolder.split('/').slice(-3).join('/');
-  if (!sql.replaceAll(/\/(?:\.?\/)+/g, '/').includes(tail)) return;
-  throw new Error(
-    'the temporary folder of the warehouse holds no files of pipelines: give a path in the files folder, such as a relative one',
-  );
-}
-
 async function eachStatement(
   connection: DuckDBConnection,
   sql: string,
+  { functions, temporaryFolder }: StatementRules,
   run: (statement: DuckDBPreparedStatement) => Promise<void>,
 ): Promise<void> {
+  checkCalls(sql, functions);
   const statements = await connection.extractStatements(sql);
   if (statements.count === 0) throw new Error('there is no statement in this SQL');
+  const { copies, exports } = writtenTargets(sql);
+  // DuckDB makes the folder of an export when it prepares the statement.
+  for (const target of exports) await checkTarget(connection, target, temporaryFolder);
   for (let index = 0; index < statements.count; index++) {
     // Prepared one by one: a statement may need the table that the one before it makes.
     const statement = await statements.prepare(index);
     try {
       checkStatementKind(statement.statementType);
+      const target = mayCopy(statement.statementType) ? copies.shift() : undefined;
+      if (target !== undefined) await checkTarget(connection, target, temporaryFolder);
       if (statement.statementType !== StatementType.EXPLAIN) await run(statement);
       else await explain(connection, statements.count === 1 ? sql : undefined, run);
     } finally {
       statement.destroySync();
     }
   }
+}
+
+/** EXPLAIN ANALYZE executes its statement. */
+function mayCopy(type: StatementType): boolean {
+  return type === StatementType.COPY || type === StatementType.EXPLAIN;
 }
 
 /** Runs an EXPLAIN that was put together from the very statement that was checked. */

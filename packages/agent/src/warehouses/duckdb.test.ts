@@ -268,8 +268,12 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
   });
 
   it('starts anew when a statement has broken the database for everybody', async () => {
-    const breaking = `select * from enable_logging(storage = 'file', storage_path = '/nonexistent/logs')`;
-    await warehouse.execute(breaking).catch(() => undefined);
+    // A checkpoint that cannot write is fatal. DuckDB makes one once its write-ahead log has 16 MiB.
+    const fill = `insert into wide select repeat(uuid()::varchar, 270) from range(1000)`;
+    await warehouse.execute(`create table wide (a varchar); ${fill}`);
+    const [pid] = databaseProcesses();
+    execFileSync('prlimit', ['--pid', String(pid), '--fsize=1']);
+    await warehouse.execute(fill).catch(() => undefined);
     await assert.rejects(
       warehouse.execute('select 1'),
       'the database is not broken: this test shows nothing',
