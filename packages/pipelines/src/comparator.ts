@@ -141,6 +141,27 @@ export function conditionHolds(condition: Condition, value: Scalar): boolean {
   return positiveHolds(condition, value) !== condition.negated;
 }
 
+/** For a condition on a NUMBER variable, whose values would be compared as texts. @throws ParameterError */
+export function requireNumbers(condition: Condition): void {
+  for (const operand of numbersOf(condition)) {
+    if (isNumber(operand)) continue;
+    throw new ParameterError(
+      `the variable "${condition.subject}" is NUMBER, and "${operand}" is no number: write digits only, as in 1000`,
+    );
+  }
+}
+
+function numbersOf(condition: Condition): string[] {
+  const { comparator, operand } = condition;
+  if (comparator === 'null' || comparator === 'blank' || comparator === 'like') return [];
+  if (comparator === 'in') return listItems(operand);
+  return comparator === 'between' ? rangeEnds(condition) : [operand];
+}
+
+function isNumber(text: string): boolean {
+  return text.trim() !== '' && Number.isFinite(Number(text));
+}
+
 function positiveHolds(condition: Condition, value: Scalar): boolean {
   const { comparator, operand } = condition;
   if (comparator === 'null') return value === null;
@@ -156,8 +177,7 @@ function positiveHolds(condition: Condition, value: Scalar): boolean {
 }
 
 function difference(value: string | number, operand: string): number {
-  const number = Number(operand);
-  if (typeof value === 'number' && operand.trim() !== '' && Number.isFinite(number)) return value - number;
+  if (typeof value === 'number' && isNumber(operand)) return value - Number(operand);
   const text = String(value);
   if (text === operand) return 0;
   return text < operand ? -1 : 1;

@@ -192,11 +192,42 @@ function toValue(
   if (type === 'string' || type === 'bigint') return text(context.getString(handle));
   if (type !== 'object')
     return { error: { name: 'TypeError', message: `it yields a ${type}, which is no value` } };
+  const kind = kindOf(context, handle);
+  if (withoutJson.has(kind))
+    return { error: { name: 'TypeError', message: `it yields a ${kind}, which is no value` } };
   const json = context.callFunction(stringify, context.undefined, handle);
   if (json.error !== undefined) return { error: readError(context, json.error, secrets) };
   const result = context.typeof(json.value) === 'string' ? context.getString(json.value) : 'null';
   json.value.dispose();
   return result === 'null' ? { value: null } : text(result);
+}
+
+/** Objects whose JSON is `{}`, whatever they hold. */
+const withoutJson = new Set([
+  'Promise',
+  'Map',
+  'Set',
+  'WeakMap',
+  'WeakSet',
+  'RegExp',
+  'Error',
+  'Generator',
+  'AsyncGenerator',
+]);
+
+/** What `Object.prototype.toString` says of an object. */
+function kindOf(context: QuickJSContext, handle: QuickJSHandle): string {
+  const describing = context.evalCode('(object) => Object.prototype.toString.call(object).slice(8, -1)');
+  const describe = context.unwrapResult(describing);
+  const described = context.callFunction(describe, context.undefined, handle);
+  describe.dispose();
+  if (described.error !== undefined) {
+    described.error.dispose();
+    return '';
+  }
+  const kind = context.getString(described.value);
+  described.value.dispose();
+  return kind;
 }
 
 function text(value: string): Outcome {

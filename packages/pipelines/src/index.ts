@@ -52,7 +52,7 @@ export { type SharedPipelineUse, sharedPipelineUses } from './shared-pipeline-us
 export { type Dialect, SqlError, type StatementList, type TableReference } from './sql/dialect.ts';
 export { duckdb } from './sql/duckdb.ts';
 export { splitStatements } from './sql/statements.ts';
-export { TemplateError } from './template.ts';
+export { shorten, TemplateError } from './template.ts';
 export { type PlannedOutput, planTransformation, type TransformationPlan } from './transformation-plan.ts';
 export { type ProjectFile, validateProject } from './validate-project.ts';
 export {

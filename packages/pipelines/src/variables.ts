@@ -7,6 +7,7 @@
  */
 import { variableRowLimit } from './bounds.ts';
 import type { GridColumn, Plain, VariableBehaviour, VariableDeclaration, VariableType } from './pipeline.ts';
+import { shorten } from './template.ts';
 
 /** `null` is a number, or a cell, that has no value. */
 export type Scalar = string | number | null;
@@ -163,7 +164,20 @@ function numberFor(value: unknown, what: string): number | null {
     return null;
   const number = typeof value === 'boolean' ? Number.NaN : Number(value);
   if (!Number.isFinite(number)) throw new VariableError(`${what}: "${String(value)}" is no finite number`);
+  if (typeof value === 'string' && digitsOf(value) !== digitsOf(String(number))) {
+    throw new VariableError(
+      `${what}: ${shorten(value)} has more digits than a number keeps (it would be ${number}): round it, or make it TEXT`,
+    );
+  }
   return number;
+}
+
+const decimalNumber = /^\s*[-+]?(\d*)\.?(\d*)(?:e[-+]?\d+)?\s*$/i;
+
+/** The digits of a decimal number from its first to its last that is not 0; undefined for another notation. */
+function digitsOf(text: string): string | undefined {
+  const found = decimalNumber.exec(text);
+  return found === null ? undefined : `${found[1]}${found[2]}`.replace(/^0+/, '').replace(/0+$/, '');
 }
 
 function gridFor(name: string, columns: readonly GridColumn[], rows: unknown): Grid {

@@ -3,9 +3,12 @@ import {
   type Action,
   type CallArguments,
   type Evaluation,
+  ExpressionError,
+  type ExpressionValue,
   evaluateValue,
   type PipelineType,
   pipelineTypeOf,
+  shorten,
 } from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from './action-context.ts';
 import { fileToRead, writeFileAtomically } from './files.ts';
@@ -34,7 +37,7 @@ const performers: Performers = {
   end: async () => success,
   async branch({ condition }, { evaluation }) {
     if (typeof condition === 'boolean') return { ...success, branch: condition, message: String(condition) };
-    const branch = isTrue(await evaluateValue(condition.expression, evaluation));
+    const branch = decide(await evaluateValue(condition.expression, evaluation));
     return { ...success, branch, message: String(branch) };
   },
   async execute({ statements }, { run }) {
@@ -89,10 +92,17 @@ export function assign(
   });
 }
 
-/** JavaScript's truth, but for the words of the format. */
-function isTrue(value: unknown): boolean {
-  if (typeof value === 'string') return !['', 'false', 'no'].includes(value.trim().toLowerCase());
-  return Boolean(value);
+/** Any other text would be true in JavaScript, also one that is a condition in quotes. */
+function decide(value: ExpressionValue): boolean {
+  if (typeof value === 'boolean') return value;
+  if (typeof value === 'number') return value !== 0;
+  const word = value?.trim().toLowerCase();
+  if (word === 'true' || word === 'yes') return true;
+  if (word === 'false' || word === 'no') return false;
+  const yielded = value === null ? 'nothing' : JSON.stringify(shorten(value));
+  throw new ExpressionError(
+    `the condition yields ${yielded}, which is neither true nor false: write a comparison without quotes around it, as in n > 5`,
+  );
 }
 
 async function queryScalars(

@@ -6,10 +6,11 @@ import { findingCodes } from '@headgate/pipelines';
 import { createFixture, type Fixture } from './engine-fixture.ts';
 import { grid, orchestration, print, start, text, transformation, update } from './pipeline-fixture.ts';
 import { wrongOrders } from './wrong-orders.ts';
+import { wrongParameters } from './wrong-parameters.ts';
 import type { WrongPipeline } from './wrong-pipeline-fixture.ts';
 import { wrongReferences } from './wrong-references.ts';
 
-const wrongPipelines = [...wrongOrders, ...wrongReferences];
+const wrongPipelines = [...wrongOrders, ...wrongParameters, ...wrongReferences];
 
 let fixture: Fixture;
 beforeEach(async () => {
@@ -47,7 +48,6 @@ describe('a run fails before its first step for', () => {
       'missing-file',
       'pipeline-file-name',
       'more-findings',
-      'no-effect',
     ];
     const exercised = wrongPipelines.map(({ code }) => code);
     assert.deepEqual([...new Set([...exercised, ...onlyWarnings])].sort(), [...findingCodes].sort());
@@ -238,7 +238,7 @@ describe('a run starts although', () => {
 });
 
 describe('what shows itself only in a run fails the whole run', () => {
-  const handled = { type: 'print-variables', parameters: { variablesToPrint: [] } };
+  const handled = { type: 'or', parameters: {} };
   const call = (orchestrationJob: string) => ({
     type: 'run-orchestration',
     parameters: { orchestrationJob },

@@ -1,6 +1,7 @@
 /** Fails unless a table is as expected: that it exists, its columns, its number of rows. */
 import { compareNumbers, readComparator } from '../comparator.ts';
 import { cellText, ParameterError, type Parameters } from '../parameters.ts';
+import type { Plain, PlainMap } from '../pipeline.ts';
 import type { Resolved } from '../resolve.ts';
 import type { Dialect, TableReference } from '../sql/dialect.ts';
 import { type AssertionCheck, type OrchestrationDefinition, sameName, tableReference } from './component.ts';
@@ -8,10 +9,10 @@ import { type AssertionCheck, type OrchestrationDefinition, sameName, tableRefer
 export const assertTable: OrchestrationDefinition = {
   kind: 'orchestration',
   warehouse: true,
-  checks: true,
   required: ['tableName'],
   optional: ['exists', 'tableMetadata', 'rowCountComparisonType', 'rowCountValue', 'database', 'schema'],
-  plan({ parameters, dialect }) {
+  plan({ parameters, component, dialect }) {
+    requireFilled(parameters, component.parameters);
     const reference = tableReference(parameters, 'tableName');
     const exists = parameters.yes('exists', true);
     if (!exists) requireNoOtherCheck(parameters);
@@ -22,6 +23,16 @@ export const assertTable: OrchestrationDefinition = {
   },
 };
 
+/** What decides about a check must not come to nothing, or the check would pass unseen. */
+function requireFilled(parameters: Parameters, written: PlainMap): void {
+  for (const name of ['exists', 'tableMetadata', 'rowCountComparisonType', 'rowCountValue']) {
+    if (!isGiven(written[name]) || isGiven(parameters.value(name))) continue;
+    throw new ParameterError(
+      `"${name}" is empty after its expression, so nothing would be checked: give its variable a value`,
+    );
+  }
+}
+
 /** A table that must not exist has neither columns nor rows to check. */
 function requireNoOtherCheck(parameters: Parameters): void {
   const others = ['tableMetadata', 'rowCountValue'].filter((name) => isGiven(parameters.value(name)));
@@ -31,7 +42,7 @@ function requireNoOtherCheck(parameters: Parameters): void {
   );
 }
 
-function isGiven(value: Resolved | undefined): boolean {
+function isGiven(value: Resolved | Plain | undefined): boolean {
   if (Array.isArray(value)) return value.length > 0;
   return value !== undefined && value !== null && value !== '';
 }

@@ -66,8 +66,6 @@ export interface OrchestrationDefinition {
   readonly required: readonly string[];
   /** The others that it reads. */
   readonly optional: readonly string[];
-  /** It only checks something: a parameter that is passed over leaves a check without effect. */
-  readonly checks?: true;
   /** Parameters that hold expressions and are left as written. */
   readonly raw?: readonly string[];
   /** Parameters that name a file of the artifact. */

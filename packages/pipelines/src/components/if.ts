@@ -1,6 +1,8 @@
 /** Goes on by `true` or `false`: simple conditions on variables, or one expression. */
-import { conditionHolds, readCondition } from '../comparator.ts';
+import { assignedVariable, assigns } from '../assignments.ts';
+import { conditionHolds, readCondition, requireNumbers } from '../comparator.ts';
 import { ParameterError, type Parameters } from '../parameters.ts';
+import type { VariableType } from '../pipeline.ts';
 import { unwrapExpression } from '../template.ts';
 import { isGrid, missingVariable, type Scalar, VariableError, type VariableScope } from '../variables.ts';
 import type { OrchestrationDefinition } from './component.ts';
@@ -13,11 +15,16 @@ export const ifComponent: OrchestrationDefinition = {
   plan({ parameters, scope }) {
     const advanced = parameters.choice('mode', modes);
     if (advanced) {
-      return { action: 'branch', condition: { expression: unwrapExpression(parameters.text('condition1')) } };
+      const expression = unwrapExpression(parameters.text('condition1'));
+      const assigned = assignedVariable(expression, (name) => scope.get(name) !== undefined);
+      if (assigned !== undefined) throw new ParameterError(assigns(assigned));
+      return { action: 'branch', condition: { expression } };
     }
     const results = parameters.rows('condition', 3).map((row) => {
       const condition = readCondition(row);
-      return conditionHolds(condition, scalarOf(scope, condition.subject));
+      const { type, value } = scalarOf(scope, condition.subject);
+      if (type === 'NUMBER') requireNumbers(condition);
+      return conditionHolds(condition, value);
     });
     if (results.length === 0) throw noCondition();
     const any = combinesByOr(parameters);
@@ -40,10 +47,10 @@ const combinesByOr = (parameters: Parameters) =>
   parameters.choice('combineConditions', { And: false, Or: true }, false);
 const noCondition = () => new ParameterError('"condition" has no row: add a condition');
 
-function scalarOf(scope: VariableScope, name: string): Scalar {
+function scalarOf(scope: VariableScope, name: string): { type: VariableType; value: Scalar } {
   const variable = scope.get(name);
   if (variable === undefined) throw new VariableError(missingVariable(name));
   if (isGrid(variable.value))
     throw new VariableError(`"${name}" is a grid; use Advanced mode and "${name}.<column>"`);
-  return variable.value;
+  return { type: variable.type, value: variable.value };
 }
