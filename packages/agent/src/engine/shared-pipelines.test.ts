@@ -112,7 +112,10 @@ test('shared pipelines use shared pipelines; one that calls itself without an en
   );
   await fixture.choose(
     { prefix: 'Loads', versionName: '7' },
-    { versionName: '7', files: { 'load.orch.yaml': orchestration({ S: start('Print'), Print: print('x') }, { x: text('') }) } },
+    {
+      versionName: '7',
+      files: { 'load.orch.yaml': orchestration({ S: start('Print'), Print: print('x') }, { x: text('') }) },
+    },
   );
   assert.deepEqual(await fixture.run('main'), { status: 'SUCCESS' });
   assert.equal(step('Print')?.status, 'SUCCESS');
