@@ -213,7 +213,7 @@ function entryOf(checkout: string, workspace: string): string {
 function main(): void {
   const checkout = dirname(dirname(fileURLToPath(import.meta.url)));
   const patterns = ['packages/*/src/**/*.{ts,tsx}', '{scripts,test,bench}/**/*.{ts,mjs,cjs}'];
-  const files = globSync(patterns, { cwd: checkout }).map((path) =>
+  const files = globSync(patterns, { cwd: checkout, exclude: ['**/node_modules/**'] }).map((path) =>
     readSource(checkout, path, readFileSync(join(checkout, path), 'utf8')),
   );
   const found = violations(files);

@@ -86,7 +86,7 @@ describe('a wrong pipeline', { timeout: 240_000 }, () => {
     await client.ask('POST', `${elsewhere.path}/environments`, { name: 'dev' });
     await elsewhere.publish({
       'sql.orch.yaml': steps(['Script', 'sql-script', { sqlScript: 'select 1' }]),
-      'none.orch.yaml': steps(['Print', 'print-variables', { variablesToPrint: [], prefixText: 'x' }]),
+      'none.orch.yaml': steps(['Or', 'or', {}]),
     });
     const run = await elsewhere.run('sql');
     assert.equal(run.status, 'FAILED');

@@ -146,6 +146,27 @@ export function isConditionMet(condition: Condition, value: Scalar): boolean {
   return isPositiveMet(condition, value) !== condition.negated;
 }
 
+/** Values that are not numbers would be compared as texts. @throws ParameterError */
+export function requireNumbers(condition: Condition): void {
+  for (const operand of numbersOf(condition)) {
+    if (isNumber(operand)) continue;
+    throw new ParameterError(
+      `the variable "${condition.subject}" is NUMBER, but "${operand}" is not a number: write digits only, as in 1000`,
+    );
+  }
+}
+
+function numbersOf(condition: Condition): string[] {
+  const { comparator, operand } = condition;
+  if (comparator === 'null' || comparator === 'blank' || comparator === 'like') return [];
+  if (comparator === 'in') return splitList(operand);
+  return comparator === 'between' ? splitRange(condition) : [operand];
+}
+
+function isNumber(text: string): boolean {
+  return text.trim() !== '' && Number.isFinite(Number(text));
+}
+
 function isPositiveMet(condition: Condition, value: Scalar): boolean {
   const { comparator, operand } = condition;
   if (comparator === 'null') return value === null;
@@ -161,8 +182,7 @@ function isPositiveMet(condition: Condition, value: Scalar): boolean {
 }
 
 function difference(value: string | number, operand: string): number {
-  const number = Number(operand);
-  if (typeof value === 'number' && operand.trim() !== '' && Number.isFinite(number)) return value - number;
+  if (typeof value === 'number' && isNumber(operand)) return value - Number(operand);
   const text = String(value);
   if (text === operand) return 0;
   return text < operand ? -1 : 1;

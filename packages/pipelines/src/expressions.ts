@@ -194,11 +194,42 @@ function toValue(
   if (type === 'string' || type === 'bigint') return limitText(context.getString(handle));
   if (type !== 'object')
     return { error: { name: 'TypeError', message: `the result is a ${type}, which is not a value` } };
+  const kind = readKind(context, handle);
+  if (withoutJson.has(kind))
+    return { error: { name: 'TypeError', message: `the result is a ${kind}, which is not a value` } };
   const json = context.callFunction(stringify, context.undefined, handle);
   if (json.error !== undefined) return { error: readError(context, json.error, secrets) };
   const result = context.typeof(json.value) === 'string' ? context.getString(json.value) : 'null';
   json.value.dispose();
   return result === 'null' ? { value: null } : limitText(result);
+}
+
+/** Classes whose instances become `{}` in JSON. */
+const withoutJson = new Set([
+  'Promise',
+  'Map',
+  'Set',
+  'WeakMap',
+  'WeakSet',
+  'RegExp',
+  'Error',
+  'Generator',
+  'AsyncGenerator',
+]);
+
+/** Returns the class name in `Object.prototype.toString`. */
+function readKind(context: QuickJSContext, handle: QuickJSHandle): string {
+  const describing = context.evalCode('(object) => Object.prototype.toString.call(object).slice(8, -1)');
+  const describe = context.unwrapResult(describing);
+  const described = context.callFunction(describe, context.undefined, handle);
+  describe.dispose();
+  if (described.error !== undefined) {
+    described.error.dispose();
+    return '';
+  }
+  const kind = context.getString(described.value);
+  described.value.dispose();
+  return kind;
 }
 
 function limitText(value: string): Outcome {

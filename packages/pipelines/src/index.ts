@@ -58,7 +58,7 @@ export { listSharedPipelineUses, type SharedPipelineUse } from './shared-pipelin
 export { type Dialect, SqlError, type StatementList, type TableReference } from './sql/dialect.ts';
 export { duckdb } from './sql/duckdb.ts';
 export { splitStatements } from './sql/statements.ts';
-export { TemplateError } from './template.ts';
+export { shorten, TemplateError } from './template.ts';
 export { type PlannedOutput, planTransformation, type TransformationPlan } from './transformation-plan.ts';
 export { type ProjectFile, validateProject } from './validate-project.ts';
 export {

@@ -6,6 +6,7 @@ import type { Suggestions } from './nearest.ts';
 import type { Orchestration, OrchestrationComponent } from './pipeline.ts';
 import { canIterate, createCertainty, findPassed, findReach } from './reach.ts';
 import { checkCall, checkSharedCalls } from './validate-calls.ts';
+import { checkCondition } from './validate-conditions.ts';
 import { checkOrder } from './validate-order.ts';
 import { checkBareExpressions, checkNamedVariables, secondCells } from './validate-variables.ts';
 
@@ -22,6 +23,7 @@ export function checkOrchestration(orchestration: Orchestration, notes: Notes, s
     checkIterator(component, orchestration, report, suggest);
     checkNamedVariables(component, orchestration, notes);
     checkBareExpressions(component, notes);
+    checkCondition(component, orchestration, report);
     checkCall(component, isCertain, notes);
   }
   checkIterationCycles(orchestration, report);
@@ -125,13 +127,24 @@ function checkIterator(
     const remedy = suggest(target, () => orchestration.components.keys(), 'connect the component to run');
     const message = `the iterationTarget "${target}" is not a component of this pipeline: ${remedy}`;
     report({ component: name, at, code: 'missing-iteration-target', message, level: 'error' });
-  }
+  } else checkIterated(name, target, orchestration, report);
   if (component.parameters.concurrency !== 'Concurrent') return;
   for (const variable of secondCells(component.parameters.gridIteratorVariableMapping)) {
     if (orchestration.variables.get(variable)?.behaviour !== 'SHARED') continue;
     const message = `concurrent iterations overwrite the SHARED variable "${variable}": make it COPIED`;
     report({ component: name, code: 'shared-iterator-variable', message, level: 'warning' });
   }
+}
+
+/** An end ends nothing when an iterator runs it, and the others only pass on. */
+const idleTargets = new Set(['start', 'and', 'or', 'end-success', 'end-failure']);
+
+function checkIterated(name: string, target: string, { components }: Orchestration, report: Report): void {
+  const { type = '', skipped = false } = components.get(target) ?? {};
+  if (skipped || !idleTargets.has(type)) return;
+  const message = `its iterationTarget "${target}" is of type ${type}, which does nothing when an iterator runs it: connect the component that it shall run`;
+  const at = ['iterationTarget'];
+  report({ component: name, at, code: 'iteration-target-not-allowed', message, level: 'error' });
 }
 
 /**

@@ -59,12 +59,14 @@ describe('the names of parameters', () => {
     ['unite', 'method', 'REMOVEDUPLICATES', 'removeDuplicates'],
   ];
   for (const [type, rest, written, meant] of misspelled) {
-    it(`"${written}" of ${type} is a warning, unless the parameter it means is present`, () => {
+    it(`"${written}" of ${type} is an error, unless the parameter it means is present`, () => {
       const given = valuesOf(`${rest} ${written}`);
       const message = `"${written}" is not a parameter of ${type}; did you mean "${meant}"?`;
       const at = ['parameters', written];
-      const warning = { component: 'C', at, code: 'misspelled-parameter', message, level: 'warning' };
-      assert.deepEqual(findings(type, given), [warning]);
+      const error = { component: 'C', at, code: 'misspelled-parameter', message, level: 'error' };
+      assert.deepEqual(findings(type, given), [error]);
+      assert.deepEqual(findings(type, { ...given, [meant]: '' }), [error]);
+      assert.deepEqual(findings(type, { ...given, [written]: '' }), [{ ...error, level: 'warning' }]);
       assert.deepEqual(findings(type, { ...given, [meant]: 'x' }), []);
     });
   }
@@ -97,7 +99,7 @@ describe('the names of parameters', () => {
   });
 });
 
-describe('a warning reports a component without effect:', () => {
+describe('a finding reports a component without effect:', () => {
   const warned = (components: object, type = 'orchestration') => {
     const extension = type === 'orchestration' ? 'orch' : 'tran';
     const text = JSON.stringify({ type, version: '1.0', pipeline: { components } });
@@ -114,10 +116,18 @@ describe('a warning reports a component without effect:', () => {
       ['print-variables', 'variablesToPrint'],
     ] as const) {
       const empty = { type, parameters: { [list]: [] } };
-      const message = `warning C: "${list}" is empty, so the component does nothing: add a row or remove the component`;
+      const message = `error C: "${list}" is empty, so the component does nothing: add a row or remove the component`;
       assert.deepEqual(warned({ Start: start, C: empty }), [message]);
       assert.deepEqual(warned({ Start: start, C: { type, parameters: { [list]: [['a', 'b']] } } }), []);
     }
+    const updating = { type: 'print-variables', parameters: { variablesToPrint: [] } };
+    const postProcessing = { updateScalarVariables: [['x', '1']] };
+    assert.match(String(warned({ Start: start, C: { ...updating, postProcessing } })), /^warning C/);
+    const iterator = { type: 'grid-iterator', parameters: { gridIteratorVariableMapping: [] } };
+    assert.match(
+      String(warned({ Start: start, C: iterator })),
+      /^warning C: .*every iteration runs the same/,
+    );
     const filter = { type: 'filter', sources: [], parameters: { filterConditions: [] } };
     assert.match(String(warned({ F: filter }, 'transformation')), /"filterConditions" is empty/);
   });

@@ -1,6 +1,6 @@
 /** Checks the names of parameters: missing, misspelled, and without effect. */
 import type { ComponentDefinition } from './components/component.ts';
-import type { Draft, Report } from './finding.ts';
+import type { FindingLevel, Report } from './finding.ts';
 import { findNearestName } from './nearest.ts';
 import type { Pipeline, Plain, PlainMap } from './pipeline.ts';
 
@@ -13,7 +13,8 @@ const leastBeginning = 6;
 
 /**
  * Files contain parameters for other warehouses, which have no effect here. An unknown parameter is reported
- * only if its name is close to a known parameter that is absent.
+ * only if its name is close to a known parameter that is absent or empty. It is an error if it has a value,
+ * because the component would do something else without it.
  */
 export function checkParameterNames(
   { name: component, type, parameters }: Component,
@@ -22,9 +23,10 @@ export function checkParameterNames(
 ): void {
   const misspelled = findMisspelledParameters(parameters, definition);
   for (const parameter of definition.required) {
-    const value = Object.hasOwn(parameters, parameter) ? parameters[parameter] : undefined;
-    if (value !== undefined && value !== null && value !== '') continue;
+    const value = parameterOf(parameters, parameter);
     const written = [...misspelled].find(([, meant]) => meant === parameter)?.[0];
+    // An empty list has a finding of its own, and is valid in some components.
+    if (!isEmpty(value) || (isEmptyList(value) && written === undefined)) continue;
     const remedy =
       written === undefined
         ? 'fill it in'
@@ -33,9 +35,9 @@ export function checkParameterNames(
     const message = `the parameter "${parameter}" is missing: ${remedy}`;
     report({ component, at: ['parameters', parameter], code: 'missing-parameter', message, level: 'error' });
   }
-  const level = definition.kind === 'orchestration' && definition.checks === true ? 'error' : 'warning';
   for (const [written, meant] of misspelled) {
     const message = `"${written}" is not a parameter of ${type}; did you mean "${meant}"?`;
+    const level = isEmpty(parameters[written]) ? 'warning' : 'error';
     report({ component, at: ['parameters', written], code: 'misspelled-parameter', message, level });
   }
 }
@@ -46,7 +48,7 @@ function findMisspelledParameters(
   definition: ComponentDefinition,
 ): Map<string, string> {
   const known = [...definition.required, ...definition.optional];
-  const absent = known.filter((name) => !Object.hasOwn(parameters, name));
+  const absent = known.filter((name) => isEmpty(parameterOf(parameters, name)));
   const unknown = Object.keys(parameters).filter((name) => !known.includes(name));
   const misspelled = new Map<string, string>();
   for (const name of unknown.slice(0, unknownParameterLimit)) {
@@ -66,31 +68,48 @@ function findSameBeginning(written: string, names: readonly string[]): string | 
   });
 }
 
-/** Lists that must not be empty for a component to have an effect. */
-const lists: Readonly<Record<string, string>> = {
-  'update-scalar': 'scalarsToUpdate',
-  'query-to-scalar': 'scalarVariableMapping',
-  'print-variables': 'variablesToPrint',
-  filter: 'filterConditions',
+const idle = 'the component does nothing: add a row or remove the component';
+
+/** Lists that must not be empty for a component to have its effect. */
+const lists: Readonly<Record<string, { list: string; level: FindingLevel; comes: string }>> = {
+  'update-scalar': { list: 'scalarsToUpdate', level: 'error', comes: idle },
+  'query-to-scalar': { list: 'scalarVariableMapping', level: 'error', comes: idle },
+  'print-variables': { list: 'variablesToPrint', level: 'error', comes: idle },
+  filter: { list: 'filterConditions', level: 'warning', comes: idle },
+  'grid-iterator': {
+    list: 'gridIteratorVariableMapping',
+    level: 'warning',
+    comes: 'every iteration runs the same: add a row for each column that its target uses',
+  },
 };
 
-/** Warns about valid components that do nothing. */
+/** Reports components that do nothing: an error if the component has no other effect. */
 export function checkEffect(pipeline: Pipeline, report: Report): void {
-  const warn = (draft: Pick<Draft, 'component' | 'at' | 'message'>) =>
-    report({ ...draft, code: 'no-effect', level: 'warning' });
-  for (const { name: component, type, parameters } of pipeline.components.values()) {
-    const list = Object.hasOwn(lists, type) ? lists[type] : undefined;
-    if (list === undefined || !isEmptyList(parameters[list])) continue;
-    const message = `"${list}" is empty, so the component does nothing: add a row or remove the component`;
-    warn({ component, at: ['parameters', list], message });
+  for (const component of pipeline.components.values()) {
+    const { name, type, parameters } = component;
+    const found = Object.hasOwn(lists, type) ? lists[type] : undefined;
+    if (found === undefined || !isEmptyList(parameterOf(parameters, found.list))) continue;
+    const { list, level, comes } = found;
+    const updates = 'updateScalarVariables' in component && component.updateScalarVariables.length > 0;
+    const message = `"${list}" is empty, so ${comes}`;
+    const at = ['parameters', list];
+    report({ component: name, at, code: 'no-effect', message, level: updates ? 'warning' : level });
   }
   if (pipeline.type === 'transformation') return;
   for (const { name: component, type, transitions } of pipeline.components.values()) {
     const others = [...transitions.success, ...transitions.unconditional];
     if (type !== 'start' || transitions.failure.length === 0 || others.length > 0) continue;
     const message = 'start never fails, so its transition "failure" is never taken: use unconditional';
-    warn({ component, at: ['transitions', 'failure'], message });
+    report({ component, at: ['transitions', 'failure'], code: 'no-effect', message, level: 'warning' });
   }
+}
+
+function parameterOf(parameters: PlainMap, name: string): Plain | undefined {
+  return Object.hasOwn(parameters, name) ? parameters[name] : undefined;
+}
+
+function isEmpty(value: Plain | undefined): boolean {
+  return value === undefined || value === null || value === '' || isEmptyList(value);
 }
 
 function isEmptyList(value: Plain | undefined): boolean {

@@ -3,6 +3,7 @@ import type { Notes, VariableUse } from './finding.ts';
 import type { OrchestrationComponent, Pipeline, Plain, PlainMap } from './pipeline.ts';
 import { findSecretNames, findSecretOfDefault } from './secret-calls.ts';
 import { splitTemplate, TemplateError } from './template.ts';
+import { isAdvanced } from './validate-conditions.ts';
 import { createDeclaredVariable, VariableError } from './variables.ts';
 
 /** Names that an expression knows without a variable: JavaScript's and Headgate's. */
@@ -158,9 +159,6 @@ function namedVariables({ parameters, type }: OrchestrationComponent): Named[] {
       return [];
   }
 }
-
-const isAdvanced = ({ mode }: PlainMap) =>
-  typeof mode === 'string' && mode.trim().toLowerCase() === 'advanced';
 
 /** `[a, b]`, or rows of one cell. */
 function namesOf(list: Plain | undefined): string[] {

@@ -8,6 +8,7 @@
  */
 import { variableRowLimit } from './bounds.ts';
 import type { GridColumn, Plain, VariableBehaviour, VariableDeclaration, VariableType } from './pipeline.ts';
+import { shorten } from './template.ts';
 
 /** `null`: a number or cell without a value. */
 export type Scalar = string | number | null;
@@ -176,7 +177,20 @@ function convertNumber(value: unknown, what: string): number | null {
   const number = typeof value === 'boolean' ? Number.NaN : Number(value);
   if (!Number.isFinite(number))
     throw new VariableError(`${what}, but "${String(value)}" is not a finite number`);
+  if (typeof value === 'string' && digitsOf(value) !== digitsOf(String(number))) {
+    throw new VariableError(
+      `${what}, but ${shorten(value)} has more digits than a number can hold (it would become ${number}): round it, or use a TEXT variable`,
+    );
+  }
   return number;
+}
+
+const decimalNumber = /^\s*[-+]?(\d*)\.?(\d*)(?:e[-+]?\d+)?\s*$/i;
+
+/** The digits of a decimal number from its first to its last that is not 0; undefined for another notation. */
+function digitsOf(text: string): string | undefined {
+  const found = decimalNumber.exec(text);
+  return found === null ? undefined : `${found[1]}${found[2]}`.replace(/^0+/, '').replace(/0+$/, '');
 }
 
 function convertGrid(name: string, columns: readonly GridColumn[], rows: unknown): Grid {

@@ -3,9 +3,12 @@ import {
   type Action,
   type CallArguments,
   type Evaluation,
+  ExpressionError,
+  type ExpressionValue,
   evaluateValue,
   type PipelineType,
   pipelineTypeOf,
+  shorten,
 } from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from './action-context.ts';
 import { findFileToRead, writeFileAtomically } from './files.ts';
@@ -89,10 +92,17 @@ export function assign(
   });
 }
 
-/** JavaScript's truthiness, except that the texts "false" and "no" are false. */
-function isTrue(value: unknown): boolean {
-  if (typeof value === 'string') return !['', 'false', 'no'].includes(value.trim().toLowerCase());
-  return Boolean(value);
+/** Stricter than JavaScript, in which any other text is true, even a condition in quotes. */
+function isTrue(value: ExpressionValue): boolean {
+  if (typeof value === 'boolean') return value;
+  if (typeof value === 'number') return value !== 0;
+  const word = value?.trim().toLowerCase();
+  if (word === 'true' || word === 'yes') return true;
+  if (word === 'false' || word === 'no') return false;
+  const yielded = value === null ? 'nothing' : JSON.stringify(shorten(value));
+  throw new ExpressionError(
+    `the condition yields ${yielded}, which is neither true nor false: write a comparison without quotes around it, as in n > 5`,
+  );
 }
 
 async function queryScalars(

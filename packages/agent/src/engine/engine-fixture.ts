@@ -3,9 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { type DuckDBConnection, DuckDBInstance, type DuckDBType } from '@duckdb/node-api';
 import type { Step } from '@headgate/contract';
 import type { SharedPipelineUse, Unreadable } from '@headgate/pipelines';
+import { toJavaScript } from '../warehouses/duckdb-statement.ts';
 import type { ArtifactFiles, RunOutcome, RunPorts, RunRequest, SharedVersion, Warehouse } from './ports.ts';
 import { runBounds, runPipeline } from './run.ts';
 
@@ -157,14 +158,12 @@ function createWarehouse(connection: DuckDBConnection): Warehouse {
     },
     async query(sql, maxRows) {
       const result = await connection.runAndReadAll(sql);
-      const rows = result.getRowsJS().map((row) => row.map(toPlainValue));
+      const types = result.columnTypes();
+      const rows = result
+        .getRows()
+        .map((row) => row.map((value, column) => toJavaScript(value, types[column] as DuckDBType)));
       if (rows.length > maxRows) throw new Error(`the query returned more than ${maxRows} rows`);
       return { columns: result.columnNames(), rows };
     },
   };
-}
-
-function toPlainValue(value: unknown): unknown {
-  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
-  return value instanceof Date ? value.toISOString() : value;
 }

@@ -14,10 +14,11 @@ import {
   update,
 } from './pipeline-fixture.ts';
 import { wrongOrders } from './wrong-orders.ts';
+import { wrongParameters } from './wrong-parameters.ts';
 import type { WrongPipeline } from './wrong-pipeline-fixture.ts';
 import { wrongReferences } from './wrong-references.ts';
 
-const wrongPipelines = [...wrongOrders, ...wrongReferences];
+const wrongPipelines = [...wrongOrders, ...wrongParameters, ...wrongReferences];
 
 let fixture: Fixture;
 beforeEach(async () => {
@@ -55,7 +56,6 @@ describe('a run fails before its first step because of', () => {
       'missing-file',
       'pipeline-file-name',
       'more-findings',
-      'no-effect',
     ];
     const exercised = wrongPipelines.map(({ code }) => code);
     assert.deepEqual([...new Set([...exercised, ...onlyWarnings])].sort(), [...findingCodes].sort());
@@ -246,7 +246,7 @@ describe('a run starts although', () => {
 });
 
 describe('an error found only during a run fails the whole run:', () => {
-  const handled = { type: 'print-variables', parameters: { variablesToPrint: [] } };
+  const handled = { type: 'or', parameters: {} };
   const call = (orchestrationJob: string) => ({
     type: 'run-orchestration',
     parameters: { orchestrationJob },

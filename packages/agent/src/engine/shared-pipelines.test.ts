@@ -114,7 +114,9 @@ test('shared pipelines can call shared pipelines; endless recursion is refused',
     { prefix: 'Loads', versionName: '7' },
     {
       versionName: '7',
-      files: { 'load.orch.yaml': renderOrchestration({ S: start('Print'), Print: print() }) },
+      files: {
+        'load.orch.yaml': renderOrchestration({ S: start('Print'), Print: print('x') }, { x: text('') }),
+      },
     },
   );
   assert.deepEqual(await fixture.run('main'), { status: 'SUCCESS' });

@@ -201,6 +201,21 @@ export const wrongOrders: WrongPipeline[] = [
     ),
     says: /line 7, component "Bad": the iterationTarget "Handle".*did you mean "Handled"\?/,
   },
+  ...['end-failure', 'end-success', 'start', 'and', 'or'].map((type) => ({
+    what: `an iterator whose target is of type ${type}`,
+    code: 'iteration-target-not-allowed' as const,
+    files: around(
+      {
+        type: 'grid-iterator',
+        iterationTarget: 'Target',
+        parameters: { gridVariable: 'g', gridIteratorVariableMapping: [['a', 'x']] },
+      },
+      { Target: { type, parameters: {} } },
+      { g: grid({ a: 'TEXT' }, [['1']]), x: text('') },
+    ),
+    says:
+      type === 'start' ? /keep one/ : new RegExp(`line 7, .*"Target" is of type ${type}, which does nothing`),
+  })),
   {
     what: 'an iterationTarget of a component that is not an iterator',
     code: 'iteration-target-not-allowed',

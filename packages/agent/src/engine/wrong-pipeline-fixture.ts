@@ -20,7 +20,7 @@ export interface WrongPipeline {
 }
 
 export type Component = Record<string, unknown>;
-export const handled = { type: 'print-variables', parameters: { variablesToPrint: [] } };
+export const handled = { type: 'end-success', parameters: {} };
 export const done = { type: 'end-success', parameters: {} };
 export const script = (sqlScript = 'create table effect as select 1', more: Component = {}) => ({
   type: 'sql-script',

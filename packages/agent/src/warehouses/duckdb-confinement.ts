@@ -2,9 +2,10 @@
  * Confines users' SQL inside DuckDB in two layers, on top of the operating system's (`../confinement`):
  *
  * 1. Locked settings: files only in the allowed folders, no network, only built-in extensions, and limits on
- * memory, threads and spilling to disk.
- * (https://duckdb.org/docs/stable/operations_manual/securing_duckdb/overview) 2. An allow-list of statement
- * types, `duckdb-statement-kinds.ts`.
+ *    memory, threads and spilling to disk.
+ *    (https://duckdb.org/docs/stable/operations_manual/securing_duckdb/overview)
+ * 2. Allow-lists of statement types and of DuckDB's functions, `duckdb-statement-kinds.ts` and
+ *    `duckdb-functions.ts`.
  *
  * SQL can read artifacts but not write them, because of the mode of their folders. This needs a user other
  * than root.

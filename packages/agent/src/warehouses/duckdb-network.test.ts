@@ -134,7 +134,7 @@ describe('SQL that tries to reach the network', { timeout: 120_000 }, () => {
 
   it('is refused inside of queries, views, macros and files', async () => {
     const denied =
-      /disabled by configuration|httpfs to be loaded|Expected a single SELECT|too many entries|syntax error|does not exist/;
+      /disabled by configuration|httpfs to be loaded|Expected a single SELECT|too many entries|syntax error|does not exist|(?:function "query"|IMPORT DATABASE) is not allowed/;
     const readers = [
       'read_csv',
       'read_json',

@@ -7,8 +7,9 @@ import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { getReason } from '../log.ts';
 import { checkHealth, openConfined } from './duckdb-confinement.ts';
 import { explainError } from './duckdb-errors.ts';
+import { readBuiltInFunctions } from './duckdb-functions.ts';
 import type { DatabaseMessage, DatabaseRequest, DatabaseSettings } from './duckdb-messages.ts';
-import { execute, query } from './duckdb-statement.ts';
+import { execute, query, type StatementRules } from './duckdb-statement.ts';
 
 /** How long to wait until the process of a killed agent releases the file. */
 const openTimeoutMilliseconds = 15_000;
@@ -24,18 +25,19 @@ interface Session {
 const sessions = new Map<number, Session>();
 let instance: DuckDBInstance | undefined;
 let memoryMegabytes = 0;
-let temporaryFolder = '';
+let rules: StatementRules | undefined;
 
 function send(message: DatabaseMessage): void {
   if (process.connected) process.send?.(message);
 }
 
 async function start(settings: DatabaseSettings): Promise<void> {
-  ({ memoryMegabytes, temporaryFolder } = settings);
+  ({ memoryMegabytes } = settings);
   const deadline = performance.now() + openTimeoutMilliseconds;
   for (;;) {
     try {
       instance = await openConfined(settings);
+      rules = await readRules(instance, settings);
       return send({ type: 'ready' });
     } catch (error) {
       const held = /lock/i.test(getReason(error));
@@ -45,16 +47,26 @@ async function start(settings: DatabaseSettings): Promise<void> {
   }
 }
 
+async function readRules(
+  opened: DuckDBInstance,
+  { temporaryFolder }: DatabaseSettings,
+): Promise<StatementRules> {
+  const connection = await opened.connect();
+  const functions = await readBuiltInFunctions(connection);
+  connection.closeSync();
+  return { functions, temporaryFolder };
+}
+
 async function answer(request: Exclude<DatabaseRequest, { type: 'start' | 'end' }>): Promise<unknown> {
   if (request.type === 'open') return open(request.connection);
   const session = sessions.get(request.connection);
   if (!session) throw new Error('this connection to the warehouse is closed');
   if (request.type === 'close') return close(request.connection, session);
   const mine: Promise<unknown> = session.turn.then((): Promise<unknown> => {
-    if (session.closed) throw new Error('this connection to the warehouse is closed');
+    if (session.closed || rules === undefined) throw new Error('this connection to the warehouse is closed');
     return request.type === 'execute'
-      ? execute(session.connection, request.sql, temporaryFolder)
-      : query(session.connection, request.sql, request.maxRows);
+      ? execute(session.connection, request.sql, rules)
+      : query(session.connection, request.sql, rules, request.maxRows);
   });
   session.turn = mine.catch(() => undefined);
   return mine;

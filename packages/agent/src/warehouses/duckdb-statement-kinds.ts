@@ -79,6 +79,11 @@ export function checkStatementKind(type: StatementType): void {
     name: `kind ${type}`,
     refusal: 'this version of the agent does not know it',
   };
+  refuseKind(name, refusal ?? internal);
+}
+
+/** @throws Error with the reason and the allowed kinds. */
+export function refuseKind(name: string, refusal: string): never {
   throw new Error(`${name} is not allowed in this warehouse: ${refusal}. Use only ${allowedKinds}`);
 }
 

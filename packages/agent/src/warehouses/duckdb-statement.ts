@@ -11,20 +11,27 @@ import {
   ResultReturnType,
   StatementType,
 } from '@duckdb/node-api';
+import { type BuiltInFunctions, checkCalls } from './duckdb-functions.ts';
 import { checkStatementKind, parseExplain } from './duckdb-statement-kinds.ts';
+import { checkTarget, writtenTargets } from './duckdb-targets.ts';
 
 /** Bytes of text that one query may return. */
 const resultLimit = 64 * 1024 * 1024;
+
+/** What users' SQL is checked against. */
+export interface StatementRules {
+  functions: BuiltInFunctions;
+  temporaryFolder: string;
+}
 
 /** Runs the statements in `sql` in order. Returns the rows that the last one changed, created or returned. */
 export async function execute(
   connection: DuckDBConnection,
   sql: string,
-  temporaryFolder: string,
+  rules: StatementRules,
 ): Promise<{ rowCount: number }> {
   let rowCount = 0;
-  await forEachStatement(connection, sql, async (statement) => {
-    checkTarget(statement.statementType, sql, temporaryFolder);
+  await forEachStatement(connection, sql, rules, async (statement) => {
     rowCount = await runAndCount(statement);
   });
   return { rowCount };
@@ -38,44 +45,46 @@ export async function execute(
 export async function query(
   connection: DuckDBConnection,
   sql: string,
+  rules: StatementRules,
   maxRows: number,
 ): Promise<{ columns: string[]; rows: unknown[][] }> {
   let answer: { columns: string[]; rows: unknown[][] } = { columns: [], rows: [] };
-  await forEachStatement(connection, sql, async (statement) => {
+  await forEachStatement(connection, sql, rules, async (statement) => {
     answer = await readRows(statement, maxRows);
   });
   return answer;
 }
 
-/** DuckDB lets SQL write to its temporary folder, where files would be lost. @throws Error */
-function checkTarget(type: StatementType, sql: string, temporaryFolder: string): void {
-  if (type !== StatementType.COPY && type !== StatementType.EXPORT) return;
-  // A relative path may refer to the same folder, so only its last segments are compared.
-  const tail = temporaryFolder.split('/').slice(-3).join('/');
-  if (!sql.replaceAll(/\/(?:\.?\/)+/g, '/').includes(tail)) return;
-  throw new Error(
-    'files cannot be written to the temporary folder of the warehouse: use a relative path, which is in the files folder',
-  );
-}
-
 async function forEachStatement(
   connection: DuckDBConnection,
   sql: string,
+  { functions, temporaryFolder }: StatementRules,
   run: (statement: DuckDBPreparedStatement) => Promise<void>,
 ): Promise<void> {
+  checkCalls(sql, functions);
   const statements = await connection.extractStatements(sql);
   if (statements.count === 0) throw new Error('the SQL contains no statement: add one');
+  const { copies, exports } = writtenTargets(sql);
+  // DuckDB creates the folder of an export when it prepares the statement.
+  for (const target of exports) await checkTarget(connection, target, temporaryFolder);
   for (let index = 0; index < statements.count; index++) {
     // Prepared one by one, since a statement may need a table that the previous one creates.
     const statement = await statements.prepare(index);
     try {
       checkStatementKind(statement.statementType);
+      const target = mayCopy(statement.statementType) ? copies.shift() : undefined;
+      if (target !== undefined) await checkTarget(connection, target, temporaryFolder);
       if (statement.statementType !== StatementType.EXPLAIN) await run(statement);
       else await explain(connection, statements.count === 1 ? sql : undefined, run);
     } finally {
       statement.destroySync();
     }
   }
+}
+
+/** EXPLAIN ANALYZE executes its statement. */
+function mayCopy(type: StatementType): boolean {
+  return type === StatementType.COPY || type === StatementType.EXPLAIN;
 }
 
 /** Runs an EXPLAIN that is rebuilt from the checked statement. */

@@ -10,8 +10,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { openConfinement } from '../confinement/confinement.ts';
 import { createFolders, removeTree } from '../host/folders.ts';
 import { createLog } from '../log.ts';
@@ -268,13 +269,20 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
   });
 
   it('restarts if a statement broke the database for all connections', async () => {
-    const breaking = `select * from enable_logging(storage = 'file', storage_path = '/nonexistent/logs')`;
-    await warehouse.execute(breaking).catch(() => undefined);
-    await assert.rejects(
-      warehouse.execute('select 1'),
-      'the database is not broken: this test shows nothing',
+    const fragile = { ...place, environmentName: 'fragile' };
+    // SQL that is checked cannot make this view; a log that cannot be written breaks the database.
+    mkdirSync(dirname(folders.database(fragile)), { recursive: true });
+    const instance = await DuckDBInstance.create(folders.database(fragile));
+    const connection = await instance.connect();
+    await connection.run(
+      `create table towns as select 1; create view breaking as select * from enable_logging(storage = 'file', storage_path = '/nonexistent/logs')`,
     );
-    const next = await driver.connect(place);
+    connection.closeSync();
+    instance.closeSync();
+    const first = await driver.connect(fragile);
+    await first.execute('select * from breaking').catch(() => undefined);
+    await assert.rejects(first.execute('select 1'), 'the database is not broken: this test shows nothing');
+    const next = await driver.connect(fragile);
     assert.equal((await next.query('select count(*) from towns', 1)).rows[0]?.[0], 1);
     await next.close();
   });

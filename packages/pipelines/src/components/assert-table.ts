@@ -1,6 +1,7 @@
 /** Fails unless a table's existence, columns and number of rows are as expected. */
 import { compareNumbers, readComparator } from '../comparator.ts';
 import { ParameterError, type Parameters, readCellText } from '../parameters.ts';
+import type { Plain, PlainMap } from '../pipeline.ts';
 import type { Resolved } from '../resolve.ts';
 import type { Dialect, TableReference } from '../sql/dialect.ts';
 import {
@@ -13,10 +14,10 @@ import {
 export const assertTable: OrchestrationDefinition = {
   kind: 'orchestration',
   warehouse: true,
-  checks: true,
   required: ['tableName'],
   optional: ['exists', 'tableMetadata', 'rowCountComparisonType', 'rowCountValue', 'database', 'schema'],
-  plan({ parameters, dialect }) {
+  plan({ parameters, component, dialect }) {
+    requireFilled(parameters, component.parameters);
     const reference = readTableReference(parameters, 'tableName');
     const exists = parameters.yes('exists', true);
     if (!exists) requireNoOtherCheck(parameters);
@@ -30,6 +31,16 @@ export const assertTable: OrchestrationDefinition = {
   },
 };
 
+/** If a parameter of a check became empty, the check would pass without checking anything. */
+function requireFilled(parameters: Parameters, written: PlainMap): void {
+  for (const name of ['exists', 'tableMetadata', 'rowCountComparisonType', 'rowCountValue']) {
+    if (!isGiven(written[name]) || isGiven(parameters.value(name))) continue;
+    throw new ParameterError(
+      `"${name}" is empty after its expression, so nothing would be checked: give its variable a value`,
+    );
+  }
+}
+
 /** A table that must not exist has no columns or rows to check. */
 function requireNoOtherCheck(parameters: Parameters): void {
   const others = ['tableMetadata', 'rowCountValue'].filter((name) => isGiven(parameters.value(name)));
@@ -39,7 +50,7 @@ function requireNoOtherCheck(parameters: Parameters): void {
   );
 }
 
-function isGiven(value: Resolved | undefined): boolean {
+function isGiven(value: Resolved | Plain | undefined): boolean {
   if (Array.isArray(value)) return value.length > 0;
   return value !== undefined && value !== null && value !== '';
 }

@@ -66,10 +66,6 @@ export interface OrchestrationDefinition {
   readonly required: readonly string[];
   /** The other known parameters. */
   readonly optional: readonly string[];
-  /**
-   * It only checks something. An ignored parameter would disable a check, so a misspelled one is an error.
-   */
-  readonly checks?: true;
   /** Parameters that contain expressions and are not resolved before planning. */
   readonly raw?: readonly string[];
   /** Parameters that name a file of the artifact. */

@@ -1,6 +1,8 @@
 /** Continues by `true` or `false`, decided by simple conditions on variables or by an expression. */
-import { isConditionMet, readCondition } from '../comparator.ts';
+import { assignedVariable, assigns } from '../assignments.ts';
+import { isConditionMet, readCondition, requireNumbers } from '../comparator.ts';
 import { ParameterError, type Parameters } from '../parameters.ts';
+import type { VariableType } from '../pipeline.ts';
 import { unwrapExpression } from '../template.ts';
 import {
   describeMissingVariable,
@@ -19,11 +21,16 @@ export const ifComponent: OrchestrationDefinition = {
   plan({ parameters, scope }) {
     const advanced = parameters.choice('mode', modes);
     if (advanced) {
-      return { action: 'branch', condition: { expression: unwrapExpression(parameters.text('condition1')) } };
+      const expression = unwrapExpression(parameters.text('condition1'));
+      const assigned = assignedVariable(expression, (name) => scope.get(name) !== undefined);
+      if (assigned !== undefined) throw new ParameterError(assigns(assigned));
+      return { action: 'branch', condition: { expression } };
     }
     const results = parameters.rows('condition', 3).map((row) => {
       const condition = readCondition(row);
-      return isConditionMet(condition, readScalar(scope, condition.subject));
+      const { type, value } = readScalar(scope, condition.subject);
+      if (type === 'NUMBER') requireNumbers(condition);
+      return isConditionMet(condition, value);
     });
     if (results.length === 0) throw createNoConditionError();
     const any = isCombinedByOr(parameters);
@@ -46,10 +53,10 @@ const isCombinedByOr = (parameters: Parameters) =>
   parameters.choice('combineConditions', { And: false, Or: true }, false);
 const createNoConditionError = () => new ParameterError('"condition" is empty: add a condition');
 
-function readScalar(scope: VariableScope, name: string): Scalar {
+function readScalar(scope: VariableScope, name: string): { type: VariableType; value: Scalar } {
   const variable = scope.get(name);
   if (variable === undefined) throw new VariableError(describeMissingVariable(name));
   if (isGrid(variable.value))
     throw new VariableError(`the variable "${name}" is a grid: use the mode Advanced and "${name}.<column>"`);
-  return variable.value;
+  return { type: variable.type, value: variable.value };
 }

@@ -1,0 +1,221 @@
+/** SQL of one run that would change DuckDB for the others, or lose a file, through the real warehouse. */
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { MemoryWatch } from '../confinement/memory-watch.ts';
+import { createFolders, removeTree } from '../host/folders.ts';
+import { createLog } from '../log.ts';
+import { createDuckdbDriver } from './duckdb.ts';
+import type { WarehouseConnection, WarehouseDriver } from './warehouse.ts';
+
+const place = { projectId: '11111111-1111-4111-8111-111111111111', environmentName: 'dev' };
+const root = realpathSync(mkdtempSync(join(tmpdir(), 'headgate-duckdb-')));
+const folders = createFolders(root);
+const files = folders.files(place);
+const temporary = folders.warehouseTemporary(place);
+const memory = new MemoryWatch();
+
+describe('SQL in the shared warehouse of an environment', { timeout: 60_000 }, () => {
+  let driver: WarehouseDriver;
+  let warehouse: WarehouseConnection;
+
+  before(async () => {
+    driver = createDuckdbDriver({
+      folders,
+      bounds: {
+        memoryMegabytes: 256,
+        processMegabytes: 1_024,
+        threads: 2,
+        temporaryMegabytes: 64,
+        idleSeconds: 60,
+      },
+      confinement: { launcher: [], memory, close: async () => undefined },
+      concurrency: 4,
+      log: createLog({ level: 'error', write: (line) => console.log(line) }),
+    });
+    warehouse = await driver.connect(place);
+    await warehouse.execute('create table t as select 1 as a');
+  });
+  after(async () => {
+    await driver.close();
+    await memory.close();
+    await removeTree(root);
+  });
+
+  async function refused(sql: string, message: RegExp): Promise<void> {
+    await assert.rejects(warehouse.execute(sql), message, sql);
+    await warehouse.execute('rollback').catch(() => undefined);
+  }
+
+  it('calls no function that changes DuckDB, wherever the call stands', async () => {
+    const logging = `enable_logging('QueryLog', storage = 'file', storage_config = {'path': 'qlog'})`;
+    const calls = [
+      logging,
+      'disable_logging()',
+      'truncate_duckdb_logs()',
+      'enable_profiling()',
+      'disable_profiling()',
+      'enable_peg_parser()',
+      'force_checkpoint()',
+      'checkpoint()',
+    ];
+    for (const call of calls) {
+      const name = call.split('(')[0];
+      await refused(
+        `select * from ${call}`,
+        new RegExp(`^Error: the function "${name}" is not allowed in this`),
+      );
+    }
+    const hidden = [
+      `select 1; select * from ${logging}`,
+      `FROM Enable_Logging('QueryLog')`,
+      `from system.main."enable_logging"('QueryLog')`,
+      `from enable_logging /* ' */ -- '\n ('QueryLog')`,
+      `from enable_logging -- '\r ('QueryLog')`,
+      `from enable_logging\u200b('QueryLog')`,
+      `select E'\\'', * from enable_logging('QueryLog') -- '`,
+      `select '\\', * from enable_logging('QueryLog') -- '`,
+      `select $a$ ' $a$, * from enable_logging('QueryLog') -- '`,
+      `explain analyze select * from ${logging}`,
+      `insert into t select 1 from ${logging}`,
+      `update t set a = 2 from ${logging}`,
+      `create table u as from ${logging}`,
+      `create view v as select * from ${logging}`,
+      `create macro m() as table select * from ${logging}`,
+      `create macro m() as (select count(*) from ${logging})`,
+      `copy (from ${logging}) to 'x'`,
+      `with c as (from ${logging}) from c`,
+      `select * from t, ${logging}`,
+      `select * from query('select * from enable_' || 'logging()')`,
+      `select * from json_execute_serialized_sql(json_serialize_sql('select 1'))`,
+      `pragma json_execute_serialized_sql('{}')`,
+    ];
+    for (const sql of hidden) await refused(sql, /not allowed in this warehouse/);
+    assert.equal(existsSync(join(files, 'qlog')), false);
+    const { rows } = await warehouse.query(`select current_setting('enable_logging')`, 1);
+    assert.deepEqual(rows, [[0]]);
+  });
+
+  it('uses the names of such functions for its own tables, columns and texts', async () => {
+    const sound = [
+      'create table checkpoint (query integer)',
+      'insert into checkpoint (query) values (1)',
+      'create index i on checkpoint (query)',
+      `select 'enable_logging()', query as "checkpoint()" from main.checkpoint -- query()`,
+      'select * from t as query(checkpoint)',
+      'with query (a) as (select 1) select * from query',
+      'with c as (select 1), query (a) as (select 1) select * from query',
+      "copy checkpoint (query) to 'c.csv'",
+      'create view query (a) as select 1',
+      'drop view query',
+      'drop table checkpoint',
+      'select random(), uuid(), now()',
+      'create sequence s',
+      `select nextval('s')`,
+      'pragma show_tables',
+      `pragma table_info('t')`,
+      'from duckdb_tables()',
+    ];
+    for (const sql of sound) await warehouse.execute(sql);
+  });
+
+  it('makes no macro of the name of a function of DuckDB', async () => {
+    const macros = [
+      'create macro count_star() as 96',
+      'create or replace macro COUNT_STAR() as 96',
+      'create function "Max"(x) as 5',
+      'create temp macro if not exists main.sum(x) as 1',
+      'create or replace temporary macro /* x */ lower(x) as x',
+      'create macro dev.main."lower"(x) as x',
+      'create macro range(x) as table select 1',
+      'select 1; create macro "~~"(x, y) as true',
+      'create macro duckdb_logs_parsed(x) as table select 1',
+    ];
+    for (const sql of macros)
+      await refused(
+        sql,
+        /a macro cannot have the name "[^"]+" of a function of DuckDB: .*give it another name/,
+      );
+    await warehouse.execute('create or replace macro main.half(x) as x / 2');
+    assert.deepEqual((await warehouse.query('select count(*), half(4) from t', 1)).rows, [[1, 2]]);
+  });
+
+  it('writes no file where DuckDB keeps its own, however the path is written', async () => {
+    const spelled = temporary.replace('/temporary/', '/t\\x65mporary/');
+    assert.notEqual(spelled, temporary);
+    const up = relative(files, temporary);
+    const targets = [
+      `'${temporary}/out.csv'`,
+      `E'${spelled}/out.csv'`,
+      `e'${up.replace('e', '\\x65')}/out.csv'`,
+      `$$${temporary}/out.csv$$`,
+      `$x$${up}/out.csv$x$`,
+      `"${temporary}/out.csv"`,
+      `'${temporary.slice(0, -3)}'\n'${temporary.slice(-3)}/out.csv'`,
+      `('${temporary.slice(0, -3)}' || '${temporary.slice(-3)}/out.csv')`,
+      `(getvariable('place'))`,
+      `'${files}/./x/..//../${relative(join(files, '..'), temporary)}/out.csv'`,
+    ];
+    await warehouse.execute(`set variable place = '${temporary}/out.csv'`);
+    const lost = /holds no files of pipelines: give a path in the files folder/;
+    for (const target of targets) {
+      await refused(`copy (select 1) to ${target}`, lost);
+      await refused(`explain analyze copy (select 1) to ${target} (format csv)`, lost);
+    }
+    await refused(
+      `copy t from 'x.csv'; copy t (a) to E'${spelled}/out.csv'`,
+      /No files found|holds no files/,
+    );
+    await refused(`set variable later = '${temporary}/x'; copy t to (getvariable('later'))`, lost);
+    await refused(`export database E'${spelled}/out'`, lost);
+    await refused(`export database dev to '${up}/out'`, lost);
+    assert.deepEqual(readdirSync(temporary), []);
+  });
+
+  it('writes files in the files folder, however the path is written', async () => {
+    mkdirSync(join(files, 'temporary'));
+    const targets = [
+      `'plain.csv'`,
+      `E'sp\\x65lled.csv'`,
+      `$$dollar.csv$$`,
+      `"quoted.csv"`,
+      `('put' || 'together.csv')`,
+      `'temporary/inside.csv'`,
+      `'${files}/whole.csv'`,
+      `(getvariable('name'))`,
+    ];
+    const script = targets.map((target) => `copy (select 1 as "to") to ${target} (header)`);
+    await warehouse.execute(`set variable name = 'named.csv'; ${script.join('; ')}`);
+    await warehouse.execute(`copy (pivot t on a using sum(a)) to 'pivot.csv'`);
+    await warehouse.execute(`export database 'exported'`);
+    const written = [
+      'plain',
+      'spelled',
+      'dollar',
+      'quoted',
+      'puttogether',
+      'temporary/inside',
+      'whole',
+      'named',
+      'pivot',
+    ];
+    for (const name of written) assert.equal(existsSync(join(files, `${name}.csv`)), true, name);
+    assert.equal(existsSync(join(files, 'exported/schema.sql')), true);
+  });
+
+  it('says that IMPORT DATABASE is not allowed, before it reads a file', async () => {
+    const folder = join(files, 'import');
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'schema.sql'), 'create table imported as from enable_logging();');
+    writeFileSync(join(folder, 'load.sql'), '');
+    const message = /^Error: IMPORT DATABASE is not allowed in this warehouse: .*Use only ALTER/;
+    for (const sql of [
+      `import database '${folder}'`,
+      `select 1; IMPORT /* x */ DATABASE 'nowhere'`,
+      `pragma import_database('${folder}')`,
+    ])
+      await refused(sql, message);
+  });
+});

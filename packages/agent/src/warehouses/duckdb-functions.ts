@@ -1,0 +1,183 @@
+/**
+ * Which of DuckDB's own functions SQL of a tenant may call, and which names its macros may have. DuckDB does
+ * not say which table functions change its configuration, so the ones that only read are listed here. One that
+ * a later DuckDB adds is refused until it is listed.
+ */
+import { type DuckDBConnection, StatementType } from '@duckdb/node-api';
+import { checkStatementKind, refuseKind } from './duckdb-statement-kinds.ts';
+import { readStatements, type Word } from './sql-words.ts';
+
+const words = (text: string) => text.split(/\s+/).filter((each) => each !== '');
+
+const readingTableFunctions = new Set(
+  words(`
+  duckdb_approx_database_count duckdb_columns duckdb_connection_count duckdb_constraints
+  duckdb_coordinate_systems duckdb_databases duckdb_dependencies duckdb_extensions duckdb_external_file_cache
+  duckdb_functions duckdb_indexes duckdb_keywords duckdb_log_contexts duckdb_logs duckdb_memory
+  duckdb_optimizers duckdb_prepared_statements duckdb_schemas duckdb_secret_types duckdb_secrets
+  duckdb_sequences duckdb_settings duckdb_table_sample duckdb_tables duckdb_temporary_files duckdb_types
+  duckdb_variables duckdb_views generate_series glob icu_calendar_names json_each json_tree
+  parquet_bloom_probe parquet_file_metadata parquet_full_metadata parquet_kv_metadata parquet_metadata
+  parquet_scan parquet_schema pg_timezone_names pragma_collations pragma_database_size
+  pragma_metadata_info pragma_platform pragma_show pragma_storage_info pragma_table_info
+  pragma_user_agent pragma_version query_table range read_blob read_csv read_csv_auto read_duckdb read_json
+  read_json_auto read_json_objects read_json_objects_auto read_ndjson read_ndjson_auto read_ndjson_objects
+  read_parquet read_text repeat repeat_row seq_scan sniff_csv sql_auto_complete summary test_all_types
+  test_vector_types unnest which_secret`),
+);
+
+/** Of the scalar functions with side effects those that change nothing for others. */
+const harmlessScalarFunctions = new Set(
+  words(`
+  current_connection_id current_query current_query_id current_transaction_id currval error
+  gen_random_uuid nextval random setseed sleep_ms stats uuid uuidv4 uuidv7`),
+);
+
+/** DuckDB replaces these by a query of its catalog. Another one may become any statement. */
+const readingPragmas = new Set(
+  words(`
+  collations database_list database_size functions metadata_info platform show show_databases show_tables
+  show_tables_expanded storage_info table_info user_agent version`),
+);
+
+const refusals: Readonly<Record<string, string>> = {
+  query: 'write the query itself',
+  json_execute_serialized_sql: 'write the query itself',
+};
+const refusal = 'the configuration of the warehouse belongs to its agent';
+
+export interface BuiltInFunctions {
+  readonly names: ReadonlySet<string>;
+  readonly refused: ReadonlySet<string>;
+}
+
+/** Call it before any SQL of a tenant: macros of a tenant are not DuckDB's own. */
+export async function readBuiltInFunctions(connection: DuckDBConnection): Promise<BuiltInFunctions> {
+  const reader = await connection.runAndReadAll(
+    'select distinct function_name, function_type, has_side_effects from system.main.duckdb_functions() where internal',
+  );
+  const names = new Set<string>();
+  const refused = new Set<string>();
+  for (const [value, type, hasSideEffects] of reader.getRows()) {
+    const name = String(value).toLowerCase();
+    names.add(name);
+    const isAllowed =
+      type === 'table'
+        ? readingTableFunctions.has(name)
+        : hasSideEffects !== true || harmlessScalarFunctions.has(name);
+    if (!isAllowed) refused.add(name);
+  }
+  return { names, refused };
+}
+
+/** @throws Error that names the function or the statement, and the remedy */
+export function checkCalls(sql: string, functions: BuiltInFunctions): void {
+  if (!mayNeedCheck(sql, functions)) return;
+  for (const statement of readStatements(sql)) {
+    checkFirstWord(statement);
+    checkMacroName(statement, functions);
+    // CALL is refused by its kind.
+    if (statement[0]?.value === 'call') continue;
+    for (const name of calledFunctions(statement))
+      if (functions.refused.has(name))
+        throw new Error(
+          `the function "${name}" is not allowed in this warehouse: ${refusals[name] ?? refusal}`,
+        );
+  }
+}
+
+/** Large statements, such as inserts of many values, are rarely worth reading word by word. */
+function mayNeedCheck(sql: string, { refused }: BuiltInFunctions): boolean {
+  const lower = sql.toLowerCase();
+  return ['import', 'pragma', 'macro', 'function', ...refused].some((name) => lower.includes(name));
+}
+
+/** DuckDB replaces these statements by others before it names their kind. */
+function checkFirstWord([first, second]: readonly Word[]): void {
+  const isImport =
+    first?.value === 'import' || (first?.value === 'pragma' && second?.value === 'import_database');
+  if (isImport) refuseKind('IMPORT DATABASE', 'create the tables, and fill them by COPY … FROM');
+  if (first?.value === 'pragma' && !readingPragmas.has(second?.value ?? ''))
+    checkStatementKind(StatementType.PRAGMA);
+}
+
+/** Words after which a name and its parenthesis are a table, view, index, alias or query, and not a call. */
+const naming = new Set([
+  'into',
+  'table',
+  'exists',
+  'on',
+  'references',
+  'view',
+  'index',
+  'copy',
+  'with',
+  'recursive',
+  'as',
+]);
+
+function* calledFunctions(statement: readonly Word[]): Generator<string> {
+  for (const [index, word] of statement.entries()) {
+    if (!isName(word) || !isSymbol(statement[index + 1], '(')) continue;
+    const before = statement[startOfName(statement, index) - 1];
+    const names = before?.kind === 'name' && naming.has(before.value);
+    if (!names && !isNamedQuery(statement, index + 1)) yield word.value;
+  }
+}
+
+/** Where `catalog.schema.name` begins, of which the word at `index` is the last. */
+function startOfName(statement: readonly Word[], index: number): number {
+  let start = index;
+  while (isSymbol(statement[start - 1], '.') && isName(statement[start - 2])) start -= 2;
+  return start;
+}
+
+/** Whether it is one of the queries of WITH: `name (columns) AS (`, `name (columns) AS MATERIALIZED (`. */
+function isNamedQuery(statement: readonly Word[], open: number): boolean {
+  let depth = 0;
+  let close = open;
+  do {
+    if (isSymbol(statement[close], '(')) depth += 1;
+    if (isSymbol(statement[close], ')')) depth -= 1;
+    close += 1;
+  } while (depth > 0 && close < statement.length);
+  const after = statement[close + 1];
+  const isQuery = isSymbol(after, '(') || after?.value === 'materialized' || after?.value === 'not';
+  return statement[close]?.value === 'as' && isQuery;
+}
+
+/** Queries of every run, and the agent's own, would call the macro in place of DuckDB's function. */
+function checkMacroName(statement: readonly Word[], { names }: BuiltInFunctions): void {
+  const macro = statement.findIndex(
+    ({ kind, value }) => kind === 'name' && (value === 'macro' || value === 'function'),
+  );
+  const before = statement.slice(0, macro).map(({ value }) => value);
+  const creates = before[0] === 'create' && before.every((word) => makingWords.has(word));
+  if (macro < 0 || !creates) return;
+  const open = statement.findIndex((word) => isSymbol(word, '('));
+  const name = statement[open - 1]?.value ?? '';
+  if (names.has(name))
+    throw new Error(
+      `a macro cannot have the name "${name}" of a function of DuckDB: other queries would call the macro instead; give it another name`,
+    );
+}
+
+const makingWords = new Set([
+  'create',
+  'or',
+  'replace',
+  'temp',
+  'temporary',
+  'persistent',
+  'local',
+  'global',
+  'unlogged',
+]);
+
+function isName(word: Word | undefined): boolean {
+  return word?.kind === 'name' || word?.kind === 'quoted';
+}
+
+function isSymbol(word: Word | undefined, symbol: string): boolean {
+  return word?.kind === 'symbol' && word.value === symbol;
+}
