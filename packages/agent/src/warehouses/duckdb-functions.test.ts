@@ -159,7 +159,7 @@ describe('SQL in the shared warehouse of an environment', { timeout: 60_000 }, (
       `'${files}/./x/..//../${relative(join(files, '..'), temporary)}/out.csv'`,
     ];
     await warehouse.execute(`set variable place = '${temporary}/out.csv'`);
-    const lost = /holds no files of pipelines: give a path in the files folder/;
+    const lost = /use a relative path, which is in the files folder/;
     for (const target of targets) {
       await refused(`copy (select 1) to ${target}`, lost);
       await refused(`explain analyze copy (select 1) to ${target} (format csv)`, lost);
