@@ -30,6 +30,7 @@ test('every keyword of every request is one that faults are found by, and every 
     ...['type', 'enum', 'const', 'anyOf', 'properties', 'required', 'additionalProperties', 'propertyNames'],
     ...['minProperties', 'maxProperties', 'items', 'minItems', 'maxItems', 'uniqueItems', 'minLength'],
     ...['maxLength', 'pattern', 'format', 'minimum', 'maximum', 'x-form', 'default', 'description'],
+    'x-name',
   ]);
   for (const { name, schema } of schemas) {
     for (const each of schemasIn(schema)) {

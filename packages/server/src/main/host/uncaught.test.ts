@@ -7,10 +7,10 @@ const module = (name: string) => JSON.stringify(new URL(name, import.meta.url).h
 
 const beginning = `
   import { createServer } from 'node:http';
-  import { createFailureLog } from ${module('../kernel/failure-log.ts')};
-  import { systemClock } from ${module('../kernel/clock.ts')};
-  import { createLog } from ${module('../kernel/log.ts')};
-  import { createMetrics } from ${module('../kernel/metrics.ts')};
+  import { createFailureLog } from ${module('../../kernel/failure-log.ts')};
+  import { systemClock } from ${module('../../kernel/clock.ts')};
+  import { createLog } from ${module('../../kernel/log.ts')};
+  import { createMetrics } from ${module('../../kernel/metrics.ts')};
   import { catchUncaught, withOrigin } from ${module('uncaught.ts')};
   const log = createLog('info', { write: (line) => process.stdout.write(line) });
   const counts = catchUncaught(createFailureLog(log, systemClock), (failure) => {

@@ -1,10 +1,11 @@
 /** A project is deleted with everything that it owns and everything that runs in it; its events stay. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AccountEventItem, Page } from '@headgate/contract';
+import { type AccountEventItem, type Operation, operations, type Page } from '@headgate/contract';
 import { type Instance, instanceOf } from '../../testing/agent.ts';
 import { checkingAgent } from '../../testing/checking-agent.ts';
 import { requireProblem } from '../../testing/client.ts';
+import { examples } from '../../testing/guards.ts';
 import { type OwnedTable, ownedTables, rowsOf } from '../../testing/owned-tables.ts';
 import { createPlace, type Place } from '../../testing/place.ts';
 import { startTestServer } from '../../testing/server.ts';
@@ -40,7 +41,7 @@ async function startedBy(
   return { instance, held };
 }
 
-/** A row in every table that a project owns. Who adds such a table adds here what fills it. */
+/** Fills every table that a project owns, mostly by the examples of operations that create something in it. */
 async function furnish(place: Place): Promise<void> {
   const { account, project } = place;
   await account.actor('MEMBER', { projectId: project.projectId, environmentName: 'dev', role: 'OPERATOR' });
@@ -79,6 +80,14 @@ async function furnish(place: Place): Promise<void> {
   const body = { projects: { [project.projectId]: { environments: ['dev'] } } };
   const list = `/agents/${place.agent.agentId}/allowlist`;
   assert.equal((await account.admin.send('PATCH', list, { body })).status, 200);
+  for (const { id } of operations.filter(createsInProject)) {
+    const { path, ...asked } = (await examples[id]?.(place)) ?? { path: '' };
+    assert.equal((await account.admin.send('POST', path, asked)).status, 201, id);
+  }
+}
+
+function createsInProject({ method, path, success }: Operation): boolean {
+  return method === 'POST' && success.status === 201 && path.startsWith('/v1/projects/{projectId}/');
 }
 
 async function countsOf(tables: readonly OwnedTable[], projectId: string): Promise<Record<string, number>> {
@@ -189,9 +198,10 @@ test('the deletion of an environment cancels what runs in it, takes what it has,
   requireProblem(await admin.get(`${path}/environments/dev`), 404, 'environment-not-found');
   assert.equal((await admin.get(`${path}/environments/prod`)).status, 200);
   for (const table of ['variable_override', 'connection_override', 'artifact_version']) {
-    const rows = await server.database.query(`select from ${table} where project_id = $1`, [
-      place.project.projectId,
-    ]);
+    const rows = await server.database.query(
+      `select from ${table} where project_id = $1 and environment_name = 'dev'`,
+      [place.project.projectId],
+    );
     assert.equal(rows.length, 0, table);
   }
   const grants = await server.database.query(
