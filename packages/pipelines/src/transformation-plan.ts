@@ -102,7 +102,7 @@ export function findSources(
   if (sources.length < least || sources.length > most) {
     const wanted = least === most ? `${least}` : `at least ${least}`;
     throw new ParameterError(
-      `it has ${sources.length} sources but takes ${wanted}: connect or disconnect some`,
+      `it has ${sources.length} sources but takes ${wanted}: change the list of its sources`,
     );
   }
   const found: Source[] = [];
@@ -110,7 +110,7 @@ export function findSources(
     const source = transformation.components.get(name);
     if (source === undefined)
       throw new ParameterError(
-        `its source "${name}" is not a component of ${transformation.path}: connect another one`,
+        `its source "${name}" is not a component of ${transformation.path}: name another one`,
       );
     const sourceDefinition = findDefinition(source.type);
     if (sourceDefinition?.kind === 'transformation' && sourceDefinition.output) {

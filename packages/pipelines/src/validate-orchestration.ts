@@ -67,7 +67,7 @@ function checkTransitions(
       const remedy = suggest(
         target,
         () => components.keys(),
-        'connect another component or remove the transition',
+        'name another component or remove the transition',
       );
       const message = `the transition "${kind}" leads to "${target}", which is not a component of this pipeline: ${remedy}`;
       const level = taken.has(kind) ? 'error' : 'warning';
@@ -121,10 +121,11 @@ function checkIterator(
     return;
   }
   if (target === undefined) {
-    const message = 'the iterator has no iterationTarget: connect the component to run';
+    const message =
+      'the iterator has no iterationTarget: name the component to run in it, beside type and parameters';
     report({ component: name, at, code: 'missing-iteration-target', message, level: 'error' });
   } else if (!orchestration.components.has(target)) {
-    const remedy = suggest(target, () => orchestration.components.keys(), 'connect the component to run');
+    const remedy = suggest(target, () => orchestration.components.keys(), 'name the component to run');
     const message = `the iterationTarget "${target}" is not a component of this pipeline: ${remedy}`;
     report({ component: name, at, code: 'missing-iteration-target', message, level: 'error' });
   } else checkIterated(name, target, orchestration, report);
@@ -142,7 +143,7 @@ const idleTargets = new Set(['start', 'and', 'or', 'end-success', 'end-failure']
 function checkIterated(name: string, target: string, { components }: Orchestration, report: Report): void {
   const { type = '', skipped = false } = components.get(target) ?? {};
   if (skipped || !idleTargets.has(type)) return;
-  const message = `its iterationTarget "${target}" is of type ${type}, which does nothing when an iterator runs it: connect the component that it shall run`;
+  const message = `its iterationTarget "${target}" is of type ${type}, which does nothing when an iterator runs it: name the component to run`;
   const at = ['iterationTarget'];
   report({ component: name, at, code: 'iteration-target-not-allowed', message, level: 'error' });
 }
@@ -164,7 +165,7 @@ function checkIterationCycles({ components }: Orchestration, report: Report): vo
     if (name !== undefined && chain.has(name)) {
       const names = [...chain];
       const circle = [...names.slice(names.indexOf(name)), name].join(' → ');
-      const message = `the iterators form a cycle: ${circle}: connect another component`;
+      const message = `the iterators form a cycle: ${circle}: name another component`;
       report({ component: name, at: ['iterationTarget'], code: 'iteration-cycle', message, level: 'error' });
     }
     for (const each of chain) followed.add(each);

@@ -75,7 +75,7 @@ function checkSources(
   const place = { component: component.name, at: ['sources'] };
   const missing = component.sources.filter((each) => !components.has(each));
   for (const source of missing) {
-    const remedy = suggest(source, () => components.keys(), 'connect another one');
+    const remedy = suggest(source, () => components.keys(), 'name another one');
     const message = `the source "${source}" is not a component of this pipeline: ${remedy}`;
     report({ ...place, code: 'dangling-source', message, level: 'error' });
   }
@@ -85,7 +85,7 @@ function checkSources(
   const count = component.sources.length;
   if (count >= least && count <= most) return missing.length === 0;
   const takes = least === most ? `${least}` : `at least ${least}`;
-  const message = `the component has ${count} sources but takes ${takes}: ${count < least ? 'connect' : 'disconnect'} some`;
+  const message = `the component has ${count} sources but takes ${takes}: change the list of its sources`;
   report({ ...place, code: 'source-count', message, level: 'error' });
   return false;
 }

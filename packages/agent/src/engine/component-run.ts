@@ -53,13 +53,13 @@ async function runIterationTarget(
   if (target === undefined) {
     return {
       status: 'FAILED',
-      message: `the iterationTarget "${name}" is not a component of ${run.pipeline.path}: connect the component to run`,
+      message: `the iterationTarget "${name}" is not a component of ${run.pipeline.path}: name the component to run`,
     };
   }
   if (iterators.includes(name)) {
     return {
       status: 'FAILED',
-      message: `the iterators form a cycle: ${[...iterators, name].join(' → ')}: connect another component`,
+      message: `the iterators form a cycle: ${[...iterators, name].join(' → ')}: name another component`,
     };
   }
   return runComponent(run, target, scope, iterators);

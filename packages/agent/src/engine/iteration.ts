@@ -48,8 +48,9 @@ function summarize(
   failures: readonly { iteration: number; result: ActionResult }[],
 ): ActionResult {
   const [first] = [...failures].sort((left, right) => left.iteration - right.iteration);
-  if (first === undefined) return { status: 'SUCCESS', message: `${done} iterations` };
-  const skipped = done < total ? `, ${total - done} were not started` : '';
+  if (first === undefined)
+    return { status: 'SUCCESS', message: `${done} ${done === 1 ? 'iteration' : 'iterations'}` };
+  const skipped = done < total ? `, ${total - done} not started` : '';
   const why = first.result.message ?? 'no message';
   return {
     status: 'FAILED',

@@ -180,7 +180,7 @@ describe('iterators', () => {
       'on.orch.yaml': pipeline(body, 'Sequential'),
     });
     await fixture.run('break');
-    assert.match(step('Each')?.message ?? '', /^1 of 3 iterations failed, 2 were not started; number 1: /);
+    assert.match(step('Each')?.message ?? '', /^1 of 3 iterations failed, 2 not started; number 1: /);
     fixture.steps.clear();
     await fixture.connection.run('drop table t1');
     await fixture.run('on');

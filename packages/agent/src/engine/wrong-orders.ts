@@ -185,7 +185,7 @@ export const wrongOrders: WrongPipeline[] = [
       {},
       { g: grid({ a: 'TEXT' }, []), x: text('') },
     ),
-    says: /line 7, component "Bad": the iterator has no iterationTarget: connect/,
+    says: /line 7, component "Bad": the iterator has no iterationTarget: name the component/,
   },
   {
     what: 'an iterator whose target does not exist',
@@ -246,7 +246,7 @@ export const wrongOrders: WrongPipeline[] = [
     what: 'too few sources',
     code: 'source-count',
     files: flow({ One: one, Out: output() }),
-    says: /flow\.tran\.yaml, line 1, component "Out": the component has 0 sources but takes 1: connect some/,
+    says: /flow\.tran\.yaml, line 1, component "Out": the component has 0 sources but takes 1: change the list of its sources/,
   },
   {
     what: 'a cycle of sources',

@@ -30,6 +30,8 @@ export function createSecretReferences(options: SecretReferencesOptions): Secret
     async read(work, name, signal) {
       const about = `the secret reference ${JSON.stringify(name)}`;
       const at = await lookUp(options, work, name, signal).catch((error) => {
+        if (hasCode(error, 'secret-reference-not-found'))
+          throw new Error(`${about} does not exist in the project: create it or correct the name`);
         throw new Error(`${about} cannot be looked up: ${explainFailure(error)}`);
       });
       return readSecret(options.vaults, at, signal).catch((error) => {
@@ -64,11 +66,13 @@ function lookUp(
 }
 
 function explainFailure(error: unknown): string {
-  const isOlder =
-    error instanceof ControlPlaneError && error.status === 404 && error.code === 'path-not-found';
-  return isOlder
+  return hasCode(error, 'path-not-found')
     ? 'this version of the server does not support secrets in runs: upgrade the server'
     : getReason(error);
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof ControlPlaneError && error.code === code;
 }
 
 function describe({ secretName, secretKey }: SecretCoordinates): string {

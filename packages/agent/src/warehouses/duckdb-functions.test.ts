@@ -98,6 +98,32 @@ describe('SQL in the shared warehouse of an environment', { timeout: 60_000 }, (
     assert.deepEqual(rows, [[0]]);
   });
 
+  it('calls none by a spelling that reads differently to DuckDB', async () => {
+    const wrappedInText = (call: string) => `select \u2028E'\\', * from ${call} --'`;
+    await warehouse.execute('create type "e" as varchar');
+    await warehouse.execute('create table wide as select 1 as a');
+    const hidden = [
+      `select * from enable_logging('QueryLog') as materialized`,
+      `select * from enable_logging('QueryLog') as "not"`,
+      `with c as (select 1) select * from c, force_checkpoint() as materialized`,
+      `create view hidden as select * from enable_logging('QueryLog') as materialized`,
+      `create macro hidden() as table select * from enable_logging('QueryLog') as materialized`,
+      `explain analyze select * from enable_logging('QueryLog') as materialized`,
+      `set variable x = (select count(*) from enable_logging('QueryLog') as materialized)`,
+      `pivot (select 1 as a from enable_logging('QueryLog') as materialized) on a`,
+      `select * from query('select * from enable_' || 'logging()') as materialized`,
+    ];
+    for (const sql of hidden)
+      await refused(sql, /^Error: the function "(?:enable_logging|force_checkpoint|query)" is not allowed/);
+    await assert.rejects(warehouse.execute(wrappedInText(`enable_logging('QueryLog')`)));
+    const { rows } = await warehouse.query(`select current_setting('enable_logging')`, 1);
+    assert.deepEqual(rows, [[0]]);
+    assert.deepEqual(
+      (await warehouse.query(`select view_name from duckdb_views() where not internal`, 9)).rows,
+      [],
+    );
+  });
+
   it('uses the names of such functions for its own tables, columns and texts', async () => {
     const sound = [
       'create table checkpoint (query integer)',
@@ -123,6 +149,8 @@ describe('SQL in the shared warehouse of an environment', { timeout: 60_000 }, (
 
   it('makes no macro of the name of a function of DuckDB', async () => {
     const macros = [
+      'explain analyze create macro count_star() as 96',
+      'explain (analyze) create macro sum(x) as 1',
       'create macro count_star() as 96',
       'create or replace macro COUNT_STAR() as 96',
       'create function "Max"(x) as 5',

@@ -70,7 +70,12 @@ export async function readBuiltInFunctions(connection: DuckDBConnection): Promis
   return { names, refused };
 }
 
-/** @throws Error that names the function or the statement, and the remedy */
+/**
+ * Reads the words of the SQL. duckdb-plan.ts has the last word on table functions; this check also covers
+ * scalar functions and the bodies of views and macros when they are made.
+ *
+ * @throws Error that names the function or the statement, and the remedy
+ */
 export function checkCalls(sql: string, functions: BuiltInFunctions): void {
   if (!mayNeedCheck(sql, functions)) return;
   for (const statement of readStatements(sql)) {
@@ -78,12 +83,13 @@ export function checkCalls(sql: string, functions: BuiltInFunctions): void {
     checkMacroName(statement, functions);
     // CALL is refused by its kind.
     if (statement[0]?.value === 'call') continue;
-    for (const name of calledFunctions(statement))
-      if (functions.refused.has(name))
-        throw new Error(
-          `the function "${name}" is not allowed in this warehouse: ${refusals[name] ?? refusal}`,
-        );
+    for (const name of calledFunctions(statement)) if (functions.refused.has(name)) refuseFunction(name);
   }
+}
+
+/** @throws Error with the function and the remedy */
+export function refuseFunction(name: string): never {
+  throw new Error(`the function "${name}" is not allowed in this warehouse: ${refusals[name] ?? refusal}`);
 }
 
 /** Large statements, such as inserts of many values, are rarely worth reading word by word. */
@@ -156,10 +162,55 @@ function checkMacroName(statement: readonly Word[], { names }: BuiltInFunctions)
   if (macro < 0 || !creates) return;
   const open = statement.findIndex((word) => isSymbol(word, '('));
   const name = statement[open - 1]?.value ?? '';
-  if (names.has(name))
-    throw new Error(
-      `a macro cannot have the name "${name}" of a function of DuckDB: other queries would call the macro instead; give it another name`,
-    );
+  if (names.has(name)) throw takenName(name);
+}
+
+/** For a statement that DuckDB cannot explain. @throws Error if the name of a refused function is a word of it */
+export function refuseNamesOfFunctions(sql: string, { refused }: BuiltInFunctions): void {
+  for (const name of refused) if (hasWord(sql, name)) refuseFunction(name);
+}
+
+function hasWord(sql: string, word: string): boolean {
+  return new RegExp(`(?<![\\w$])${word}(?![\\w$])`, 'i').test(sql);
+}
+
+/**
+ * For after a CREATE. Removes macros with the name of a DuckDB function, and views and macros that call a
+ * refused function. DuckDB writes their definitions from what it has read, so no spelling hides a call.
+ *
+ * @throws Error if there was one
+ */
+export async function checkCreated(
+  connection: DuckDBConnection,
+  sql: string,
+  { names, refused }: BuiltInFunctions,
+): Promise<void> {
+  const suspects = [...refused].filter((name) => hasWord(sql, name));
+  if (suspects.length === 0 && !/macro|function/i.test(sql)) return;
+  const reader = await connection.runAndReadAll(created);
+  for (const [kind, catalog, schema, name, text = ''] of reader.getRows().map((row) => row.map(String))) {
+    // The head of a view has its name and columns, as in `query (a) AS`.
+    const definition = kind === 'view' ? text.slice(text.search(/\bas\b/i)) : text;
+    const called = suspects.find((each) => new RegExp(`\\b${each}"?\\s*\\(`, 'i').test(definition));
+    const isTaken = kind !== 'view' && names.has(name?.toLowerCase() ?? '');
+    if (called === undefined && !isTaken) continue;
+    const path = [catalog, schema, name].map((each) => `"${each?.replaceAll('"', '""')}"`).join('.');
+    await connection.run(`drop ${kind} ${path}`);
+    if (called !== undefined) refuseFunction(called);
+    throw takenName(name ?? '');
+  }
+}
+
+const created = `
+  select 'view', database_name, schema_name, view_name, sql from system.main.duckdb_views() where not internal
+  union all
+  select if(function_type = 'macro', 'macro', 'macro table'), database_name, schema_name, function_name, macro_definition
+  from system.main.duckdb_functions() where not internal and function_type in ('macro', 'table_macro')`;
+
+function takenName(name: string): Error {
+  return new Error(
+    `a macro cannot have the name "${name}" of a function of DuckDB: other queries would call the macro instead; give it another name`,
+  );
 }
 
 const makingWords = new Set([

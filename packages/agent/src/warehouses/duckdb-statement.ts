@@ -11,9 +11,16 @@ import {
   ResultReturnType,
   StatementType,
 } from '@duckdb/node-api';
-import { type BuiltInFunctions, checkCalls } from './duckdb-functions.ts';
+import {
+  type BuiltInFunctions,
+  checkCalls,
+  checkCreated,
+  refuseNamesOfFunctions,
+} from './duckdb-functions.ts';
+import { checkPlan } from './duckdb-plan.ts';
 import { checkStatementKind, parseExplain } from './duckdb-statement-kinds.ts';
 import { checkTarget, writtenTargets } from './duckdb-targets.ts';
+import { splitStatements } from './sql-words.ts';
 
 /** Bytes of text that one query may return. */
 const resultLimit = 64 * 1024 * 1024;
@@ -58,66 +65,91 @@ export async function query(
 async function forEachStatement(
   connection: DuckDBConnection,
   sql: string,
-  { functions, temporaryFolder }: StatementRules,
+  rules: StatementRules,
   run: (statement: DuckDBPreparedStatement) => Promise<void>,
 ): Promise<void> {
-  checkCalls(sql, functions);
+  checkCalls(sql, rules.functions);
+  const parts = splitStatements(sql);
+  if (parts.length === 0) throw new Error('the SQL contains no statement: add one');
+  // Each is checked and executed by itself, so that exactly the checked text is executed.
+  for (const part of parts) await runStatement(connection, part, rules, run, parts.length === 1);
+}
+
+async function runStatement(
+  connection: DuckDBConnection,
+  sql: string,
+  rules: StatementRules,
+  run: (statement: DuckDBPreparedStatement) => Promise<void>,
+  isAlone: boolean,
+): Promise<void> {
+  const { functions } = rules;
   const statements = await connection.extractStatements(sql);
-  if (statements.count === 0) throw new Error('the SQL contains no statement: add one');
+  // DuckDB makes a PIVOT of several statements.
+  if (statements.count !== 1 && !/\bpivot/i.test(sql))
+    throw new Error('the SQL cannot be divided into statements: write one statement for each component');
+  if (statements.count !== 1) refuseNamesOfFunctions(sql, functions);
   const { copies, exports } = writtenTargets(sql);
+  const check = (target: string) => checkTarget(connection, target, rules);
   // DuckDB creates the folder of an export when it prepares the statement.
-  for (const target of exports) await checkTarget(connection, target, temporaryFolder);
+  for (const target of exports) await check(target);
   for (let index = 0; index < statements.count; index++) {
-    // Prepared one by one, since a statement may need a table that the previous one creates.
     const statement = await statements.prepare(index);
+    const type = statement.statementType;
     try {
-      checkStatementKind(statement.statementType);
-      const target = mayCopy(statement.statementType) ? copies.shift() : undefined;
-      if (target !== undefined) await checkTarget(connection, target, temporaryFolder);
-      if (statement.statementType !== StatementType.EXPLAIN) await run(statement);
-      else await explain(connection, statements.count === 1 ? sql : undefined, run);
+      checkStatementKind(type);
+      if (type === StatementType.EXPLAIN) {
+        await explain(connection, isAlone ? sql : undefined, rules, run);
+        continue;
+      }
+      const target = type === StatementType.COPY ? copies.shift() : undefined;
+      if (target !== undefined) await check(target);
+      if (statements.count === 1) await checkPlan(connection, sql, type, functions);
+      await run(statement);
+      if (type === StatementType.CREATE) await checkCreated(connection, sql, functions);
     } finally {
       statement.destroySync();
     }
   }
 }
 
-/** EXPLAIN ANALYZE executes its statement. */
-function mayCopy(type: StatementType): boolean {
-  return type === StatementType.COPY || type === StatementType.EXPLAIN;
-}
-
 /** Runs an EXPLAIN that is rebuilt from the checked statement. */
 async function explain(
   connection: DuckDBConnection,
   sql: string | undefined,
+  rules: StatementRules,
   run: (statement: DuckDBPreparedStatement) => Promise<void>,
 ): Promise<void> {
   const explained = sql === undefined ? undefined : parseExplain(sql);
   if (explained === undefined)
     throw new Error('EXPLAIN is not allowed with other statements: make it the only statement of the SQL');
-  await checkAlone(connection, explained.statement);
+  await checkExplained(connection, explained.statement, rules);
   const statement = await connection.prepare(explained.prefix + explained.statement);
   try {
     await run(statement);
+    // EXPLAIN ANALYZE executes its statement.
+    await checkCreated(connection, explained.statement, rules.functions);
   } finally {
     statement.destroySync();
   }
 }
 
-/** @throws Error unless `sql` is a single statement of an allowed kind other than EXPLAIN. */
-async function checkAlone(connection: DuckDBConnection, sql: string): Promise<void> {
+/** @throws Error unless it is a single allowed statement other than EXPLAIN. */
+async function checkExplained(
+  connection: DuckDBConnection,
+  sql: string,
+  rules: StatementRules,
+): Promise<void> {
   const statements = await connection.extractStatements(sql);
   if (statements.count !== 1)
     throw new Error('EXPLAIN needs exactly one statement: put one SELECT or other statement after it');
   const statement = await statements.prepare(0);
-  try {
-    if (statement.statementType === StatementType.EXPLAIN)
-      throw new Error('EXPLAIN is not allowed after EXPLAIN: remove one');
-    checkStatementKind(statement.statementType);
-  } finally {
-    statement.destroySync();
-  }
+  const type = statement.statementType;
+  statement.destroySync();
+  if (type === StatementType.EXPLAIN) throw new Error('EXPLAIN is not allowed after EXPLAIN: remove one');
+  checkStatementKind(type);
+  for (const target of writtenTargets(sql).copies)
+    if (target !== undefined) await checkTarget(connection, target, rules);
+  await checkPlan(connection, sql, type, rules.functions);
 }
 
 async function runAndCount(statement: DuckDBPreparedStatement): Promise<number> {

@@ -1,6 +1,8 @@
 /** Where COPY and EXPORT DATABASE write to. */
 import { resolve, sep } from 'node:path';
-import type { DuckDBConnection } from '@duckdb/node-api';
+import { type DuckDBConnection, StatementType } from '@duckdb/node-api';
+import type { BuiltInFunctions } from './duckdb-functions.ts';
+import { checkPlan } from './duckdb-plan.ts';
 import { readStatements, type Word } from './sql-words.ts';
 
 /** The SQL of the targets that are written, in order. */
@@ -13,20 +15,12 @@ export interface Targets {
 export function writtenTargets(sql: string): Targets {
   const targets: Targets = { copies: [], exports: [] };
   if (!/copy|export/i.test(sql)) return targets;
-  for (const statement of readStatements(sql)) {
-    const words = statement.slice(explainedStart(statement));
+  for (const words of readStatements(sql)) {
     const first = words[0]?.value;
     if (first === 'copy') targets.copies.push(targetOf(words, sql));
     if (first === 'export') targets.exports.push(targetOf(words, sql) ?? "''");
   }
   return targets;
-}
-
-/** The index of the word after EXPLAIN and its options. */
-function explainedStart(statement: readonly Word[]): number {
-  if (statement[0]?.value !== 'explain') return 0;
-  const isStart = ({ kind, value }: Word) => kind === 'name' && (value === 'copy' || value === 'export');
-  return Math.max(statement.findIndex(isStart), 0);
 }
 
 function targetOf(words: readonly Word[], sql: string): string | undefined {
@@ -77,9 +71,11 @@ function literal(text: string): string {
 export async function checkTarget(
   connection: DuckDBConnection,
   target: string,
-  temporaryFolder: string,
+  { temporaryFolder, functions }: { temporaryFolder: string; functions: BuiltInFunctions },
 ): Promise<void> {
-  const reader = await connection.runAndReadAll(`select ${target}\n`);
+  const sql = `select ${target}\n`;
+  await checkPlan(connection, sql, StatementType.SELECT, functions);
+  const reader = await connection.runAndReadAll(sql);
   // The process works in the files folder, where relative paths begin.
   const path = resolve(String(reader.getRows()[0]?.[0]));
   if (path !== temporaryFolder && !path.startsWith(`${temporaryFolder}${sep}`)) return;

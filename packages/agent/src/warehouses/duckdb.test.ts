@@ -275,12 +275,13 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
     const instance = await DuckDBInstance.create(folders.database(fragile));
     const connection = await instance.connect();
     await connection.run(
-      `create table towns as select 1; create view breaking as select * from enable_logging(storage = 'file', storage_path = '/nonexistent/logs')`,
+      `create table towns as select 1 as a; create view breaking as select * from enable_logging(storage = 'file', storage_path = '/nonexistent/logs')`,
     );
     connection.closeSync();
     instance.closeSync();
     const first = await driver.connect(fragile);
-    await first.execute('select * from breaking').catch(() => undefined);
+    // DuckDB cannot explain a PIVOT, so nobody sees what the view calls.
+    await first.execute('pivot (select 1 as a from breaking) on a').catch(() => undefined);
     await assert.rejects(first.execute('select 1'), 'the database is not broken: this test shows nothing');
     const next = await driver.connect(fragile);
     assert.equal((await next.query('select count(*) from towns', 1)).rows[0]?.[0], 1);

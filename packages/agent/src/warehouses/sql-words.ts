@@ -16,6 +16,33 @@ const plainName =
 const lineComment = /--[^\n\r]*/y;
 const dollarTag = /\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$/y;
 
+/**
+ * The text of each statement, to be executed by itself. Blanks beyond ASCII become spaces: DuckDB reads some
+ * of them as blanks and others as letters, and this module must read the statement as DuckDB does.
+ */
+export function splitStatements(sql: string): string[] {
+  const parts: string[] = [];
+  let part = '';
+  let end = 0;
+  let isEmpty = true;
+  for (const word of readWords(sql)) {
+    part += sql.slice(end, word.from).replaceAll(beyondAscii, ' ');
+    end = word.to;
+    if (word.kind === 'symbol' && word.value === ';') {
+      if (!isEmpty) parts.push(part);
+      part = '';
+      isEmpty = true;
+    } else {
+      part += sql.slice(word.from, word.to);
+      isEmpty = false;
+    }
+  }
+  if (!isEmpty) parts.push(part);
+  return parts;
+}
+
+const beyondAscii = /[\u0080-\uffff]/g;
+
 /** The words of each statement; `;` separates statements. */
 export function readStatements(sql: string): Word[][] {
   const statements: Word[][] = [[]];

@@ -11,7 +11,9 @@ export const gridIterator: OrchestrationDefinition = {
   optional: ['concurrency', 'breakOnFailure'],
   plan({ parameters, component, scope }) {
     if (component.iterationTarget === undefined) {
-      throw new ParameterError('the iterator has no iterationTarget: connect the component to run');
+      throw new ParameterError(
+        'the iterator has no iterationTarget: name the component to run in it, beside type and parameters',
+      );
     }
     const mapping = parameters.rows('gridIteratorVariableMapping', 2);
     const variables = mapping.map((row) => readCellText(row, 1));

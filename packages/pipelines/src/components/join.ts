@@ -45,7 +45,7 @@ export const join: TransformationDefinition = {
 function findSource(component: string, sources: readonly Source[]): Source {
   const source = sources.find((each) => each.component === component);
   if (source === undefined)
-    throw new ParameterError(`"${component}" is not a source of the component: connect it`);
+    throw new ParameterError(`"${component}" is not a source of the component: add it to its sources`);
   return source;
 }
 

@@ -15,7 +15,9 @@ export const sqlComponent: TransformationDefinition = {
       (_, component: string) => {
         const source = sources.find((each) => each.component === component.trim());
         if (source === undefined)
-          throw new ParameterError(`"$T{${component}}" is not a source of the component: connect it`);
+          throw new ParameterError(
+            `"$T{${component}}" is not a source of the component: add it to its sources`,
+          );
         return source.name;
       },
     );
