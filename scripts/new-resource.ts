@@ -13,19 +13,16 @@ const contract = 'packages/contract/src';
 const server = 'packages/server/src';
 const migrations = 'packages/server/migrations';
 const nameForm = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
-/** Words of SQL that PostgreSQL takes for no table, and that a resource might be called. */
-const wordsOfSql = [
-  'case',
-  'check',
-  'column',
-  'constraint',
-  'grant',
-  'group',
-  'limit',
-  'order',
-  'table',
-  'user',
-];
+/** The reserved words of PostgreSQL, which cannot name a table. */
+const reservedWords = `
+  all analyse analyze and any array as asc asymmetric authorization binary both case cast check
+  collate collation column concurrently constraint create cross current_catalog current_date
+  current_role current_schema current_time current_timestamp current_user default deferrable desc
+  distinct do else end except false fetch for foreign freeze from full grant group having ilike in
+  initially inner intersect into is isnull join lateral leading left like limit localtime
+  localtimestamp natural not notnull null offset on only or order outer overlaps placing primary
+  references returning right select session_user similar some symmetric system_user table tablesample
+  then to trailing true union unique user using variadic verbose when where window with`.split(/\s+/);
 
 interface Names {
   one: string;
@@ -36,7 +33,7 @@ interface Names {
 function fill(template: string, { one, many }: Names): string {
   const article = /^[aeiou]/.test(one) ? 'an' : 'a';
   return template
-    .replaceAll(/\ba (?=sample thing\b)/g, `${article} `)
+    .replaceAll(/\b([Aa]) (?=sample thing\b)/g, (_, a: string) => `${a}${article.slice(1)} `)
     .replaceAll(/[Ss]ample(?:[-_ ]t|T)hings?/g, (found) => spell(found.endsWith('s') ? many : one, found));
 }
 
@@ -127,9 +124,18 @@ function faultOf({ one, many }: Names): string | undefined {
       return `"${name}" is not a name in lower case with hyphens; use a name such as project-tag`;
   if (one === many) return `"${one}" is its own plural; name another one with --plural`;
   const table = one.replaceAll('-', '_');
-  if (wordsOfSql.includes(table)) return `"${table}" is a word of SQL and cannot name a table; use two words`;
+  if (reservedWords.includes(table))
+    return `"${table}" is a word of SQL and cannot name a table; use two words`;
   const taken = [`${contract}/${one}`, ...globSync(`${server}/*/${many}`, { cwd: checkout })];
   for (const folder of taken) if (existsSync(join(checkout, folder))) return `${folder} already exists`;
+  const sources = globSync(`${contract}/**/*.ts`, { cwd: checkout }).map((file) =>
+    readFileSync(join(checkout, file), 'utf8'),
+  );
+  const type = spell(one, 'SampleThing');
+  if (sources.some((text) => new RegExp(`export (?:const|type|interface) ${type}(?:Name)?\\b`).test(text)))
+    return `the contract already exports "${type}" or "${type}Name"; choose another name`;
+  if (sources.some((text) => text.includes(`/v1/projects/{projectId}/${many}'`)))
+    return `the path /v1/projects/{projectId}/${many} is taken; choose another name`;
   const migrated = globSync(`${migrations}/*.sql`, { cwd: checkout }).find((file) =>
     readFileSync(join(checkout, file), 'utf8').includes(`create table ${table} (`),
   );

@@ -1,7 +1,7 @@
 // `npm run soak -- MINUTES [--part NAME] [--seed N]` runs random tests that take too long for `npm test`,
 // with fresh seeds, until the time is over or one fails. The parts take turns. Each prints its seed; a
 // failure prints the command that repeats it.
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,6 +11,8 @@ import { commandOf, isPart, PARTS, type PartName, turns } from './soak-parts.ts'
 const checkout = dirname(dirname(fileURLToPath(import.meta.url)));
 /** Added to the time of a part for its start and its end, on a machine that also does other things. */
 const ALLOWANCE_SECONDS = 300;
+/** From SIGTERM to SIGKILL. */
+const GRACE_MS = 20_000;
 const SHOWN_CHARACTERS = 50_000;
 
 const { values, positionals, count, refuse } = readCommandLine(
@@ -38,8 +40,18 @@ async function run(part: PartName, seconds: number, seed: number): Promise<boole
     cwd: checkout,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...environment },
-    signal: AbortSignal.any([stopping.signal, AbortSignal.timeout((seconds + ALLOWANCE_SECONDS) * 1_000)]),
+    // Its own process group, so that it and all that it started can be ended together.
+    detached: true,
   });
+  const ending = AbortSignal.any([
+    stopping.signal,
+    AbortSignal.timeout((seconds + ALLOWANCE_SECONDS) * 1_000),
+  ]);
+  const end = () => {
+    endGroup(child, 'SIGTERM');
+    setTimeout(() => endGroup(child, 'SIGKILL'), GRACE_MS).unref();
+  };
+  ending.addEventListener('abort', end, { once: true });
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => {
       output = (output + text).slice(-SHOWN_CHARACTERS);
@@ -49,9 +61,18 @@ async function run(part: PartName, seconds: number, seed: number): Promise<boole
   });
   child.on('close', (code) => resolve(code === 0));
   const passed = await promise;
+  ending.removeEventListener('abort', end);
   console.log(passed ? `  ${output.trim().split('\n').at(-1)}` : output);
   if (!passed) console.log(`FAILED ${part}; repeat it by: ${repeat}`);
   return passed;
+}
+
+function endGroup({ pid }: ChildProcess, how: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, how);
+  } catch {
+    // It has ended already.
+  }
 }
 
 const end = performance.now() + minutes * 60_000;

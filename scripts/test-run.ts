@@ -62,7 +62,11 @@ function exitCodeOf(child: ReturnType<typeof spawn>, stopping: AbortSignal): Pro
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const endGroup = (reason: string, how: NodeJS.Signals) => {
     console.error(`headgate: ending the tests: ${reason}`);
-    if (child.pid !== undefined) process.kill(-child.pid, how);
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, how);
+    } catch {
+      // It has ended already.
+    }
   };
   const limit = setTimeout(
     () => endGroup(`they took more than ${WHOLE_RUN_MS / 60_000} minutes`, 'SIGKILL'),
@@ -70,7 +74,10 @@ function exitCodeOf(child: ReturnType<typeof spawn>, stopping: AbortSignal): Pro
   );
   const onStop = () => endGroup('a signal asked for it', 'SIGTERM');
   stopping.addEventListener('abort', onStop, { once: true });
-  child.on('error', reject);
+  child.on('error', (error) => {
+    clearTimeout(limit);
+    reject(error);
+  });
   child.on('exit', (code, signal) => {
     clearTimeout(limit);
     stopping.removeEventListener('abort', onStop);

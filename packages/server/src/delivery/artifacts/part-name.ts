@@ -19,12 +19,15 @@ export function partName(header: PartHeader, number: number): string {
   const disposition = bytes.toString().trim();
   if (!/^form-data\s*(;|$)/i.test(disposition))
     throw unreadable(`the part number ${number} has no \`Content-Disposition: form-data\` header`);
-  for (const [, parameter = '', quoted, plain] of disposition
-    .slice('form-data'.length)
-    .matchAll(dispositionParameter)) {
-    if (parameter.toLowerCase() === 'name') return quoted?.replaceAll(/\\(["\\])/g, '$1') ?? plain ?? '';
-  }
-  return '';
+  const rest = disposition.slice('form-data'.length);
+  const parameters = [...rest.matchAll(dispositionParameter)];
+  const unread = rest.slice(parameters.reduce((length, [text]) => length + text.length, 0));
+  if (!/^[\s;]*$/.test(unread))
+    throw unreadable(`the \`Content-Disposition\` of the part number ${number} cannot be read`);
+  const names = parameters.filter(([, parameter = '']) => parameter.toLowerCase() === 'name');
+  if (names.length > 1) throw unreadable(`the part number ${number} has two names`);
+  const [, , quoted, plain] = names[0] ?? [];
+  return quoted?.replaceAll(/\\(["\\])/g, '$1') ?? plain ?? '';
 }
 
 /** One after another from the beginning: RFC 6266 §4.1. */

@@ -7,7 +7,7 @@
  *   'uuid[]'           an array
  *   typed<T>('jsonb')  what the name of the type does not say: JSON, an enum, one of few texts. T includes null
  *
- * A test compares the types with PostgreSQL's own description of each statement (database.test.ts).
+ * A test compares the types with PostgreSQL's own description of each statement (statement.test.ts).
  */
 
 interface Scalars {

@@ -63,7 +63,7 @@ export function statement<
 ): Statement<RowOf<Columns>, ParametersOf<Parameters>> {
   const parameterTypes: ParameterTypes = parameters ?? {};
   const names = parametersIn(source);
-  const unknown = names.find((name) => parameterTypes[name] === undefined);
+  const unknown = names.find((name) => !Object.hasOwn(parameterTypes, name));
   if (unknown !== undefined) throw new Error(`The parameter $${unknown} is not declared: ${source}`);
   const unused = Object.keys(parameterTypes).find((name) => !names.includes(name));
   if (unused !== undefined)
