@@ -12,7 +12,7 @@ const insertOne = statement(
   'insert into account (account_id, name, created_at) values ($account_id, $name, $created_at)',
 );
 
-export async function accountByName(tx: Transaction, name: string): Promise<string | undefined> {
+export async function findAccountByName(tx: Transaction, name: string): Promise<string | undefined> {
   const [row] = await tx.query(selectByName, { name });
   return row?.account_id;
 }

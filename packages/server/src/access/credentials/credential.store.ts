@@ -67,7 +67,7 @@ export function insertCredential(
   });
 }
 
-export function newClientId(): string {
+export function generateClientId(): string {
   return `hg_${randomBytes(12).toString('hex')}`;
 }
 
@@ -105,7 +105,7 @@ const selectClient = statement(
     where client_id = $client_id`,
 );
 
-export async function clientById(read: Read, clientId: string, now: Date): Promise<Client | undefined> {
+export async function findClientById(read: Read, clientId: string, now: Date): Promise<Client | undefined> {
   const [row] = await read(selectClient, { client_id: clientId, now });
   if (row === undefined) return undefined;
   return {
@@ -151,13 +151,13 @@ export function hasSecret(
   return isCurrent === true || isPrevious === true;
 }
 
-const noteUse = statement(
+const updateLastUse = statement(
   { parameters: { account_id: 'uuid', credential_id: 'uuid', last_used_at: 'timestamptz' } },
   'update credential set last_used_at = $last_used_at where account_id = $account_id and credential_id = $credential_id',
 );
 
-export async function noteTokenGiven(read: Read, scope: Scope, now: Date): Promise<void> {
-  await read(noteUse, { account_id: scope.accountId, credential_id: scope.actorId, last_used_at: now });
+export async function recordTokenUse(read: Read, scope: Scope, now: Date): Promise<void> {
+  await read(updateLastUse, { account_id: scope.accountId, credential_id: scope.actorId, last_used_at: now });
 }
 
 const credentialRow = {

@@ -23,7 +23,7 @@ interface Wanted {
 }
 
 /** The account role and the grants that a request asks for. Throws `unknown-role`. */
-export function rolesIn(body: Wanted): { accountRole: AccountRole; grants: RoleGrant[] } {
+export function readRoles(body: Wanted): { accountRole: AccountRole; grants: RoleGrant[] } {
   const grants = (body.roles ?? []).map(({ projectId, environmentName, role }, index): RoleGrant => {
     const allowed = environmentName === undefined ? projectRoles : environmentRoles;
     return { projectId, environmentName, role: requireRole(allowed, role, `body.roles[${index}].role`) };

@@ -22,7 +22,7 @@ interface Refused {
 }
 
 export interface RefusedAttempts {
-  note(refused: Refused): void;
+  record(refused: Refused): void;
   /** Resolves when all that was noted is written, or could not be. */
   close(): Promise<void>;
 }
@@ -74,7 +74,7 @@ export function createRefusedAttempts({
   }
 
   return {
-    note(refused) {
+    record(refused) {
       if (waiting.length === waitingLimit) lost += 1;
       else waiting.push(refused);
       timer ??= setTimeout(flush, gatherMilliseconds);

@@ -34,30 +34,30 @@ export interface Attempt {
 
 export interface Throttle {
   /** Seconds that the address waits; 0 when it may try now. */
-  addressPause(address: string): number;
+  getAddressPause(address: string): number;
   /** Seconds that the pair waits after a wrong secret; a right one passes at once. */
-  pairPause(attempt: Pick<Attempt, 'address' | 'clientId'>): number;
-  failed(attempt: Attempt): void;
+  getPairPause(attempt: Pick<Attempt, 'address' | 'clientId'>): number;
+  recordFailure(attempt: Attempt): void;
   /**
    * Resets the failures of the pair, not of the address: a successful login must not make guessing at other
    * clients free.
    */
-  succeeded(attempt: Pick<Attempt, 'address' | 'clientId'>): void;
+  recordSuccess(attempt: Pick<Attempt, 'address' | 'clientId'>): void;
 }
 
 export function createThrottle(clock: Clock): Throttle {
   const addresses = createFailures(clock, addressLimit);
   const pairs = createFailures(clock, pairLimit);
   return {
-    addressPause: (address) => addresses.pause(addressKey(address)),
-    pairPause: (attempt) => pairs.pause(pairKey(attempt)),
-    failed(attempt) {
+    getAddressPause: (address) => addresses.pause(buildAddressKey(address)),
+    getPairPause: (attempt) => pairs.pause(buildPairKey(attempt)),
+    recordFailure(attempt) {
       const guess = attempt.guess.toString('base64');
       // A program that repeats a stale secret does not guess, and must not slow down others at its address.
-      if (!pairs.hasGuess(pairKey(attempt), guess)) addresses.count(addressKey(attempt.address));
-      pairs.count(pairKey(attempt), guess);
+      if (!pairs.hasGuess(buildPairKey(attempt), guess)) addresses.count(buildAddressKey(attempt.address));
+      pairs.count(buildPairKey(attempt), guess);
     },
-    succeeded: (attempt) => pairs.reset(pairKey(attempt)),
+    recordSuccess: (attempt) => pairs.reset(buildPairKey(attempt)),
   };
 }
 
@@ -72,11 +72,11 @@ interface Failures {
 /** The failures of many keys, in the order of the last one of each. */
 function createFailures(clock: Clock, limit: number) {
   const failures = new Map<string, Failures>();
-  const now = () => clock.now().getTime() / 1_000;
+  const readSeconds = () => clock.now().getTime() / 1_000;
 
-  function current(key: string): Failures | undefined {
+  function findFailures(key: string): Failures | undefined {
     const found = failures.get(key);
-    if (found !== undefined && now() - found.last > forgottenAfterSeconds) {
+    if (found !== undefined && readSeconds() - found.last > forgottenAfterSeconds) {
       failures.delete(key);
       return undefined;
     }
@@ -85,36 +85,36 @@ function createFailures(clock: Clock, limit: number) {
 
   return {
     pause(key: string): number {
-      const found = current(key);
+      const found = findFailures(key);
       if (found === undefined || found.count < limit) return 0;
       const pause = Math.min(longestPauseSeconds, firstPauseSeconds * 2 ** (found.count - limit));
-      return Math.max(0, Math.ceil(found.last + pause - now()));
+      return Math.max(0, Math.ceil(found.last + pause - readSeconds()));
     },
-    hasGuess: (key: string, guess: string) => current(key)?.guesses.includes(guess) ?? false,
+    hasGuess: (key: string, guess: string) => findFailures(key)?.guesses.includes(guess) ?? false,
     count(key: string, guess?: string): void {
-      const { count, guesses } = current(key) ?? { count: 0, guesses: [] };
+      const { count, guesses } = findFailures(key) ?? { count: 0, guesses: [] };
       failures.delete(key);
       if (failures.size >= entryLimit) failures.delete(failures.keys().next().value ?? '');
       const known = guess === undefined ? guesses : [guess, ...guesses.filter((each) => each !== guess)];
-      failures.set(key, { count: count + 1, last: now(), guesses: known.slice(0, knownGuesses) });
+      failures.set(key, { count: count + 1, last: readSeconds(), guesses: known.slice(0, knownGuesses) });
     },
     /** The guesses stay known: a program with the right secret may run beside one with a stale one. */
     reset(key: string): void {
-      const found = current(key);
+      const found = findFailures(key);
       if (found !== undefined) found.count = 0;
     },
   };
 }
 
 /** Of one length, however long the client id is. */
-function pairKey({ address, clientId }: Pick<Attempt, 'address' | 'clientId'>): string {
+function buildPairKey({ address, clientId }: Pick<Attempt, 'address' | 'clientId'>): string {
   return createHash('sha256')
-    .update(`${addressKey(address)} ${clientId}`)
+    .update(`${buildAddressKey(address)} ${clientId}`)
     .digest('base64');
 }
 
 /** An IPv6 customer has a whole network of 64 bits, and counts as one address. */
-export function addressKey(address: string): string {
+export function buildAddressKey(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const ip = ipaddr.process(address);
   const network =

@@ -11,7 +11,7 @@ import { problem } from '../../kernel/http/problems.ts';
 import { Secret } from '../../kernel/security/sealed.ts';
 import { jwksSeconds, tokenLifetimeSeconds } from '../../kernel/security/signing-keys.ts';
 import { tokenScope } from '../../kernel/security/tokens.ts';
-import { type Client, clientById, hasSecret, noteTokenGiven } from '../credentials/index.ts';
+import { type Client, findClientById, hasSecret, recordTokenUse } from '../credentials/index.ts';
 import { createRefusedAttempts, type RefusedAttempts } from './refused-attempts.ts';
 import { createThrottle, type Throttle } from './throttle.ts';
 
@@ -58,12 +58,13 @@ export function tokenRoutes({ app }: Endpoints, services: Services): void {
   function requireForm(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
     const type = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
     if (type === formType) done();
-    else answer(reply, 400, { error: 'invalid_request', error_description: `The body must be ${formType}.` });
+    else
+      sendBody(reply, 400, { error: 'invalid_request', error_description: `The body must be ${formType}.` });
   }
 
   app.post(tokenPath, { onRequest: requireForm }, async (request, reply) => {
     try {
-      const { clientId, secret } = credentialsIn(request);
+      const { clientId, secret } = readCredentials(request);
       // Nothing else reads it, and it holds the secret.
       request.body = undefined;
       const client = await authenticate(request, clientId, secret);
@@ -74,11 +75,11 @@ export function tokenRoutes({ app }: Endpoints, services: Services): void {
         expires_in: tokenLifetimeSeconds,
         scope: tokenScope,
       };
-      return answer(reply, 200, body);
+      return sendBody(reply, 200, body);
     } catch (failure) {
       if (!(failure instanceof Refusal)) throw failure;
       reply.headers(failure.headers);
-      return answer(reply, failure.status, { error: failure.error, error_description: failure.message });
+      return sendBody(reply, failure.status, { error: failure.error, error_description: failure.message });
     }
   });
 
@@ -101,11 +102,11 @@ export function tokenRoutes({ app }: Endpoints, services: Services): void {
 }
 
 /** RFC 6749 §5.1: token answers are not kept by anyone. */
-function answer(reply: FastifyReply, status: number, body: object) {
+function sendBody(reply: FastifyReply, status: number, body: object) {
   return reply.code(status).headers({ 'cache-control': 'no-store', pragma: 'no-cache' }).send(body);
 }
 
-function credentialsIn(request: FastifyRequest): { clientId: string; secret: Secret } {
+function readCredentials(request: FastifyRequest): { clientId: string; secret: Secret } {
   if (typeof request.body !== 'string') throw new Refusal('invalid_request', `The body must be ${formType}.`);
   const form = new URLSearchParams(request.body);
   for (const name of ['grant_type', 'client_id', 'client_secret']) {
@@ -117,33 +118,33 @@ function credentialsIn(request: FastifyRequest): { clientId: string; secret: Sec
   if (grantType !== 'client_credentials') {
     throw new Refusal('unsupported_grant_type', 'The only grant_type is client_credentials.');
   }
-  const basic = basicCredentials(request.headers.authorization);
+  const basic = parseBasicCredentials(request.headers.authorization);
   const clientId = basic?.clientId ?? form.get('client_id');
   const secret = basic?.secret ?? form.get('client_secret');
   if (basic !== undefined && form.has('client_secret')) {
     throw new Refusal('invalid_request', 'The client authenticates twice: by HTTP Basic and in the body.');
   }
   if (!clientId || !secret)
-    throw refusedClient('client_id and client_secret are required, in the body or as HTTP Basic.');
+    throw createClientRefusal('client_id and client_secret are required, in the body or as HTTP Basic.');
   if (clientId.length > longestMember || secret.length > longestMember)
-    throw refusedClient('The client is not known.');
+    throw createClientRefusal('The client is not known.');
   return { clientId, secret: new Secret(secret) };
 }
 
 /** RFC 6749 §2.3.1: both halves are form-encoded before they are joined. */
-function basicCredentials(header: string | undefined): { clientId: string; secret: string } | undefined {
+function parseBasicCredentials(header: string | undefined): { clientId: string; secret: string } | undefined {
   const match = /^Basic +([\w+/=-]+) *$/i.exec(header ?? '');
   if (match?.[1] === undefined) return undefined;
   const [clientId = '', ...rest] = Buffer.from(match[1], 'base64').toString('utf8').split(':');
   try {
-    const decoded = (text: string) => decodeURIComponent(text.replaceAll('+', ' '));
-    return { clientId: decoded(clientId), secret: decoded(rest.join(':')) };
+    const decodeHalf = (text: string) => decodeURIComponent(text.replaceAll('+', ' '));
+    return { clientId: decodeHalf(clientId), secret: decodeHalf(rest.join(':')) };
   } catch {
-    throw refusedClient('The Basic credentials are not form-encoded.');
+    throw createClientRefusal('The Basic credentials are not form-encoded.');
   }
 }
 
-function refusedClient(description: string): Refusal {
+function createClientRefusal(description: string): Refusal {
   return new Refusal('invalid_client', description, 401, { 'www-authenticate': 'Basic realm="headgate"' });
 }
 
@@ -156,28 +157,28 @@ function createAuthentication(services: Services, throttle: Throttle, refused: R
 
   return async (request: FastifyRequest, clientId: string, secret: Secret): Promise<Client> => {
     const attempt = { address: request.ip, clientId };
-    refuseFor(throttle.addressPause(attempt.address));
+    requireNoPause(throttle.getAddressPause(attempt.address));
     const client = await findClient(services, clientId);
-    const matches = hasSecret(sealer, client ?? nobody, secret);
+    const matches = hasSecret(sealer, client ?? unknownClient, secret);
     // Others from the address may have failed meanwhile: of many guesses at one moment no more count than one
     // after another.
-    refuseFor(throttle.addressPause(attempt.address));
+    requireNoPause(throttle.getAddressPause(attempt.address));
     if (client === undefined || !matches || !client.active) {
-      const pause = throttle.pairPause(attempt);
-      throttle.failed({ ...attempt, guess: sealer.digest(secret.reveal(), 'refused secret') });
-      refuseFor(pause);
-      if (client !== undefined) refused.note({ client, clientId, requestId: request.id, at: clock.now() });
-      throw refusedClient('The client is not known, its secret is wrong, or it is no longer active.');
+      const pause = throttle.getPairPause(attempt);
+      throttle.recordFailure({ ...attempt, guess: sealer.digest(secret.reveal(), 'refused secret') });
+      requireNoPause(pause);
+      if (client !== undefined) refused.record({ client, clientId, requestId: request.id, at: clock.now() });
+      throw createClientRefusal('The client is not known, its secret is wrong, or it is no longer active.');
     }
-    throttle.succeeded(attempt);
+    throttle.recordSuccess(attempt);
     if (client.surface === 'dpc')
-      await noteTokenGiven(database.read, client, clock.now()).catch(ignoreFullDisk);
+      await recordTokenUse(database.read, client, clock.now()).catch(ignoreFullDisk);
     return client;
   };
 }
 
 /** Throws 429 unless the pause is 0. */
-function refuseFor(pauseSeconds: number): void {
+function requireNoPause(pauseSeconds: number): void {
   if (pauseSeconds === 0) return;
   const description = `Too many failed attempts; try again in ${pauseSeconds} s.`;
   throw new Refusal('invalid_client', description, 429, { 'retry-after': String(pauseSeconds) });
@@ -188,10 +189,10 @@ function ignoreFullDisk(failure: unknown): void {
   if (!isDiskFull(failure)) throw failure;
 }
 
-const nobody = { secretDigest: Buffer.alloc(32), previousSecretDigest: null };
+const unknownClient = { secretDigest: Buffer.alloc(32), previousSecretDigest: null };
 
 async function findClient({ database, clock }: Services, clientId: string): Promise<Client | undefined> {
   // What PostgreSQL cannot store is no client's id.
   if (!clientId.isWellFormed() || clientId.includes('\0')) return undefined;
-  return clientById(database.read, clientId, clock.now());
+  return findClientById(database.read, clientId, clock.now());
 }

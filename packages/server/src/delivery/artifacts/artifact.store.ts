@@ -6,7 +6,7 @@ import { problem } from '../../kernel/http/problems.ts';
 import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import type { ManifestUse } from '../blobs/index.ts';
-import { keptIgnored } from './ignored-pipelines.ts';
+import { renderIgnoredPipelines } from './ignored-pipelines.ts';
 import { chunksOfManifest, insertManifest } from './manifest.store.ts';
 import type { Upload } from './upload.ts';
 
@@ -171,7 +171,7 @@ export async function insertArtifact(
   now: Date,
 ): Promise<void> {
   const { projectId, environmentName, versionName } = version;
-  answerRaces(tx, environmentName, versionName);
+  translateConstraints(tx, environmentName, versionName);
   await insertManifest(tx, scope, upload, now);
   tx.send(insertVersion, {
     account_id: scope.accountId,
@@ -183,12 +183,12 @@ export async function insertArtifact(
     commit_hash: version.commitHash,
     created_by: scope.actorId,
     created_at: now,
-    ignored_pipelines: keptIgnored(upload),
+    ignored_pipelines: renderIgnoredPipelines(upload),
   });
 }
 
 /** What the breach of a constraint by a new version means. */
-export function answerRaces(tx: Transaction, environmentName: string, versionName: string): void {
+export function translateConstraints(tx: Transaction, environmentName: string, versionName: string): void {
   tx.onConstraint('artifact_version_exists', () =>
     problem('version-exists', { versionName, environmentName }),
   );
@@ -201,7 +201,7 @@ export function answerRaces(tx: Transaction, environmentName: string, versionNam
 export const versionsUse: ManifestUse =
   'exists (select from artifact_version v where v.account_id = $account_id and v.manifest_digest = m.digest)';
 
-export function noVersion(environmentName: string, versionName: string | undefined) {
+export function createVersionProblem(environmentName: string, versionName: string | undefined) {
   const environment = JSON.stringify(environmentName);
   const what =
     versionName === undefined
@@ -232,7 +232,7 @@ export function presentVersion(row: VersionRow): ArtifactDetails {
 }
 
 /** Of the version in its environment: its files by their digest, and what else is shown of it. */
-export function versionTag(row: VersionRow): string {
+export function renderVersionEtag(row: VersionRow): string {
   const state = JSON.stringify([presentVersion(row), row.manifest_digest]);
   return `"${createHash('sha256').update(state).digest('base64url').slice(0, 16)}"`;
 }

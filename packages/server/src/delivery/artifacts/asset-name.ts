@@ -5,7 +5,7 @@ import { problem } from '../../kernel/http/problems.ts';
  * Why a part's name cannot be the path of a file (decisions.md E10), or undefined when it can.
  * What is refused here would be dangerous or ambiguous wherever the artifact is unpacked.
  */
-export function assetNameFault(name: string): string | undefined {
+export function findAssetNameFault(name: string): string | undefined {
   if (name.length <= assetNameLimitBytes && plainName.test(name)) return undefined;
   if (name === '') return 'the name is empty.';
   if (!name.isWellFormed()) return 'the name is not valid Unicode.';
@@ -27,7 +27,7 @@ export function assetNameFault(name: string): string | undefined {
 const plainName = /^[a-z0-9_][\w.-]*(?:\/[a-z0-9_][\w.-]*)*$/i;
 
 /** Two names that some file systems cannot tell apart: of one Unicode form (NFC) they are equal. */
-export function sameNameKey(name: string): string {
+export function normalizeName(name: string): string {
   return name.normalize('NFC');
 }
 

@@ -3,8 +3,8 @@
  * @fastify/busboy. Busboy itself skips a part that it cannot name; Dicer hands over every part (docs/adr/0041).
  */
 import { Dicer } from '@fastify/busboy';
-import { tooLarge, unreadable } from './form-problems.ts';
-import { type PartHeader, partName } from './part-name.ts';
+import { createTooLargeProblem, createUnreadableProblem } from './form-problems.ts';
+import { type PartHeader, readPartName } from './part-name.ts';
 
 export interface FormPart {
   name: string;
@@ -73,7 +73,7 @@ export function createFormParser(boundary: string, limits: FormLimits): FormPars
 
   /** Dicer waits until what it has pushed is read, so this comes before the callback of its `write`. */
   function readParts(): FormPart[] {
-    if (preamble?.read() != null) throw unreadable('it does not begin with its boundary');
+    if (preamble?.read() != null) throw createUnreadableProblem('it does not begin with its boundary');
     for (const part of open) readPart(part);
     return completeParts(open.splice(0, open.length - 1));
   }
@@ -91,7 +91,7 @@ export function createFormParser(boundary: string, limits: FormLimits): FormPars
     async end() {
       if (!isFinished) dicer.end();
       await finished.catch(() => {
-        throw unreadable('it has no end');
+        throw createUnreadableProblem('it has no end');
       });
       return completeParts(open);
     },
@@ -115,13 +115,15 @@ function createPartReader(limits: FormLimits): (part: OpenPart) => void {
   let wantedParts = 0;
 
   function checkHeader(header: PartHeader, number: number) {
-    if (headerBytes(header) > mostHeaderBytes)
-      throw unreadable(`the header of the part number ${number} is longer than ${mostHeaderBytes} bytes`);
-    const name = partName(header, number);
+    if (countHeaderBytes(header) > mostHeaderBytes)
+      throw createUnreadableProblem(
+        `the header of the part number ${number} is longer than ${mostHeaderBytes} bytes`,
+      );
+    const name = readPartName(header, number);
     const isUnwanted = limits.isUnwanted?.(name) === true;
     if (!isUnwanted) wantedParts += 1;
     if (wantedParts > limits.parts)
-      throw tooLarge(`an upload has at most ${limits.parts} parts`, 'HEADGATE_UPLOAD_PARTS');
+      throw createTooLargeProblem(`an upload has at most ${limits.parts} parts`, 'HEADGATE_UPLOAD_PARTS');
     return { name, isUnwanted };
   }
 
@@ -136,7 +138,7 @@ function createPartReader(limits: FormLimits): (part: OpenPart) => void {
       part.bytes += piece.length;
       if (part.bytes > limits.partBytes) {
         const about = `the part ${JSON.stringify(name)} is larger than ${limits.partBytes} bytes`;
-        throw tooLarge(about, 'HEADGATE_UPLOAD_PART_MB');
+        throw createTooLargeProblem(about, 'HEADGATE_UPLOAD_PART_MB');
       }
       part.pieces.push(piece);
     }
@@ -146,14 +148,15 @@ function createPartReader(limits: FormLimits): (part: OpenPart) => void {
 /** Dicer has handed over all of these parts. It drops one whose header has no end without an error. */
 function completeParts(parts: readonly OpenPart[]): FormPart[] {
   return parts.map(({ named, number, pieces }) => {
-    if (named === undefined) throw unreadable(`the header of the part number ${number} has no end`);
+    if (named === undefined)
+      throw createUnreadableProblem(`the header of the part number ${number} has no end`);
     const [first = Buffer.alloc(0)] = pieces;
     return { name: named.name, content: pieces.length > 1 ? Buffer.concat(pieces) : first };
   });
 }
 
 /** Dicer cuts a header at 80 KiB, far above the limit here. */
-function headerBytes(header: PartHeader): number {
+function countHeaderBytes(header: PartHeader): number {
   let bytes = 0;
   for (const [name, values = []] of Object.entries(header))
     for (const value of values) bytes += name.length + value.length;

@@ -2,7 +2,7 @@
 import { problem } from '../../kernel/http/problems.ts';
 
 /** @param reason a clause without its full stop */
-export function unreadable(reason: string) {
+export function createUnreadableProblem(reason: string) {
   return problem('invalid-upload', { reason: `${reason}.` });
 }
 
@@ -10,6 +10,6 @@ export function unreadable(reason: string) {
  * @param limit a clause without its full stop
  * @param setting the operator's setting of the limit
  */
-export function tooLarge(limit: string, setting: string) {
+export function createTooLargeProblem(limit: string, setting: string) {
   return problem('body-too-large', { limit: `${limit} (${setting})` });
 }

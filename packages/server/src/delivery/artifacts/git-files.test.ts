@@ -12,7 +12,7 @@ test('what lies below .git/, and .git itself, belongs to git', () => {
 test('the first ones are listed, and the others are counted', () => {
   const gitFiles = createGitFiles();
   for (let count = 0; count < listedGitResourceLimit + 5; count++) gitFiles.add(`.git/${count}`);
-  const ignored = gitFiles.ignored();
+  const ignored = gitFiles.listIgnored();
   assert.equal(ignored.length, listedGitResourceLimit + 1);
   assert.deepEqual(ignored.at(-1), { name: '.git/', reason: "5 more files belong to git's own data." });
 });

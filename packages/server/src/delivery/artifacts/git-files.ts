@@ -20,7 +20,7 @@ export function createGitFiles() {
       if (listed.length < listedGitResourceLimit) listed.push({ name, reason });
       else more += 1;
     },
-    ignored(): IgnoredResource[] {
+    listIgnored(): IgnoredResource[] {
       if (more === 0) return listed;
       return [...listed, { name: '.git/', reason: `${more} more files belong to git's own data.` }];
     },

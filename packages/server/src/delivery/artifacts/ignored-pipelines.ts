@@ -9,7 +9,7 @@ import type { Upload } from './upload.ts';
 const keptLimit = 1_000;
 
 /** The value of a column `ignored_pipelines`. */
-export function keptIgnored({ unreadable }: Upload): string {
+export function renderIgnoredPipelines({ unreadable }: Upload): string {
   const kept = unreadable.slice(0, keptLimit).map(
     ({ path, reason, line }): IgnoredPipeline => ({
       path,

@@ -67,7 +67,7 @@ export async function insertManifest(
   const { manifest, pipelines, blobs } = upload;
   takeBlobs(tx, accountId, blobs, now);
   const fresh = manifest.chunks.filter((chunk) => !blobs.base.chunks.has(chunk.digest));
-  if (fresh.length > 0) tx.send(insertChunks, { account_id: accountId, ...columnsOf(fresh) });
+  if (fresh.length > 0) tx.send(insertChunks, { account_id: accountId, ...splitColumns(fresh) });
   const chunks = manifest.chunks.map((chunk) => chunk.digest);
   tx.send(insertOne, {
     account_id: accountId,
@@ -79,7 +79,7 @@ export async function insertManifest(
   await requireListed(tx, accountId, manifest.digest, blobs);
 }
 
-function columnsOf(chunks: readonly ManifestChunk[]) {
+function splitColumns(chunks: readonly ManifestChunk[]) {
   const files = chunks.flatMap((chunk) => chunk.files);
   return {
     chunks: chunks.map((chunk) => chunk.digest),
@@ -103,7 +103,7 @@ const selectChunks = statement(
 );
 
 /** By path; undefined when the account has no such manifest. */
-export async function manifestFiles(
+export async function readManifestFiles(
   read: Read,
   accountId: string,
   digest: string,

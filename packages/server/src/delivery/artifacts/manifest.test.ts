@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { canonicalManifest } from '@headgate/contract';
-import { type ManifestFile, manifestOf } from './manifest.ts';
+import { buildManifest, type ManifestFile } from './manifest.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 const filesOf = (count: number): ManifestFile[] =>
@@ -11,11 +11,11 @@ const filesOf = (count: number): ManifestFile[] =>
     sha256: sha256(`${index}`),
     size: index,
   }));
-const digests = (files: ManifestFile[]) => new Set(manifestOf(files).chunks.map((chunk) => chunk.digest));
+const digests = (files: ManifestFile[]) => new Set(buildManifest(files).chunks.map((chunk) => chunk.digest));
 
 test('the chunks are the files by their paths, each named by its part of the canonical form', () => {
   const files = filesOf(1_000);
-  const manifest = manifestOf(files.toReversed());
+  const manifest = buildManifest(files.toReversed());
   assert.equal(manifest.digest, sha256(canonicalManifest(files)));
   assert.deepEqual(
     manifest.chunks.flatMap((chunk) => chunk.files),
@@ -43,5 +43,5 @@ test('one file more, less or changed is one or two chunks', () => {
 });
 
 test('no files are no chunks', () => {
-  assert.deepEqual(manifestOf([]), { digest: sha256(''), files: [], chunks: [] });
+  assert.deepEqual(buildManifest([]), { digest: sha256(''), files: [], chunks: [] });
 });

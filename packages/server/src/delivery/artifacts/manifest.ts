@@ -31,7 +31,7 @@ const usualChunkFiles = 64;
 const mostChunkFiles = 256;
 
 /** @param files in any order; sorted here */
-export function manifestOf(files: ManifestFile[]): Manifest {
+export function buildManifest(files: ManifestFile[]): Manifest {
   files.sort(byPath);
   const whole = createHash('sha256');
   const chunks: ManifestChunk[] = [];

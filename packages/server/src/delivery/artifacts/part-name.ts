@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { unreadable } from './form-problems.ts';
+import { createUnreadableProblem } from './form-problems.ts';
 
 /** The values of a part's header by their names in lower case; each character is one byte. */
 export type PartHeader = Readonly<Record<string, readonly string[] | undefined>>;
@@ -10,15 +10,17 @@ export type PartHeader = Readonly<Record<string, readonly string[] | undefined>>
  * @param number which part it is, from 1
  * @throws `invalid-upload`
  */
-export function partName(header: PartHeader, number: number): string {
+export function readPartName(header: PartHeader, number: number): string {
   const [value, another] = header['content-disposition'] ?? [];
   if (another !== undefined)
-    throw unreadable(`the part number ${number} has two \`Content-Disposition\` headers`);
+    throw createUnreadableProblem(`the part number ${number} has two \`Content-Disposition\` headers`);
   const bytes = Buffer.from(value ?? '', 'latin1');
-  if (!isUtf8(bytes)) throw unreadable(`the headers of the part number ${number} are not UTF-8`);
+  if (!isUtf8(bytes)) throw createUnreadableProblem(`the headers of the part number ${number} are not UTF-8`);
   const disposition = bytes.toString().trim();
   if (!/^form-data\s*(;|$)/i.test(disposition))
-    throw unreadable(`the part number ${number} has no \`Content-Disposition: form-data\` header`);
+    throw createUnreadableProblem(
+      `the part number ${number} has no \`Content-Disposition: form-data\` header`,
+    );
   for (const [, parameter = '', quoted, plain] of disposition
     .slice('form-data'.length)
     .matchAll(dispositionParameter)) {

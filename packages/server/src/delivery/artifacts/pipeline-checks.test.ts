@@ -313,7 +313,7 @@ test('the notes of one upload are bounded, and what is beyond is told', async ()
   });
   for (const path of ['a', 'b', 'c']) await checks.take(path, '');
   assert.deepEqual(rooms, [200_000, 110_000, 20_000]);
-  assert.deepEqual(checks.askedFor(), ['nobody']);
+  assert.deepEqual(checks.listUnknownVariables(), ['nobody']);
   const { warningsTotal } = checks.check([], [], []).told;
   assert.equal(warningsTotal, 200_001);
 });

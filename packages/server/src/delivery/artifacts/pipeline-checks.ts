@@ -32,9 +32,9 @@ export interface PipelineChecks {
   /** Notes a pipeline file that is not read. */
   leaveOut(path: string, unreadable: Unreadable): void;
   /** Names of variables that the project may have; `check` is told which it has. */
-  askedFor(): string[];
+  listUnknownVariables(): string[];
   /** Names of secret references, in the same way. */
-  secretsAskedFor(): string[];
+  listUnknownSecrets(): string[];
   /** What all files together come to. `paths`: of all files that are stored. */
   check(
     paths: Iterable<string>,
@@ -68,8 +68,8 @@ export function createPipelineChecks(read: PipelineReader, title = 'the project'
     leaveOut(path, fault) {
       unreadable.set(path, fault);
     },
-    askedFor: () => [...listAskedVariables(outlines)],
-    secretsAskedFor: () => [...listAskedSecrets(outlines)],
+    listUnknownVariables: () => [...listAskedVariables(outlines)],
+    listUnknownSecrets: () => [...listAskedSecrets(outlines)],
     check(paths, projectVariables, secretReferences) {
       outlines.sort((one, other) => (one.path < other.path ? -1 : 1));
       const known = {

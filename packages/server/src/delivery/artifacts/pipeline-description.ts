@@ -18,7 +18,7 @@ export interface PipelineDescription {
 }
 
 /** The one name of a pipeline in answers: its path with its extension. */
-export function pathOf({ name, type }: Pick<PipelineDescription, 'name' | 'type'>): string {
+export function renderPipelinePath({ name, type }: Pick<PipelineDescription, 'name' | 'type'>): string {
   return pipelinePath(name, type === 'ORCHESTRATION' ? 'orchestration' : 'transformation');
 }
 

@@ -25,41 +25,41 @@ export function createPipelineReader(limits = { milliseconds: fileMillisecondsLi
   let idle: NodeJS.Timeout | undefined;
   let turn: Promise<unknown> = Promise.resolve();
 
-  function end(): void {
+  function stopThread(): void {
     const ending = thread;
     thread = undefined;
     void ending?.terminate();
   }
 
-  function inThread(order: ReadingOrder, megabytes = usualMegabytes): Promise<ReadPipeline> {
+  function readInThread(order: ReadingOrder, megabytes = usualMegabytes): Promise<ReadPipeline> {
     clearTimeout(idle);
     thread ??= startThread(megabytes);
     const asked = thread;
     return new Promise<ReadPipeline>((resolve, reject) => {
       function settle(): void {
         clearTimeout(late);
-        asked.off('message', answered).off('error', failed);
+        asked.off('message', acceptResult).off('error', handleError);
         asked.unref();
       }
-      function answered(read: ReadPipeline): void {
+      function acceptResult(read: ReadPipeline): void {
         settle();
-        if (megabytes > usualMegabytes) end();
-        else idle = setTimeout(end, idleMilliseconds).unref();
+        if (megabytes > usualMegabytes) stopThread();
+        else idle = setTimeout(stopThread, idleMilliseconds).unref();
         resolve(read);
       }
-      function failed(failure: NodeJS.ErrnoException): void {
+      function handleError(failure: NodeJS.ErrnoException): void {
         settle();
-        end();
+        stopThread();
         if (failure.code !== 'ERR_WORKER_OUT_OF_MEMORY') reject(failure);
-        else if (megabytes < mostMegabytes) resolve(inThread(order, mostMegabytes));
-        else resolve({ fault: tooHard(`takes more than ${mostMegabytes} MB of memory`) });
+        else if (megabytes < mostMegabytes) resolve(readInThread(order, mostMegabytes));
+        else resolve({ fault: createTooHardFault(`takes more than ${mostMegabytes} MB of memory`) });
       }
       const late = setTimeout(() => {
         settle();
-        end();
-        resolve({ fault: tooHard(`takes longer than ${limits.milliseconds / 1_000} s`) });
+        stopThread();
+        resolve({ fault: createTooHardFault(`takes longer than ${limits.milliseconds / 1_000} s`) });
       }, limits.milliseconds);
-      asked.on('message', answered).on('error', failed);
+      asked.on('message', acceptResult).on('error', handleError);
       asked.ref();
       asked.postMessage(order);
     });
@@ -72,7 +72,7 @@ export function createPipelineReader(limits = { milliseconds: fileMillisecondsLi
       await nextTurn();
       return read;
     }
-    const mine = turn.then(() => inThread(order));
+    const mine = turn.then(() => readInThread(order));
     turn = mine.catch(() => undefined);
     return mine;
   };
@@ -87,4 +87,7 @@ function startThread(megabytes: number): Worker {
   return thread.on('error', () => undefined);
 }
 
-const tooHard = (why: string) => ({ reason: `reading it ${why}: split it into several pipelines`, line: 1 });
+const createTooHardFault = (why: string) => ({
+  reason: `reading it ${why}: split it into several pipelines`,
+  line: 1,
+});

@@ -14,7 +14,7 @@ export function requireNoErrors({ told, errorsTotal }: Checked): void {
     .slice(0, violationLimit)
     .map(({ path, line, component, message }) => {
       const named = component === undefined ? '' : `, component ${JSON.stringify(component)}`;
-      return ofPart(path, message, `, line ${line}${named}`);
+      return buildPartViolation(path, message, `, line ${line}${named}`);
     });
   const about = { errors: errorsTotal, listed: violations.length };
   throw withViolations(problem('strict-upload-refused', about), violations);
@@ -23,7 +23,9 @@ export function requireNoErrors({ told, errorsTotal }: Checked): void {
 /** Throws `empty-upload`. */
 export function requireFiles({ manifest, ignored }: Upload): void {
   if (manifest.files.length > 0) return;
-  const violations = ignored.slice(0, violationLimit).map(({ name, reason }) => ofPart(name, reason));
+  const violations = ignored
+    .slice(0, violationLimit)
+    .map(({ name, reason }) => buildPartViolation(name, reason));
   throw withViolations(
     problem('empty-upload', { ignored: ignored.length, listed: violations.length }),
     violations,
@@ -31,7 +33,7 @@ export function requireFiles({ manifest, ignored }: Upload): void {
 }
 
 /** The violation of a part, to which a JSON pointer leads as to a member of the form. `at`: the place inside the part. */
-export function ofPart(name: string, detail: string, at = ''): Violation {
+export function buildPartViolation(name: string, detail: string, at = ''): Violation {
   const pointer = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
   return { field: `part ${JSON.stringify(name)}${at}`, pointer, detail };
 }

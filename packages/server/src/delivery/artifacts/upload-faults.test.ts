@@ -89,7 +89,7 @@ describe('an upload that is refused at its end', async () => {
     await upload(account.admin, project, newFiles(2, 100));
     const before = await rowsOf(server, account);
     requireProblem(await upload(account.admin, project, newFiles(3, 100)), 409, 'version-exists');
-    await server.deps.blobs.settled();
+    await server.deps.blobs.waitForRemovals();
     assert.equal(await rowsOf(server, account), before);
     const { dataDirectory } = server.deps.config;
     assert.equal((await readdir(join(dataDirectory, 'blobs', account.accountId))).length, 1);
@@ -103,7 +103,7 @@ describe('an upload that is refused at its end', async () => {
     const before = await rowsOf(server, account);
     const again = await upload(account.admin, project, parts, key);
     assert.equal(again.headers['idempotency-replayed'], 'true');
-    await server.deps.blobs.settled();
+    await server.deps.blobs.waitForRemovals();
     assert.equal(await rowsOf(server, account), before);
   });
 });
@@ -138,7 +138,7 @@ describe('a disk that is full', async () => {
       'the operator is told',
     );
     mock.restoreAll();
-    await server.deps.blobs.settled();
+    await server.deps.blobs.waitForRemovals();
     assert.equal(await rowsOf(server, account), before);
     assert.equal((await readdir(join(blobs, account.accountId))).length, 1);
     const later = await upload(account.admin, project, newFiles(1, 2_000), { versionName: 'v2' });
@@ -198,7 +198,7 @@ describe('a bucket', async () => {
       const logged = server.logLines.join('');
       assert.ok(!logged.includes(s3.secretAccessKey) && !logged.includes(s3.accessKeyId));
       await requireNothingVisible(account, project);
-      await server.deps.blobs.settled();
+      await server.deps.blobs.waitForRemovals();
       assert.equal(await rowsOf(server, account), 0);
       s3.behave(() => 'serve');
       assert.equal((await upload(account.admin, project, newFiles(2, 1_000))).status, 201);

@@ -29,7 +29,7 @@ function lateWriter(): BlobWriter & { kept: Map<string, string> } {
     },
     async finish() {
       const base = { removals: 0, chunks: new Set<string>(), blobs: new Set<string>() };
-      return { base, unplaced: [], objects: [], stored: Promise.resolve(), taken: () => undefined };
+      return { base, unplaced: [], objects: [], stored: Promise.resolve(), markTaken: () => undefined };
     },
   };
 }

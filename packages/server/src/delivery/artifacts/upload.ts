@@ -13,11 +13,11 @@ import type { IgnoredPipeline, IgnoredResource } from '@headgate/contract';
 import { decodedContent } from '../../kernel/http/content-encoding.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import type { BlobWriter, KeptBlobs } from '../blobs/index.ts';
-import { assetNameFault, requireNoFileAsFolder, sameNameKey } from './asset-name.ts';
+import { findAssetNameFault, normalizeName, requireNoFileAsFolder } from './asset-name.ts';
 import { createFormParser, type FormPart } from './form-parser.ts';
-import { tooLarge, unreadable } from './form-problems.ts';
+import { createTooLargeProblem, createUnreadableProblem } from './form-problems.ts';
 import { createGitFiles, isGitFile } from './git-files.ts';
-import { type Manifest, type ManifestFile, manifestOf } from './manifest.ts';
+import { buildManifest, type Manifest, type ManifestFile } from './manifest.ts';
 import type { PipelineChecks } from './pipeline-checks.ts';
 import { isPipelinePath, type PipelineDescription } from './pipeline-description.ts';
 
@@ -53,7 +53,7 @@ export async function readUpload(
   checks: PipelineChecks,
 ): Promise<Upload> {
   const collected = createCollection(createBatches(writer), checks);
-  await eachPart(request, limits, (name, bytes) => collected.add(name, bytes));
+  await readParts(request, limits, (name, bytes) => collected.add(name, bytes));
   return collected.finish();
 }
 
@@ -89,7 +89,7 @@ function createCollection(batches: Batches, checks: PipelineChecks) {
         gitFiles.add(name);
         return undefined;
       }
-      const key = sameNameKey(name);
+      const key = normalizeName(name);
       if (names.has(key))
         throw problem('invalid-asset-name', { name, reason: 'another part has the same name.' });
       names.add(key);
@@ -110,8 +110,8 @@ function createCollection(batches: Batches, checks: PipelineChecks) {
       const kept = batches.finish();
       // Told when it is waited for.
       kept.catch(() => undefined);
-      ignored.push(...gitFiles.ignored());
-      return { manifest: manifestOf(files), pipelines, ignored, unreadable, blobs: await kept };
+      ignored.push(...gitFiles.listIgnored());
+      return { manifest: buildManifest(files), pipelines, ignored, unreadable, blobs: await kept };
     },
   };
 }
@@ -154,18 +154,18 @@ function createBatches(writer: BlobWriter): Batches {
  * Calls `take` for the parts one after another, in the order of the form; the request waits while a promise
  * of it does.
  */
-async function eachPart(
+async function readParts(
   request: IncomingMessage,
   limits: UploadLimits,
   take: (name: string, bytes: Buffer) => Promise<void> | undefined,
 ): Promise<void> {
-  const form = createFormParser(boundaryOf(request), { ...limits, isUnwanted: isGitFile });
+  const form = createFormParser(readBoundary(request), { ...limits, isUnwanted: isGitFile });
   let received = 0;
   let since = performance.now();
 
   async function takeAll(parts: readonly FormPart[]): Promise<void> {
     for (const { name, content } of parts) {
-      const fault = assetNameFault(name);
+      const fault = findAssetNameFault(name);
       if (fault !== undefined) throw problem('invalid-asset-name', { name, reason: fault });
       const wait = take(name, content);
       if (wait !== undefined) await wait;
@@ -176,7 +176,10 @@ async function eachPart(
     for await (const chunk of decodedContent(request)) {
       received += chunk.length;
       if (received > limits.requestBytes)
-        throw tooLarge(`an upload has at most ${limits.requestBytes} bytes`, 'HEADGATE_UPLOAD_MB');
+        throw createTooLargeProblem(
+          `an upload has at most ${limits.requestBytes} bytes`,
+          'HEADGATE_UPLOAD_MB',
+        );
       await takeAll(await form.write(chunk));
       if (performance.now() - since < longestStretchMilliseconds) continue;
       await breath();
@@ -186,11 +189,11 @@ async function eachPart(
   } catch (failure) {
     // The connection ended before the form did.
     const lost = failure instanceof Error && 'code' in failure && failure.code === 'ECONNRESET';
-    throw lost ? unreadable('the client went away') : failure;
+    throw lost ? createUnreadableProblem('the client went away') : failure;
   }
 }
 
-function boundaryOf(request: IncomingMessage): string {
+function readBoundary(request: IncomingMessage): string {
   const match = /^multipart\/form-data\s*;.*\bboundary=(?:"([^"]{1,70})"|([^\s;]{1,70}))/i.exec(
     request.headers['content-type'] ?? '',
   );

@@ -3,11 +3,11 @@ import { type Read, statement, type Transaction } from '../../kernel/database/da
 import { problem } from '../../kernel/http/problems.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import {
-  answerRaces,
   countNewVersion,
+  createVersionProblem,
   isVersion,
   maybeVersionRow,
-  noVersion,
+  translateConstraints,
   type VersionRow,
   versionColumns,
 } from './artifact.store.ts';
@@ -45,16 +45,16 @@ const lockForCopy = statement(
 
 /** Locks a version until the end of the transaction. Throws `environment-not-found`, `artifact-not-found`. */
 export const lockVersion = (tx: Transaction, scope: Scope, place: VersionPlace) =>
-  versionIn(tx.query, lockForChange, scope, place);
+  findVersion(tx.query, lockForChange, scope, place);
 
 /**
  * Keeps a version from being deleted until the end of the transaction. Throws `environment-not-found`,
  * `artifact-not-found`.
  */
 export const holdVersion = (tx: Transaction, scope: Scope, place: VersionPlace) =>
-  versionIn(tx.query, lockForCopy, scope, place);
+  findVersion(tx.query, lockForCopy, scope, place);
 
-async function versionIn(
+async function findVersion(
   query: Read,
   select: typeof lockForChange,
   scope: Scope,
@@ -67,7 +67,7 @@ async function versionIn(
     version_name: versionName,
   });
   if (row === undefined) throw problem('environment-not-found', { name: environmentName });
-  if (!isVersion(row)) throw noVersion(environmentName, versionName);
+  if (!isVersion(row)) throw createVersionProblem(environmentName, versionName);
   return row;
 }
 
@@ -139,7 +139,7 @@ export function insertPromotedVersion(
   sourceEnvironmentName: string,
   now: Date,
 ): void {
-  answerRaces(tx, environmentName, versionName);
+  translateConstraints(tx, environmentName, versionName);
   tx.send(insertPromoted, {
     account_id: scope.accountId,
     project_id: projectId,

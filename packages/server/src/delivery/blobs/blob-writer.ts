@@ -3,7 +3,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Database } from '../../kernel/database/database.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import type { Log } from '../../kernel/log.ts';
-import { newBlobs, readBase } from './blob.store.ts';
+import { findNewBlobs, readBase } from './blob.store.ts';
 import type { ObjectStore } from './object-store.ts';
 import { createPack, fullPackBytes, noObject, type Pack, type PlacedBlob } from './pack.ts';
 import { doomUntaken, forgetObject, type KeptBlobs, placeBlobs } from './taking.store.ts';
@@ -80,7 +80,7 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
     const refused = await database.transaction((tx) => placeBlobs(tx, accountId, key, blobs, now));
     if (refused.size === 0) return;
     isAllNew = false;
-    const contested = await newBlobs(read, accountId, [...refused], now);
+    const contested = await findNewBlobs(read, accountId, [...refused], now);
     unplaced.push(...blobs.filter(({ digest }) => contested.has(digest)));
   }
 
@@ -107,7 +107,7 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
       else unplaced.push({ digest, size: 0, key: noObject, offset: 0 });
     }
     if (fresh.size === 0) return;
-    const unknown = isAllNew ? fresh : await newBlobs(read, accountId, [...fresh.keys()], clock.now());
+    const unknown = isAllNew ? fresh : await findNewBlobs(read, accountId, [...fresh.keys()], clock.now());
     isAllNew = unknown.size === files.length;
     const added = [...fresh.values()].filter(({ digest }) => unknown.has(digest));
     if (added.length > 0 && !isClosed) await add(added);
@@ -131,7 +131,7 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
         unplaced,
         stored,
         objects: packs,
-        taken: () => {
+        markTaken: () => {
           taken = true;
         },
       };

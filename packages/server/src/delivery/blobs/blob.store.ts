@@ -19,7 +19,11 @@ const selectPlace = statement(
     and ${isTaken('b')}`,
 );
 
-export async function placeOf(read: Read, accountId: string, digest: string): Promise<BlobPlace | undefined> {
+export async function findPlace(
+  read: Read,
+  accountId: string,
+  digest: string,
+): Promise<BlobPlace | undefined> {
   const [place] = await read(selectPlace, { account_id: accountId, digest });
   return place;
 }
@@ -54,7 +58,7 @@ const keepCondemned = statement(
 );
 
 /** Which of these the account does not have; the others it has for the grace from now on. */
-export async function newBlobs(
+export async function findNewBlobs(
   read: Read,
   accountId: string,
   digests: readonly string[],
@@ -102,14 +106,14 @@ export async function readBase(read: Read, accountId: string, manifestDigest: st
   const [row] = await read(selectBase, { account_id: accountId, digest: manifestDigest });
   return {
     removals: row?.removals ?? 0,
-    chunks: digestsIn(row?.chunks ?? ''),
-    blobs: digestsIn(row?.blobs ?? ''),
+    chunks: splitDigests(row?.chunks ?? ''),
+    blobs: splitDigests(row?.blobs ?? ''),
   };
 }
 
 const digestLength = 64;
 
-function digestsIn(text: string): Set<string> {
+function splitDigests(text: string): Set<string> {
   const digests = new Set<string>();
   for (let at = 0; at < text.length; at += digestLength) digests.add(text.slice(at, at + digestLength));
   return digests;

@@ -1,7 +1,7 @@
 /** The bytes of files, named by their SHA-256, once an account: what other slices use. */
 import { Readable } from 'node:stream';
 import { problem } from '../../kernel/http/problems.ts';
-import { placeOf } from './blob.store.ts';
+import { findPlace } from './blob.store.ts';
 import { type BlobServices, type BlobWriter, openWriter } from './blob-writer.ts';
 
 export interface Blobs {
@@ -11,20 +11,20 @@ export interface Blobs {
    * Gives `work` a writer. `base` is the digest of a manifest of the account that may list most of the files already. What it put and no transaction took (see `takeBlobs`) is removed when `work` has ended, however it did.
    * Throws what `work` throws.
    */
-  writing<Result>(
+  writeBlobs<Result>(
     accountId: string,
     base: string | null,
     work: (writer: BlobWriter) => Promise<Result>,
   ): Promise<Result>;
   /** Resolves when nothing is being removed any more. */
-  settled(): Promise<void>;
+  waitForRemovals(): Promise<void>;
 }
 
 export function createBlobs(services: BlobServices): Blobs {
   const closing = new Set<Promise<void>>();
   return {
     async read(accountId, digest) {
-      const place = await placeOf(services.database.read, accountId, digest);
+      const place = await findPlace(services.database.read, accountId, digest);
       if (place === undefined) return undefined;
       const { size, object_key: key, object_offset: start } = place;
       if (size === 0) return { size, stream: Readable.from([]) };
@@ -36,7 +36,7 @@ export function createBlobs(services: BlobServices): Blobs {
       }
       return { size, stream };
     },
-    async writing(accountId, base, work) {
+    async writeBlobs(accountId, base, work) {
       const writer = openWriter(services, accountId, base);
       try {
         return await work(writer);
@@ -46,7 +46,7 @@ export function createBlobs(services: BlobServices): Blobs {
         closing.add(closed);
       }
     },
-    async settled() {
+    async waitForRemovals() {
       await Promise.all(closing);
     },
   };

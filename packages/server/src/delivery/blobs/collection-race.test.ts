@@ -14,7 +14,7 @@ import { movableClock } from '../../testing/clock.ts';
 import { type Part, type TestProject, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { commitUpload, digestOf, unfinishedUpload } from '../../testing/unfinished-upload.ts';
-import { manifestFiles, type Upload } from '../artifacts/index.ts';
+import { readManifestFiles, type Upload } from '../artifacts/index.ts';
 import { createCollector } from './collector.ts';
 
 const server = await startTestServer();
@@ -172,7 +172,7 @@ test(`uploads, deletions and the collector at once (RACE_SEED=${seed})`, { timeo
   assert.ok(last);
   await upload(admin, last, someParts(), { versionName: 'last' });
   for (let pass = 0; pass < 6; pass++) await collectOnce();
-  await deps.blobs.settled();
+  await deps.blobs.waitForRemovals();
   assert.ok((await requireWhole(account)) > 0);
   await requireNothingElse(account);
 });
@@ -234,13 +234,13 @@ test('an upload that counts on the version before is refused as a whole when tha
       base,
     );
   await again(async () => undefined);
-  const [found] = (await manifestFiles(deps.database.read, account.accountId, digest)) ?? [];
+  const [found] = (await readManifestFiles(deps.database.read, account.accountId, digest)) ?? [];
   assert.equal(found?.size, 6);
   const gone = again(async () => {
     for (let pass = 0; pass < 2; pass++) await collectOnce();
   });
   await assert.rejects(gone, { code: 'concurrent-change' });
-  assert.equal(await manifestFiles(deps.database.read, account.accountId, digest), undefined);
+  assert.equal(await readManifestFiles(deps.database.read, account.accountId, digest), undefined);
 });
 
 test('an upload that meets a condemned file keeps it for a grace from then on', async () => {

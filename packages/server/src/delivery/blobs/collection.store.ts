@@ -24,14 +24,14 @@ export const nextAccounts = statement(
 /** A condition on the manifest `m` of the account `$account_id`: something refers to it, which must keep its files. */
 export type ManifestUse = string;
 
-export type ManifestStatements = ReturnType<typeof manifestStatements>;
+export type ManifestStatements = ReturnType<typeof buildManifestStatements>;
 
 /** A slice whose rows refer to manifests. Nothing that one of its conditions finds is removed. */
 export interface ManifestUser {
   manifestUses: readonly ManifestUse[];
 }
 
-export function manifestStatements(uses: readonly ManifestUse[]) {
+export function buildManifestStatements(uses: readonly ManifestUse[]) {
   const used = `(${uses.map((use) => `(${use})`).join(' or ')})`;
   return {
     condemn: statement(
@@ -114,14 +114,14 @@ export async function removeUnlistedChunks(
 
 // Counted: for `exists` the planner may hope to meet one soon, and read all chunks, though mostly there is
 // none.
-const inManifest = (blob: string) =>
+const isInManifest = (blob: string) =>
   `(select count(*) from manifest_chunk c where c.account_id = $account_id and c.digests @> array[decode(${blob}.digest, 'hex')]) > 0`;
 
 const condemnBlobs = statement(
   { parameters: { account_id: 'uuid', digests: 'text[]', now: 'timestamptz' }, alone: true },
   `
   update blob b set condemned_at = $now
-  where b.account_id = $account_id and b.digest = any($digests) and b.condemned_at is null and not ${inManifest('b')}`,
+  where b.account_id = $account_id and b.digest = any($digests) and b.condemned_at is null and not ${isInManifest('b')}`,
 );
 
 /**
@@ -145,7 +145,7 @@ const removeDueBlobs = statement(
   },
   `
   with due as materialized (
-    select b.digest, ${inManifest('b')} as listed
+    select b.digest, ${isInManifest('b')} as listed
     from blob b where b.account_id = $account_id and b.condemned_at <= $condemned_before order by b.condemned_at
       limit ${batchRows}
   ), gone as (
@@ -324,7 +324,7 @@ const selectObjects = statement(
 );
 
 /** Which of the keys the database knows. */
-export async function knownObjects(
+export async function findKnownObjects(
   read: Read,
   accountId: string,
   keys: readonly string[],

@@ -19,14 +19,14 @@ import { asTheOnlyOne, type Rest, restAfter } from '../../kernel/retention/reten
 import type { BlobServices } from './blob-writer.ts';
 import {
   batchRows,
+  buildManifestStatements,
   condemnUnlisted,
   doomObjects,
   dueManifests,
   dueObjects,
-  knownObjects,
+  findKnownObjects,
   type ManifestStatements,
   type ManifestUse,
-  manifestStatements,
   nextAccounts,
   removeCondemnedBlobs,
   removeUnlistedChunks,
@@ -50,7 +50,7 @@ export interface Collector {
   collect(rest: Rest): Promise<Removed | undefined>;
 }
 
-export function collectionJob(services: CollectorServices): PeriodicJob {
+export function createCollectionJob(services: CollectorServices): PeriodicJob {
   const collector = createCollector(services);
   return {
     name: 'collection',
@@ -63,7 +63,7 @@ export function collectionJob(services: CollectorServices): PeriodicJob {
 }
 
 export function createCollector(services: CollectorServices): Collector {
-  const manifests = manifestStatements(services.manifestUses);
+  const manifests = buildManifestStatements(services.manifestUses);
   const graceMilliseconds = services.config.collection.graceHours * 3_600_000;
   const failures = createFailureLog(services.log, services.clock);
   return {
@@ -71,7 +71,7 @@ export function createCollector(services: CollectorServices): Collector {
       asTheOnlyOne(services.database, 'blob collection', rest, async (between) => {
         const removed: Removed = { manifests: 0, blobs: 0, objects: 0 };
         const pass = openPass(services, manifests, { rest: between, removed, graceMilliseconds, failures });
-        for await (const accountId of accounts(services.database)) {
+        for await (const accountId of listAccounts(services.database)) {
           if (services.stopping.aborted) break;
           await pass(accountId);
         }
@@ -83,7 +83,7 @@ export function createCollector(services: CollectorServices): Collector {
   };
 }
 
-async function* accounts({ read }: Database): AsyncGenerator<string> {
+async function* listAccounts({ read }: Database): AsyncGenerator<string> {
   let rows: { account_id: string }[];
   let last: string | null = null;
   do {
@@ -101,10 +101,10 @@ function openPass(
   const { database, clock, stopping, objects, log } = services;
   const { removed } = about;
   let lockLost = false;
-  const before = () => new Date(clock.now().getTime() - about.graceMilliseconds);
+  const getDeadline = () => new Date(clock.now().getTime() - about.graceMilliseconds);
 
   /** Does one small thing, and rests. */
-  async function rested<Result>(work: () => Promise<Result>): Promise<Result> {
+  async function runAndRest<Result>(work: () => Promise<Result>): Promise<Result> {
     const began = performance.now();
     const result = await work();
     await about.rest(restAfter(performance.now() - began)).catch((failure) => {
@@ -118,7 +118,7 @@ function openPass(
     let cursor: string | null = '';
     while (cursor !== null && !stopping.aborted) {
       const after: string = cursor;
-      const [row] = await rested(() =>
+      const [row] = await runAndRest(() =>
         database.read(manifests.condemn, { account_id: accountId, after, now: clock.now() }),
       );
       cursor = row !== undefined && row.looked === batchRows ? row.cursor : null;
@@ -128,16 +128,16 @@ function openPass(
   async function removeManifests(accountId: string): Promise<void> {
     for (const { digest } of await database.read(dueManifests, {
       account_id: accountId,
-      condemned_before: before(),
+      condemned_before: getDeadline(),
     })) {
       if (stopping.aborted) return;
-      removed.manifests += await rested(() =>
+      removed.manifests += await runAndRest(() =>
         database.transaction(async (tx) => {
           holdBlobsAlone(tx, accountId);
           const [gone] = await tx.query(manifests.remove, {
             account_id: accountId,
             digest,
-            condemned_before: before(),
+            condemned_before: getDeadline(),
           });
           if (gone === undefined) {
             tx.send(manifests.acquit, { account_id: accountId, digest });
@@ -154,8 +154,8 @@ function openPass(
   async function removeBlobs(accountId: string): Promise<void> {
     let looked = batchRows;
     while (looked === batchRows && !stopping.aborted) {
-      const batch = await rested(() =>
-        database.transaction((tx) => removeCondemnedBlobs(tx, accountId, before())),
+      const batch = await runAndRest(() =>
+        database.transaction((tx) => removeCondemnedBlobs(tx, accountId, getDeadline())),
       );
       removed.blobs += batch.removed;
       looked = batch.looked;
@@ -163,10 +163,10 @@ function openPass(
   }
 
   async function rewriteSparse(accountId: string): Promise<void> {
-    await database.transaction((tx) => doomObjects(tx, accountId, before(), clock.now()));
+    await database.transaction((tx) => doomObjects(tx, accountId, getDeadline(), clock.now()));
     for (const { object_key: key } of await database.read(sparseObjects, { account_id: accountId })) {
       if (stopping.aborted) return;
-      await rested(() =>
+      await runAndRest(() =>
         rewriteObject(services, accountId, key).catch((failure) =>
           log.warn({ err: failure, accountId, key }, 'a pack could not be written anew; it stays as it is'),
         ),
@@ -177,10 +177,10 @@ function openPass(
   async function removeObjects(accountId: string): Promise<void> {
     for (const { object_key: key } of await database.read(dueObjects, {
       account_id: accountId,
-      doomed_before: before(),
+      doomed_before: getDeadline(),
     })) {
       if (stopping.aborted) return;
-      await rested(async () => {
+      await runAndRest(async () => {
         await objects.remove(accountId, key);
         await forgetObject(database.read, accountId, key);
       });
@@ -193,14 +193,14 @@ function openPass(
    * when it was listed has none.
    */
   async function removeUnknown(accountId: string): Promise<void> {
-    const old = before();
+    const old = getDeadline();
     let keys: string[] = [];
-    async function look(): Promise<void> {
+    async function removeUnknownBatch(): Promise<void> {
       const batch = keys;
       keys = [];
-      const known = await rested(() => knownObjects(database.read, accountId, batch));
+      const known = await runAndRest(() => findKnownObjects(database.read, accountId, batch));
       for (const key of batch.filter((each) => !known.has(each))) {
-        await rested(() => objects.remove(accountId, key));
+        await runAndRest(() => objects.remove(accountId, key));
         removed.objects += 1;
       }
     }
@@ -208,9 +208,9 @@ function openPass(
       if (stopping.aborted) return;
       if (modifiedAt > old) continue;
       keys.push(key);
-      if (keys.length === batchRows) await look();
+      if (keys.length === batchRows) await removeUnknownBatch();
     }
-    if (keys.length > 0) await look();
+    if (keys.length > 0) await removeUnknownBatch();
   }
 
   const steps = [condemnManifests, removeManifests, removeBlobs, rewriteSparse, removeObjects, removeUnknown];

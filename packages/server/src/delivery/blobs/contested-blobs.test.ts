@@ -17,13 +17,13 @@ async function textOf({ accountId }: Account, text: string): Promise<string | un
 
 async function requireThere(account: Account, ...texts: string[]): Promise<void> {
   for (const text of texts) assert.equal(await textOf(account, text), text);
-  await deps.blobs.settled();
+  await deps.blobs.waitForRemovals();
   for (const text of texts) assert.equal(await textOf(account, text), text);
 }
 
 /** Each object, in the order of their making: its state, and the bytes that are counted and those that its blobs have. */
 async function objectsOf({ accountId }: Account) {
-  await deps.blobs.settled();
+  await deps.blobs.waitForRemovals();
   const rows = await database.query<Record<'state' | 'counted' | 'bytes', string>>(
     `select state, live_bytes::text as counted, coalesce((
        select sum(size) from blob b where b.account_id = $1 and b.object_key = o.object_key), 0)::text as bytes

@@ -15,10 +15,10 @@ import { openDatabase } from '../../kernel/database/database.ts';
 import { uuidsByTime } from '../../kernel/identifiers.ts';
 import { silentLog } from '../../kernel/log.ts';
 import { createTestDatabase } from '../../testing/database.ts';
-import { manifestFiles } from '../artifacts/index.ts';
+import { readManifestFiles } from '../artifacts/index.ts';
 import { readBase } from './blob.store.ts';
 import { createBlobs } from './blobs.ts';
-import { folderObjectStore } from './folder-object-store.ts';
+import { createFolderObjectStore } from './folder-object-store.ts';
 
 const database = await createTestDatabase();
 const folder = await mkdtemp(join(tmpdir(), 'headgate-blobs-'));
@@ -66,7 +66,7 @@ test('the migration tells where they lie, and which manifest holds them', async 
     onConnectionError: () => undefined,
   });
   const services = { clock: systemClock, newId: uuidsByTime(systemClock), log: silentLog };
-  const blobs = createBlobs({ ...services, database: opened, objects: folderObjectStore({ folder }) });
+  const blobs = createBlobs({ ...services, database: opened, objects: createFolderObjectStore({ folder }) });
   for (const [index, { sha256 }] of files.entries()) {
     const found = await blobs.read(accountId, sha256);
     assert.equal(found && (await buffer(found.stream)).toString(), contents[index]);
@@ -75,7 +75,7 @@ test('the migration tells where they lie, and which manifest holds them', async 
     "select count(*)::int as objects from blob_object where state = 'live' and live_bytes = size and size = 15",
   );
   assert.equal(row?.objects, 1);
-  assert.deepEqual(await manifestFiles(opened.read, accountId, digest), listed);
+  assert.deepEqual(await readManifestFiles(opened.read, accountId, digest), listed);
   const { chunks, blobs: ofBase } = await readBase(opened.read, accountId, digest);
   assert.deepEqual([...chunks], [digest]);
   assert.deepEqual([...ofBase].sort(), files.map((file) => file.sha256).sort());

@@ -9,16 +9,16 @@ import type { ListedObject, ObjectStore } from './object-store.ts';
 const aside = '.part';
 const mode = 0o600;
 
-export function folderObjectStore({ folder }: { folder: string }): ObjectStore {
-  const place = (accountId: string, key: string) => join(folder, accountId, key);
+export function createFolderObjectStore({ folder }: { folder: string }): ObjectStore {
+  const locateFile = (accountId: string, key: string) => join(folder, accountId, key);
 
   const store: ObjectStore = {
     isLocal: true,
     put(accountId, key, chunks) {
-      const target = place(accountId, key);
-      return inWords(async () => {
+      const target = locateFile(accountId, key);
+      return translateFailure(async () => {
         try {
-          await inFolder(dirname(target), () => writeSynced(target + aside, chunks));
+          await workInFolder(dirname(target), () => writeSynced(target + aside, chunks));
           await rename(target + aside, target);
         } catch (failure) {
           await rm(target + aside, { force: true });
@@ -28,19 +28,19 @@ export function folderObjectStore({ folder }: { folder: string }): ObjectStore {
       });
     },
     read(accountId, key, { start, length }) {
-      return inWords(async () => {
-        const file = await openIfThere(place(accountId, key));
+      return translateFailure(async () => {
+        const file = await openIfPresent(locateFile(accountId, key));
         return file && createReadStream('', { fd: file, start, end: start + length - 1 });
       });
     },
     remove(accountId, key) {
-      const target = place(accountId, key);
-      return inWords(async () => {
+      const target = locateFile(accountId, key);
+      return translateFailure(async () => {
         await rm(target, { force: true });
         await rm(target + aside, { force: true });
       });
     },
-    list: (accountId) => filesBelow(join(folder, accountId)),
+    list: (accountId) => listFilesBelow(join(folder, accountId)),
     async probe() {
       await makeFolder(folder);
     },
@@ -60,11 +60,11 @@ async function writeSynced(path: string, chunks: readonly Uint8Array[]): Promise
 }
 
 /** The folder is there, but for what comes into it first. */
-async function inFolder(folder: string, work: () => Promise<void>): Promise<void> {
+async function workInFolder(folder: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (failure) {
-    if (!isAbsence(failure)) throw failure;
+    if (!isNotFound(failure)) throw failure;
     await makeFolder(folder);
     await work();
   }
@@ -83,16 +83,16 @@ async function syncFolder(path: string): Promise<void> {
   await folder.sync().finally(() => folder.close());
 }
 
-async function openIfThere(path: string): Promise<FileHandle | undefined> {
+async function openIfPresent(path: string): Promise<FileHandle | undefined> {
   return open(path, 'r').catch((failure) => {
-    if (isAbsence(failure)) return undefined;
+    if (isNotFound(failure)) return undefined;
     throw failure;
   });
 }
 
-async function* filesBelow(top: string): AsyncGenerator<ListedObject> {
+async function* listFilesBelow(top: string): AsyncGenerator<ListedObject> {
   const entries = await opendir(top, { recursive: true }).catch((failure) => {
-    if (isAbsence(failure)) return undefined;
+    if (isNotFound(failure)) return undefined;
     throw failure;
   });
   if (entries === undefined) return;
@@ -107,7 +107,7 @@ async function* filesBelow(top: string): AsyncGenerator<ListedObject> {
   }
 }
 
-function isAbsence(failure: unknown): boolean {
+function isNotFound(failure: unknown): boolean {
   return hasCode(failure, 'ENOENT');
 }
 
@@ -115,7 +115,7 @@ function hasCode(failure: unknown, ...codes: string[]): boolean {
   return failure instanceof Error && 'code' in failure && codes.includes(String(failure.code));
 }
 
-async function inWords<Result>(work: () => Promise<Result>): Promise<Result> {
+async function translateFailure<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (failure) {

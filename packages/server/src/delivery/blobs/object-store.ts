@@ -63,6 +63,6 @@ export interface S3Patience {
 }
 
 /** The key of an object that holds one blob only: those from before there were packs, and those that a restore makes. */
-export function keyOfSingleBlob(digest: string): string {
+export function buildSingleBlobKey(digest: string): string {
   return `${digest.slice(0, 2)}/${digest}`;
 }

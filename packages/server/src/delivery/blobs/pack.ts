@@ -31,7 +31,7 @@ export function createPack(key: string): Pack {
   let size = 0;
 
   /** What is left of the last piece, or a new piece. */
-  function room(): Buffer {
+  function getFreePiece(): Buffer {
     const used = size - (pieces.length - 1) * pieceBytes;
     const last = pieces.at(-1)?.subarray(used);
     if (last !== undefined && last.length > 0) return last;
@@ -53,7 +53,7 @@ export function createPack(key: string): Pack {
       const blob = { digest, size: bytes.length, key, offset: size };
       blobs.push(blob);
       for (let left = bytes; left.length > 0; ) {
-        const into = room();
+        const into = getFreePiece();
         const some = left.subarray(0, into.length);
         into.set(some);
         size += some.length;

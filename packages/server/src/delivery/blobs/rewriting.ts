@@ -9,13 +9,13 @@ export async function rewriteObject(services: BlobServices, accountId: string, k
   const { database, objects, clock, newId } = services;
   const pack = createPack(newId());
   for (const blob of await database.read(blobsOfObject, { account_id: accountId, object_key: key }))
-    pack.add(blob.digest, await bytesOf(services, accountId, key, blob));
+    pack.add(blob.digest, await readBytes(services, accountId, key, blob));
   await announceObject(database.read, accountId, pack.key, clock.now());
   await objects.put(accountId, pack.key, pack.chunks);
   await database.transaction((tx) => moveToObject(tx, accountId, key, pack, clock.now()));
 }
 
-async function bytesOf(
+async function readBytes(
   { objects }: BlobServices,
   accountId: string,
   key: string,

@@ -23,14 +23,16 @@ const usualRegion = 'us-east-1';
 /** Some of the compatible stores answer neither with one code nor with the other. */
 const fullCodes = ['XMinioStorageFull', 'QuotaExceeded', 'InsufficientStorage'];
 
-export function s3ObjectStore(settings: Settings): ObjectStore {
+export function createS3ObjectStore(settings: Settings): ObjectStore {
   const { bucket, prefix } = settings;
   const patience = settings.patience ?? usualPatience;
-  const client = clientOf(settings, patience);
-  const nameOf = (accountId: string, key: string) => `${prefix}${accountId}/${key}`;
+  const client = createClient(settings, patience);
+  const buildName = (accountId: string, key: string) => `${prefix}${accountId}/${key}`;
 
   /** Ends after the whole time whatever the attempts do; what streams in afterwards is bounded by its silence. */
-  async function bounded<Result>(work: (abortSignal: AbortSignal) => Promise<Result>): Promise<Result> {
+  async function runWithDeadline<Result>(
+    work: (abortSignal: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(), patience.wholeMilliseconds);
     try {
@@ -40,43 +42,47 @@ export function s3ObjectStore(settings: Settings): ObjectStore {
     }
   }
   const put = (Key: string, chunks: readonly Uint8Array[]) =>
-    bounded((abortSignal) =>
+    runWithDeadline((abortSignal) =>
       // Whole in memory: it is sent again when an attempt fails, and signed by its digest.
       client.send(new PutObjectCommand({ Bucket: bucket, Key, Body: Buffer.concat(chunks) }), {
         abortSignal,
       }),
     );
-  async function get(Key: string, start: number, end: number): Promise<Readable> {
+  async function getObject(Key: string, start: number, end: number): Promise<Readable> {
     const command = new GetObjectCommand({ Bucket: bucket, Key, Range: `bytes=${start}-${end}` });
-    const { Body } = await bounded((abortSignal) => client.send(command, { abortSignal }));
+    const { Body } = await runWithDeadline((abortSignal) => client.send(command, { abortSignal }));
     return Body as Readable;
   }
-  const drop = (Key: string) =>
-    bounded((abortSignal) => client.send(new DeleteObjectCommand({ Bucket: bucket, Key }), { abortSignal }));
-  function page(Prefix: string, after: string | undefined): Promise<ListObjectsV2CommandOutput> {
+  const deleteObject = (Key: string) =>
+    runWithDeadline((abortSignal) =>
+      client.send(new DeleteObjectCommand({ Bucket: bucket, Key }), { abortSignal }),
+    );
+  function listPage(Prefix: string, after: string | undefined): Promise<ListObjectsV2CommandOutput> {
     const from = after === undefined ? {} : { ContinuationToken: after };
     const command = new ListObjectsV2Command({ Bucket: bucket, Prefix, ...from });
-    return bounded((abortSignal) => client.send(command, { abortSignal }));
+    return runWithDeadline((abortSignal) => client.send(command, { abortSignal }));
   }
 
   return {
     isLocal: false,
     async put(accountId, key, chunks) {
-      await put(nameOf(accountId, key), chunks).catch(refuse);
+      await put(buildName(accountId, key), chunks).catch(throwProblem);
     },
     async read(accountId, key, { start, length }) {
-      return get(nameOf(accountId, key), start, start + length - 1).catch((failure) =>
-        isAbsence(failure) ? undefined : refuse(failure),
+      return getObject(buildName(accountId, key), start, start + length - 1).catch((failure) =>
+        isNotFound(failure) ? undefined : throwProblem(failure),
       );
     },
     async remove(accountId, key) {
-      await drop(nameOf(accountId, key)).catch((failure) => isAbsence(failure) || refuse(failure));
+      await deleteObject(buildName(accountId, key)).catch(
+        (failure) => isNotFound(failure) || throwProblem(failure),
+      );
     },
     async *list(accountId): AsyncGenerator<ListedObject> {
-      const folder = nameOf(accountId, '');
+      const folder = buildName(accountId, '');
       let after: string | undefined;
       do {
-        const found: ListObjectsV2CommandOutput = await page(folder, after).catch(refuse);
+        const found: ListObjectsV2CommandOutput = await listPage(folder, after).catch(throwProblem);
         for (const { Key = '', LastModified } of found.Contents ?? [])
           if (LastModified !== undefined) yield { key: Key.slice(folder.length), modifiedAt: LastModified };
         after = found.NextContinuationToken;
@@ -85,15 +91,15 @@ export function s3ObjectStore(settings: Settings): ObjectStore {
     async probe() {
       const name = `${prefix}probe-${randomUUID()}`;
       await put(name, [Buffer.from('probe')]);
-      (await get(name, 0, 4)).resume();
-      await page(name, undefined);
-      await drop(name);
+      (await getObject(name, 0, 4)).resume();
+      await listPage(name, undefined);
+      await deleteObject(name);
     },
     close: () => client.destroy(),
   };
 }
 
-function clientOf(
+function createClient(
   { region, endpoint, pathStyle, credentials: given }: Settings,
   patience: S3Patience,
 ): S3Client {
@@ -117,12 +123,12 @@ function clientOf(
   });
 }
 
-function isAbsence(failure: unknown): boolean {
+function isNotFound(failure: unknown): boolean {
   return failure instanceof S3ServiceException && failure.name === 'NoSuchKey';
 }
 
 /** Throws in words that tell callers nothing of the bucket or its keys. */
-function refuse(failure: unknown): never {
+function throwProblem(failure: unknown): never {
   const full = failure instanceof Error && fullCodes.includes(failure.name);
   throw Object.assign(problem(full ? 'storage-full' : 'storage-unavailable'), { cause: failure });
 }

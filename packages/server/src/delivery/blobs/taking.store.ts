@@ -14,14 +14,14 @@ import type { PlacedBlob } from './pack.ts';
 
 // Who removes blobs, chunks or manifests, or has blobs from another upload, holds this lock alone; who refers to them or places them holds it with
 // others: what is found there stays there.
-const lockName = (account: string) => `hashtextextended('headgate blobs ' || ${account}::text, 0)`;
+const buildLockName = (account: string) => `hashtextextended('headgate blobs ' || ${account}::text, 0)`;
 const shareBlobs = statement(
   { parameters: { account_id: 'text' } },
-  `select pg_advisory_xact_lock_shared(${lockName('$account_id')})`,
+  `select pg_advisory_xact_lock_shared(${buildLockName('$account_id')})`,
 );
 const holdBlobs = statement(
   { parameters: { account_id: 'text' } },
-  `select pg_advisory_xact_lock(${lockName('$account_id')})`,
+  `select pg_advisory_xact_lock(${buildLockName('$account_id')})`,
 );
 
 export function holdBlobsAlone(tx: Transaction, accountId: string): void {
@@ -29,7 +29,7 @@ export function holdBlobsAlone(tx: Transaction, accountId: string): void {
 }
 
 /** Removed meanwhile, because the upload lasted longer than such things are kept: then nothing of it is, and it is sent again. */
-const gone = (): Problem => problem('concurrent-change');
+const createGoneProblem = (): Problem => problem('concurrent-change');
 
 // In the order of their digests, so that two uploads of the same files do not wait for each other. Nothing is placed in an object that is doomed:
 // it would be nobody's for ever.
@@ -73,9 +73,9 @@ export async function placeBlobs(
   blobs: readonly PlacedBlob[],
   now: Date,
 ): Promise<Set<string>> {
-  tx.onConstraint('blob_object_pending', gone);
+  tx.onConstraint('blob_object_pending', createGoneProblem);
   tx.send(shareBlobs, { account_id: accountId });
-  const { digests, sizes, offsets } = columnsOf(blobs);
+  const { digests, sizes, offsets } = splitColumns(blobs);
   const refused = await tx.query(insertPlaced, {
     account_id: accountId,
     object_key: key,
@@ -211,7 +211,7 @@ export interface KeptBlobs {
   /** Every new byte outlives a crash: waited for before the commit. */
   stored: Promise<unknown>;
   /** Told after the commit of the transaction that took them. */
-  taken(): void;
+  markTaken(): void;
 }
 
 /**
@@ -220,16 +220,16 @@ export interface KeptBlobs {
  */
 export function takeBlobs(tx: Transaction, accountId: string, kept: KeptBlobs, now: Date): void {
   const { unplaced, objects } = kept;
-  tx.onConstraint('blob_object_pending', gone);
+  tx.onConstraint('blob_object_pending', createGoneProblem);
   tx.send(unplaced.length > 0 ? holdBlobs : shareBlobs, { account_id: accountId });
   if (unplaced.length > 0) {
-    const { digests, sizes, offsets, keys } = columnsOf(unplaced);
+    const { digests, sizes, offsets, keys } = splitColumns(unplaced);
     tx.send(placeContested, { account_id: accountId, digests, sizes, offsets, object_keys: keys, now });
   }
   const keys = objects.map((object) => object.key);
   const sizes = objects.map((object) => object.size);
   if (keys.length > 0) tx.send(takeObjects, { account_id: accountId, object_keys: keys, sizes, now });
-  tx.afterCommit(() => kept.taken());
+  tx.afterCommit(() => kept.markTaken());
 }
 
 /**
@@ -242,7 +242,7 @@ export async function requireListed(
   manifestDigest: string,
   kept: KeptBlobs,
 ): Promise<void> {
-  tx.onConstraint('blob_there', gone);
+  tx.onConstraint('blob_there', createGoneProblem);
   const found = tx.query(requireFiles, {
     account_id: accountId,
     manifest_digest: manifestDigest,
@@ -251,7 +251,7 @@ export async function requireListed(
   await Promise.all([found, kept.stored]);
 }
 
-function columnsOf(blobs: readonly PlacedBlob[]) {
+function splitColumns(blobs: readonly PlacedBlob[]) {
   return {
     digests: blobs.map((blob) => blob.digest),
     sizes: blobs.map((blob) => blob.size),

@@ -10,7 +10,7 @@ import {
 import { problem } from '../../kernel/http/problems.ts';
 import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
-import { insertManifest, keptIgnored, type Upload } from '../artifacts/index.ts';
+import { insertManifest, renderIgnoredPipelines, type Upload } from '../artifacts/index.ts';
 import type { ManifestUse } from '../blobs/index.ts';
 import { type ListedPipeline, versionRow } from './shared-pipeline.ts';
 
@@ -150,7 +150,7 @@ export async function insertVersion(
     commit_hash: commitHash,
     created_by: scope.actorId,
     created_at: now,
-    ignored_pipelines: keptIgnored(upload),
+    ignored_pipelines: renderIgnoredPipelines(upload),
   });
 }
 

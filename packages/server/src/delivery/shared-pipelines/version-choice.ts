@@ -84,10 +84,10 @@ export async function chooseVersions(
   const prefixes = asked.map((use) => use.prefix);
   const versionNames = asked.map((use) => use.versionName ?? null);
   const rows = await read(chooseAll, { account_id: scope.accountId, prefixes, version_names: versionNames });
-  return rows.map(told);
+  return rows.map(presentChoice);
 }
 
-function told(row: ChosenRow): SharedArtifact {
+function presentChoice(row: ChosenRow): SharedArtifact {
   const { prefix, requested, version_name: versionName, manifest_digest: artifactDigest } = row;
   const ignored = row.ignored_pipelines === null ? {} : { ignoredPipelines: row.ignored_pipelines };
   return {
@@ -95,11 +95,11 @@ function told(row: ChosenRow): SharedArtifact {
     ...(requested === null ? {} : { requestedVersionName: requested }),
     ...(versionName !== null && artifactDigest !== null && row.enabled === true
       ? { versionName, artifactDigest, ...ignored }
-      : { fault: faultOf(row) }),
+      : { fault: explainMissingVersion(row) }),
   };
 }
 
-function faultOf({ prefix, requested, version_name, known }: ChosenRow): string {
+function explainMissingVersion({ prefix, requested, version_name, known }: ChosenRow): string {
   const group = `the shared pipelines ${JSON.stringify(prefix)}`;
   if (known === null)
     return `when the execution started, the account had no shared pipelines ${JSON.stringify(prefix)}: publish them, or correct "sharedPipelineIdPrefix", and start again`;

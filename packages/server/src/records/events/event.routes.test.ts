@@ -10,12 +10,12 @@ const server = await startTestServer();
 const ever = 'from=2020-01-01T00:00:00.000Z&to=2100-01-01T00:00:00.000Z';
 const city = { name: 'city', type: 'TEXT', behaviour: 'SHARED' };
 
-const list = async (client: Client, query: string) =>
+const listEvents = async (client: Client, query: string) =>
   (await client.get<Page<AccountEventItem>>(`/events?${query}`)).body;
-const names = ({ results }: Page<AccountEventItem>) => results.map((event) => event.eventName);
+const listNames = ({ results }: Page<AccountEventItem>) => results.map((event) => event.eventName);
 
 /** Three changes of a variable, a second apart; the times before and after. */
-async function threeChanges() {
+async function makeThreeChanges() {
   const account = await server.account();
   const { path, projectId } = await account.project();
   const times: string[] = [];
@@ -34,21 +34,21 @@ async function threeChanges() {
 }
 
 test('events lie in a range of time, its start in it and its end not, newest first', async () => {
-  const { admin, times } = await threeChanges();
+  const { admin, times } = await makeThreeChanges();
   const [first, second, third, last] = times;
-  assert.deepEqual(names(await list(admin, `from=${first}&to=${last}`)), [
+  assert.deepEqual(listNames(await listEvents(admin, `from=${first}&to=${last}`)), [
     'variable-deleted',
     'variable-updated',
     'variable-created',
   ]);
-  assert.deepEqual(names(await list(admin, `from=${first}&to=${second}`)), ['variable-created']);
-  assert.deepEqual(names(await list(admin, `from=${second}&to=${third}`)), ['variable-updated']);
+  assert.deepEqual(listNames(await listEvents(admin, `from=${first}&to=${second}`)), ['variable-created']);
+  assert.deepEqual(listNames(await listEvents(admin, `from=${second}&to=${third}`)), ['variable-updated']);
 });
 
 test('an event says who did what to what, with the state before and after', async () => {
-  const { admin, projectId, times } = await threeChanges();
+  const { admin, projectId, times } = await makeThreeChanges();
   const [, second, third] = times;
-  const [event] = (await list(admin, `from=${second}&to=${third}`)).results;
+  const [event] = (await listEvents(admin, `from=${second}&to=${third}`)).results;
   assert.ok(event);
   const { eventId: _, additionalInfo, ...told } = event;
   assert.deepEqual(told, {
@@ -69,11 +69,11 @@ test('an event says who did what to what, with the state before and after', asyn
 });
 
 test('each filter leaves what fits it, and together they leave what fits all', async () => {
-  const { account, admin, path, projectId } = await threeChanges();
+  const { account, admin, path, projectId } = await makeThreeChanges();
   const other = await account.project();
   const colleague = await account.actor('SUPER_ADMIN');
   await colleague.post(`${other.path}/variables`, city);
-  const total = async (query: string) => (await list(admin, `${ever}&${query}`)).total;
+  const total = async (query: string) => (await listEvents(admin, `${ever}&${query}`)).total;
   assert.equal(await total(`projectId=${projectId}`), 6, 'the project, two environments, three changes');
   assert.equal(await total(`projectId=${other.projectId}`), 4);
   assert.equal(await total('eventName=variable-created'), 2);
@@ -90,11 +90,11 @@ test('each filter leaves what fits it, and together they leave what fits all', a
 });
 
 test('pages follow one another without a gap, and each tells the total', async () => {
-  const { admin } = await threeChanges();
-  const whole = await list(admin, `${ever}&size=100`);
+  const { admin } = await makeThreeChanges();
+  const whole = await listEvents(admin, `${ever}&size=100`);
   const paged: string[] = [];
   for (let page = 0; paged.length < whole.total; page += 1) {
-    const { results, total, size } = await list(admin, `${ever}&size=2&page=${page}`);
+    const { results, total, size } = await listEvents(admin, `${ever}&size=2&page=${page}`);
     assert.deepEqual([total, size], [whole.total, 2]);
     assert.ok(results.length > 0);
     paged.push(...results.map((event) => event.eventId));
@@ -103,7 +103,7 @@ test('pages follow one another without a gap, and each tells the total', async (
     paged,
     whole.results.map((event) => event.eventId),
   );
-  const behind = await list(admin, `${ever}&page=1000`);
+  const behind = await listEvents(admin, `${ever}&page=1000`);
   assert.deepEqual([behind.results, behind.total], [[], whole.total]);
 });
 
@@ -117,7 +117,7 @@ test('the total is exact up to its limit and stays there beyond', async () => {
       [account.accountId, count],
     );
   const year = 'from=2021-01-01T00:00:00.000Z&to=2022-01-01T00:00:00.000Z';
-  const total = async (filter = '') => (await list(account.admin, `${year}${filter}`)).total;
+  const total = async (filter = '') => (await listEvents(account.admin, `${year}${filter}`)).total;
   await insert(countedEventLimit - 1);
   assert.equal(await total(), countedEventLimit - 1);
   assert.equal(await total('&eventName=variable-created'), countedEventLimit - 1);
@@ -135,7 +135,7 @@ test('a range that was full is believed to be so for a minute, and no other rang
     [account.accountId, countedEventLimit],
   );
   const total = async (from: string, to: string) =>
-    (await list(account.admin, `from=${from}T00:00:00.000Z&to=${to}T00:00:00.000Z`)).total;
+    (await listEvents(account.admin, `from=${from}T00:00:00.000Z&to=${to}T00:00:00.000Z`)).total;
   assert.equal(await total('2021-01-01', '2021-06-01'), countedEventLimit);
   await server.database.query(
     `delete from event where account_id = $1 and occurred_at < '2021-01-01T00:00:11Z'`,
@@ -159,10 +159,10 @@ test('a range that is no range is refused', async () => {
 });
 
 test('events of another account are not there, whatever is asked for', async () => {
-  const { projectId, account } = await threeChanges();
+  const { projectId, account } = await makeThreeChanges();
   const stranger = (await server.account()).admin;
   for (const filter of ['', `&projectId=${projectId}`, `&actorId=${account.admin.actorId}`]) {
-    const { results } = await list(stranger, `${ever}${filter}`);
+    const { results } = await listEvents(stranger, `${ever}${filter}`);
     assert.ok(
       results.every((event) => event.eventProjectId === undefined && event.actorId !== account.admin.actorId),
     );

@@ -106,8 +106,8 @@ export function presentEvent(row: EventRow): AccountEventItem {
   const item: AccountEventItem = {
     eventId: row.event_id,
     eventName: row.name,
-    eventType: typeOf(row.name),
-    eventDescription: describe(row),
+    eventType: renderType(row.name),
+    eventDescription: describeEvent(row),
     eventSource: row.actor_kind,
     eventTimestamp: row.occurred_at.toISOString(),
     eventSubjectId: row.subject_id,
@@ -123,14 +123,14 @@ export function presentEvent(row: EventRow): AccountEventItem {
   return item;
 }
 
-function typeOf(name: EventName): string {
+function renderType(name: EventName): string {
   if (/-(updated|written|rotated|cancel-requested)$/.test(name)) return 'UPDATE';
   if (/-(created|requested)$/.test(name)) return 'CREATE';
   return name.endsWith('-deleted') ? 'DELETE' : 'ACTION';
 }
 
 /** `variable-created` of the variable `limit` → `Variable created: limit` */
-function describe({ name, subject_name, subject_id }: EventRow): string {
+function describeEvent({ name, subject_name, subject_id }: EventRow): string {
   const words = name.replaceAll('-', ' ');
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}: ${subject_name ?? subject_id}`.slice(0, 1_000);
 }

@@ -30,16 +30,16 @@ export interface FullRanges {
 export function createFullRanges(clock: Clock): FullRanges {
   /** By account and filters, the one learnt last: it is the one that is asked for again. */
   const known = new Map<string, { since: number; to: number; until: number }>();
-  const keyOf = ({ accountId, filters }: EventsAsked) => JSON.stringify([accountId, filters]);
+  const buildKey = ({ accountId, filters }: EventsAsked) => JSON.stringify([accountId, filters]);
   return {
     contains(asked) {
-      const range = known.get(keyOf(asked));
+      const range = known.get(buildKey(asked));
       if (range === undefined || range.until < clock.now().getTime()) return false;
       return asked.from.getTime() <= range.since && asked.to.getTime() >= range.to;
     },
     learn(asked, { counted, since }) {
       if (counted < countedEventLimit || since === null) return;
-      const key = keyOf(asked);
+      const key = buildKey(asked);
       known.delete(key);
       const until = clock.now().getTime() + believedMilliseconds;
       known.set(key, { since: Date.parse(since), to: asked.to.getTime(), until });

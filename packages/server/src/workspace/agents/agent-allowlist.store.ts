@@ -18,7 +18,7 @@ const selectAll = statement(
   from agent_allowed_place where account_id = $account_id and agent_id = $agent_id group by project_id order by project_id`,
 );
 
-export async function allowlistOf(tx: Transaction, scope: Scope, agentId: string): Promise<AgentAllowlist> {
+export async function readAllowlist(tx: Transaction, scope: Scope, agentId: string): Promise<AgentAllowlist> {
   const rows = await tx.query(selectAll, { account_id: scope.accountId, agent_id: agentId });
   const entries = rows.map(
     ({ project_id, environments }) => [project_id, environments === null ? {} : { environments }] as const,

@@ -25,7 +25,7 @@ export function writePause(
 
 const [restart] = instanceAbilities;
 
-const requestRestart = statement(
+const updateRestart = statement(
   { parameters: { account_id: 'uuid', agent_id: 'uuid', now: 'timestamptz' }, row: { instance_id: 'uuid' } },
   `
   update agent_instance set restart_requested = true
@@ -35,11 +35,11 @@ const requestRestart = statement(
 );
 
 /** Answers how many instances are to be told. */
-export async function askForRestart(
+export async function requestRestart(
   tx: Transaction,
   scope: Scope,
   agentId: string,
   now: Date,
 ): Promise<number> {
-  return (await tx.query(requestRestart, { account_id: scope.accountId, agent_id: agentId, now })).length;
+  return (await tx.query(updateRestart, { account_id: scope.accountId, agent_id: agentId, now })).length;
 }

@@ -15,13 +15,13 @@ import { asUuid } from '../../kernel/identifiers.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import type { Sealer, Secret } from '../../kernel/security/sealed.ts';
 
-export const secretPurpose = (agentId: string) => `secret of the agent ${agentId}`;
+export const getSecretPurpose = (agentId: string) => `secret of the agent ${agentId}`;
 
 /** A secret as the table stores it: the hash to compare with, and the sealed secret to read back. */
-export function keptForms(sealer: Sealer, agentId: string, secret: Secret) {
+export function sealForStorage(sealer: Sealer, agentId: string, secret: Secret) {
   return {
     secret_digest: sealer.digest(secret.reveal(), clientSecretPurpose),
-    secret_sealed: sealer.seal(secret, secretPurpose(agentId)),
+    secret_sealed: sealer.seal(secret, getSecretPurpose(agentId)),
   };
 }
 
@@ -50,7 +50,7 @@ export async function lockClient(tx: Transaction, scope: Scope, id: string): Pro
 /** Throws `agent-secret-not-kept`. */
 export function openSecret(sealer: Sealer, { agent_id, name, secret_sealed }: ClientRow): Secret {
   if (secret_sealed === null) throw problem('agent-secret-not-kept', { name });
-  return sealer.unseal(secret_sealed, secretPurpose(agent_id));
+  return sealer.unseal(secret_sealed, getSecretPurpose(agent_id));
 }
 
 const replaceSecret = statement(
@@ -71,7 +71,7 @@ export function refreshSecret(
   tx.send(replaceSecret, {
     account_id: scope.accountId,
     agent_id: agentId,
-    ...keptForms(sealer, agentId, secret),
+    ...sealForStorage(sealer, agentId, secret),
   });
 }
 
@@ -114,10 +114,10 @@ export async function revokeCertificates(
 const ofSecret = ':secret';
 
 /** Whom a refreshed secret, or the end of the agent, concerns waits for this. */
-export const secretWakeKey = (agentId: string) => `${agentId}${ofSecret}`;
+export const renderSecretWakeKey = (agentId: string) => `${agentId}${ofSecret}`;
 
 /** The agent that the key of an occasion names; undefined for an occasion of another kind. */
-export function agentOfSecretKey(key: string): string | undefined {
+export function parseSecretWakeKey(key: string): string | undefined {
   return key.endsWith(ofSecret) ? key.slice(0, -ofSecret.length) : undefined;
 }
 
@@ -139,7 +139,7 @@ const selectSecret = statement(
  * An agent's secret with its generation, for who runs the agent; undefined when it was deleted, or its secret
  * is not kept.
  */
-export async function currentSecret(
+export async function findCurrentSecret(
   read: Read,
   sealer: Sealer,
   accountId: string,
@@ -148,7 +148,7 @@ export async function currentSecret(
   const [row] = await read(selectSecret, { account_id: accountId, agent_id: agentId });
   if (row === undefined || row.secret_sealed === null) return undefined;
   return {
-    secret: sealer.unseal(row.secret_sealed, secretPurpose(agentId)),
+    secret: sealer.unseal(row.secret_sealed, getSecretPurpose(agentId)),
     generation: row.secret_generation,
   };
 }

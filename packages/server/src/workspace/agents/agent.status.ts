@@ -6,7 +6,7 @@ import type { NewId } from '../../kernel/identifiers.ts';
 import { agentStates, connectedSeconds } from './agent.ts';
 
 /** SQL: whether an instance of the agent `a` is heard of, at a time, with more conditions on it, `i`. */
-export const heardOf = (at: string, condition = 'true') => `exists (
+export const hasLiveInstance = (at: string, condition = 'true') => `exists (
     select from agent_instance i
     where i.account_id = a.account_id and i.agent_id = a.agent_id
       and i.last_seen_at > ${at}::timestamptz - interval '${connectedSeconds} seconds' and ${condition})`;
@@ -46,8 +46,8 @@ const settle = statement(
   `
   with facts as (
     select a.agent_id, a.name, a.status, case
-        when not ${heardOf('$now')} then coalesce($when_none, a.status)
-        when not ${heardOf('$now', 'not i.stopping')} then 'stopping'
+        when not ${hasLiveInstance('$now')} then coalesce($when_none, a.status)
+        when not ${hasLiveInstance('$now', 'not i.stopping')} then 'stopping'
         when not a.paused then 'running'
         when a.status = 'paused' then 'paused'
         else 'pausing'
@@ -81,7 +81,7 @@ export interface StatusMoment {
  * none is heard of, else it stays as it is. The rows are there after the commit: none for an agent that is
  * deleted.
  */
-export function settleStatus(
+export function updateStatus(
   { tx, source, now, newId }: StatusMoment,
   agentId: string,
   whenNone?: 'stopped',

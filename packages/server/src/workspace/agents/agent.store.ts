@@ -14,8 +14,8 @@ import { asUuid, isUuid } from '../../kernel/identifiers.ts';
 import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import type { Sealer, Secret } from '../../kernel/security/sealed.ts';
-import { heardOf } from './agent.status.ts';
-import { keptForms } from './agent-secret.store.ts';
+import { hasLiveInstance } from './agent.status.ts';
+import { sealForStorage } from './agent-secret.store.ts';
 
 const summaryRow = {
   agent_id: 'uuid',
@@ -43,7 +43,7 @@ export type AgentRow = RowOf<typeof agentRow>;
 const summaryColumns = (
   now: string,
 ) => `a.agent_id, a.name, a.description, a.agent_type, a.cloud_provider, a.deployment, a.status,
-    a.paused_until, ${heardOf(now)} as connected`;
+    a.paused_until, ${hasLiveInstance(now)} as connected`;
 const columns = (now: string) =>
   `${summaryColumns(now)}, a.track_name, a.enable_auto_updates, a.restricted_access, a.agent_version, a.version`;
 
@@ -120,7 +120,7 @@ export function presentAgent(row: AgentRow, serverVersion: string): Agent {
 }
 
 /** Of all that is shown: the status and the agent's version move without a write of the agent. */
-export function agentTag(row: AgentRow): string {
+export function renderAgentEtag(row: AgentRow): string {
   const state = JSON.stringify([presentAgent(row, ''), row.version]);
   return entityTag(row.agent_id, `v${createHash('sha256').update(state).digest('hex').slice(0, 16)}`);
 }
@@ -226,7 +226,7 @@ export function insertAgent(
     agent_id,
     ...shown,
     client_id,
-    ...keptForms(sealer, agent_id, secret),
+    ...sealForStorage(sealer, agent_id, secret),
     created_at: now,
   });
   const unseen = {

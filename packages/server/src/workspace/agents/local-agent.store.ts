@@ -2,7 +2,7 @@
 import { statement, type Transaction } from '../../kernel/database/database.ts';
 import type { Sealer, Secret } from '../../kernel/security/sealed.ts';
 import { insertAgent, type NewAgent } from './agent.store.ts';
-import { refreshSecret, secretPurpose } from './agent-secret.store.ts';
+import { getSecretPurpose, refreshSecret } from './agent-secret.store.ts';
 
 const lockByName = statement(
   {
@@ -37,7 +37,7 @@ export async function registerLocalAgent(
   if (known !== undefined) {
     const { agent_id: agentId, client_id: clientId, secret_sealed, secret_generation: generation } = known;
     if (secret_sealed !== null) {
-      const secret = sealer.unseal(secret_sealed, secretPurpose(agentId));
+      const secret = sealer.unseal(secret_sealed, getSecretPurpose(agentId));
       return { agentId, clientId, secret, generation, isNew: false };
     }
     refreshSecret(tx, sealer, { accountId }, agentId, agent.secret);

@@ -94,7 +94,7 @@ export function insertConnection(tx: Transaction, scope: Scope, projectId: strin
     platform_connection_type: row.platform_connection_type,
     auth_provider: row.auth_provider,
     auth_type: row.auth_type,
-    details: detailsParameter(row),
+    details: renderDetails(row),
     version: row.version,
     created_by: row.created_by,
     created_at: row.created_at,
@@ -165,7 +165,7 @@ export function updateConnectionRow(
     name: row.name,
     platform_connection_type: row.platform_connection_type,
     auth_type: row.auth_type,
-    details: detailsParameter(row),
+    details: renderDetails(row),
     version: row.version,
   });
 }
@@ -293,7 +293,7 @@ export async function removeOverrides(
   return rows;
 }
 
-function detailsParameter({ details }: ConnectionRow): string | null {
+function renderDetails({ details }: ConnectionRow): string | null {
   return details === null ? null : JSON.stringify(details);
 }
 
@@ -325,6 +325,6 @@ export function presentOverride(row: OverrideRow, projectId: string): Connection
   };
 }
 
-export function connectionTag(row: ConnectionRow): string {
+export function renderConnectionEtag(row: ConnectionRow): string {
   return entityTag(row.connection_id, row.version);
 }

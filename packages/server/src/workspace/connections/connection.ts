@@ -25,12 +25,12 @@ const anyOf = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 const connectorName = /^[a-z0-9][a-z0-9._-]*$/;
 
 /** Which providers a connection can have, for a provider that can have no authType at all. */
-const providersOf: Readonly<Record<PlatformConnectionType, string>> = {
+const providerRules: Readonly<Record<PlatformConnectionType, string>> = {
   CLOUD_PLATFORM_CREDENTIALS: `its authProvider is ${anyOf.format(clouds)}, in lower case`,
   COMPONENT_BASIC: 'its authProvider is NONE, or the name of a connector in lower case, such as salesforce',
 };
 
-function allowedAuthTypes({ platformConnectionType, authProvider }: Triple): readonly AuthType[] {
+function listAllowedAuthTypes({ platformConnectionType, authProvider }: Triple): readonly AuthType[] {
   if (platformConnectionType === 'CLOUD_PLATFORM_CREDENTIALS') {
     return clouds.includes(authProvider) ? ['CLOUD_PROVIDER_SECRET'] : [];
   }
@@ -42,12 +42,12 @@ function allowedAuthTypes({ platformConnectionType, authProvider }: Triple): rea
 
 /** Throws `connection-triple`. */
 export function requireTriple(triple: Triple): void {
-  const authTypes = allowedAuthTypes(triple);
+  const authTypes = listAllowedAuthTypes(triple);
   if (authTypes.includes(triple.authType)) return;
   const allowed =
     authTypes.length > 0
       ? `it can have ${anyOf.format(authTypes)}`
-      : providersOf[triple.platformConnectionType];
+      : providerRules[triple.platformConnectionType];
   throw problem('connection-triple', { ...triple, allowed });
 }
 
@@ -80,6 +80,6 @@ export function requireDetails(triple: Triple, details: ConnectionDetails | unde
 }
 
 /** A comma list of names; empty members say nothing. */
-export function namesIn(list: string): string[] {
+export function splitNames(list: string): string[] {
   return [...new Set(list.split(',').map((name) => name.trim()))].filter((name) => name !== '');
 }

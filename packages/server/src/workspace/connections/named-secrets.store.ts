@@ -56,7 +56,7 @@ const naming = statement(
 );
 
 /** So many of them at most, in words. */
-export async function connectionsNaming(
+export async function listConnectionsNaming(
   tx: Transaction,
   scope: Scope,
   projectId: string,

@@ -6,15 +6,15 @@ import { problem } from '../../kernel/http/problems.ts';
  * Returns what is stored. Throws `connection-properties` for a property that has both a value and a secret,
  * and for a secret that is written out; `field` is where the properties are.
  */
-export function propertiesIn(given: ConnectionPropertyMap, field: string): ConnectionPropertyMap {
+export function readProperties(given: ConnectionPropertyMap, field: string): ConnectionPropertyMap {
   const known = Object.entries(given).map(([name, property]) => [
     name,
-    propertyIn(name, property, `${field}.${name}`),
+    readProperty(name, property, `${field}.${name}`),
   ]);
   return Object.fromEntries(known) as ConnectionPropertyMap;
 }
 
-function propertyIn(name: string, property: PropertyOverride, field: string): PropertyOverride {
+function readProperty(name: string, property: PropertyOverride, field: string): PropertyOverride {
   if ('value' in property) {
     if ('secretName' in property)
       throw problem('connection-properties', {

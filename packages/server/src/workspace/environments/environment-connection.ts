@@ -6,7 +6,7 @@ import {
 } from '@headgate/contract';
 import { problem } from '../../kernel/http/problems.ts';
 import { wordOf } from '../../kernel/http/words.ts';
-import { propertiesIn } from './connection-property.ts';
+import { readProperties } from './connection-property.ts';
 
 export interface DefaultConnection {
   provider: string;
@@ -16,7 +16,7 @@ export interface DefaultConnection {
 }
 
 /** Throws `unknown-word`, `duplicate-connection` for two spellings of one provider. */
-export function defaultConnectionsIn(given: DefaultConnections = {}): DefaultConnection[] {
+export function readDefaultConnections(given: DefaultConnections = {}): DefaultConnection[] {
   const { platformConnectionType: types, authProvider: providers } = dataPlatformWords;
   const found = new Map<string, DefaultConnection>();
   for (const [type, byProvider] of Object.entries(given)) {
@@ -35,7 +35,7 @@ export function defaultConnectionsIn(given: DefaultConnections = {}): DefaultCon
 }
 
 /** Returns what is stored. Throws `duplicate-connection` and `connection-properties`. */
-export function connectionOverridesIn(
+export function readConnectionOverrides(
   given: readonly EnvironmentConnectionOverride[] = [],
 ): EnvironmentConnectionOverride[] {
   const names = new Set<string>();
@@ -44,6 +44,6 @@ export function connectionOverridesIn(
       throw problem('duplicate-connection', { field: 'body.connectionOverrides', name: connectionName });
     names.add(connectionName);
     const field = `body.connectionOverrides[${index}].connectionProperties`;
-    return { connectionName, connectionProperties: propertiesIn(connectionProperties, field) };
+    return { connectionName, connectionProperties: readProperties(connectionProperties, field) };
   });
 }

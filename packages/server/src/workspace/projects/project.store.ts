@@ -138,6 +138,6 @@ export function presentProject(row: ProjectRow): Project {
   return project;
 }
 
-export function projectTag(row: ProjectRow): string {
+export function renderProjectEtag(row: ProjectRow): string {
   return entityTag(row.project_id, row.version);
 }

@@ -10,7 +10,7 @@ import {
 import { problem } from '../../kernel/http/problems.ts';
 import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
-import { providerOf } from './secret-reference.ts';
+import { findProvider } from './secret-reference.ts';
 
 /** The columns that are shown, in the words of the interface; those that are null are left out. */
 const secretReferenceRow = {
@@ -96,7 +96,7 @@ export function insertSecretReference(
     vault_name: reference.vaultName ?? null,
     vault_type: reference.vaultType ?? null,
     provider: reference.provider ?? null,
-    provider_of_vault: providerOf(reference) ?? null,
+    provider_of_vault: findProvider(reference) ?? null,
     agent_type: reference.agentType ?? null,
     agent_id: agentId ?? null,
     description: reference.description ?? null,

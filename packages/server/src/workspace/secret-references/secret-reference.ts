@@ -17,7 +17,7 @@ const vaultsOf: Record<SecretProvider, readonly string[]> = {
 };
 
 /** The provider that was given, else that of the vault. */
-export function providerOf({
+export function findProvider({
   provider,
   vaultType,
 }: Pick<SecretReference, 'provider' | 'vaultType'>): SecretProvider | undefined {
@@ -31,7 +31,7 @@ type Kept = Pick<SecretReference, 'secretName'> & {
 };
 
 /** What an agent is told of a reference. The default vault is the agent's first, whatever its provider. */
-export function coordinatesOf({
+export function buildCoordinates({
   secretName,
   secretKey,
   vaultName,
@@ -39,7 +39,7 @@ export function coordinatesOf({
   provider,
 }: Kept): SecretCoordinates {
   const vault = vaultType === null || vaultType === 'DEFAULT_SECRET_VAULT' ? {} : { vaultType };
-  const named = providerOf({ ...vault, ...(provider === null ? {} : { provider }) });
+  const named = findProvider({ ...vault, ...(provider === null ? {} : { provider }) });
   return {
     secretName,
     ...(secretKey ? { secretKey } : {}),

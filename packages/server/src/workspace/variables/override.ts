@@ -8,13 +8,13 @@ import {
 } from '@headgate/contract';
 import { type Problem, problem, withViolations } from '../../kernel/http/problems.ts';
 import type { EnvironmentsWhere } from '../environments/index.ts';
-import { isFit, knownValue, misfit } from './variable.ts';
+import { explainMisfit, hasType, pickKnownValue } from './variable.ts';
 
 type Body = { environmentOverrides: OverrideToWrite[] } | OverrideToWrite[] | OverrideToWrite;
 const environmentName = new RegExp(environmentNamePattern);
 
 /** The overrides of a body in any of its three forms. Throws `duplicate-environment`. */
-export function overridesIn(body: Body): OverrideToWrite[] {
+export function readOverrides(body: Body): OverrideToWrite[] {
   const list = Array.isArray(body) ? body : isList(body) ? body.environmentOverrides : [body];
   const names = new Set<string>();
   for (const each of list) {
@@ -38,16 +38,16 @@ export function judgeOverrides(
   const accepted: EnvironmentOverride[] = [];
   const failed: FailedOverride[] = [];
   for (const each of wanted) {
-    const fault = faultOf(each, variable.type, writable);
+    const fault = findFault(each, variable.type, writable);
     if (fault !== undefined)
       failed.push({ environmentName: each.environmentName, value: each.value ?? null, ...fault });
-    else if (isFit(variable.type, each.value))
-      accepted.push({ environmentName: each.environmentName, value: knownValue(each.value) });
+    else if (hasType(variable.type, each.value))
+      accepted.push({ environmentName: each.environmentName, value: pickKnownValue(each.value) });
   }
   return { accepted, failed };
 }
 
-function faultOf(
+function findFault(
   override: OverrideToWrite,
   type: VariableType,
   writable: EnvironmentsWhere,
@@ -63,14 +63,14 @@ function faultOf(
   if (!writable.permitted.has(override.environmentName)) {
     return { code: 'FORBIDDEN', reason: `The caller may not write overrides in the environment ${name}.` };
   }
-  const found = misfit(type, override.value);
+  const found = explainMisfit(type, override.value);
   return found === undefined
     ? undefined
     : { code: 'TYPE_MISMATCH', reason: `The variable is a ${type}; the value is ${found}.` };
 }
 
 /** The refusal of an atomic request, naming each override that cannot be written. */
-export function refusedOverrides(
+export function createOverridesProblem(
   wanted: readonly OverrideToWrite[],
   failed: readonly FailedOverride[],
 ): Problem {

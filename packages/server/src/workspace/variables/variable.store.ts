@@ -110,7 +110,7 @@ export function insertVariable(
     type: row.type,
     behaviour: row.behaviour,
     description: row.description,
-    value: valueParameter(row.value),
+    value: renderValue(row.value),
     supports_double_resolution: row.supports_double_resolution,
     version: row.version,
     created_at: now,
@@ -163,7 +163,7 @@ export function updateVariableRow(tx: Transaction, scope: Scope, projectId: stri
     type: row.type,
     behaviour: row.behaviour,
     description: row.description,
-    value: valueParameter(row.value),
+    value: renderValue(row.value),
     supports_double_resolution: row.supports_double_resolution,
     version: row.version,
   });
@@ -190,7 +190,7 @@ const overridesOf = statement(
   where account_id = $account_id and project_id = $project_id and variable_name = $variable_name order by environment_name`,
 );
 
-export async function overridesOfVariable(
+export async function listOverrides(
   tx: Transaction,
   scope: Scope,
   projectId: string,
@@ -258,7 +258,7 @@ export async function removeOverride(
   return row.value;
 }
 
-function valueParameter(value: VariableValue | null): string | null {
+function renderValue(value: VariableValue | null): string | null {
   return value === null ? null : JSON.stringify(value);
 }
 
@@ -275,6 +275,6 @@ export function presentVariable(row: VariableRow): Variable {
   return variable;
 }
 
-export function variableTag(row: VariableRow): string {
+export function renderVariableEtag(row: VariableRow): string {
   return entityTag(row.variable_id, row.version);
 }
