@@ -1,4 +1,4 @@
-/** The table `account`: tenants, made by an operator's command (decisions.md §3). */
+/** The table `account`: tenants, created by an operator's command (decisions.md §3). */
 import { statement, type Transaction } from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
 
@@ -17,7 +17,7 @@ export async function findAccountByName(tx: Transaction, name: string): Promise<
   return row?.account_id;
 }
 
-/** Of several servers that start on one empty database only one makes the first account. */
+/** When several servers start on one empty database, only one creates the first account. */
 export function lockAccounts(tx: Transaction): void {
   tx.send(lockTable, {});
 }

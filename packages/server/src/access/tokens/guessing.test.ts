@@ -1,6 +1,6 @@
 /**
- * Guessing client secrets: who is slowed down by it, who is not, and that no answer tells which clients there
- * are.
+ * Guessing client secrets: which callers are slowed down, which are not, and that responses do not reveal
+ * which clients exist.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -9,7 +9,7 @@ import type { TestServer } from '../../testing/open-server.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { addressLimit, pairLimit } from './throttle.ts';
 
-/** Behind a proxy, so that a test can ask from any address. */
+/** Behind a proxy, so that a test can send from any address. */
 const startBehindProxy = () => startTestServer({ settings: { HEADGATE_TRUSTED_PROXY: '127.0.0.1' } });
 
 const [stranger, owner] = ['198.51.100.1', '203.0.113.1'];
@@ -44,7 +44,7 @@ async function repeat(count: number, act: () => Promise<unknown>): Promise<void>
   for (let time = 0; time < count; time += 1) await act();
 }
 
-test('a stranger who knows a client id does not lock its owner out', async () => {
+test('a caller that only knows a client id cannot lock its owner out', async () => {
   const { server, id, right } = await openServer();
   await repeat(addressLimit + 5, () => requestToken(server, stranger, id));
   assert.equal(
@@ -57,7 +57,7 @@ test('a stranger who knows a client id does not lock its owner out', async () =>
   assert.equal(await readStatus(requestToken(server, owner, id, right)), 200);
 });
 
-test('a pair that fails is told to wait; its right secret passes within the limit of the address', async () => {
+test('a failing pair must wait, but its right secret is accepted within the limit of the address', async () => {
   const { server, id, right } = await openServer();
   const wrong = createGuess();
   await repeat(pairLimit, async () =>
@@ -69,10 +69,14 @@ test('a pair that fails is told to wait; its right secret passes within the limi
   assert.equal((await requestToken(server, stranger, id, wrong)).headers['retry-after'], '2');
   assert.equal(await readStatus(requestToken(server, stranger, 'another')), 401);
   assert.equal(await readStatus(requestToken(server, stranger, id, right)), 200);
-  assert.equal(await readStatus(requestToken(server, stranger, id)), 401, 'and the pair begins again');
+  assert.equal(
+    await readStatus(requestToken(server, stranger, id)),
+    401,
+    'and the pair counts from the start',
+  );
 });
 
-test('an address that fails for many clients waits, longer each time, and comes back', async () => {
+test('an address that fails for many clients waits longer each time, and can recover', async () => {
   const { server, id, right } = await openServer();
   await repeat(addressLimit, () => requestToken(server, stranger, `hg_${createGuess()}`));
   const told = await requestToken(server, stranger, id, right);
@@ -85,7 +89,7 @@ test('an address that fails for many clients waits, longer each time, and comes 
   assert.equal(await readStatus(requestToken(server, stranger, id, right)), 200);
 });
 
-test('a network of IPv6 addresses is one address, and a header of an untrusted caller is none', async () => {
+test('a /64 network of IPv6 is one address, and forwarded headers of untrusted callers are ignored', async () => {
   const { server, id } = await openServer();
   await repeat(addressLimit, () =>
     requestToken(server, `2001:db8:1:2::${createGuess().slice(6)}`, `hg_${createGuess()}`),
@@ -97,26 +101,26 @@ test('a network of IPv6 addresses is one address, and a header of an untrusted c
   assert.equal(await readStatus(requestToken(direct, owner, id)), 429);
 });
 
-test('guesses made at one moment get no further than guesses one after another', async () => {
+test('parallel guesses get no further than sequential ones', async () => {
   const { server, id, right } = await openServer();
   const all = Array.from({ length: 4 * addressLimit }, (_, index) =>
     requestToken(server, stranger, id, index === 3 * addressLimit ? right : createGuess()),
   );
   const statuses = (await Promise.all(all)).map(({ status }) => status);
-  assert.ok(!statuses.includes(200), 'the right one is behind many wrong ones');
+  assert.ok(!statuses.includes(200), 'the right secret comes after many wrong ones');
   assert.ok(statuses.filter((status) => status === 401).length <= pairLimit);
 });
 
-test('many right secrets at one moment all pass', async () => {
+test('many parallel requests with the right secret are all accepted', async () => {
   const { server, id, right } = await openServer();
   const all = await Promise.all(Array.from({ length: 200 }, () => requestToken(server, stranger, id, right)));
   assert.deepEqual([...new Set(all.map(({ status }) => status))], [200]);
 });
 
-test('a refused attempt leaves an event in the account of the client; one that only waits leaves none', async () => {
+test('a refused request is recorded as an event of the account; a throttled one is not', async () => {
   const { server, id, accountId } = await openServer();
   await repeat(pairLimit + 5, () => requestToken(server, stranger, id));
-  // It is written when the server ends, at the latest.
+  // Closing the server writes pending events.
   await server.close();
   const events = await server.database.query<{ subject_name: string }>(
     `select subject_name from event where account_id = $1 and name = 'token-refused'`,
@@ -128,7 +132,7 @@ test('a refused attempt leaves an event in the account of the client; one that o
   );
 });
 
-/** What the server does for one refused attempt, until it has answered. */
+/** The database reads and hash operations of one refused request, up to its response. */
 async function traceRefusal(server: TestServer, clientId: string): Promise<string[]> {
   const { database, sealer } = server.deps;
   const done: string[] = [];
@@ -150,7 +154,7 @@ async function traceRefusal(server: TestServer, clientId: string): Promise<strin
   return until;
 }
 
-test('a refusal does the same work for a known client as for an unknown one, also while two secrets count', async () => {
+test('a refusal does the same work for known and unknown clients, even while two secrets are valid', async () => {
   const { server, id } = await openServer();
   const account = await server.account();
   await account.admin.post(`/credentials/${account.admin.actorId}/rotate`, { overlapSeconds: 60 });
@@ -160,7 +164,7 @@ test('a refusal does the same work for a known client as for an unknown one, als
     assert.deepEqual(await traceRefusal(server, known), unknown);
 });
 
-test('a known client is refused in the same time as an unknown one', { timeout: 300_000 }, async (t) => {
+test('known and unknown clients are refused in the same time', { timeout: 300_000 }, async (t) => {
   const { server, id } = await openServer();
   const rounds = 400;
   let address = 0;
@@ -179,7 +183,7 @@ test('a known client is refused in the same time as an unknown one', { timeout: 
   async function measureMedians(): Promise<[known: number, unknown: number]> {
     const known: number[] = [];
     const unknown: number[] = [];
-    // One of each in turn, the first of the two in turn as well: what else the machine does falls on both.
+    // Measure both in turn and alternate the order, so that other load affects both alike.
     for (let round = 0; round < rounds; round += 1) {
       const none = `hg_${String(round).padStart(24, '0')}`;
       if (round % 2 === 0) known.push(await measureMilliseconds(id));
@@ -192,7 +196,7 @@ test('a known client is refused in the same time as an unknown one', { timeout: 
   }
   await measureMedians();
   const found: string[] = [];
-  // A machine that is busy may blur one measurement, not each of ten.
+  // Load on the machine may disturb a measurement; ten in a row are unlikely to be disturbed.
   for (let attempt = 0; attempt < 10; attempt += 1) {
     const [known, unknown] = await measureMedians();
     const measured = `known ${known.toFixed(3)} ms, unknown ${unknown.toFixed(3)} ms`;

@@ -1,4 +1,4 @@
-/** A client library that knows nothing of Headgate finds the token endpoint by itself (RFC 8414), over real HTTP. */
+/** A generic OAuth client library finds the token endpoint by discovery (RFC 8414), over real HTTP. */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,7 +15,10 @@ import {
 import type { Actor } from '../../testing/account.ts';
 import { startTestServer } from '../../testing/server.ts';
 
-/** The issuer is the address, so the port is known before the server starts; somebody may take it in between, then another is tried. */
+/**
+ * The issuer contains the port, so the port is chosen before the server starts. If another process takes it
+ * in between, try the next one.
+ */
 async function startDiscoverableServer() {
   for (;;) {
     const url = `http://127.0.0.1:${await findFreePort()}`;
@@ -56,7 +59,7 @@ for (const authentication of [ClientSecretBasic, ClientSecretPost]) {
   });
 }
 
-test('openid-client understands a refusal', async () => {
+test('openid-client understands the error response', async () => {
   const { admin } = await server.account();
   const client = await discoverServer(admin, 'not the secret of this client');
   await assert.rejects(clientCredentialsGrant(client), (failure) => {

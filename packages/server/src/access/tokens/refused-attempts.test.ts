@@ -4,7 +4,7 @@ import { createLog } from '../../kernel/log.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { createRefusedAttempts } from './refused-attempts.ts';
 
-test('while the database is away, lost events are logged once a minute; after it, with their number', async () => {
+test('without a database, lost events are logged once a minute, and counted when it is back', async () => {
   const server = await startTestServer();
   const { accountId, admin } = await server.account();
   const lines: Record<string, unknown>[] = [];
@@ -26,12 +26,12 @@ test('while the database is away, lost events are logged once a minute; after it
     await refuse();
     server.clock.advance(1);
   }
-  const msg = 'refused attempts at a token could not be written; they leave no event';
+  const msg = 'could not write the events of refused token requests; they are lost';
   assert.deepEqual(readLoggedLines(), [{ msg }, { repeated: 59, msg }]);
   isAway = false;
   await refuse();
   assert.deepEqual(readLoggedLines().slice(2), [
-    { lost: 90, msg: 'refused attempts at a token left no event' },
+    { lost: 90, msg: 'events of refused token requests were lost' },
     { failures: 90, msg: 'works again' },
   ]);
 });

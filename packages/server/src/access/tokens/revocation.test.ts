@@ -1,4 +1,7 @@
-/** Two servers on one database: what is revoked on one is refused by the other at the next request, whatever that one remembers. */
+/**
+ * Two servers on one database: what one revokes, the other refuses at the next request, even if it has
+ * cached it.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Account, Actor } from '../../testing/account.ts';
@@ -24,7 +27,7 @@ async function requestToken(server: TestServer, { clientId, secret }: Pick<Actor
   return (await requestGrant(server, clientId, secret.reveal())).body.access_token;
 }
 
-/** A caller with a token of the one server, which both servers have seen. */
+/** A caller with a token of one server, which both servers have accepted before. */
 async function createKnownCaller(account: Account) {
   const actor = await account.actor('ADMIN');
   const token = await requestToken(here, actor);
@@ -33,7 +36,7 @@ async function createKnownCaller(account: Account) {
   return { actor, token };
 }
 
-test('a credential deleted on one server is refused by the other from its next request on', async () => {
+test('a credential deleted on one server is refused by the other at its next request', async () => {
   const account = await here.account();
   const { path } = await account.project();
   const { actor, token } = await createKnownCaller(account);
@@ -47,7 +50,7 @@ test('a credential deleted on one server is refused by the other from its next r
   }
 });
 
-test('a secret rotated on one server gets no token from the other, and the new one does', async () => {
+test('after a rotation on one server, the other accepts only the new secret', async () => {
   const account = await here.account();
   const { actor } = await createKnownCaller(account);
   const rotated = await account.admin.post<{ clientSecret: string }>(
@@ -58,7 +61,7 @@ test('a secret rotated on one server gets no token from the other, and the new o
   assert.equal((await requestGrant(there, actor.clientId, rotated.body.clientSecret)).status, 200);
 });
 
-test('a role taken away on one server is gone on the other', async () => {
+test('a role removed on one server is removed on the other', async () => {
   const account = await here.account();
   const { projectId, path } = await account.project();
   const member = await account.actor('MEMBER', { projectId, role: 'VIEWER' });
@@ -68,7 +71,7 @@ test('a role taken away on one server is gone on the other', async () => {
   requireProblem(await readClient(there, token).get(path), 404, 'project-not-found');
 });
 
-test('a credential whose time is over is refused by both', async () => {
+test('both servers refuse an expired credential', async () => {
   const account = await here.account();
   const expiresAt = new Date(here.clock.now().getTime() + 3_600_000).toISOString();
   const made = await account.admin.post<{ clientId: string; clientSecret: string }>('/credentials', {
@@ -79,7 +82,7 @@ test('a credential whose time is over is refused by both', async () => {
   const { clientId, clientSecret } = made.body;
   const token = (await requestGrant(here, clientId, clientSecret)).body.access_token;
   assert.equal((await readClient(there, token).get('/projects')).status, 200);
-  // The token of the last minute would live on for 29.
+  // The token itself would be valid for another 29 minutes.
   for (const server of [here, there]) server.clock.advance(3_550);
   const last = (await requestGrant(here, clientId, clientSecret)).body.access_token;
   assert.equal((await readClient(there, last).get('/projects')).status, 200);

@@ -7,7 +7,7 @@ const buildAttempt = (address: string, clientId = 'client') => ({ address, clien
 const [stranger, owner] = ['198.51.100.1', '203.0.113.1'];
 let guesses = 0;
 
-/** Wrong secrets, each another one. */
+/** Fails with a different wrong secret each time. */
 function failDifferently(
   throttle: Throttle,
   times: number,
@@ -20,7 +20,7 @@ function failDifferently(
   }
 }
 
-/** One wrong secret, again and again. */
+/** Fails with the same wrong secret each time. */
 function failAlike(throttle: Throttle, times: number, secret = 'of last year'): void {
   for (let attempt = 0; attempt < times; attempt += 1)
     throttle.recordFailure({ ...buildAttempt(stranger), guess: Buffer.from(secret) });
@@ -33,7 +33,7 @@ function createFailingThrottle(times: number) {
   return { clock, throttle };
 }
 
-test('nine failures of a pair cost nothing, the tenth a second', () => {
+test('the tenth failure of a pair causes a pause of one second', () => {
   assert.equal(createFailingThrottle(pairLimit - 1).throttle.getPairPause(buildAttempt(stranger)), 0);
   const { clock, throttle } = createFailingThrottle(pairLimit);
   assert.equal(throttle.getPairPause(buildAttempt(stranger)), 1);
@@ -50,7 +50,7 @@ test('each further failure doubles the pause, up to five minutes', () => {
   assert.deepEqual(pauses, [2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300, 300]);
 });
 
-test('another address of the same client waits for nothing, nor does another client of the address', () => {
+test('other addresses of the client and other clients of the address do not wait', () => {
   const { throttle } = createFailingThrottle(addressLimit - 2);
   failAlike(throttle, 20);
   assert.equal(throttle.getPairPause(buildAttempt(stranger)), 300);
@@ -60,7 +60,7 @@ test('another address of the same client waits for nothing, nor does another cli
   assert.equal(throttle.getAddressPause(stranger), 0, 'below the limit of the address');
 });
 
-test('an address waits after so many failures, whatever clients they were for', () => {
+test('an address waits after ten failures for any clients', () => {
   const clock = movableClock();
   const throttle = createThrottle(clock);
   for (let client = 0; client < addressLimit; client += 1) {
@@ -74,7 +74,7 @@ test('an address waits after so many failures, whatever clients they were for', 
   assert.equal(throttle.getAddressPause(stranger), 2);
 });
 
-test('one wrong secret sent again and again counts for its pair, and once for the address', () => {
+test('a repeated wrong secret counts each time for its pair, but once for the address', () => {
   const throttle = createThrottle(movableClock());
   failAlike(throttle, 10 * addressLimit);
   assert.equal(throttle.getPairPause(buildAttempt(stranger)), 300);
@@ -84,7 +84,7 @@ test('one wrong secret sent again and again counts for its pair, and once for th
   assert.equal(throttle.getAddressPause(stranger), 1);
 });
 
-test('stale secrets between right ones count once each for the address', () => {
+test('each stale secret counts once for the address, even between right ones', () => {
   const throttle = createThrottle(movableClock());
   for (let round = 0; round < 5 * addressLimit; round += 1) {
     failAlike(throttle, 1);
@@ -99,23 +99,23 @@ test('stale secrets between right ones count once each for the address', () => {
   assert.equal(throttle.getAddressPause(stranger), 1);
 });
 
-test('a success forgets the failures of the pair, not those of the address', () => {
+test('a success resets the failures of the pair, not those of the address', () => {
   const { throttle } = createFailingThrottle(addressLimit);
   throttle.recordSuccess(buildAttempt(stranger));
   assert.equal(throttle.getPairPause(buildAttempt(stranger)), 0);
   assert.equal(throttle.getAddressPause(stranger), 1);
 });
 
-test('a quarter of an hour without a failure forgets everything', () => {
+test('15 minutes without a failure reset the counts', () => {
   const { clock, throttle } = createFailingThrottle(addressLimit + 10);
   clock.advance(901);
   assert.equal(throttle.getPairPause(buildAttempt(stranger)), 0);
   assert.equal(throttle.getAddressPause(stranger), 0);
   failDifferently(throttle, pairLimit - 1);
-  assert.equal(throttle.getPairPause(buildAttempt(stranger)), 0, 'and begins again');
+  assert.equal(throttle.getPairPause(buildAttempt(stranger)), 0, 'and counts from the start');
 });
 
-test('guessers of many clients and addresses do not fill the memory, and lock nobody out', () => {
+test('guesses for many clients and addresses use bounded memory and lock no client out', () => {
   const { throttle } = createFailingThrottle(addressLimit);
   for (let number = 0; number < 50_000; number += 1)
     failDifferently(
@@ -124,13 +124,13 @@ test('guessers of many clients and addresses do not fill the memory, and lock no
       `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`,
       'x'.repeat(1_000),
     );
-  assert.equal(throttle.getPairPause(buildAttempt(stranger)), 0, 'the oldest made room');
+  assert.equal(throttle.getPairPause(buildAttempt(stranger)), 0, 'the oldest entry was dropped');
   assert.equal(throttle.getAddressPause(stranger), 0);
   assert.equal(throttle.getAddressPause(owner), 0);
   assert.equal(throttle.getPairPause(buildAttempt(owner, 'x'.repeat(1_000))), 0);
 });
 
-test('a guesser with a network of IPv6 addresses is one guesser', () => {
+test('all IPv6 addresses of a /64 network count as one', () => {
   assert.equal(buildAddressKey('2001:db8:1:2:3::4'), buildAddressKey('2001:db8:1:2:ffff::1'));
   assert.notEqual(buildAddressKey('2001:db8:1:2::1'), buildAddressKey('2001:db8:1:3::1'));
   assert.equal(buildAddressKey('::ffff:192.0.2.1'), buildAddressKey('192.0.2.1'));

@@ -1,10 +1,10 @@
 /**
- * Slows down guessing of client secrets. Nothing is counted by the client id alone, because knowing a client
- * id must not be enough to lock its owner out (docs/adr/0031).
+ * Slows down guessing of client secrets. Failures are never counted by client id alone: knowing a client id
+ * must not be enough to lock its owner out (docs/adr/0031).
  *
  * Terminology
  *   address   the caller's IPv4 address, or the first 64 bits of its IPv6 address
- *   pair      a client id together with the address that asks for its token
+ *   pair      a client id together with the address that requests its token
  *   pause     after its limit of failures, an address or a pair waits a second, then twice as long after each
  *             further failure, up to five minutes; a quarter of an hour without a failure resets it
  */
@@ -17,25 +17,25 @@ export const addressLimit = 10;
 const firstPauseSeconds = 1;
 const longestPauseSeconds = 300;
 const forgottenAfterSeconds = 900;
-/** Of a pair: as many stale secrets may be in use at one address without slowing down others there. */
+/** Guesses remembered of a pair: this many stale secrets at one address do not slow down others there. */
 const knownGuesses = 4;
 /**
- * Of each table. Beyond it the entry whose last failure is oldest is dropped; this forgets failures and
- * refuses nothing.
+ * Entries of each table. Beyond it the entry with the oldest last failure is dropped, which never refuses a
+ * request.
  */
 const entryLimit = 50_000;
 
 export interface Attempt {
   address: string;
   clientId: string;
-  /** A digest of the secret that was sent. */
+  /** Digest of the secret that was sent. */
   guess: Buffer;
 }
 
 export interface Throttle {
-  /** Seconds that the address waits; 0 when it may try now. */
+  /** Seconds until the address may try again; 0 if it may now. */
   getAddressPause(address: string): number;
-  /** Seconds that the pair waits after a wrong secret; a right one passes at once. */
+  /** Seconds that the pair must wait after a wrong secret; the right secret is accepted at once. */
   getPairPause(attempt: Pick<Attempt, 'address' | 'clientId'>): number;
   recordFailure(attempt: Attempt): void;
   /**
@@ -63,13 +63,13 @@ export function createThrottle(clock: Clock): Throttle {
 
 interface Failures {
   count: number;
-  /** In seconds. */
+  /** Time of the last failure, in seconds. */
   last: number;
-  /** The latest different ones. */
+  /** The latest distinct guesses. */
   guesses: readonly string[];
 }
 
-/** The failures of many keys, in the order of the last one of each. */
+/** The failures of many keys, ordered by each key's last failure. */
 function createFailures(clock: Clock, limit: number) {
   const failures = new Map<string, Failures>();
   const readSeconds = () => clock.now().getTime() / 1_000;
@@ -98,7 +98,7 @@ function createFailures(clock: Clock, limit: number) {
       const known = guess === undefined ? guesses : [guess, ...guesses.filter((each) => each !== guess)];
       failures.set(key, { count: count + 1, last: readSeconds(), guesses: known.slice(0, knownGuesses) });
     },
-    /** The guesses stay known: a program with the right secret may run beside one with a stale one. */
+    /** Keeps the guesses: a program with the right secret may run beside one with a stale secret. */
     reset(key: string): void {
       const found = findFailures(key);
       if (found !== undefined) found.count = 0;
@@ -106,14 +106,14 @@ function createFailures(clock: Clock, limit: number) {
   };
 }
 
-/** Of one length, however long the client id is. */
+/** A hash, so that long client ids do not take more memory. */
 function buildPairKey({ address, clientId }: Pick<Attempt, 'address' | 'clientId'>): string {
   return createHash('sha256')
     .update(`${buildAddressKey(address)} ${clientId}`)
     .digest('base64');
 }
 
-/** An IPv6 customer has a whole network of 64 bits, and counts as one address. */
+/** An IPv6 customer usually has a /64 network, so it counts as one address. */
 export function buildAddressKey(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const ip = ipaddr.process(address);

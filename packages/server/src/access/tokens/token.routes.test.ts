@@ -1,4 +1,4 @@
-/** POST /oauth/dpc/token, and what its tokens open. */
+/** POST /oauth/dpc/token, and what its tokens give access to. */
 import assert from 'node:assert/strict';
 import { createHmac, createPublicKey, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -34,7 +34,7 @@ const buildForm = ({ clientId, secret }: Pick<Actor, 'clientId' | 'secret'>) => 
 const renderBasicHeader = (id: string, secret: string) =>
   `Basic ${Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString('base64')}`;
 
-/** What a caller with this token is answered by the management interface. */
+/** Lists projects with this token. */
 const listProjectsWith = (token: string, of = server) =>
   createClient(of.transport, '/dpc/v1', async () => token).get('/projects');
 
@@ -51,7 +51,7 @@ async function requireOAuthError(
   return found;
 }
 
-test('a body that is not a form is refused before it is read, whatever it holds', async () => {
+test('a body that is not a form is refused before it is read', async () => {
   for (const type of ['application/json', 'text/plain', 'multipart/form-data; boundary=x', '']) {
     const answer = await server.app.inject({
       method: 'POST',
@@ -94,7 +94,7 @@ test('the token is a JWT of RFC 9068 that the published keys verify', async () =
   assert.deepEqual([protectedHeader.typ, protectedHeader.alg], ['at+jwt', 'ES256']);
   assert.equal(payload.iss, server.deps.config.publicUrl);
   assert.equal(payload.sub, admin.actorId);
-  assert.equal(payload.aud, 'headgate:local', 'whatever audience was asked for');
+  assert.equal(payload.aud, 'headgate:local', 'for any requested audience');
   assert.deepEqual(
     [payload.client_id, payload.account, payload.scope],
     [admin.clientId, accountId, 'pipeline-execution'],
@@ -103,7 +103,7 @@ test('the token is a JWT of RFC 9068 that the published keys verify', async () =
   for (const key of keys.keys) assert.ok(!('d' in key), 'only the public half');
 });
 
-test('the metadata name the endpoint and the keys', async () => {
+test('the metadata contain the URLs of the endpoint and the keys', async () => {
   const { body } = await createAnonymousClient(server).get<Record<string, unknown>>(
     '/.well-known/oauth-authorization-server',
   );
@@ -115,7 +115,7 @@ test('the metadata name the endpoint and the keys', async () => {
   assert.deepEqual([openid.status, openid.body], [200, body]);
 });
 
-test('refusals speak OAuth', async () => {
+test('errors have the OAuth format', async () => {
   const { admin } = await server.account();
   const form = buildForm(admin);
   const { grant_type: _, ...withoutGrant } = form;
@@ -147,14 +147,14 @@ test('refusals speak OAuth', async () => {
   await requireOAuthError(await requestToken(server, '', {}), 400, 'invalid_request');
 });
 
-test('a refusal does not tell which clients exist', async () => {
+test('a refusal does not reveal which clients exist', async () => {
   const { admin } = await server.account();
   const wrong = await requestToken(server, { ...buildForm(admin), client_secret: 'wrong' });
   const unknown = await requestToken(server, { ...buildForm(admin), client_id: 'hg_unknown' });
   assert.equal(wrong.text, unknown.text);
 });
 
-test('a revoked or expired credential gets no token, and the tokens that it has end at once', async () => {
+test('a revoked or expired credential gets no token, and its tokens stop working at once', async () => {
   for (const column of ['revoked_at', 'expires_at']) {
     const { admin, accountId } = await server.account();
     const { access_token: token } = (await requestToken(server, buildForm(admin))).body;
@@ -168,7 +168,7 @@ test('a revoked or expired credential gets no token, and the tokens that it has 
   }
 });
 
-test('a token ends after 30 minutes, and the answer says so', async () => {
+test('a token expires after 30 minutes, as the token response says', async () => {
   const own = await startTestServer();
   const { admin } = await own.account();
   const { access_token: token } = (await requestToken(own, buildForm(admin))).body;
@@ -180,7 +180,7 @@ test('a token ends after 30 minutes, and the answer says so', async () => {
   assert.equal(refused.headers['www-authenticate'], 'Bearer realm="headgate", error="invalid_token"');
 });
 
-test('a request without a token is told how to get one', async () => {
+test('a request without a token gets a WWW-Authenticate header', async () => {
   for (const authorization of [undefined, 'Basic eDp5', 'Bearer', 'Bearer  ', 'token']) {
     const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
     const answer = await createAnonymousClient(server).get('/dpc/v1/projects', { headers });
@@ -189,13 +189,13 @@ test('a request without a token is told how to get one', async () => {
   }
 });
 
-test('the word Bearer is read in any case', async () => {
+test('the scheme Bearer is case-insensitive', async () => {
   const { admin } = await server.account();
   const headers = { authorization: `bearer ${await admin.token()}` };
   assert.equal((await createAnonymousClient(server).get('/dpc/v1/projects', { headers })).status, 200);
 });
 
-test('the token of an agent opens the agent protocol only, and no other token does', async () => {
+test('only an agent token is accepted by the agent protocol, and only there', async () => {
   const account = await server.account();
   const agent = await account.agent();
   const { access_token: agentToken } = (await requestToken(server, buildForm(agent))).body;
@@ -210,12 +210,12 @@ test('the token of an agent opens the agent protocol only, and no other token do
     });
   assert.equal((await hello(agentToken)).status, 200);
   requireProblem(await hello(await account.admin.token()), 401, 'token-invalid');
-  // Again, now that each signature is known.
+  // Again: the signatures are cached now.
   requireProblem(await listProjectsWith(agentToken), 401, 'token-invalid');
   requireProblem(await hello(await account.admin.token()), 401, 'token-invalid');
 });
 
-test('the token of an agent that was deleted opens nothing', async () => {
+test('the token of a deleted agent is refused', async () => {
   const own = await startTestServer();
   const account = await own.account();
   const agent = await account.agent();
@@ -234,7 +234,7 @@ test('a token of another region is refused', async () => {
   requireProblem(await listProjectsWith(token), 401, 'token-invalid');
 });
 
-test('a token that another service issued under the same key is refused', async () => {
+test('a token that another service signed with the same key is refused', async () => {
   const other = await startTestServer({ settings: { HEADGATE_PUBLIC_URL: 'https://other.example' } });
   const { admin } = await other.account();
   requireProblem(await listProjectsWith(await admin.token()), 401, 'token-invalid');
@@ -253,7 +253,7 @@ test('a token that was tampered with is refused', async () => {
   const [publicKey] = keys.body.keys;
   assert.ok(publicKey);
   const pem = createPublicKey({ key: publicKey, format: 'jwk' }).export({ type: 'spki', format: 'pem' });
-  // The public key as a shared secret, in the forms in which a verifier could hold it.
+  // The public key used as an HMAC secret, in each form in which a verifier could have it.
   const hmacs = [keys.text, JSON.stringify(publicKey), pem, publicKey.x ?? ''].map((secret) =>
     createHmac('sha256', secret).update(`${shared}.${payload}`).digest('base64url'),
   );
@@ -271,7 +271,7 @@ test('a token that was tampered with is refused', async () => {
   for (const each of tokens) requireProblem(await listProjectsWith(each), 401, 'token-invalid');
 });
 
-test('a token that another key signed is refused, whatever key id it names', async () => {
+test('a token signed with another key is refused, with any key id', async () => {
   const { admin } = await server.account();
   const token = await admin.token();
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -288,7 +288,7 @@ test('a token that another key signed is refused, whatever key id it names', asy
   requireProblem(await listProjectsWith(await sign({})), 401, 'token-invalid');
 });
 
-test('a token of another type under our own key is refused', async () => {
+test('a token of another type signed with our key is refused', async () => {
   const { admin } = await server.account();
   const token = await admin.token();
   const [, payload] = token.split('.');
@@ -303,7 +303,7 @@ test('a token of another type under our own key is refused', async () => {
   );
 });
 
-test('a token of another algorithm is refused, whatever key id it names or key it brings', async () => {
+test('a token with another algorithm is refused, with any key id or embedded key', async () => {
   const { admin } = await server.account();
   const token = await admin.token();
   const header = { typ: 'at+jwt', kid: decodeProtectedHeader(token).kid ?? '' };
@@ -325,7 +325,7 @@ test('a token of another algorithm is refused, whatever key id it names or key i
   }
 });
 
-test('a token of our own key counts only with every claim, for us, and in its time', async () => {
+test('a token signed with our key needs every claim, our audience and issuer, and a valid time', async () => {
   const { admin } = await server.account();
   const token = await admin.token();
   const claims = decodeJwt(token);

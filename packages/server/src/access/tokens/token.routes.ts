@@ -1,7 +1,7 @@
 /**
- * `POST /oauth/dpc/token`: the client credentials grant (RFC 6749 §4.4), its errors by §5.2; the keys (RFC
- * 7517) and the metadata (RFC 8414). It lies beside `/dpc` and answers in the words of OAuth, not as
- * ProblemDetail (decisions.md, exceptions).
+ * `POST /oauth/dpc/token`: the client credentials grant (RFC 6749 §4.4) with the errors of §5.2, the
+ * published keys (RFC 7517) and the metadata (RFC 8414). These paths are outside `/dpc` and respond in
+ * OAuth's format, not with ProblemDetail (decisions.md, exceptions).
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isDiskFull } from '../../kernel/database/database.ts';
@@ -17,13 +17,13 @@ import { createThrottle, type Throttle } from './throttle.ts';
 
 const tokenPath = '/oauth/dpc/token';
 const keysPath = '/.well-known/jwks.json';
-/** Many OAuth clients look at the second only. */
+/** Many OAuth clients request only the second path. */
 const metadataPaths = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'];
 const formType = 'application/x-www-form-urlencoded';
 const longestMember = 1_024;
 const formLimit = {
   bytes: 16_384,
-  exceeded: () => problem('body-too-large', { limit: 'a form holds 16384 bytes at most' }),
+  exceeded: () => problem('body-too-large', { limit: 'the form may have at most 16384 bytes' }),
 };
 
 type OAuthError = 'invalid_request' | 'invalid_client' | 'unsupported_grant_type';
@@ -54,7 +54,7 @@ export function tokenRoutes({ app }: Endpoints, services: Services): void {
       ),
   );
 
-  // Nothing else is read: a stranger may send it.
+  // Reject other content types before reading the body: the caller is not authenticated yet.
   function requireForm(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
     const type = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
     if (type === formType) done();
@@ -65,7 +65,7 @@ export function tokenRoutes({ app }: Endpoints, services: Services): void {
   app.post(tokenPath, { onRequest: requireForm }, async (request, reply) => {
     try {
       const { clientId, secret } = readCredentials(request);
-      // Nothing else reads it, and it holds the secret.
+      // The body contains the secret, so do not keep it on the request.
       request.body = undefined;
       const client = await authenticate(request, clientId, secret);
       const accessToken = await services.tokens.issue({ ...client, clientId }, client.surface);
@@ -101,7 +101,7 @@ export function tokenRoutes({ app }: Endpoints, services: Services): void {
   }
 }
 
-/** RFC 6749 §5.1: token answers are not kept by anyone. */
+/** RFC 6749 §5.1: token responses must not be cached. */
 function sendBody(reply: FastifyReply, status: number, body: object) {
   return reply.code(status).headers({ 'cache-control': 'no-store', pragma: 'no-cache' }).send(body);
 }
@@ -111,27 +111,33 @@ function readCredentials(request: FastifyRequest): { clientId: string; secret: S
   const form = new URLSearchParams(request.body);
   for (const name of ['grant_type', 'client_id', 'client_secret']) {
     if (form.getAll(name).length > 1)
-      throw new Refusal('invalid_request', `${name} is given more than once.`);
+      throw new Refusal('invalid_request', `${name} appears more than once; send it once.`);
   }
   const grantType = form.get('grant_type');
-  if (grantType === null) throw new Refusal('invalid_request', 'grant_type is required: client_credentials.');
+  if (grantType === null)
+    throw new Refusal('invalid_request', 'grant_type is missing; send grant_type=client_credentials.');
   if (grantType !== 'client_credentials') {
-    throw new Refusal('unsupported_grant_type', 'The only grant_type is client_credentials.');
+    throw new Refusal('unsupported_grant_type', 'This grant_type is not supported; use client_credentials.');
   }
   const basic = parseBasicCredentials(request.headers.authorization);
   const clientId = basic?.clientId ?? form.get('client_id');
   const secret = basic?.secret ?? form.get('client_secret');
   if (basic !== undefined && form.has('client_secret')) {
-    throw new Refusal('invalid_request', 'The client authenticates twice: by HTTP Basic and in the body.');
+    throw new Refusal(
+      'invalid_request',
+      'The request has client credentials in the Authorization header and in the body; send one of them.',
+    );
   }
   if (!clientId || !secret)
-    throw createClientRefusal('client_id and client_secret are required, in the body or as HTTP Basic.');
+    throw createClientRefusal(
+      'client_id or client_secret is missing; send both in the body or by HTTP Basic.',
+    );
   if (clientId.length > longestMember || secret.length > longestMember)
-    throw createClientRefusal('The client is not known.');
+    throw createClientRefusal('The client is unknown, its secret is wrong, or it is no longer active.');
   return { clientId, secret: new Secret(secret) };
 }
 
-/** RFC 6749 §2.3.1: both halves are form-encoded before they are joined. */
+/** RFC 6749 §2.3.1: client id and secret are form-encoded before they are joined. */
 function parseBasicCredentials(header: string | undefined): { clientId: string; secret: string } | undefined {
   const match = /^Basic +([\w+/=-]+) *$/i.exec(header ?? '');
   if (match?.[1] === undefined) return undefined;
@@ -140,7 +146,9 @@ function parseBasicCredentials(header: string | undefined): { clientId: string; 
     const decodeHalf = (text: string) => decodeURIComponent(text.replaceAll('+', ' '));
     return { clientId: decodeHalf(clientId), secret: decodeHalf(rest.join(':')) };
   } catch {
-    throw createClientRefusal('The Basic credentials are not form-encoded.');
+    throw createClientRefusal(
+      'The HTTP Basic credentials are not form-encoded; percent-encode client_id and client_secret.',
+    );
   }
 }
 
@@ -149,8 +157,8 @@ function createClientRefusal(description: string): Refusal {
 }
 
 /**
- * Answers the client whose id and secret a request brings. A known client and an unknown one take the same
- * path and the same time: one trip to the database, one comparison, and an event, if any, after the answer.
+ * Returns the client with the id and secret of a request. Known and unknown clients take the same path and
+ * the same time: one trip to the database, the same comparisons, and an event, if any, after the response.
  */
 function createAuthentication(services: Services, throttle: Throttle, refused: RefusedAttempts) {
   const { sealer, database, clock } = services;
@@ -160,15 +168,15 @@ function createAuthentication(services: Services, throttle: Throttle, refused: R
     requireNoPause(throttle.getAddressPause(attempt.address));
     const client = await findClient(services, clientId);
     const matches = hasSecret(sealer, client ?? unknownClient, secret);
-    // Others from the address may have failed meanwhile: of many guesses at one moment no more count than one
-    // after another.
+    // Check again: concurrent attempts from this address may have failed in between, and parallel guesses
+    // must not get further than sequential ones.
     requireNoPause(throttle.getAddressPause(attempt.address));
     if (client === undefined || !matches || !client.active) {
       const pause = throttle.getPairPause(attempt);
       throttle.recordFailure({ ...attempt, guess: sealer.digest(secret.reveal(), 'refused secret') });
       requireNoPause(pause);
       if (client !== undefined) refused.record({ client, clientId, requestId: request.id, at: clock.now() });
-      throw createClientRefusal('The client is not known, its secret is wrong, or it is no longer active.');
+      throw createClientRefusal('The client is unknown, its secret is wrong, or it is no longer active.');
     }
     throttle.recordSuccess(attempt);
     if (client.surface === 'dpc')
@@ -184,7 +192,7 @@ function requireNoPause(pauseSeconds: number): void {
   throw new Refusal('invalid_client', description, 429, { 'retry-after': String(pauseSeconds) });
 }
 
-/** While nothing can be written, clients still get the tokens that they need to read. */
+/** With a full disk, clients still get the tokens that they need to read. */
 function ignoreFullDisk(failure: unknown): void {
   if (!isDiskFull(failure)) throw failure;
 }
@@ -192,7 +200,7 @@ function ignoreFullDisk(failure: unknown): void {
 const unknownClient = { secretDigest: Buffer.alloc(32), previousSecretDigest: null };
 
 async function findClient({ database, clock }: Services, clientId: string): Promise<Client | undefined> {
-  // What PostgreSQL cannot store is no client's id.
+  // PostgreSQL cannot store such text, so no client has this id.
   if (!clientId.isWellFormed() || clientId.includes('\0')) return undefined;
   return findClientById(database.read, clientId, clock.now());
 }

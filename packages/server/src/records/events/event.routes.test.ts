@@ -14,7 +14,7 @@ const listEvents = async (client: Client, query: string) =>
   (await client.get<Page<AccountEventItem>>(`/events?${query}`)).body;
 const listNames = ({ results }: Page<AccountEventItem>) => results.map((event) => event.eventName);
 
-/** Three changes of a variable, a second apart; the times before and after. */
+/** Three changes of a variable, one second apart, with the times before and after. */
 async function makeThreeChanges() {
   const account = await server.account();
   const { path, projectId } = await account.project();
@@ -33,7 +33,7 @@ async function makeThreeChanges() {
   return { account, admin: account.admin, path, projectId, times };
 }
 
-test('events lie in a range of time, its start in it and its end not, newest first', async () => {
+test('events of a time range are listed newest first; the range includes its start, not its end', async () => {
   const { admin, times } = await makeThreeChanges();
   const [first, second, third, last] = times;
   assert.deepEqual(listNames(await listEvents(admin, `from=${first}&to=${last}`)), [
@@ -45,7 +45,7 @@ test('events lie in a range of time, its start in it and its end not, newest fir
   assert.deepEqual(listNames(await listEvents(admin, `from=${second}&to=${third}`)), ['variable-updated']);
 });
 
-test('an event says who did what to what, with the state before and after', async () => {
+test('an event contains the actor, the action, the subject, and the state before and after', async () => {
   const { admin, projectId, times } = await makeThreeChanges();
   const [, second, third] = times;
   const [event] = (await listEvents(admin, `from=${second}&to=${third}`)).results;
@@ -68,7 +68,7 @@ test('an event says who did what to what, with the state before and after', asyn
   assert.match(String(requestId), /^[0-9a-f-]{36}$/);
 });
 
-test('each filter leaves what fits it, and together they leave what fits all', async () => {
+test('filters select events, and several filters must all match', async () => {
   const { account, admin, path, projectId } = await makeThreeChanges();
   const other = await account.project();
   const colleague = await account.actor('SUPER_ADMIN');
@@ -83,13 +83,17 @@ test('each filter leaves what fits it, and together they leave what fits all', a
   assert.equal(await total('subjectType=environment&subjectId=dev'), 2);
   assert.equal(await total(`subjectType=environment&subjectId=dev&projectId=${projectId}`), 1);
   assert.equal(await total(`actorId=${colleague.actorId}&projectId=${projectId}`), 0);
-  assert.equal(await total('projectId=nothing&actorId=nobody'), 0, 'what no id can be finds nothing');
+  assert.equal(
+    await total('projectId=nothing&actorId=nobody'),
+    0,
+    'a value that cannot be an id matches no event',
+  );
   requireProblem(await admin.get(`/events?${ever}&eventName=nothing`), 400, 'invalid-request');
   await admin.delete(path);
-  assert.equal(await total(`projectId=${projectId}`), 7, 'the events of a deleted project stay');
+  assert.equal(await total(`projectId=${projectId}`), 7, 'the events of a deleted project remain');
 });
 
-test('pages follow one another without a gap, and each tells the total', async () => {
+test('pages have no gaps, and each contains the total', async () => {
   const { admin } = await makeThreeChanges();
   const whole = await listEvents(admin, `${ever}&size=100`);
   const paged: string[] = [];
@@ -107,7 +111,7 @@ test('pages follow one another without a gap, and each tells the total', async (
   assert.deepEqual([behind.results, behind.total], [[], whole.total]);
 });
 
-test('the total is exact up to its limit and stays there beyond', async () => {
+test('the total is exact up to its limit and never exceeds it', async () => {
   const account = await server.account();
   const insert = (count: number) =>
     server.database.query(
@@ -126,7 +130,7 @@ test('the total is exact up to its limit and stays there beyond', async () => {
   assert.equal(await total('&subjectType=variable'), countedEventLimit);
 });
 
-test('a range that was full is believed to be so for a minute, and no other range is', async () => {
+test('a range is remembered as full for a minute, and only that range', async () => {
   const account = await server.account();
   await server.database.query(
     `insert into event (account_id, occurred_at, event_id, name, actor_kind, subject_type, subject_id)
@@ -148,7 +152,7 @@ test('a range that was full is believed to be so for a minute, and no other rang
   assert.equal(await total('2020-01-01', '2022-01-01'), countedEventLimit - 10, 'a minute later');
 });
 
-test('a range that is no range is refused', async () => {
+test('an invalid range is refused', async () => {
   const { admin } = await server.account();
   const at = '2024-01-01T00:00:00.000Z';
   requireProblem(await admin.get(`/events?from=${at}&to=${at}`), 422, 'empty-time-range');
@@ -158,7 +162,7 @@ test('a range that is no range is refused', async () => {
   requireProblem(await admin.get(`/events?from=2024-02-30T00:00:00.000Z&to=${at}`), 400, 'invalid-request');
 });
 
-test('events of another account are not there, whatever is asked for', async () => {
+test('events of another account are never listed', async () => {
   const { projectId, account } = await makeThreeChanges();
   const stranger = (await server.account()).admin;
   for (const filter of ['', `&projectId=${projectId}`, `&actorId=${account.admin.actorId}`]) {

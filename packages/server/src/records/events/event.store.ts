@@ -1,4 +1,4 @@
-/** The table `event`, as it is read. */
+/** Reading the table `event`. */
 import { type AccountEventItem, countedEventLimit, type EventName } from '@headgate/contract';
 import { type ColumnTypes, type ParameterTypes, type RowOf, typed } from '../../kernel/database/database.ts';
 import { guardedPage } from '../../kernel/security/guarded-read.ts';
@@ -29,8 +29,8 @@ const filters = `${byTime}
 const columns =
   'event_id, name, occurred_at, actor_id, actor_kind, request_id, project_id, subject_type, subject_id, subject_name, state_before, state_after';
 /**
- * A Counted. From the newest on, so that the earliest counted one tells where the range may begin and still
- * be full.
+ * Counts from the newest event back, so the earliest counted event shows where the range may begin and
+ * still be full.
  */
 const counted = (where: string) => `
   select json_build_object('counted', count(*), 'since', min(occurred_at)) as total
@@ -48,7 +48,7 @@ const rangeTypes = {
   limit: 'bigint',
   offset: 'bigint',
 } satisfies ParameterTypes;
-/** Null where nothing is filtered. */
+/** Null where there is no filter. */
 const filterTypes = {
   ...rangeTypes,
   names: 'text[]?',
@@ -58,10 +58,7 @@ const filterTypes = {
   subject_type: 'text?',
 } satisfies ParameterTypes;
 
-/**
- * The total is counted in the key alone: without a filter no row is
- * looked into.
- */
+/** Without a filter, the total is counted in the index alone. */
 export const eventPageByTime = {
   counted: guardedPage(
     {
