@@ -1,4 +1,4 @@
-/** What is asked of an agent beside its settings: its credentials, commands, and its allowlist. */
+/** Credentials, commands and allowlist of an agent. */
 import {
   type AgentAllowlist,
   agentCommandWords,
@@ -37,7 +37,7 @@ function agentCredentialRoutes(
   { write }: Endpoints,
   { sealer, wakes }: { sealer: Sealer; wakes: Wakes },
 ): void {
-  // A read that leaves an event is a write.
+  // A write, because reading credentials records an event.
   write(getAgentCredentials, async ({ tx, scope, params }) => {
     const client = await lockClient(tx, scope, params.agentId);
     const { client_id: clientId } = client;
@@ -82,7 +82,7 @@ function agentCommandRoutes({ write }: Endpoints, wakes: Wakes): void {
       const source = { ...scope, actorKind: 'credential', requestId } as const;
       updateStatus({ tx, source, now, newId }, agentId);
     }
-    // Paused or told to restart, or free to take what has waited: each instance looks.
+    // Every instance must check: it may be paused, must restart, or can take queued work again.
     tx.afterCommit(() => wakes.wake(agentId, 'all'));
     const after = { command, ...(until === null ? {} : { pausedUntil: until.toISOString() }) };
     return { events: [{ name: 'agent-command-given', subject: buildSubject(agent), after }] };

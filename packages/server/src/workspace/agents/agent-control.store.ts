@@ -1,4 +1,4 @@
-/** What is asked of a running agent: a pause in the table `agent`, a restart in `agent_instance`. */
+/** Requests to a running agent: a pause in the table `agent`, a restart in `agent_instance`. */
 import { instanceAbilities } from '@headgate/contract';
 import { statement, type Transaction } from '../../kernel/database/database.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
@@ -34,7 +34,7 @@ const updateRestart = statement(
   returning instance_id`,
 );
 
-/** Answers how many instances are to be told. */
+/** Returns how many instances will get the request. */
 export async function requestRestart(
   tx: Transaction,
   scope: Scope,

@@ -1,6 +1,6 @@
 /**
- * The secrets in the table `agent`: a keyed hash to compare with, and the sealed secret, which administrators
- * can read.
+ * The secrets in the table `agent`: a keyed hash for comparison, and the sealed secret, which
+ * administrators can read.
  */
 import { clientSecretPurpose } from '../../access/credentials/index.ts';
 import {
@@ -17,7 +17,7 @@ import type { Sealer, Secret } from '../../kernel/security/sealed.ts';
 
 export const getSecretPurpose = (agentId: string) => `secret of the agent ${agentId}`;
 
-/** A secret as the table stores it: the hash to compare with, and the sealed secret to read back. */
+/** The two stored forms of a secret. */
 export function sealForStorage(sealer: Sealer, agentId: string, secret: Secret) {
   return {
     secret_digest: sealer.digest(secret.reveal(), clientSecretPurpose),
@@ -60,7 +60,7 @@ const replaceSecret = statement(
   where account_id = $account_id and agent_id = $agent_id`,
 );
 
-/** Invalidates the previous secret, and the tokens that it gave. */
+/** Invalidates the previous secret and its tokens. */
 export function refreshSecret(
   tx: Transaction,
   sealer: Sealer,
@@ -87,7 +87,7 @@ const selectCertificates = statement(
   order by c.key_id
   limit 100`,
 );
-// No agent can claim it any more: the next sweep ends it, and wakes the request that waits for it.
+// No agent can claim it any more. The next sweep ends it and wakes the waiting request.
 const endSealedWork = statement(
   { parameters: { account_id: 'uuid', agent_id: 'uuid', now: 'timestamptz' } },
   `
@@ -97,8 +97,8 @@ const endSealedWork = statement(
 );
 
 /**
- * Before the secret is replaced: the certificates that end with it, for the events. What is sealed to them is
- * worth nothing from now on.
+ * Call it before replacing the secret. Returns the revoked certificates for the events. Secrets sealed to
+ * them can no longer be used.
  */
 export async function revokeCertificates(
   tx: Transaction,
@@ -113,10 +113,10 @@ export async function revokeCertificates(
 
 const ofSecret = ':secret';
 
-/** Whom a refreshed secret, or the end of the agent, concerns waits for this. */
+/** The wake key for a refreshed secret or a deleted agent. */
 export const renderSecretWakeKey = (agentId: string) => `${agentId}${ofSecret}`;
 
-/** The agent that the key of an occasion names; undefined for an occasion of another kind. */
+/** The agent id in a wake key; undefined for other wake keys. */
 export function parseSecretWakeKey(key: string): string | undefined {
   return key.endsWith(ofSecret) ? key.slice(0, -ofSecret.length) : undefined;
 }
@@ -136,8 +136,8 @@ const selectSecret = statement(
 );
 
 /**
- * An agent's secret with its generation, for who runs the agent; undefined when it was deleted, or its secret
- * is not kept.
+ * An agent's secret with its generation, for the program that runs the agent. Undefined if the agent was
+ * deleted or its secret is not kept.
  */
 export async function findCurrentSecret(
   read: Read,

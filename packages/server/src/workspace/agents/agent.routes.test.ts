@@ -1,4 +1,4 @@
-/** The agents of an account as its administrators manage them. */
+/** Managing the agents of an account. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -26,7 +26,7 @@ async function made(given: object = {}) {
   return { account, admin: account.admin, agent: answer.body, answer, path, get };
 }
 
-/** The agent of these credentials: what its program does with them. */
+/** Simulates the agent program with these credentials. */
 async function connectedWith(given: AgentCredentials) {
   const { access_token: accessToken } = (await tokenFor(given)).body;
   const client = createClient(server.transport, '/agent/v1', async () => accessToken ?? '');
@@ -41,7 +41,7 @@ async function tokenFor({ clientId, clientSecret }: AgentCredentials) {
   return anybody.post<{ access_token: string }>('/oauth/dpc/token', body, { headers });
 }
 
-test('a registered agent is pending, and shown with all that describes it', async () => {
+test('a registered agent is pending and returned with all its members', async () => {
   const { agent, answer, get } = await made({ enableAutoUpdates: true });
   assert.match(agent.agentId, /^[0-9a-f-]{36}$/);
   assert.deepEqual(agent, {
@@ -64,7 +64,7 @@ test('a registered agent is pending, and shown with all that describes it', asyn
   assert.deepEqual(await get(), agent);
 });
 
-test('its words are read in any case, and others are refused by name', async () => {
+test('enumerated values are case-insensitive, and unknown ones are refused with the value', async () => {
   const { agent, account } = await made({
     ...{ agentType: 'Streaming', cloudProvider: 'AZURE' },
     ...{ deployment: 'Container App', trackName: 'STABLE' },
@@ -79,14 +79,14 @@ test('its words are read in any case, and others are refused by name', async () 
   }
 });
 
-test('a mistyped word is answered with the nearest known one', async () => {
+test('a mistyped value is refused with the nearest known one', async () => {
   const { account } = await made();
   const refused = await account.admin.post('/agents', { ...fargate, name: 'b', deployment: 'fragate' });
   const { detail } = requireProblem(refused, 422, 'unknown-word');
   assert.match(detail, /body\.deployment is "fragate"; .*\. Did you mean fargate\?$/);
 });
 
-test('a name has 1 to 30 characters and is one agent’s', async () => {
+test('a name has 1 to 30 characters and is unique', async () => {
   const { admin, path } = await made();
   requireProblem(await admin.post('/agents', fargate), 409, 'agent-name-taken');
   for (const name of ['', 'x'.repeat(31)])
@@ -95,7 +95,7 @@ test('a name has 1 to 30 characters and is one agent’s', async () => {
   requireProblem(await admin.patch(path, { name: 'x'.repeat(30) }), 409, 'agent-name-taken');
 });
 
-test('a change keeps what it does not name, and is refused when somebody else was faster', async () => {
+test('an update keeps omitted members, and is refused if the agent has changed', async () => {
   const { admin, path, get } = await made({ description: 'old' });
   const { etag } = await admin.get(path);
   const changed = await admin.patch<Agent>(path, { restrictedAccess: true, trackName: 'Stable' });
@@ -112,7 +112,7 @@ test('a change keeps what it does not name, and is refused when somebody else wa
   assert.equal((await get()).description, '');
 });
 
-test('what is not there, or another account’s, is 404 to every operation', async () => {
+test('an agent that does not exist or belongs to another account is 404 for every operation', async () => {
   const { agent } = await made();
   const { admin } = await server.account();
   for (const id of [agent.agentId, randomUUID(), 'nobody']) {
@@ -131,7 +131,7 @@ test('what is not there, or another account’s, is 404 to every operation', asy
   }
 });
 
-test('the credentials start its program, and each read of them leaves an event', async () => {
+test('the agent program connects with the credentials, and each read of them records an event', async () => {
   const { account, admin, path, get } = await made();
   const { body } = await admin.get<AgentCredentials>(`${path}/credentials`);
   assert.deepEqual((await admin.get(`${path}/credentials`)).body, body);
@@ -150,7 +150,7 @@ test('the credentials start its program, and each read of them leaves an event',
   assert.ok(!read?.told.includes(body.clientSecret));
 });
 
-test('a refreshed secret: the one before gets no token, and its tokens are refused at once', async () => {
+test('after a refresh, the previous secret and its tokens are refused at once', async () => {
   const { admin, path } = await made();
   const before = (await admin.get<AgentCredentials>(`${path}/credentials`)).body;
   const { client, instance } = await connectedWith(before);
@@ -168,7 +168,7 @@ test('a refreshed secret: the one before gets no token, and its tokens are refus
   requireProblem(await admin.post(`${path}/credentials`, { action: 'LOOK' }), 422, 'unknown-word');
 });
 
-test('a server that was not told of a refreshed secret hands out no work for a token of the one before', async () => {
+test('a server that missed the notification of a refresh gives no work to a token of the previous secret', async () => {
   const { account, admin, agent, path } = await made();
   const project = await account.project();
   const credentials = (await admin.get<AgentCredentials>(`${path}/credentials`)).body;
@@ -186,7 +186,7 @@ test('a server that was not told of a refreshed secret hands out no work for a t
   assert.equal((await renewed.instance.claim()).work.length, 1);
 });
 
-test('an agent is deleted only when it is stopped, pending or unknown, and is gone at once', async () => {
+test('only a stopped, pending or unknown agent can be deleted', async () => {
   const account = await server.account();
   for (const status of ['running', 'stopping', 'pausing', 'paused']) {
     const { agentId } = await account.agent(status, { status });
@@ -201,7 +201,7 @@ test('an agent is deleted only when it is stopped, pending or unknown, and is go
   }
 });
 
-test('what a deleted agent held and had waiting ends, and its environments have no default any more', async () => {
+test('deleting an agent ends its work and removes it as the default of environments', async () => {
   const account = await server.account();
   const { admin } = account;
   const agent = await account.agent();

@@ -136,7 +136,7 @@ function writingRoutes({ write }: Endpoints, { sealer, owners, wakes, version }:
     const source = { ...scope, actorKind: 'credential', requestId } as const;
     await endWorkOfAgent({ tx, accountId: scope.accountId, source, now, newId }, owners, agent_id);
     deleteAgentRow(tx, scope, agent_id);
-    // Every server forgets what it knows of the agent, and looks again for each claim of it that waits.
+    // Every server drops its cached state of the agent and checks the agent's waiting claims again.
     tx.afterCommit(() => {
       wakes.wake(renderSecretWakeKey(agent_id), 'all');
       wakes.wake(agent_id, 'all');

@@ -47,12 +47,12 @@ const summaryColumns = (
 const columns = (now: string) =>
   `${summaryColumns(now)}, a.track_name, a.enable_auto_updates, a.restricted_access, a.agent_version, a.version`;
 
-// Of the id as a range, so that one agent is found by its key, however many there are.
+// The id as a range, so that PostgreSQL finds one agent by its key.
 const filters = `account_id = $account_id and ($agent_type::text is null or agent_type = $agent_type) and ($status::text is null or status = $status)
   and ($name::text is null or name = $name) and agent_id >= coalesce($agent_id::uuid, '00000000-0000-0000-0000-000000000000')
   and agent_id <= coalesce($agent_id::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')`;
 
-/** The total is null when the id is nobody's. */
+/** The total is null if no agent has the id. */
 export const agentPage = guardedPage(
   {
     parameters: {
@@ -102,7 +102,7 @@ export function presentSummary(row: SummaryRow): AgentSummary {
   };
 }
 
-/** Both tracks offer the version of the server, with which agents are released. */
+/** Both tracks offer the version of the server, because agents are released with it. */
 export function presentAgent(row: AgentRow, serverVersion: string): Agent {
   const agentVersion = row.agent_version;
   return {
@@ -119,7 +119,9 @@ export function presentAgent(row: AgentRow, serverVersion: string): Agent {
   };
 }
 
-/** Of all that is shown: the status and the agent's version move without a write of the agent. */
+/**
+ * A hash of everything that is returned, because status and version change without a write to the agent.
+ */
 export function renderAgentEtag(row: AgentRow): string {
   const state = JSON.stringify([presentAgent(row, ''), row.version]);
   return entityTag(row.agent_id, `v${createHash('sha256').update(state).digest('hex').slice(0, 16)}`);
@@ -151,7 +153,7 @@ const selectAgent = statement(
   'select agent_id, name from agent where account_id = $account_id and agent_id = $agent_id',
 );
 
-/** Throws `unknown-agent`: for an agent that a body names. */
+/** Throws `unknown-agent`. For an agent in a request body. */
 export async function requireAgent(tx: Transaction, scope: Scope, agentId: string): Promise<KnownAgent> {
   const [row] = isUuid(agentId)
     ? await tx.query(selectAgent, { account_id: scope.accountId, agent_id: agentId })
@@ -160,13 +162,13 @@ export async function requireAgent(tx: Transaction, scope: Scope, agentId: strin
   return { agentId: row.agent_id, name: row.name };
 }
 
-// Locked, so that the agent is still there when what is to refer to it is written.
+// Locked, so that the agent still exists when the row that references it is written.
 const selectTwo = statement(
   { parameters: { account_id: 'uuid' }, row: { agent_id: 'uuid', name: 'text' } },
   'select agent_id, name from agent where account_id = $account_id order by agent_id limit 2 for key share',
 );
 
-/** The only agent of the account; undefined when it has none or several. */
+/** The only agent of the account; undefined if it has none or several. */
 export async function findOnlyAgent(tx: Transaction, scope: Scope): Promise<KnownAgent | undefined> {
   const [first, second] = await tx.query(selectTwo, { account_id: scope.accountId });
   if (first === undefined || second !== undefined) return undefined;

@@ -15,7 +15,7 @@ async function agents() {
   return { account, admin: account.admin, list };
 }
 
-test('an agent is shown with all that describes it', async () => {
+test('an agent is returned with all its members', async () => {
   const { account, list } = await agents();
   const { agentId } = await account.agent('loader');
   assert.deepEqual((await list()).results, [
@@ -57,7 +57,7 @@ test('agents are found by type, status, name and id', async () => {
   assert.equal(await names('?agentStatus=paused&name=two'), '');
 });
 
-test('an agent that does not exist is 404; one that other filters leave out is not', async () => {
+test('an unknown agent id is 404; an agent that other filters exclude is not', async () => {
   const { account, admin, list } = await agents();
   const foreign = await (await server.account()).agent();
   for (const id of [randomUUID(), 'nobody', foreign.agentId]) {
@@ -67,19 +67,19 @@ test('an agent that does not exist is 404; one that other filters leave out is n
   assert.equal((await list(`?agentId=${mine.agentId}&name=other`)).total, 0);
 });
 
-test('a filter that no agent can match is refused', async () => {
+test('an unknown filter value is refused', async () => {
   const { admin } = await agents();
   requireProblem(await admin.get('/agents?agentType=robot'), 400, 'invalid-request');
   requireProblem(await admin.get('/agents?agentStatus=lost'), 400, 'invalid-request');
 });
 
-test('the words of the filters are read in any case', async () => {
+test('filter values are case-insensitive', async () => {
   const { account, list } = await agents();
   await account.agent('one', { agentType: 'streaming', status: 'paused' });
   assert.equal((await list('?agentType=STREAMING&agentStatus=Paused')).total, 1);
 });
 
-test('an agent is connected while it gives signs of life', async () => {
+test('an agent is connected while it sends heartbeats', async () => {
   const { account, list } = await agents();
   const agent = instanceOf(await account.agent());
   await agent.hello();

@@ -1,4 +1,4 @@
-/** What this slice tells the tests over all operations. */
+/** What this slice contributes to the tests over all operations. */
 import type { SliceGuards } from '../../testing/slice-guards.ts';
 import { connectionExamples } from './connection.examples.ts';
 
@@ -27,7 +27,7 @@ export const connectionGuards: SliceGuards = {
   uniqueNames: {
     createConnection: ({ account, project }, name) =>
       account.admin.post(`${project.path}/connections`, basic(name)),
-    // The two kinds of connections share their names.
+    // Both kinds of connections share one set of names.
     createDataPlatformConnection: ({ account, project }, name, turn) =>
       turn % 2 === 0
         ? account.admin.post(`${project.path}/connections`, basic(name))

@@ -192,7 +192,7 @@ function requireOverridable(connection: ConnectionRow, authType: Triple['authTyp
   }
 }
 
-/** What is stored is what the interface knows, whatever else a request carries. */
+/** Only documented members are stored. */
 function pickKnownDetails(details: ConnectionDetails | undefined): ConnectionDetails | null {
   if (details === undefined) return null;
   const known: ConnectionDetails = {};
@@ -216,7 +216,7 @@ function pickKnownProperties({
   };
 }
 
-/** The member that each kind of vault has beside `type`. */
+/** The member of each kind of vault beside `type`. */
 const locationMembers = [
   { types: awsVaultTypes, member: 'region' },
   { types: azureVaultTypes, member: 'vaultName' },

@@ -22,7 +22,7 @@ async function project() {
   return { admin: account.admin, path: `${made.path}/connections` };
 }
 
-test('a connection is created, listed and found by name; the vault is given back as it was written', async () => {
+test('a connection is created, listed and found by name; the vault is returned as it was written', async () => {
   const { admin, path } = await project();
   const created = await admin.post<IdentifiedConnection>(path, basic);
   assert.equal(created.status, 201);
@@ -47,7 +47,7 @@ const vaults = [
   { type: 'AWS_SECRET_MANAGER' },
 ];
 
-test('every spelling of a vault is given back as it was written, in a connection and in its override', async () => {
+test('every spelling of a vault is returned as it was written, in connections and overrides', async () => {
   const { admin, path } = await project();
   for (const [index, secretsLocation] of vaults.entries()) {
     const connectionDetails = { connectionProperties: { secretName: 's' }, secretsLocation };
@@ -66,7 +66,7 @@ test('every spelling of a vault is given back as it was written, in a connection
   }
 });
 
-test('a vault has the member of its own kind, whatever else is sent', async () => {
+test('only the members of the kind of vault are stored', async () => {
   const { admin, path } = await project();
   const more = { region: 'eu-west-1', vaultName: 'keys', gcpProjectId: 'keys-1' };
   for (const [type, own] of [
@@ -80,7 +80,7 @@ test('a vault has the member of its own kind, whatever else is sent', async () =
   }
 });
 
-test('an update replaces all details: what it leaves out is unset', async () => {
+test('an update replaces all details; omitted members are unset', async () => {
   const { admin, path } = await project();
   const { etag } = await admin.post(path, basic);
   const at = `${path}?connectionName=Warehouse reader`;
@@ -100,7 +100,7 @@ test('an update replaces all details: what it leaves out is unset', async () => 
   );
 });
 
-test('only the allowed triples exist', async () => {
+test('only allowed triples are accepted', async () => {
   const { admin, path } = await project();
   const triple = (platformConnectionType: string, authProvider: string, authType: string) =>
     admin.post(path, { name: `${authProvider} ${authType}`, platformConnectionType, authProvider, authType });
@@ -108,10 +108,10 @@ test('only the allowed triples exist', async () => {
   assert.equal((await triple('COMPONENT_BASIC', 'netsuite', 'COMPOSITE_TOKEN')).status, 201);
   assert.equal((await triple('CLOUD_PLATFORM_CREDENTIALS', 'aws', 'CLOUD_PROVIDER_SECRET')).status, 201);
   for (const [type, provider, auth, allowed] of [
-    ['COMPONENT_BASIC', 'NONE', 'OAUTH_CLIENT_CRED', /: it can have GENERIC_SECRET\.$/],
-    ['COMPONENT_BASIC', 'salesforce', 'COMPOSITE_TOKEN', /: it can have OAUTH_CLIENT_CRED, OAUTH_/],
+    ['COMPONENT_BASIC', 'NONE', 'OAUTH_CLIENT_CRED', /: its authType must be GENERIC_SECRET\.$/],
+    ['COMPONENT_BASIC', 'salesforce', 'COMPOSITE_TOKEN', /: its authType must be OAUTH_CLIENT_CRED, OAUTH_/],
     ['COMPONENT_BASIC', 'netsuite', 'GENERIC_SECRET', / or COMPOSITE_TOKEN\.$/],
-    ['COMPONENT_BASIC', 'Salesforce', 'OAUTH_CLIENT_CRED', /NONE, or the name of a connector in lower case/],
+    ['COMPONENT_BASIC', 'Salesforce', 'OAUTH_CLIENT_CRED', /NONE or the name of a connector in lower case/],
     ['CLOUD_PLATFORM_CREDENTIALS', 'NONE', 'CLOUD_PROVIDER_SECRET', /aws, azure or gcp, in lower case\.$/],
   ] as const) {
     const { detail } = requireProblem(await triple(type, provider, auth), 422, 'connection-triple');
@@ -127,7 +127,7 @@ test('properties must have the shape of their triple', async () => {
   requireProblem(await admin.post(path, empty), 422, 'connection-properties');
 });
 
-test('an override needs the parent’s authType, and goes with its connection', async () => {
+test('an override needs the authType of its connection, and is deleted with it', async () => {
   const { admin, path } = await project();
   await admin.post(path, basic);
   const at = `${path}/environment-overrides`;

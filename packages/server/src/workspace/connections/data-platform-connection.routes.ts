@@ -1,4 +1,4 @@
-/** Connections to data warehouses; they share the table of the other connections, and its names. */
+/** Connections to data warehouses. They share the table and the names of the other connections. */
 import {
   type ConnectionPropertyMap,
   createDataPlatformConnection,

@@ -43,7 +43,7 @@ test('a warehouse connection is created, found at its Location, listed, and read
   requireProblem(await admin.get(`${path}/none`), 404, 'connection-not-found');
 });
 
-test('one without properties has none in its answer', async () => {
+test('a connection without properties is returned without them', async () => {
   const { admin, path, create } = await project();
   const { connectionProperties: _, ...words } = snowflake;
   assert.deepEqual((await create({ name: 'bare', connectionProperties: undefined })).body, {
@@ -54,7 +54,7 @@ test('one without properties has none in its answer', async () => {
   assert.equal((await admin.get<object>(`${path}/bare`)).text.includes('connectionProperties'), false);
 });
 
-test('a replacement unsets the properties that it leaves out, and keeps the provider', async () => {
+test('an update unsets omitted properties and keeps the provider', async () => {
   const { admin, one, create, replace } = await project();
   const { etag } = await create();
   const connectionProperties = { username: { value: 'OTHER' } };
@@ -74,7 +74,7 @@ test('a replacement unsets the properties that it leaves out, and keeps the prov
   requireProblem(other, 422, 'unknown-word');
 });
 
-test('a secret is named and never written out, and a property has one form', async () => {
+test('secret properties must name a secret, and a property is either a value or a secret', async () => {
   const { create } = await project();
   for (const name of ['password', 'privateKey', 'passphrase']) {
     const refused = await create({ connectionProperties: { [name]: { value: 'plain' } } });
@@ -87,7 +87,7 @@ test('a secret is named and never written out, and a property has one form', asy
   requireProblem(await create({ connectionProperties: { role: 'R' } }), 400, 'invalid-request');
 });
 
-test('a warehouse connection and another connection are not taken for each other', async () => {
+test('warehouse connections and other connections are kept apart', async () => {
   const { admin, made, path, one, create, replace } = await project();
   await create();
   const connection = {
@@ -105,7 +105,7 @@ test('a warehouse connection and another connection are not taken for each other
   assert.equal((await admin.get(one)).status, 200);
 });
 
-test('a deleted one is gone, also as the default of an environment', async () => {
+test('a deleted connection is also removed as the default of an environment', async () => {
   const { admin, made, path, one, create } = await project();
   await create();
   const defaultConnections = { DWH: { SNOWFLAKE: snowflake.name } };
@@ -120,7 +120,7 @@ test('a deleted one is gone, also as the default of an environment', async () =>
   assert.deepEqual(kept, []);
 });
 
-test('a secret reference that a warehouse connection names is deleted by force only', async () => {
+test('a secret reference that a warehouse connection uses can only be deleted with force', async () => {
   const { admin, made, create } = await project();
   await create();
   const reference = `${made.path}/secret-references/flakes`;

@@ -1,7 +1,4 @@
-/**
- * An environment says with its making which warehouse connections it uses, and what of connections differs in
- * it.
- */
+/** An environment has default warehouse connections and overrides of connections. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AccountEventItem, Environment, Page } from '@headgate/contract';
@@ -38,7 +35,7 @@ const overrides = [
   },
 ];
 
-test('default connections and overrides are taken, kept, and told by the event', async () => {
+test('default connections and overrides are stored and included in the event', async () => {
   const { admin, stored, create } = await withConnections();
   const defaultConnections = { dwh: { duckdb: 'lake', Snowflake: 'flakes' } };
   const created = await create({ defaultConnections, connectionOverrides: overrides });
@@ -67,12 +64,12 @@ test('default connections and overrides are taken, kept, and told by the event',
   });
 });
 
-test('both may be empty', async () => {
+test('default connections and overrides may be empty', async () => {
   const { create } = await withConnections();
   assert.equal((await create({ defaultConnections: {}, connectionOverrides: [] })).status, 201);
 });
 
-test('what the project does not have is refused, and no environment is made', async () => {
+test('unknown connections are refused, and no environment is created', async () => {
   const { admin, path, create } = await withConnections();
   const refused = async (
     body: object,
@@ -96,7 +93,7 @@ test('what the project does not have is refused, and no environment is made', as
   requireProblem(await admin.get(`${path}/environments/uat`), 404, 'environment-not-found');
 });
 
-test('a change takes the place of the connections that were there, and what it leaves out stays', async () => {
+test('an update replaces the connections that it contains and keeps the others', async () => {
   const { admin, path, stored, create } = await withConnections();
   await create({ defaultConnections: { DWH: { DUCKDB: 'lake' } }, connectionOverrides: overrides });
   const uat = `${path}/environments/uat`;
@@ -121,12 +118,12 @@ test('a change takes the place of the connections that were there, and what it l
     connectionOverrides: [...overrides, ...overrides],
   });
   requireProblem(wrong, 422, 'duplicate-connection');
-  assert.deepEqual(await defaults(), ['flakes'], 'all of the change or nothing');
+  assert.deepEqual(await defaults(), ['flakes'], 'a refused update changes nothing');
   await admin.patch(uat, { defaultConnections: {}, connectionOverrides: [] });
   assert.deepEqual([await defaults(), await overridden()], [[], []]);
 });
 
-test('a property has a value or a secret, and a secret is named only', async () => {
+test('a property has a value or the name of a secret, never a secret value', async () => {
   const { create } = await withConnections();
   const override = (properties: object) =>
     create({ connectionOverrides: [{ connectionName: 'flakes', connectionProperties: properties }] });
@@ -135,7 +132,7 @@ test('a property has a value or a secret, and a secret is named only', async () 
   requireProblem(await override({ role: { value: 'x', secretName: 's' } }), 422, 'connection-properties');
 });
 
-test('a connection of another project is none of this one', async () => {
+test('a connection of another project is refused', async () => {
   const [mine, theirs] = [await withConnections(), await withConnections()];
   await theirs.admin.post(`${theirs.path}/data-platform-connections`, {
     name: 'theirs',
@@ -147,7 +144,7 @@ test('a connection of another project is none of this one', async () => {
   requireProblem(refused, 422, 'unknown-connection');
 });
 
-test('the words of a data warehouse connection are read in any case and given back in capitals', async () => {
+test('providers of warehouse connections are case-insensitive and returned in capitals', async () => {
   const { admin, path } = await withConnections();
   const at = `${path}/data-platform-connections`;
   const made = await admin.post(at, {
@@ -183,5 +180,5 @@ test('the words of a data warehouse connection are read in any case and given ba
     assert.match(detail, new RegExp(`^body\\.${Object.keys(wrong)[0]} is `));
   }
   const listed = await admin.get<Page<unknown>>(`${path}/connections`);
-  assert.equal(listed.body.total, 0, 'the list of connections leaves them out');
+  assert.equal(listed.body.total, 0, 'the list of connections omits them');
 });

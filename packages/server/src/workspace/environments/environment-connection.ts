@@ -1,4 +1,4 @@
-/** What a request says of the connections of an environment: pure. */
+/** The connections of an environment in a request. Pure. */
 import {
   type DefaultConnections,
   dataPlatformWords,
@@ -11,11 +11,11 @@ import { readProperties } from './connection-property.ts';
 export interface DefaultConnection {
   provider: string;
   connectionName: string;
-  /** Where the request names it. */
+  /** Path in the request. */
   field: string;
 }
 
-/** Throws `unknown-word`, `duplicate-connection` for two spellings of one provider. */
+/** Throws `unknown-word`, and `duplicate-connection` for two spellings of one provider. */
 export function readDefaultConnections(given: DefaultConnections = {}): DefaultConnection[] {
   const { platformConnectionType: types, authProvider: providers } = dataPlatformWords;
   const found = new Map<string, DefaultConnection>();
@@ -34,7 +34,7 @@ export function readDefaultConnections(given: DefaultConnections = {}): DefaultC
   return [...found.values()];
 }
 
-/** Returns what is stored. Throws `duplicate-connection` and `connection-properties`. */
+/** Returns the rows to store. Throws `duplicate-connection` and `connection-properties`. */
 export function readConnectionOverrides(
   given: readonly EnvironmentConnectionOverride[] = [],
 ): EnvironmentConnectionOverride[] {

@@ -137,7 +137,7 @@ export function environmentRoutes(
   });
 }
 
-/** Beside the environment itself, what the event of its making or change holds. */
+/** The connections, for the event of a create or update. */
 function pickConnections({
   defaultConnections,
   connectionOverrides,

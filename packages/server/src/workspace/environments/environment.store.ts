@@ -183,8 +183,8 @@ const selectWhere = statement(
 );
 
 /**
- * The environments of a project, and those in which the caller has a permission: for operations that name
- * several, or none.
+ * The environments of a project, and those in which the caller has a permission. For operations on several
+ * environments, or none.
  */
 export async function findPermittedEnvironments(
   tx: Transaction,
@@ -209,7 +209,7 @@ export async function findPermittedEnvironments(
   };
 }
 
-/** Throws `forbidden` unless the caller has the permission in this one environment. */
+/** Throws `forbidden` unless the caller has the permission in this environment. */
 export async function requirePermissionIn(
   tx: Transaction,
   scope: Scope,
@@ -233,8 +233,8 @@ export function presentEnvironment(row: EnvironmentRow): Environment {
 }
 
 /**
- * Of the representation, for the default agent's name may change without the environment, and of its making,
- * for a name may be used again.
+ * A hash of the representation, because the default agent's name can change without the environment, and of
+ * the creation time, because a name can be used again.
  */
 export function renderEnvironmentEtag(row: EnvironmentRow): string {
   const state = JSON.stringify([presentEnvironment(row), row.version, row.created_at]);

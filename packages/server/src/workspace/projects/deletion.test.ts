@@ -1,4 +1,4 @@
-/** A project is deleted with everything that it owns and everything that runs in it; its events stay. */
+/** Deleting a project deletes everything in it and ends its runs; its events remain. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AccountEventItem, Page } from '@headgate/contract';
@@ -40,7 +40,7 @@ async function startedBy(
   return { instance, held };
 }
 
-/** A row in every table that a project owns. Who adds such a table adds here what fills it. */
+/** Creates a row in every table that a project owns. Whoever adds such a table extends this function. */
 async function furnish(place: Place): Promise<void> {
   const { account, project } = place;
   await account.actor('MEMBER', { projectId: project.projectId, environmentName: 'dev', role: 'OPERATOR' });
@@ -79,6 +79,8 @@ async function furnish(place: Place): Promise<void> {
   const body = { projects: { [project.projectId]: { environments: ['dev'] } } };
   const list = `/agents/${place.agent.agentId}/allowlist`;
   assert.equal((await account.admin.send('PATCH', list, { body })).status, 200);
+  const tag = { name: 'team', value: 'data' };
+  assert.equal((await account.admin.post(`${project.path}/tags`, tag)).status, 201);
 }
 
 async function countsOf(tables: readonly OwnedTable[], projectId: string): Promise<Record<string, number>> {
@@ -87,7 +89,7 @@ async function countsOf(tables: readonly OwnedTable[], projectId: string): Promi
   return counts;
 }
 
-test('the deletion of a project leaves no row of any table with a project key, and those of another project alone', async () => {
+test('deleting a project deletes all its rows, and none of another project', async () => {
   const place = await createPlace(await server.account());
   const other = { ...place, project: (await createPlace(place.account)).project };
   for (const each of [place, other]) {
@@ -95,7 +97,7 @@ test('the deletion of a project leaves no row of any table with a project key, a
     await startedBy(each);
   }
   const tables = await ownedTables(server.database);
-  assert.ok(tables.length >= 10, 'the tables are found');
+  assert.ok(tables.length >= 10, 'tables with a project key exist');
   const { projectId, path } = place.project;
   const before = await countsOf(tables, projectId);
   const empty = Object.keys(before).filter((name) => before[name] === 0);
@@ -112,7 +114,7 @@ test('the deletion of a project leaves no row of any table with a project key, a
   requireProblem(await place.account.admin.get(path), 404, 'project-not-found');
 });
 
-test('what runs in a deleted project ends: its holder is told, and the log says so', async () => {
+test('deleting a project ends its work, notifies the agent, and is logged', async () => {
   const place = await createPlace(await server.account());
   const { admin } = place.account;
   const { instance, held } = await startedBy(place);
@@ -120,7 +122,7 @@ test('what runs in a deleted project ends: its holder is told, and the log says 
   await admin.delete(place.project.path);
 
   assert.deepEqual(await instance.heartbeat(held), [{ ...held, state: 'lost' }]);
-  assert.deepEqual((await instance.claim()).work, [], 'what waited is not given out any more');
+  assert.deepEqual((await instance.claim()).work, [], 'queued work is not claimed any more');
   const late = await instance.report(held, { type: 'completed', outcome: { status: 'SUCCESS' } });
   assert.ok(!late.accepted && late.code === 'work-not-found');
   const range = 'from=2020-01-01T00:00:00.000Z&to=2100-01-01T00:00:00.000Z';
@@ -129,10 +131,7 @@ test('what runs in a deleted project ends: its holder is told, and the log says 
   );
   const names = body.results.map((event) => event.eventName);
   assert.equal(names[0], 'project-deleted');
-  assert.ok(
-    names.includes('project-created') && names.includes('variable-created'),
-    'what was before is still there',
-  );
+  assert.ok(names.includes('project-created') && names.includes('variable-created'), 'earlier events remain');
   const ended = body.results.filter((event) => event.eventName === 'pipeline-execution-ended');
   assert.deepEqual(new Set(ended.map((event) => event.eventSubjectId)), new Set([held.workId, queued]));
   for (const { additionalInfo, actorId } of ended) {
@@ -141,18 +140,18 @@ test('what runs in a deleted project ends: its holder is told, and the log says 
   }
 });
 
-test('with If-Match a project is deleted only as it was read', async () => {
+test('a deletion with If-Match is refused if the project has changed', async () => {
   const place = await createPlace(await server.account());
   const { admin } = place.account;
   const { etag } = await admin.get(place.project.path);
-  await admin.patch(place.project.path, { description: 'changed since' });
+  await admin.patch(place.project.path, { description: 'changed after the read' });
   const refused = await admin.delete(place.project.path, { headers: { 'if-match': etag } });
   requireProblem(refused, 412, 'etag-mismatch');
   const current = (await admin.get(place.project.path)).etag;
   assert.equal((await admin.delete(place.project.path, { headers: { 'if-match': current } })).status, 204);
 });
 
-test('the name of a deleted project is free, and the new one has nothing of the old', async () => {
+test('the name of a deleted project can be used again, and the new project is empty', async () => {
   const account = await server.account();
   const wanted = { name: 'Sales', warehouse: 'DUCKDB', agentDeploymentType: 'HYBRID' };
   const make = async () =>
@@ -169,7 +168,7 @@ test('the name of a deleted project is free, and the new one has nothing of the 
   assert.deepEqual(body.results, []);
 });
 
-test('the deletion of an environment cancels what runs in it, takes what it has, and leaves the other environment alone', async () => {
+test('deleting an environment cancels its work and deletes its rows, but none of another environment', async () => {
   const place = await createPlace(await server.account());
   const { admin } = place.account;
   const { path } = place.project;
@@ -184,7 +183,7 @@ test('the deletion of an environment cancels what runs in it, takes what it has,
   await server.sweep();
   for (const id of [held.workId, queued]) {
     const { body } = await admin.get<{ status: string }>(`${path}/pipeline-executions/${id}/status`);
-    assert.equal(body.status, 'CANCELLED', 'executions stay to be read');
+    assert.equal(body.status, 'CANCELLED', 'executions can still be read');
   }
   requireProblem(await admin.get(`${path}/environments/dev`), 404, 'environment-not-found');
   assert.equal((await admin.get(`${path}/environments/prod`)).status, 200);

@@ -1,4 +1,4 @@
-/** A project is deleted while sixteen clients write into it: each write is refused, or gone with the project. */
+/** Deletes a project while 16 clients write to it: each write is refused or deleted with the project. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Answer } from '../../testing/client.ts';
@@ -9,13 +9,13 @@ import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer({ settings: { HEADGATE_DATABASE_CONNECTIONS: '20' } });
 const clients = 16;
-/** Far more than come before the deletion. */
+/** Far more writes than happen before the deletion. */
 const mostTurns = 40;
 const rounds = 6;
 
 type Write = (place: Place, name: string) => Promise<Answer>;
 
-/** One for each way into a table that a project owns. */
+/** One write for each table that a project owns. */
 const writes: Write[] = [
   ({ account, project }, name) =>
     account.admin.post(`${project.path}/variables`, { name, type: 'TEXT', behaviour: 'SHARED' }),
@@ -52,7 +52,7 @@ const writes: Write[] = [
     }),
 ];
 
-/** A deletion that met a write at the same row is sent again, as its answer says. */
+/** Retries a deletion that conflicted with a write, as its response advises. */
 async function deleted({ account, project }: Place): Promise<void> {
   for (;;) {
     const answer = await account.admin.delete(project.path);
@@ -62,7 +62,7 @@ async function deleted({ account, project }: Place): Promise<void> {
   }
 }
 
-/** Writes until the project is gone. */
+/** Writes until the project is deleted. */
 async function writeOn(place: Place, client: number): Promise<Answer[]> {
   const answers: Answer[] = [];
   for (let turn = 0; turn < mostTurns; turn += 1) {
@@ -74,7 +74,7 @@ async function writeOn(place: Place, client: number): Promise<Answer[]> {
   return answers;
 }
 
-test('a project that is deleted under sixteen writers leaves nothing, and every writer is told', async () => {
+test('a project deleted under 16 writers leaves no rows, and every writer gets a problem', async () => {
   const tables = await ownedTables(server.database);
   for (let round = 0; round < rounds; round += 1) {
     const place = await createPlace(await server.account());

@@ -20,7 +20,7 @@ import {
   secretReferencePage,
 } from './secret-reference.store.ts';
 
-/** So many of those that name a reference are told. */
+/** At most this many users of a reference are listed in the problem. */
 const toldUsers = 5;
 
 export function secretReferenceRoutes({ read, write }: Endpoints): void {
@@ -40,7 +40,7 @@ export function secretReferenceRoutes({ read, write }: Endpoints): void {
     const { projectId, secretReferenceName: name } = params;
     const { agentId } = body;
     const type = body.secretReferenceType ?? body.type;
-    if (type === undefined) throw new Error('The schema takes a body with one of the two.');
+    if (type === undefined) throw new Error('The schema requires one of the two members.');
     if (agentId !== undefined && asUuid(agentId) !== agentId) throw problem('unknown-agent', { id: agentId });
     const after = presentSecretReference({
       name,

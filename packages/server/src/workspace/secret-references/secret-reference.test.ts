@@ -15,7 +15,7 @@ async function project() {
 
 const namesOf = ({ body }: { body: Page<SecretReference> }) => body.results.map(({ name }) => name);
 
-test('a reference is created with what it was told, and given back so: each spelling of a vault as it was written', async () => {
+test('a reference is returned as it was created, with the spelling of its vault', async () => {
   const { account, admin, path } = await project();
   const { agentId } = await account.agent();
   const asked = {
@@ -56,7 +56,7 @@ test('a reference is created with what it was told, and given back so: each spel
   });
 });
 
-test('a name is taken once in a project; one that does not fit its form, and a body without a type, are refused', async () => {
+test('names are unique in a project; invalid names and a body without a type are refused', async () => {
   const { admin, path } = await project();
   assert.equal((await admin.post(`${path}/reader`, password)).status, 201);
   requireProblem(await admin.post(`${path}/reader`, password), 409, 'secret-reference-taken');
@@ -70,7 +70,7 @@ test('a name is taken once in a project; one that does not fit its form, and a b
   requireProblem(await admin.post(`${path}/none`, { ...password, provider: 'ORACLE' }), 422, 'unknown-word');
 });
 
-test('an agent type is read in any case, and each word for the hosted one is given back as it was written', async () => {
+test('agent types are case-insensitive, and each name of the hosted type is returned as it was written', async () => {
   const { admin, path } = await project();
   for (const [written, shown] of [
     ['aws', 'AWS'],
@@ -88,14 +88,14 @@ test('an agent type is read in any case, and each word for the hosted one is giv
   }
 });
 
-test('its agent must be one of the account', async () => {
+test('the agent of a reference must exist in the account', async () => {
   const { admin, path } = await project();
   const { agentId } = await (await server.account()).agent();
   for (const id of [agentId, 'nobody'])
     requireProblem(await admin.post(`${path}/r`, { ...password, agentId: id }), 422, 'unknown-agent');
 });
 
-test('the list holds one type, PASSWORD by default; a provider narrows the others only', async () => {
+test('the list has one type, PASSWORD by default; the provider filter applies to the others only', async () => {
   const { admin, path } = await project();
   const make = (name: string, type: string, more = {}) =>
     admin.post(`${path}/${name}`, { type, secretName: 's', ...more });
@@ -105,10 +105,10 @@ test('the list holds one type, PASSWORD by default; a provider narrows the other
   await make('gcp', 'COMPOSITE_TOKEN', { vaultType: 'CLOUD_C_SECRET_MANAGER' });
   const list = async (query: string) => namesOf(await admin.get<Page<SecretReference>>(`${path}?${query}`));
   assert.deepEqual(await list(''), ['a', 'b']);
-  assert.deepEqual(await list('provider=GCP'), ['a', 'b'], 'passwords have no provider to ask for');
+  assert.deepEqual(await list('provider=GCP'), ['a', 'b'], 'the provider filter does not apply to passwords');
   assert.deepEqual(await list('secretReferenceType=COMPOSITE_TOKEN'), ['aws', 'gcp']);
   assert.deepEqual(await list('type=COMPOSITE_TOKEN&provider=AWS'), ['aws']);
-  assert.deepEqual(await list('type=COMPOSITE_TOKEN&provider=GCP'), ['gcp'], 'that of its vault');
+  assert.deepEqual(await list('type=COMPOSITE_TOKEN&provider=GCP'), ['gcp'], 'the provider of its vault');
   assert.deepEqual(await list('page=1&size=1'), ['b']);
   const { total, size } = (await admin.get<Page<SecretReference>>(`${path}?size=1`)).body;
   assert.deepEqual({ total, size }, { total: 2, size: 1 });
@@ -122,7 +122,7 @@ const naming = (secretName: string, secretKey?: string) => ({
   },
 });
 
-test('a reference that a connection names is deleted by force only', async () => {
+test('a reference that a connection uses can only be deleted with force', async () => {
   const { admin, path, project: made } = await project();
   const connections = `${made.path}/connections`;
   for (const [name, secretName, secretKey] of [
@@ -144,7 +144,7 @@ test('a reference that a connection names is deleted by force only', async () =>
   requireProblem(await admin.delete(`${path}/reader`), 404, 'secret-reference-not-found');
 });
 
-test('also one that an override or an environment names', async () => {
+test('a reference that an override or an environment uses can only be deleted with force', async () => {
   const { admin, path, project: made } = await project();
   await admin.post(`${made.path}/connections`, { name: 'lake', ...basic });
   const secret = { secretName: 'reader' };

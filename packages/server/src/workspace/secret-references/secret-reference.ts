@@ -1,4 +1,4 @@
-/** Which provider a reference counts as, and where it leads, pure. */
+/** The provider of a reference, and the secret that it stands for. Pure. */
 import {
   awsVaultTypes,
   azureVaultTypes,
@@ -16,7 +16,7 @@ const vaultsOf: Record<SecretProvider, readonly string[]> = {
   HEADGATE: plainVaultTypes,
 };
 
-/** The provider that was given, else that of the vault. */
+/** The provider in the request, else that of the vault. */
 export function findProvider({
   provider,
   vaultType,
@@ -30,7 +30,7 @@ type Kept = Pick<SecretReference, 'secretName'> & {
   [Member in Members]: NonNullable<SecretReference[Member]> | null;
 };
 
-/** What an agent is told of a reference. The default vault is the agent's first, whatever its provider. */
+/** What an agent gets of a reference. The default vault is the agent's first one, of any provider. */
 export function buildCoordinates({
   secretName,
   secretKey,

@@ -28,7 +28,7 @@ async function city(type = 'TEXT') {
 const prod = { environmentName: 'prod', value: 'Bergen' };
 const dev = { environmentName: 'dev', value: 'Oslo' };
 
-test('the body has three forms: the object, a bare array, one override', async () => {
+test('the body is an object, a bare array, or one override', async () => {
   for (const body of [{ environmentOverrides: [prod] }, [prod], prod]) {
     const { admin, overrides } = await city();
     const written = await admin.post<Written>(overrides, body);
@@ -38,7 +38,7 @@ test('the body has three forms: the object, a bare array, one override', async (
   }
 });
 
-test('an override that is there is updated', async () => {
+test('an existing override is updated', async () => {
   const { admin, overrides } = await city();
   await admin.post(overrides, [prod, dev]);
   await admin.post(overrides, { environmentName: 'prod', value: 'Tromsø' });
@@ -48,7 +48,7 @@ test('an override that is there is updated', async () => {
   ]);
 });
 
-test('a variable is read with all its overrides by name, or with one', async () => {
+test('reads return all overrides of a variable, sorted by name, or one', async () => {
   const { admin, overrides, variable } = await city();
   await admin.post(overrides, [prod, dev]);
   const { body } = await admin.get<WithOverrides>(overrides);
@@ -59,7 +59,7 @@ test('a variable is read with all its overrides by name, or with one', async () 
   assert.deepEqual(one.body, { ...rest, environmentOverrides: [prod] });
 });
 
-test('an environment without an override has none to read', async () => {
+test('reading an override that does not exist is 404', async () => {
   const { admin, overrides } = await city();
   for (const name of ['dev', 'uat']) {
     requireProblem(await admin.get(`${overrides}?environmentName=${name}`), 404, 'override-not-found');
@@ -68,7 +68,7 @@ test('an environment without an override has none to read', async () => {
   requireProblem(await admin.get(overrides.replace('city', 'town')), 404, 'variable-not-found');
 });
 
-test('overrides that cannot be written are listed with a code, the others are written', async () => {
+test('overrides that cannot be written are listed with a code; the others are written', async () => {
   const { account, projectId, overrides } = await city();
   const writer = await account.actor('MEMBER', { projectId, environmentName: 'dev', role: 'CONTRIBUTOR' });
   const wanted = [dev, prod, { environmentName: 'uat', value: 'x' }, { environmentName: '-', value: 'x' }];
@@ -85,7 +85,7 @@ test('overrides that cannot be written are listed with a code, the others are wr
   for (const { reason, environmentName } of body.failedOverride) assert.ok(reason.includes(environmentName));
 });
 
-test('one override in an environment where the caller may not write is listed too, in each form of the body', async () => {
+test('an override in an environment where the caller may not write is listed, in each form of the body', async () => {
   for (const body of [{ environmentOverrides: [prod] }, [prod], prod]) {
     const { account, projectId, overrides } = await city();
     const writer = await account.actor('MEMBER', { projectId, environmentName: 'dev', role: 'CONTRIBUTOR' });
@@ -95,7 +95,7 @@ test('one override in an environment where the caller may not write is listed to
   }
 });
 
-test('a value of another type fails with TYPE_MISMATCH and is given back as it was sent', async () => {
+test('a value of another type fails with TYPE_MISMATCH and is returned as it was sent', async () => {
   const values: [string, unknown[]][] = [
     ['TEXT', [1, null, true, ['a'], { a: 1 }, 'x'.repeat(65_537)]],
     ['NUMBER', ['1', null, {}]],
@@ -114,7 +114,7 @@ test('a value of another type fails with TYPE_MISMATCH and is given back as it w
   }
 });
 
-test('a grid override holds its columns and rows and nothing else', async () => {
+test('only columns and rows of a grid override are stored', async () => {
   const { admin, overrides } = await city('GRID');
   const value = { columns: [{ name: 'a', type: 'TEXT', colour: 'red' }], rows: [['x']], colour: 'blue' };
   const { body } = await admin.post<Written>(overrides, { environmentName: 'dev', value });
@@ -124,7 +124,7 @@ test('a grid override holds its columns and rows and nothing else', async () => 
   });
 });
 
-test('an environment may be named once', async () => {
+test('an environment may appear once in a request', async () => {
   const { admin, overrides } = await city();
   for (const body of [[prod, dev, prod], { environmentOverrides: [prod, prod] }]) {
     const { detail } = requireProblem(await admin.post(overrides, body), 400, 'duplicate-environment');
@@ -147,7 +147,7 @@ test('atomic: all or none', async () => {
   requireProblem(await admin.post(`${overrides}?atomic=perhaps`, [dev]), 400, 'invalid-request');
 });
 
-test('500 overrides are written at once, 501 are refused, and none', async () => {
+test('a request may have 1 to 500 overrides', async () => {
   const { account, admin, path, overrides } = await city();
   const [, , , projectId] = ['', ...path.split('/')];
   await server.database.query(
@@ -163,7 +163,7 @@ test('500 overrides are written at once, 501 are refused, and none', async () =>
   requireProblem(await admin.post(overrides, { environmentOverrides: [] }), 400, 'invalid-request');
 });
 
-test('a body that is none of the three forms is refused', async () => {
+test('a body in another form is refused', async () => {
   const { admin, overrides } = await city();
   const bodies = [
     'null',
@@ -183,7 +183,7 @@ test('a body that is none of the three forms is refused', async () => {
   }
 });
 
-test('a member that does not belong to the form of the body is ignored', async () => {
+test('unknown members are ignored in each form of the body', async () => {
   for (const stray of [null, 7, 'x', {}]) {
     const { admin, overrides } = await city();
     const answer = await admin.post<Written>(overrides, { ...prod, environmentOverrides: stray });
@@ -206,7 +206,7 @@ test('writing an override does not change the ETag of its variable', async () =>
   assert.equal((await admin.get(variable)).etag, etag);
 });
 
-test('an override is deleted; then the variable’s own value counts again', async () => {
+test('after its override is deleted, an environment uses the variable’s own value', async () => {
   const { admin, overrides } = await city();
   await admin.post(overrides, [prod, dev]);
   const deleted = await admin.delete(`${overrides}/prod`);

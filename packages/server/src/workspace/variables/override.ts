@@ -1,4 +1,4 @@
-/** What becomes of each override of one request (E8): a pure judgement over what is stored. */
+/** Decides for each override of a request whether it can be written (E8). Pure. */
 import {
   type EnvironmentOverride,
   environmentNamePattern,
@@ -25,7 +25,7 @@ export function readOverrides(body: Body): OverrideToWrite[] {
   return list;
 }
 
-/** A single override may carry a stray member of the list's name, which is then ignored as any unknown member is. */
+/** A single override may have an unknown member of this name, which is ignored like any other. */
 function isList(body: object): body is { environmentOverrides: OverrideToWrite[] } {
   return 'environmentOverrides' in body && Array.isArray(body.environmentOverrides);
 }
@@ -52,10 +52,10 @@ function findFault(
   type: VariableType,
   writable: EnvironmentsWhere,
 ): Pick<FailedOverride, 'code' | 'reason'> | undefined {
-  // A name that is too long is told by its beginning.
+  // Shorten a long name in the message.
   const name = JSON.stringify(override.environmentName).slice(0, 300);
   if (!environmentName.test(override.environmentName)) {
-    return { code: 'INVALID_NAME', reason: `${name} cannot be the name of an environment.` };
+    return { code: 'INVALID_NAME', reason: `${name} is not a valid environment name.` };
   }
   if (!writable.all.has(override.environmentName)) {
     return { code: 'ENVIRONMENT_NOT_FOUND', reason: `The project has no environment ${name}.` };
@@ -69,7 +69,7 @@ function findFault(
     : { code: 'TYPE_MISMATCH', reason: `The variable is a ${type}; the value is ${found}.` };
 }
 
-/** The refusal of an atomic request, naming each override that cannot be written. */
+/** The problem of an atomic request; lists each override that cannot be written. */
 export function createOverridesProblem(
   wanted: readonly OverrideToWrite[],
   failed: readonly FailedOverride[],

@@ -1,4 +1,4 @@
-/** Writers at the same time, on real PostgreSQL: what they leave is as if one had come after another. */
+/** Concurrent writers on real PostgreSQL: the result is the same as of sequential writes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EnvironmentOverride, Page, Variable } from '@headgate/contract';
@@ -22,7 +22,7 @@ function requireOnly(answers: readonly Answer[], ...statuses: number[]): void {
     assert.ok(statuses.includes(answer.status), `${answer.status}: ${answer.text}`);
 }
 
-test('of several creates of one name one succeeds and the others are told', async () => {
+test('of concurrent creates of one name, one succeeds and the others are refused', async () => {
   const { admin, path, variables } = await project();
   for (let round = 0; round < 5; round += 1) {
     const wanted = { ...city, name: `v${round}` };
@@ -34,10 +34,10 @@ test('of several creates of one name one succeeds and the others are told', asyn
     assert.equal(environments.filter((answer) => answer.status === 201).length, 1);
   }
   const { body } = await admin.get<Page<Variable>>(`${variables}?size=100`);
-  assert.deepEqual([body.total, body.results.length], [5, 5], 'the total counts what is there');
+  assert.deepEqual([body.total, body.results.length], [5, 5], 'the total matches the rows');
 });
 
-test('creates and deletes of one name leave a total that counts what is there', async () => {
+test('concurrent creates and deletes of one name leave a total that matches the rows', async () => {
   const { admin, variables } = await project();
   for (let round = 0; round < 5; round += 1) {
     const answers = await times(16, (index) =>
@@ -49,7 +49,7 @@ test('creates and deletes of one name leave a total that counts what is there', 
   }
 });
 
-test('16 writers of one override: each succeeds, and one of the values is there', async () => {
+test('16 concurrent writers of one override all succeed, and one of the values remains', async () => {
   const { admin, variables } = await project();
   await admin.post(variables, city);
   const overrides = `${variables}/city/environment-overrides`;
@@ -62,7 +62,7 @@ test('16 writers of one override: each succeeds, and one of the values is there'
   assert.match(String(body.environmentOverrides[0]?.value), /^v\d+$/);
 });
 
-test('writers of several overrides in opposite orders do not wait for each other for ever', async () => {
+test('writers of several overrides in opposite orders do not deadlock', async () => {
   const { admin, variables } = await project();
   await admin.post(variables, city);
   const both = [
@@ -75,7 +75,7 @@ test('writers of several overrides in opposite orders do not wait for each other
   requireOnly(answers, 200);
 });
 
-test('a change of the type against a write of an override never leaves an override that does not fit', async () => {
+test('a concurrent change of the type and write of an override never leave an override of another type', async () => {
   const { admin, variables } = await project();
   for (let round = 0; round < 15; round += 1) {
     const name = `r${round}`;

@@ -27,10 +27,10 @@ test('a variable is created, found at its Location, and read again', async () =>
   const read = await admin.get<Variable>(`${variables}/city`);
   assert.deepEqual(read.body, created.body);
   assert.equal(read.etag, created.etag);
-  assert.match(read.etag, /^"[^"]+"$/, 'a strong tag');
+  assert.match(read.etag, /^"[^"]+"$/, 'a strong ETag');
 });
 
-test('a variable without a value is empty: TEXT "", GRID without columns and rows, NUMBER none', async () => {
+test('a variable without a value is empty: TEXT is "", GRID has no columns and rows, NUMBER has no value', async () => {
   const { admin, variables } = await project();
   const variableOf = async (type: string) => {
     const wanted = { name: type, type, behaviour: 'COPIED' };
@@ -39,7 +39,7 @@ test('a variable without a value is empty: TEXT "", GRID without columns and row
   assert.equal((await variableOf('TEXT')).value, '');
   assert.deepEqual((await variableOf('GRID')).value, { columns: [], rows: [] });
   const number = await variableOf('NUMBER');
-  assert.ok(!('value' in number) && !('description' in number), 'an unset member is absent');
+  assert.ok(!('value' in number) && !('description' in number), 'the member is absent');
   assert.equal(number.supportsDoubleResolution, false);
 });
 
@@ -54,7 +54,7 @@ const grid = {
   ],
 };
 
-test('values come back as they were written', async () => {
+test('values are returned as they were written', async () => {
   const { admin, variables } = await project();
   const values: [string, unknown][] = [
     ['TEXT', 'Größe "𝒳" \\ \u0001 \n'],
@@ -71,7 +71,7 @@ test('values come back as they were written', async () => {
   }
 });
 
-test('a value that does not fit the type is refused', async () => {
+test('a value of another type is refused', async () => {
   const { admin, variables } = await project();
   const misfits: [string, unknown][] = [
     ['TEXT', 1],
@@ -89,7 +89,7 @@ test('a value that does not fit the type is refused', async () => {
   }
 });
 
-test('a value that no type has breaks the schema', async () => {
+test('a value that no type allows is an invalid request', async () => {
   const { admin, variables } = await project();
   for (const value of [true, [], { columns: [] }, 'x'.repeat(65_537)]) {
     requireProblem(await admin.post(variables, { ...city, value }), 400, 'invalid-request');
@@ -98,7 +98,7 @@ test('a value that no type has breaks the schema', async () => {
   requireProblem(await admin.post(variables, infinite), 400, 'invalid-request');
 });
 
-test('a grid holds its columns and rows and nothing else', async () => {
+test('only columns and rows of a grid are stored', async () => {
   const { admin, variables } = await project();
   const colourful = { columns: [{ ...grid.columns[0], colour: 'red' }], rows: [['Oslo']], colour: 'blue' };
   const created = await admin.post<Variable>(variables, { ...city, type: 'GRID', value: colourful });
@@ -120,7 +120,7 @@ test('names match the pattern', async () => {
   }
 });
 
-test('the name of a variable is taken once a project', async () => {
+test('variable names are unique in a project', async () => {
   const one = await project();
   const other = await projectOf(one.account);
   await one.admin.post(one.variables, city);
@@ -150,7 +150,7 @@ test('a size above 100 is capped, not refused', async () => {
   }
 });
 
-test('a page that is no number from 0, or a size that is none from 1, is refused', async () => {
+test('an invalid page or size is refused', async () => {
   const { admin, variables } = await project();
   for (const query of [
     'page=-1',
@@ -167,7 +167,7 @@ test('a page that is no number from 0, or a size that is none from 1, is refused
   }
 });
 
-test('a change keeps the members that it leaves out', async () => {
+test('an update keeps omitted members', async () => {
   const { admin, variables } = await project();
   const wanted = { ...city, description: 'Where', supportsDoubleResolution: true };
   const { body: before, etag } = await admin.post<Variable>(variables, wanted);
@@ -184,7 +184,7 @@ test('a change keeps the members that it leaves out', async () => {
   assert.deepEqual((await admin.get(`${variables}/city`)).body, value.body);
 });
 
-test('type and behaviour are required in a change', async () => {
+test('an update requires type and behaviour', async () => {
   const { admin, variables } = await project();
   await admin.post(variables, city);
   const { violations } = requireProblem(
@@ -195,7 +195,7 @@ test('type and behaviour are required in a change', async () => {
   assert.deepEqual(violations?.toSorted(), ['body.behaviour: is required', 'body.type: is required']);
 });
 
-test('a change of the type empties the value when it gives none', async () => {
+test('changing the type without a value resets the value', async () => {
   const { admin, variables } = await project();
   await admin.post(variables, city);
   const number = await admin.patch<Variable>(`${variables}/city`, { type: 'NUMBER', behaviour: 'SHARED' });
@@ -208,7 +208,7 @@ test('a change of the type empties the value when it gives none', async () => {
   assert.deepEqual(grown.body.value, grid);
 });
 
-test('a change of the value must fit the type that it gives', async () => {
+test('the value of an update must have the type of the update', async () => {
   const { admin, variables } = await project();
   await admin.post(variables, city);
   const refused = await admin.patch(`${variables}/city`, {
@@ -219,7 +219,7 @@ test('a change of the value must fit the type that it gives', async () => {
   requireProblem(refused, 422, 'value-type-mismatch');
 });
 
-test('a type that stored overrides do not fit is refused, and the environments are named', async () => {
+test('a type that stored overrides do not have is refused; the problem lists the environments', async () => {
   const { admin, variables } = await project();
   await admin.post(variables, city);
   const override = { environmentName: 'prod', value: 'Bergen' };
@@ -250,7 +250,7 @@ test('a variable is deleted with its overrides', async () => {
   assert.deepEqual(body.environmentOverrides, []);
 });
 
-test('a write with If-Match is refused when the variable has changed since', async () => {
+test('a write with If-Match is refused if the variable has changed', async () => {
   const { admin, variables } = await project();
   const { etag } = await admin.post<Variable>(variables, city);
   const change = (ifMatch: string, value: string) =>
@@ -268,14 +268,14 @@ test('a write with If-Match is refused when the variable has changed since', asy
     'etag-mismatch',
   );
   assert.equal((await admin.get<Variable>(`${variables}/city`)).body.value, 'Bergen');
-  assert.equal((await change(`"other", ${second.etag}`, 'Tromsø')).status, 200, 'one of a list');
-  assert.equal((await change('*', 'Bodø')).status, 200, 'whatever it is');
+  assert.equal((await change(`"other", ${second.etag}`, 'Tromsø')).status, 200, 'one ETag of a list');
+  assert.equal((await change('*', 'Bodø')).status, 200, 'any ETag');
   const { etag: last } = await admin.get(`${variables}/city`);
   requireProblem(await change(`W/${last}`, 'Oslo'), 412, 'etag-mismatch');
   assert.equal((await admin.delete(`${variables}/city`, { headers: { 'if-match': last } })).status, 204);
 });
 
-test('a variable that was deleted and made again has another ETag', async () => {
+test('a variable that is deleted and created again has another ETag', async () => {
   const { admin, variables } = await project();
   const first = await admin.post(variables, city);
   await admin.delete(`${variables}/city`);
