@@ -132,7 +132,7 @@ function readingRoutes({ read }: Endpoints): void {
   });
 }
 
-/** Throws `environment-not-found`, `artifact-not-found` for what a comparison has not found. */
+/** Throws `environment-not-found` or `artifact-not-found` if a side of a comparison does not exist. */
 function requireDigest(
   found: string | null,
   digest: string | null,

@@ -49,14 +49,14 @@ test('a version is uploaded and read back with the paths of its files', async ()
   });
 });
 
-test('branch and commit are absent when they were not given', async () => {
+test('branch and commit are absent if they were not sent', async () => {
   const { admin, project: made, details } = await project();
   await upload(admin, made, [text('a')]);
   const { body } = await details();
   assert.ok(!('branch' in body.details) && !('commitHash' in body.details));
 });
 
-test('an upload names its environment and its version', async () => {
+test('an upload requires an environment name and a version name', async () => {
   const { admin, project: made, artifacts } = await project();
   const type = `multipart/form-data; boundary=${multipartBoundary}`;
   const without = await admin.post(artifacts, multipart([text('a')]), { headers: { 'content-type': type } });
@@ -70,7 +70,7 @@ test('an upload names its environment and its version', async () => {
   );
 });
 
-test('headers are named as they are written in the interface, in any case', async () => {
+test('header names are case-insensitive, and problems contain their documented spelling', async () => {
   const { admin, project: made, artifacts } = await project();
   const headers = { 'content-type': `multipart/form-data; boundary=${multipartBoundary}` };
   const form = multipart([text('a')]);
@@ -90,7 +90,7 @@ test('headers are named as they are written in the interface, in any case', asyn
   assert.equal(errors?.[0]?.pointer, '/headers/environmentName');
 });
 
-test('headers are read URL-encoded where they are not valid as they are', async () => {
+test('header values may be URL-encoded', async () => {
   const { admin, project: made, artifacts } = await project();
   await admin.post(`${made.path}/environments`, { name: 'My Env' });
   const names: [string, string][] = [
@@ -100,7 +100,7 @@ test('headers are read URL-encoded where they are not valid as they are', async 
   ];
   for (const [environmentName, versionName] of names) {
     const { body } = await upload(admin, made, [text('a')], { environmentName, versionName });
-    assert.equal(body.versionName, versionName, 'a valid name is taken as it is');
+    assert.equal(body.versionName, versionName, 'a valid name is not decoded');
   }
   const branch = 'ü'.repeat(100);
   const long = { environmentName: 'My+Env', versionName: 'v4', branch: encodeURIComponent(branch) };
@@ -113,7 +113,7 @@ test('headers are read URL-encoded where they are not valid as they are', async 
   }
 });
 
-test("git's own files are listed as ignored, and count for no limit", async () => {
+test('files in .git/ are listed as ignored and do not count for the limits', async () => {
   const { admin, project: made, details } = await project();
   const git = ['.git/config', '.git', 'a/.GIT/hooks/post-checkout', '.git/x', '.git/x', '.git/y', '.git/z'];
   const parts = [text('.gitignore'), ...git.map((name) => text(name)), text('.git/pack', '\0'.repeat(3_000))];
@@ -122,11 +122,11 @@ test("git's own files are listed as ignored, and count for no limit", async () =
     body.ignoredResources.map(({ name }) => name),
     [...git, '.git/pack'],
   );
-  assert.match(body.ignoredResources[0]?.reason ?? '', /git's own data/);
+  assert.match(body.ignoredResources[0]?.reason ?? '', /\.git\//);
   assert.deepEqual((await details()).body.assets, ['.gitignore', 'a', 'a.git/b', 'b', 'c']);
 });
 
-test('a version is immutable in its environment, and another environment may have it too', async () => {
+test('a version is immutable; another environment may have a version of the same name', async () => {
   const { admin, project: made } = await project();
   await upload(admin, made, [text('a')]);
   requireProblem(await upload(admin, made, [text('a')]), 409, 'version-exists');
@@ -134,83 +134,7 @@ test('a version is immutable in its environment, and another environment may hav
   assert.equal((await upload(admin, made, [text('b')], { versionName: 'v2' })).status, 201);
 });
 
-const hostile: [string, RegExp][] = [
-  ['/etc/passwd', /absolute/],
-  ['C:/windows', /absolute/],
-  ['../up', /"\.\."/],
-  ['a/../../b', /"\.\."/],
-  ['a/..', /"\.\."/],
-  ['..', /"\.\."/],
-  ['a\\\\b', /backslash/],
-  ['..\\\\..\\\\b', /backslash/],
-  ['a\tb', /control/],
-  ['a\u0001b', /control/],
-  ['a\u007fb', /control/],
-  ['a\u0085b', /control/],
-  ['', /empty/],
-  ['a//b', /empty/],
-  ['a/', /empty/],
-  ['x'.repeat(1_025), /1024 bytes/],
-  ['é'.repeat(513), /1024 bytes/],
-  ['x'.repeat(5_000), /1024 bytes/],
-  ['a\0b', /control/],
-  ['\0', /control/],
-  ['a/./b', /"\."/],
-  ['.git/../up', /"\.\."/],
-];
-
-test('a name that would be dangerous to unpack is refused and nothing is stored', async () => {
-  const { admin, project: made, details } = await project();
-  for (const [name, reason] of hostile) {
-    const answer = await upload(admin, made, [text('good'), text(name), text('also good')]);
-    const { detail } = requireProblem(answer, 400, 'invalid-asset-name');
-    assert.match(detail, reason, JSON.stringify(name));
-  }
-  requireProblem(await details(), 404, 'artifact-not-found');
-  assert.equal(
-    (await upload(admin, made, [text('x'.repeat(1_024)), text('...'), text('a b/ü.txt')])).status,
-    201,
-  );
-});
-
-test('a part that cannot be told is refused, never dropped', async () => {
-  const { admin, project: made, details } = await project();
-  const headers = [
-    'content-disposition: form-data',
-    'content-disposition: form-data; filename="a.txt"',
-    'content-disposition: attachment; name="a.txt"',
-    'content-type: text/plain',
-    'content-disposition: form-data; name="a.txt"\r\ncontent-disposition: form-data; name="b.txt"',
-    'content-disposition: form-data; name="a\nb"',
-    'content-disposition: form-data; filename="x; name=a.txt"',
-    "content-disposition: form-data; name*=utf-8''a.txt",
-  ];
-  for (const header of headers) {
-    const body = Buffer.from(
-      `--${multipartBoundary}\r\n${header}\r\n\r\nx\r\n--${multipartBoundary}\r\ncontent-disposition: form-data; name="ok"\r\n\r\nx\r\n--${multipartBoundary}--\r\n`,
-    );
-    const answer = await upload(admin, made, body);
-    assert.equal(answer.status, 400, `${JSON.stringify(header)}: ${answer.text}`);
-  }
-  requireProblem(await details(), 404, 'artifact-not-found');
-});
-
-test('a name that is not UTF-8 is refused', async () => {
-  const { admin, project: made } = await project();
-  const body = multipart([text('a\u00ffb')]).toString('latin1');
-  const answer = await upload(admin, made, Buffer.from(body.replace('\u00c3\u00bf', '\u00ff'), 'latin1'));
-  assert.match(requireProblem(answer, 400, 'invalid-upload').detail, /part number 1 are not UTF-8/);
-});
-
-test('a name is not looked for in the value of another parameter', async () => {
-  const { admin, project: made, details } = await project();
-  const header = 'content-disposition: form-data; filename="x; name=\\"evil\\"; name=worse"; name="good.txt"';
-  const body = `--${multipartBoundary}\r\n${header}\r\n\r\nx\r\n--${multipartBoundary}--\r\n`;
-  assert.equal((await upload(admin, made, Buffer.from(body))).status, 201);
-  assert.deepEqual((await details()).body.assets, ['good.txt']);
-});
-
-test('what is stored is what was sent, byte for byte', async () => {
+test('files are stored byte for byte', async () => {
   const { account, admin, project: made } = await project();
   const contents = [
     '',
@@ -230,24 +154,7 @@ test('what is stored is what was sent, byte for byte', async () => {
   }
 });
 
-test('two parts of one name are refused, in whatever Unicode form they come', async () => {
-  const { admin, project: made } = await project();
-  const twins = [
-    ['a.txt', 'a.txt'],
-    ['caf\u00e9.txt', 'cafe\u0301.txt'],
-    ['\uac00', '\u1100\u1161'],
-  ];
-  for (const [one = '', other = ''] of twins) {
-    const { detail } = requireProblem(
-      await upload(admin, made, [text(one), text(other)]),
-      400,
-      'invalid-asset-name',
-    );
-    assert.match(detail, /same name/);
-  }
-});
-
-test('whether a part is text is decided by its bytes, not by its type', async () => {
+test('the bytes of a part decide whether it is text, not its content type', async () => {
   const { admin, project: made, details } = await project();
   const parts = [
     text('image.png', Buffer.from([0x89, 0x50, 0x4e, 0x47, 0xff])),
@@ -264,7 +171,7 @@ test('whether a part is text is decided by its bytes, not by its type', async ()
   assert.deepEqual((await details()).body.assets, ['a.yaml', 'data.bin']);
 });
 
-test('a pipeline that cannot be read is ignored with the line of its fault', async () => {
+test('an unreadable pipeline is ignored, with the line of its fault', async () => {
   const { admin, project: made, details } = await project();
   const parts = [
     text('bad.orch.yaml', 'type: "orchestration"\nversion: [\n'),
@@ -279,13 +186,13 @@ test('a pipeline that cannot be read is ignored with the line of its fault', asy
   assert.deepEqual((await details()).body.assets, ['good.orch.yaml']);
 });
 
-test('an empty file is a file of a version', async () => {
+test('an empty file is stored', async () => {
   const { admin, project: made, details } = await project();
   await upload(admin, made, [text('empty.txt', '')]);
   assert.deepEqual((await details()).body.assets, ['empty.txt']);
 });
 
-test('an upload of which no file is kept is refused, and nothing is stored', async () => {
+test('an upload without a usable file is refused, and nothing is stored', async () => {
   const { admin, project: made } = await project();
   const none = requireProblem(await upload(admin, made, []), 422, 'empty-upload');
   assert.match(none.detail, /the form has no parts/);
@@ -304,35 +211,10 @@ test('an upload of which no file is kept is refused, and nothing is stored', asy
   );
   const page = await admin.get<Page<unknown>>(`${made.path}/artifacts?environmentName=dev&enabledOnly=false`);
   assert.equal(page.body.total, 0);
-  assert.equal((await upload(admin, made, [text('a')])).status, 201, 'the name of the version is free');
+  assert.equal((await upload(admin, made, [text('a')])).status, 201, 'the version name is still free');
 });
 
-test('a part that is also the folder of another one is refused', async () => {
-  const { admin, project: made } = await project();
-  const cases = [
-    ['a', 'a/b'],
-    ['a/b', 'a'],
-    ['a', 'a.txt', 'a-b', 'a/b/c'],
-    ['caf\u00e9/b', 'cafe\u0301'],
-  ];
-  for (const names of cases) {
-    const answer = await upload(
-      admin,
-      made,
-      names.map((name) => text(name)),
-    );
-    const { detail } = requireProblem(answer, 400, 'invalid-asset-name');
-    assert.match(detail, /^The part named "[^"]+\/[^"]+" cannot be stored: the part "[^"/]+" is a file/);
-  }
-  const sound = await upload(
-    admin,
-    made,
-    ['a.b', 'a b/c', 'ab', 'd/e', 'd-'].map((name) => text(name)),
-  );
-  assert.equal(sound.status, 201, sound.text);
-});
-
-test('the limits are 413: parts, bytes of a part, bytes of a request', async () => {
+test('too many parts, a large part and a large request are 413', async () => {
   const { admin, project: made, details } = await project();
   const many = (count: number) => Array.from({ length: count }, (_, index) => text(`f${index}`));
   assert.match(
@@ -358,7 +240,7 @@ test('the limits are 413: parts, bytes of a part, bytes of a request', async () 
   );
 });
 
-test('a form that is cut off or broken is refused and leaves nothing', async () => {
+test('a truncated or invalid form is refused, and nothing is stored', async () => {
   const { admin, project: made, details } = await project();
   const whole = multipart([text('a'), text('b')]);
   const bodies = [
@@ -374,7 +256,7 @@ test('a form that is cut off or broken is refused and leaves nothing', async () 
   requireProblem(await details(), 404, 'artifact-not-found');
 });
 
-test('an upload whose client goes away leaves nothing', async () => {
+test('an upload whose client disconnects stores nothing', async () => {
   const { admin, project: made, details } = await project();
   const url = new URL(await server.listen());
   const token = await admin.token();
@@ -387,14 +269,14 @@ test('an upload whose client goes away leaves nothing', async () => {
   );
   await new Promise((resolve) => socket.write(body.subarray(0, body.length - 20), () => resolve(undefined)));
   await new Promise((resolve) => socket.end(() => resolve(undefined)));
-  // The server has seen the end when it closes its side.
+  // The server closes its side when it has seen the end.
   socket.resume();
   await new Promise((resolve) => (socket.destroyed ? resolve(undefined) : socket.on('close', resolve)));
   requireProblem(await details(), 404, 'artifact-not-found');
   assert.equal((await upload(admin, made, [text('a')])).status, 201);
 });
 
-test('a form of another type is 415', async () => {
+test('another content type is 415', async () => {
   const { admin, project: made } = await project();
   for (const type of ['multipart/form-data', 'multipart/mixed; boundary=x', 'application/json']) {
     const answer = await upload(admin, made, [text('a')], { 'content-type': type });
@@ -402,7 +284,7 @@ test('a form of another type is 415', async () => {
   }
 });
 
-test('versions are listed newest first; disabled ones when asked for', async () => {
+test('versions are listed newest first; disabled ones on request', async () => {
   const { admin, project: made, artifacts } = await project();
   for (const versionName of ['v1', 'v2', 'v3']) {
     server.clock.advance(1);
@@ -428,7 +310,7 @@ test('versions are listed newest first; disabled ones when asked for', async () 
   requireProblem(await admin.get(`${artifacts}?environmentName=uat`), 404, 'environment-not-found');
 });
 
-test('details without a version are those of the newest enabled one', async () => {
+test('without a version name, details are of the newest enabled version', async () => {
   const { admin, project: made, artifacts, details } = await project();
   requireProblem(await details(), 404, 'artifact-not-found');
   for (const versionName of ['v1', 'v2']) {

@@ -1,13 +1,13 @@
-/** Two versions side by side. */
+/** Comparison of two versions. */
 import type { ColumnTypes } from '../../kernel/database/database.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
 import { chunksOfManifest } from './manifest.store.ts';
 
 const comparisonRow = {
-  /** Null where the environment is not there. */
+  /** Null if the environment does not exist. */
   environment_name: 'text?',
   against_environment_name: 'text?',
-  /** Null where the version is not there. */
+  /** Null if the version does not exist. */
   digest: 'text?',
   against_digest: 'text?',
   added: 'text[]?',
@@ -15,7 +15,7 @@ const comparisonRow = {
   changed: 'text[]?',
 } satisfies ColumnTypes;
 
-// A chunk that both have is the same files in both.
+// A chunk in both versions contains the same files.
 const filesOf = (digest: string, other: string) => `
   select file.path collate "C" as path, file.sha256
   from manifest m cross join (${chunksOfManifest}) cross join unnest(c.paths, c.digests) as file (path, sha256)

@@ -1,4 +1,4 @@
-/** Two versions compared, and single files given back. */
+/** Comparing two versions, and reading single files. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
@@ -42,7 +42,7 @@ async function twoVersions(one: Record<string, string>, other: Record<string, st
   return { account, admin, project, artifacts, compare, asset };
 }
 
-test('what the one version adds, removes and changes in relation to the other, by path', async () => {
+test('a comparison lists added, removed and changed files by path', async () => {
   const { compare } = await twoVersions(
     { 'same.txt': 'x', 'gone.txt': 'x', 'a/changed.txt': 'old', 'moved/from.txt': 'm' },
     { 'same.txt': 'x', 'new ü.txt': 'x', 'Z.txt': 'x', 'a/changed.txt': 'new', 'moved/to.txt': 'm' },
@@ -66,7 +66,7 @@ test('what the one version adds, removes and changes in relation to the other, b
   );
 });
 
-test('two versions of the same files have one digest and no difference', async () => {
+test('two versions with the same files have the same digest and no differences', async () => {
   const { compare } = await twoVersions({ a: 'x', b: 'y' }, { b: 'y', a: 'x' });
   const { digest, againstDigest, ...difference } = (await compare()).body;
   assert.match(digest, /^[0-9a-f]{64}$/);
@@ -74,7 +74,7 @@ test('two versions of the same files have one digest and no difference', async (
   assert.deepEqual(difference, { added: [], removed: [], changed: [] });
 });
 
-test('a side that is not there is named, the environment or the version', async () => {
+test('the problem names the missing environment or version', async () => {
   const { compare } = await twoVersions({ a: 'x' }, { a: 'y' });
   for (const member of ['environmentName', 'againstEnvironmentName'] as const) {
     const { detail } = requireProblem(await compare({ [member]: 'uat' }), 404, 'environment-not-found');
@@ -84,7 +84,7 @@ test('a side that is not there is named, the environment or the version', async 
     const { detail } = requireProblem(await compare({ [member]: 'v9' }), 404, 'artifact-not-found');
     assert.match(detail, /"v9"/);
   }
-  // A version is looked for in its own environment.
+  // Each version is looked up in its own environment.
   requireProblem(await compare({ environmentName: 'dev' }), 404, 'artifact-not-found');
 });
 
@@ -118,7 +118,7 @@ test('versions of 10,000 files are compared', async () => {
   assert.deepEqual([added.length, removed.length, changed.length], [100, 100, 9]);
 });
 
-test('a file comes back as it came, with the SHA-256 of its bytes as its tag, and never as a page', async () => {
+test('a file is returned byte for byte as an attachment; its ETag is its SHA-256', async () => {
   const page = '<script>alert(1)</script>\r\n\ufeffäöü\n';
   const { asset } = await twoVersions(
     { 'docs/a \\"page\\" ü.html': page, 'main.orch.yaml': smallPipeline, empty: '' },
@@ -140,7 +140,7 @@ test('a file comes back as it came, with the SHA-256 of its bytes as its tag, an
   assert.equal((await asset('empty')).text, '');
 });
 
-test('a file that the caller has already is not sent again', async () => {
+test('a file with a matching If-None-Match is not sent', async () => {
   const { asset } = await twoVersions({ a: 'x' }, { a: 'x' });
   const etag = `"${sha256('x')}"`;
   for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
@@ -150,20 +150,20 @@ test('a file that the caller has already is not sent again', async () => {
   assert.equal((await asset('a', {}, { 'if-none-match': '"other"' })).text, 'x');
 });
 
-test('HEAD tells the tag and the length of a file without its bytes', async () => {
+test('HEAD returns the ETag and length of a file', async () => {
   const { asset } = await twoVersions({ a: 'some text' }, { a: 'x' });
   const { status, text, headers } = await asset('a', {}, {}, 'HEAD');
   assert.deepEqual([status, text], [200, '']);
   assert.deepEqual([headers['content-length'], headers.etag], ['9', `"${sha256('some text')}"`]);
 });
 
-test('a file is asked for as what it is: any Accept is answered', async () => {
+test('a file is returned for any Accept header', async () => {
   const { asset } = await twoVersions({ a: 'x' }, { a: 'x' });
   for (const accept of ['text/plain', '*/*', 'application/octet-stream', 'application/json'])
     assert.equal((await asset('a', {}, { accept })).text, 'x');
 });
 
-test('without a version it is the file of the newest enabled one', async () => {
+test('without a version name, the file is of the newest enabled version', async () => {
   const { admin, project, artifacts, asset } = await twoVersions({ a: 'first' }, { a: 'x' });
   await upload(admin, project, [{ name: 'a', content: 'second' }], { versionName: 'second' });
   assert.equal((await asset('a')).text, 'second');
@@ -173,7 +173,7 @@ test('without a version it is the file of the newest enabled one', async () => {
   assert.equal((await asset('a', { versionName: 'second' })).text, 'second');
 });
 
-test('a file that is not there is named, and nothing but the files of the version is given', async () => {
+test('a missing file is named in the problem, and only files of the version are returned', async () => {
   const { asset } = await twoVersions({ a: 'x', 'b/c': 'y' }, { a: 'x' });
   for (const path of ['A', 'b', 'b/', '/a', './a', '../a', 'b/../a', '$[*]', '"a"', 'x'.repeat(1_024)]) {
     const { detail } = requireProblem(await asset(path), 404, 'asset-not-found');
@@ -184,7 +184,7 @@ test('a file that is not there is named, and nothing but the files of the versio
   requireProblem(await asset(''), 400, 'invalid-request');
 });
 
-test('a large file is not compressed: its bytes are those of the tag', async () => {
+test('a large file is not compressed, so its bytes match the ETag', async () => {
   const large = 'a line of a file\n'.repeat(5_000);
   const { asset } = await twoVersions({ a: large }, { a: 'x' });
   const answer = await asset('a', {}, { 'accept-encoding': 'br, gzip' });

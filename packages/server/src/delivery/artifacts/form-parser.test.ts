@@ -31,7 +31,7 @@ function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
   return [0, ...sorted].map((from, index) => bytes.subarray(from, sorted[index] ?? bytes.length));
 }
 
-// Made of what delimiters are made of, so that nearly delimiters are everywhere.
+// Made of the bytes of delimiters, so that near-delimiters are frequent.
 const pieces = fc.constantFrom(
   '\r',
   '\n',
@@ -56,7 +56,7 @@ const latin1OfUtf8 = (text: string) => Buffer.from(text).toString('latin1');
 const decoded = (parts: readonly Part[]) =>
   parts.map(({ name, content }) => ({ name: Buffer.from(name, 'latin1').toString(), content }));
 
-test('a form is read the same however its bytes arrive', async () => {
+test('a form is read the same for any chunks', async () => {
   await fc.assert(
     fc.asyncProperty(parts, fc.array(fc.nat(), { maxLength: 12 }), async (given, places) => {
       assert.deepEqual(await parse(cut(formOf(given), places)), decoded(given));
@@ -65,7 +65,7 @@ test('a form is read the same however its bytes arrive', async () => {
   );
 });
 
-test('byte by byte, too', async () => {
+test('a form is read byte by byte', async () => {
   const given = [
     { name: 'a', content: `\r\n--${boundary.slice(0, 5)}\r\r\n--` },
     { name: 'c', content: '' },
@@ -81,7 +81,7 @@ test('a chunk may be larger than the buffers of the parser', async () => {
     assert.deepEqual(await parse(cut(formOf(given), places), whole), given);
 });
 
-test('a form that is cut off anywhere has no end', async () => {
+test('a truncated form is refused at any length', async () => {
   const form = formOf([
     { name: 'a', content: 'some content' },
     { name: 'c', content: 'more' },
@@ -92,7 +92,7 @@ test('a form that is cut off anywhere has no end', async () => {
   assert.equal((await parse([form.subarray(0, end)])).length, 2);
 });
 
-test('a broken form is refused or read, and never waited for', async () => {
+test('an invalid form is refused or read, but never hangs', async () => {
   const junk = fc.constantFrom(...['\r\n', '\r\n\r\n', '--', '\r\n--', `\r\n--${boundary}`, ':', '\0', 'x']);
   const damages = fc.array(fc.tuple(fc.nat(), fc.nat({ max: 30 }), junk), { minLength: 1, maxLength: 4 });
   await fc.assert(
@@ -109,7 +109,7 @@ test('a broken form is refused or read, and never waited for', async () => {
   );
 });
 
-test('what follows the end of a form is not read as parts', async () => {
+test('bytes after the closing boundary are ignored', async () => {
   const form = formOf([{ name: 'a', content: 'b' }]);
   const more = [
     formOf([{ name: 'hidden', content: 'c' }]),
@@ -125,7 +125,7 @@ test('what follows the end of a form is not read as parts', async () => {
     );
 });
 
-test('parts that are not wanted come without content, and count for no limit', async () => {
+test('unwanted parts have no content and do not count for the limits', async () => {
   const isUnwanted = (name: string) => name.startsWith('git');
   const unwanted = Array.from({ length: limits.parts + 1 }, () => ({ name: 'git', content: 'x' }));
   const given = [
@@ -144,7 +144,7 @@ test('parts that are not wanted come without content, and count for no limit', a
   );
 });
 
-test('what is no form, or is larger than allowed, is refused', async () => {
+test('a body that is not a form or exceeds a limit is refused', async () => {
   const refused = (code: string, body: Buffer) => assert.rejects(parse([body]), { code });
   const part = (header: string) => textOf(`--${boundary}\r\n${header}\r\n\r\nc\r\n`);
   await refused('invalid-upload', textOf(`a preamble\r\n`));

@@ -13,7 +13,7 @@ const filesOf = (count: number): ManifestFile[] =>
   }));
 const digests = (files: ManifestFile[]) => new Set(buildManifest(files).chunks.map((chunk) => chunk.digest));
 
-test('the chunks are the files by their paths, each named by its part of the canonical form', () => {
+test('chunks contain the files sorted by path; each digest is that of its part of the canonical form', () => {
   const files = filesOf(1_000);
   const manifest = buildManifest(files.toReversed());
   assert.equal(manifest.digest, sha256(canonicalManifest(files)));
@@ -28,7 +28,7 @@ test('the chunks are the files by their paths, each named by its part of the can
   assert.ok(manifest.chunks.length > 5 && manifest.chunks.length < 50, `${manifest.chunks.length} chunks`);
 });
 
-test('one file more, less or changed is one or two chunks', () => {
+test('adding, removing or changing a file changes one or two chunks', () => {
   const before = digests(filesOf(2_000));
   const others = (files: ManifestFile[]) =>
     [...digests(files)].filter((digest) => !before.has(digest)).length;
@@ -42,6 +42,6 @@ test('one file more, less or changed is one or two chunks', () => {
   }
 });
 
-test('no files are no chunks', () => {
+test('without files there are no chunks', () => {
   assert.deepEqual(buildManifest([]), { digest: sha256(''), files: [], chunks: [] });
 });

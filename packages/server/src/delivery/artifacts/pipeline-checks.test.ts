@@ -1,8 +1,8 @@
 /**
- * The checks of pipelines at upload (decisions.md E10): what can be read is stored, and what is wrong with it
- * is told.
+ * The checks of pipelines at upload (decisions.md E10): readable pipelines are stored, and their faults are
+ * reported.
  */
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: expressions of the pipeline format
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type UploadWarning, uploadWarningLimit } from '@headgate/contract';
@@ -36,7 +36,7 @@ async function uploadTo(files: Record<string, string>, variables: string[] = [])
   return { admin, project, parts, answer, warnings, warningsTotal, told };
 }
 
-test('a sound project is stored without a warning', async () => {
+test('a valid project is stored without warnings', async () => {
   const { warnings, warningsTotal } = await uploadTo(
     {
       'main.orch.yaml': orchestration({
@@ -57,7 +57,7 @@ test('a sound project is stored without a warning', async () => {
   assert.deepEqual([warnings, warningsTotal], [[], 0]);
 });
 
-test('secrets that the project has no reference for are told', async () => {
+test('secrets without a reference in the project are reported', async () => {
   const files = {
     'a.orch.yaml': orchestration({ S: start('A'), A: script('${secret("there")} ${secret("gone")}') }),
   };
@@ -71,7 +71,7 @@ test('secrets that the project has no reference for are told', async () => {
   assert.match(warning?.message ?? '', /no secret reference "gone"/);
 });
 
-test('component types that no agent knows, and what leads nowhere, are told: errors first, then by path', async () => {
+test('unknown component types and dangling references are reported: errors first, then by path', async () => {
   const { admin, project, answer, told, warningsTotal } = await uploadTo(
     {
       'z.orch.yaml': orchestration({ S: start('Odd', 'Gone'), Odd: { type: 'vendor-load' } }),
@@ -96,10 +96,10 @@ test('component types that no agent knows, and what leads nowhere, are told: err
   const details = await admin.get<{ assets: string[] }>(
     `${project.path}/artifacts/details?environmentName=dev`,
   );
-  assert.deepEqual(details.body.assets, ['a.orch.yaml', 'z.orch.yaml'], 'they are stored all the same');
+  assert.deepEqual(details.body.assets, ['a.orch.yaml', 'z.orch.yaml'], 'they are stored nevertheless');
 });
 
-test('a pipeline that cannot be read is ignored, an error, and missing for those that call it', async () => {
+test('an unreadable pipeline is ignored, an error, and missing for its callers', async () => {
   const { answer, told, warnings, warningsTotal } = await uploadTo({
     'a.orch.yaml': orchestration({ S: start('Call'), Call: call('b') }),
     'b.orch.yaml': 'type: orchestration\npipeline: [\n',
@@ -124,7 +124,7 @@ test('a pipeline that cannot be read is ignored, an error, and missing for those
   );
 });
 
-test('a pipeline file that is not text is an error, too', async () => {
+test('a pipeline file that is not text is an error', async () => {
   const { told, warnings } = await uploadTo({
     'a.orch.yaml': orchestration({ S: start() }),
     'b.tran.yaml': 'a\0b',
@@ -133,7 +133,7 @@ test('a pipeline file that is not text is an error, too', async () => {
   assert.match(warnings[0]?.message ?? '', /cannot be read: line 1: it is not a text file: correct the file/);
 });
 
-test('files that look like pipelines and are not read as such are warned of', async () => {
+test('files that look like pipelines but are not get a warning', async () => {
   const misnamed = ['Main.ORCH.yaml', 'main.orch.yml', 'pipeline.orch.YAML', 'sub/x.tran.yml'];
   const others = ['a.orch.yaml', 'b.yaml', 'orch.yml', 'c.orch.yaml.bak', 'main.orchyaml'];
   const files = Object.fromEntries([...misnamed, ...others].map((name) => [name, orchestration({})]));
@@ -149,7 +149,7 @@ test('files that look like pipelines and are not read as such are warned of', as
   );
 });
 
-test('what is told of a pipeline names the line and what to do', async () => {
+test('a finding names the line and what to do', async () => {
   const { warnings } = await uploadTo({
     'a.orch.yaml': [
       'type: orchestration',
@@ -195,7 +195,7 @@ test('the variables of another project do not count', async () => {
   assert.deepEqual((await uploadTo(files)).told, ['error a.orch.yaml A undeclared-variable']);
 });
 
-test('of very many warnings some are given, errors before all, and their number is told', async () => {
+test('of many findings a limited number is returned, errors first, with the total', async () => {
   const odd = Object.fromEntries(
     Array.from({ length: 1_200 }, (_, index) => [`c${index}`, { type: 'vendor' }]),
   );
@@ -208,7 +208,7 @@ test('of very many warnings some are given, errors before all, and their number 
   assert.equal(warnings[0]?.code, 'dangling-transition');
 });
 
-test('the same upload under the same key is answered with the same warnings', async () => {
+test('a repeated upload with its idempotency key returns the same warnings', async () => {
   const { admin, project, parts, answer } = await uploadTo({
     'a.orch.yaml': orchestration({ S: start('Gone') }),
   });
@@ -222,10 +222,10 @@ test('the same upload under the same key is answered with the same warnings', as
   assert.deepEqual({ ...again.body, versionName: 'v1' }, answer.body);
 });
 
-/** Too large to be read in the thread of the requests. */
+/** Large enough to be read in the thread. */
 const large = (components: object) => `${orchestration(components)}\n#${'x'.repeat(100_000)}\n`;
 
-test('a large file is read as a small one is, beside other requests', async () => {
+test('large and small files are read alike, without blocking other requests', async () => {
   const components = { S: start('Odd'), Odd: { type: 'vendor' } };
   const small = await uploadTo({ 'a.orch.yaml': orchestration(components) });
   const { told, answer } = await uploadTo({
@@ -236,7 +236,7 @@ test('a large file is read as a small one is, beside other requests', async () =
   assert.match(answer.body.ignoredResources[0]?.reason ?? '', /cannot be read: line 2, column \d+: ./);
 });
 
-test('several uploads with large files wait for each other’s files, not for each other', async () => {
+test('several uploads with large files take turns file by file', async () => {
   const read = createPipelineReader();
   const orders = Array.from({ length: 6 }, (_, index) => ({
     path: `p${index}.orch.yaml`,
@@ -250,7 +250,7 @@ test('several uploads with large files wait for each other’s files, not for ea
   );
 });
 
-test('a file that takes too long to read is given up, and the next is read again', async () => {
+test('a file that takes too long to read is refused, and the next one is read', async () => {
   const slow = createPipelineReader({ milliseconds: 1 });
   const order = { path: 'a.orch.yaml', text: large({}), most: 10 };
   for (let attempt = 0; attempt < 2; attempt += 1)
@@ -258,7 +258,7 @@ test('a file that takes too long to read is given up, and the next is read again
   assert.equal((await createPipelineReader()(order)).outline?.name, 'a');
 });
 
-test('a file that takes more memory than usual ones is read in a thread that has it, the next as before', async () => {
+test('a file that needs more memory is read in a larger thread, the next one in the usual one', async () => {
   const read = createPipelineReader();
   const values = Array.from({ length: 190_000 }, (_, index) => index % 10);
   const texts = {
@@ -269,7 +269,7 @@ test('a file that takes more memory than usual ones is read in a thread that has
     assert.equal((await read({ path: `${name}.orch.yaml`, text, most: 10 })).outline?.name, name);
 });
 
-test('what the pipelines of one upload may declare is bounded', async () => {
+test('the variables declared in one upload are limited', async () => {
   const variables = Array.from({ length: 1_000 }, (_, index) => ({
     name: `v${index}`,
     type: 'TEXT' as const,
@@ -288,10 +288,10 @@ test('what the pipelines of one upload may declare is bounded', async () => {
     },
   }));
   for (let index = 0; index < 200; index += 1) await checks.take(`p${index}`, '');
-  await assert.rejects(checks.take('one more', ''), /declare 200000 variables at most/);
+  await assert.rejects(checks.take('one more', ''), /may declare at most 200000 variables/);
 });
 
-test('the notes of one upload are bounded, and what is beyond is told', async () => {
+test('the findings of one upload are limited, and the total is returned', async () => {
   const rooms: number[] = [];
   const note = { asks: 'variable' as const, component: 'c', name: 'nobody', line: 1, reached: true };
   const checks = createPipelineChecks(async ({ path, most }) => {

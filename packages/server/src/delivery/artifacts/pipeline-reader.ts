@@ -1,7 +1,7 @@
 /**
- * Reads pipeline files of uploads: a small one at once, a large one in a thread, bounded in time and memory,
- * so that no file holds up other requests (docs/adr/0018). The thread is started when it is needed and ends
- * when nobody has needed it for a while.
+ * Reads pipeline files of uploads: a small one at once, a large one in a thread with limited time and
+ * memory, so that no file delays other requests (docs/adr/0018). The thread starts when it is needed and
+ * ends after it was idle for a while.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
@@ -10,11 +10,11 @@ import { type ReadingOrder, type ReadPipeline, readPipeline } from './pipeline-r
 
 export type PipelineReader = (order: ReadingOrder) => Promise<ReadPipeline>;
 
-/** Characters of what is read at once, in some milliseconds. */
+/** Characters of a small file, which takes some milliseconds. */
 const smallLength = 16_384;
 /**
- * What the largest usual pipelines take, and what the format allows: to be ready for that would cost each
- * server as much.
+ * The memory for the largest usual pipelines, and for the largest that the format allows. Reserving the
+ * latter always would cost each server as much.
  */
 const usualMegabytes = 72;
 const mostMegabytes = 256;
@@ -67,7 +67,7 @@ export function createPipelineReader(limits = { milliseconds: fileMillisecondsLi
 
   return async (order) => {
     if (order.text.length <= smallLength) {
-      // What is kept must not hold on to the text that it was cut out of.
+      // Copies the result, because slices would keep the whole text in memory.
       const read = structuredClone(readPipeline(order));
       await nextTurn();
       return read;
@@ -83,7 +83,7 @@ function startThread(megabytes: number): Worker {
   const thread = new Worker(new URL('./pipeline-reader.thread.ts', import.meta.url), {
     resourceLimits: limits,
   });
-  // While nothing is asked of it, its end is of no interest; without a listener it would end the process.
+  // An idle thread may end; without a listener its error would end the process.
   return thread.on('error', () => undefined);
 }
 

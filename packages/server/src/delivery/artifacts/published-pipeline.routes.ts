@@ -12,7 +12,7 @@ const newestVersion = `
   (${chosenVersion('manifest_digest, deployed_at')}) v join manifest m on m.account_id = $account_id
     and m.digest = v.manifest_digest`;
 
-/** The total is null without the environment. */
+/** The total is null if the environment does not exist. */
 const publishedPage = guardedPage(
   {
     parameters: { environment_name: 'text', version_name: 'text?', limit: 'bigint', offset: 'bigint' },

@@ -26,7 +26,7 @@ async function project() {
   return { admin, made, publish, published };
 }
 
-test('the pipelines of the newest enabled version are listed by name, with their extension', async () => {
+test('the pipelines of the newest enabled version are listed by name with extension', async () => {
   const { admin, made, publish, published } = await project();
   assert.deepEqual((await published('environmentName=dev')).body, {
     page: 0,
@@ -51,7 +51,7 @@ test('the pipelines of the newest enabled version are listed by name, with their
   ]);
 });
 
-test('an environment must be named, and there', async () => {
+test('the environment is required and must exist', async () => {
   const { published } = await project();
   requireProblem(await published(''), 400, 'invalid-request');
   requireProblem(await published('environmentName=nowhere'), 404, 'environment-not-found');

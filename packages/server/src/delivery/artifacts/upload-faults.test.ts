@@ -1,4 +1,7 @@
-/** What goes wrong in the middle of an upload: a clear problem, nothing half visible, nothing left, nothing told that is not the caller's. */
+/**
+ * Faults during an upload: a clear problem, nothing visible, nothing left behind, nothing of other accounts
+ * revealed.
+ */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -19,7 +22,7 @@ import { until } from '../../testing/waiting.ts';
 const run = promisify(execFile);
 const withinSeconds = 60;
 
-/** Files that nobody has; together more than a pack. */
+/** New files; together more than a pack. */
 const newFiles = (count = 3, bytes = 4_000_000): Part[] =>
   Array.from({ length: count }, (_, index) => ({
     name: `f${index}`,
@@ -49,11 +52,11 @@ async function requireNothingVisible(account: Account, { path }: TestProject): P
   );
 }
 
-describe('a client that goes away', async () => {
+describe('a client that disconnects', async () => {
   const server = await startTestServer();
   const folder = join(server.deps.config.dataDirectory, 'blobs');
 
-  test('in the middle of an upload leaves nothing, though some of it was stored', async () => {
+  test('during an upload leaves nothing, even if some files were stored', async () => {
     const { account, project } = await scene(server);
     const url = new URL(await server.listen());
     const socket = connect(Number(url.port), url.hostname);
@@ -84,7 +87,7 @@ describe('a client that goes away', async () => {
 describe('an upload that is refused at its end', async () => {
   const server = await startTestServer();
 
-  test('leaves nothing but what was there before', async () => {
+  test('leaves only what existed before', async () => {
     const { account, project } = await scene(server);
     await upload(account.admin, project, newFiles(2, 100));
     const before = await rowsOf(server, account);
@@ -95,7 +98,7 @@ describe('an upload that is refused at its end', async () => {
     assert.equal((await readdir(join(dataDirectory, 'blobs', account.accountId))).length, 1);
   });
 
-  test('or answered from its first time, stores nothing twice', async () => {
+  test('or repeated with its idempotency key stores nothing twice', async () => {
     const { account, project } = await scene(server);
     const parts = newFiles(2, 100);
     const key = { 'idempotency-key': 'the same' };
@@ -112,7 +115,8 @@ describe('a disk that is full', async () => {
   const place = await mkdtemp(join(tmpdir(), 'headgate-full-'));
   const blobs = join(place, 'blobs');
   await mkdir(blobs);
-  // Only root may mount, and not everywhere: elsewhere every write is told what a full disk tells.
+  // Mounting needs root and is not always possible. Otherwise every write fails with the error of a full
+  // disk.
   const mounted = await run('mount', ['-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', blobs]).then(
     () => true,
     () => false,
@@ -124,7 +128,8 @@ describe('a disk that is full', async () => {
     await rm(place, { recursive: true, force: true });
   });
 
-  test(`is told, and nothing of the upload is left (${mounted ? 'a small tmpfs' : 'no right to mount: failing writes'})`, async () => {
+  const kind = mounted ? 'a small tmpfs' : 'no right to mount: failing writes';
+  test(`is reported, and nothing of the upload is left (${kind})`, async () => {
     const { account, project } = await scene(server);
     assert.equal((await upload(account.admin, project, newFiles(1, 1_000))).status, 201, 'there is room');
     const before = await rowsOf(server, account);
@@ -135,7 +140,7 @@ describe('a disk that is full', async () => {
     assert.ok(!detail.includes(place) && !answer.text.includes('ENOSPC'), answer.text);
     assert.ok(
       server.logLines.some((line) => line.includes('ENOSPC')),
-      'the operator is told',
+      'the cause is logged',
     );
     mock.restoreAll();
     await server.deps.blobs.waitForRemovals();
@@ -171,7 +176,7 @@ describe('a bucket', async () => {
   const patience = { silentMilliseconds: 1_000, wholeMilliseconds: 20_000, attempts: 2 };
   const server = await startTestServer({ settings, patience });
 
-  test('keeps an upload in packs, below its prefix and its account', async () => {
+  test('stores an upload in packs under its prefix and account', async () => {
     const { account, project } = await scene(server);
     assert.equal((await upload(account.admin, project, newFiles(5, 1_500_000))).status, 201);
     const keys = [...s3.objects.keys()].filter((key) => key.includes(account.accountId));
@@ -180,7 +185,7 @@ describe('a bucket', async () => {
   });
 
   for (const behaviour of ['refuse', 'slow-down', 'hang', 'cut', 'full'] as const) {
-    test(`that answers with "${behaviour}" is told as a problem that tells nothing of it`, async () => {
+    test(`that responds with "${behaviour}" is reported by a problem that reveals nothing of it`, async () => {
       const { account, project } = await scene(server);
       s3.behave((method) => (method === 'PUT' ? behaviour : 'serve'));
       const answer = await upload(account.admin, project, newFiles(2, 1_000));

@@ -1,4 +1,4 @@
-/** Each file is stored as it was sent, however the request is cut into chunks. */
+/** Each file is stored as it was sent, for any chunks of the request. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -18,7 +18,7 @@ const readPipeline = createPipelineReader();
 
 const digestOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-/** Looks at the bytes of each file as late as it may. */
+/** Reads the bytes of each file as late as possible. */
 function lateWriter(): BlobWriter & { kept: Map<string, string> } {
   const kept = new Map<string, string>();
   return {
@@ -34,7 +34,7 @@ function lateWriter(): BlobWriter & { kept: Map<string, string> } {
   };
 }
 
-/** Each chunk has its own memory, as those of a connection have. */
+/** Each chunk has its own memory, as chunks of a connection do. */
 function* chunksOf(bytes: Buffer, sizes: readonly number[]): Generator<Buffer> {
   for (let at = 0, index = 0; at < bytes.length; index++) {
     const size = Math.min(sizes[index % sizes.length] ?? 1, bytes.length - at);
@@ -60,7 +60,7 @@ async function upload(parts: readonly Part[], sizes: readonly number[], isCompre
   return { files: read.manifest.files, ignored: read.ignored, kept: writer.kept };
 }
 
-// Some are larger than a batch, and some are ignored.
+// Some files are larger than a batch, and some are ignored.
 const length = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: 0, max: 9_000 }) },
   { weight: 2, arbitrary: fc.integer({ min: 40_000, max: 300_000 }) },
@@ -68,7 +68,7 @@ const length = fc.oneof(
 );
 const kinds = fc.constantFrom<('text' | 'binary')[]>('text', 'text', 'text', 'binary');
 
-test('each file is kept as it was sent', { timeout: 120_000 }, async () => {
+test('each file is stored as it was sent', { timeout: 120_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(length, kinds), { minLength: 1, maxLength: 60 }),

@@ -1,9 +1,9 @@
 /**
- * Reading an upload: the parts of a multipart form become blobs and the entries of a manifest as they arrive.
+ * Reads an upload: turns the parts of a multipart form into blobs and manifest entries as they arrive.
  *
  * Terminology
- *   batch  some files, looked for among the blobs of the account in one question. While one is kept the next
- *          one gathers, and then the request waits: how much is in memory does not grow with the request
+ *   batch  files that are looked up with one query. While one batch is stored the next one fills, and then the
+ *          request waits, so memory does not grow with the request
  */
 import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
@@ -31,20 +31,19 @@ export interface Upload {
   manifest: Manifest;
   pipelines: PipelineDescription[];
   ignored: IgnoredResource[];
-  /** The pipelines among the ignored. */
+  /** The pipelines among the ignored files. */
   unreadable: IgnoredPipeline[];
   blobs: KeptBlobs;
 }
 
 const batchFiles = 1_024;
 const batchBytes = 2 * 1_048_576;
-/** Others are served when one upload has been worked on for so long without a wait. */
+/** An upload yields to other requests after working this long without a wait. */
 const longestStretchMilliseconds = 10;
 
 /**
- * When it resolves, all bytes are stored, and nothing refers to them yet.
- * Throws the problems `unsupported-media-type`, `invalid-upload`, `invalid-asset-name`, `body-too-large` and
- * those of the storage.
+ * When it resolves, all bytes are stored, and nothing references them yet. Throws `unsupported-media-type`,
+ * `invalid-upload`, `invalid-asset-name`, `body-too-large` and the problems of the storage.
  */
 export async function readUpload(
   request: IncomingMessage,
@@ -83,7 +82,7 @@ function createCollection(batches: Batches, checks: PipelineChecks) {
   }
 
   return {
-    /** A promise when the next part must wait. */
+    /** Returns a promise if the next part must wait. */
     add(name: string, bytes: Buffer): Promise<void> | undefined {
       if (isGitFile(name)) {
         gitFiles.add(name);
@@ -93,9 +92,12 @@ function createCollection(batches: Batches, checks: PipelineChecks) {
       if (names.has(key))
         throw problem('invalid-asset-name', { name, reason: 'another part has the same name.' });
       names.add(key);
-      // Whether bytes are text is decided by the bytes (decisions.md E10).
+      // The bytes decide whether a file is text, not its content type (decisions.md E10).
       if (!isUtf8(bytes) || bytes.includes(0)) {
-        ignored.push({ name, reason: 'It is not a text file: its bytes are not UTF-8, or hold NUL.' });
+        ignored.push({
+          name,
+          reason: 'It is not a text file: its bytes are not valid UTF-8 or contain NUL.',
+        });
         if (isPipelinePath(name)) {
           const fault = { reason: 'line 1: it is not a text file', line: 1 };
           unreadable.push({ path: name, ...fault });
@@ -108,7 +110,7 @@ function createCollection(batches: Batches, checks: PipelineChecks) {
     async finish(): Promise<Upload> {
       requireNoFileAsFolder(names);
       const kept = batches.finish();
-      // Told when it is waited for.
+      // Reported where `kept` is awaited.
       kept.catch(() => undefined);
       ignored.push(...gitFiles.listIgnored());
       return { manifest: buildManifest(files), pipelines, ignored, unreadable, blobs: await kept };
@@ -117,7 +119,7 @@ function createCollection(batches: Batches, checks: PipelineChecks) {
 }
 
 interface Batches {
-  /** A promise when the next file must wait. */
+  /** Returns a promise if the next file must wait. */
   add(digest: string, bytes: Buffer): Promise<void> | undefined;
   finish(): Promise<KeptBlobs>;
 }
@@ -150,10 +152,7 @@ function createBatches(writer: BlobWriter): Batches {
   };
 }
 
-/**
- * Calls `take` for the parts one after another, in the order of the form; the request waits while a promise
- * of it does.
- */
+/** Calls `take` for each part in the order of the form. The request waits for its promise. */
 async function readParts(
   request: IncomingMessage,
   limits: UploadLimits,
@@ -187,9 +186,9 @@ async function readParts(
     }
     await takeAll(await form.end());
   } catch (failure) {
-    // The connection ended before the form did.
+    // The connection closed before the form was complete.
     const lost = failure instanceof Error && 'code' in failure && failure.code === 'ECONNRESET';
-    throw lost ? createUnreadableProblem('the client went away') : failure;
+    throw lost ? createUnreadableProblem('the client closed the connection') : failure;
   }
 }
 

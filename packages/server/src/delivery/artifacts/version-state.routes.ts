@@ -1,4 +1,4 @@
-/** Promotion, enabling and disabling: what happens to versions after their upload. */
+/** Promotion, enabling and disabling of versions. */
 import { enableArtifact, promoteArtifact } from '@headgate/contract';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { requireMatch } from '../../kernel/http/if-match.ts';
@@ -39,7 +39,7 @@ export function versionStateRoutes({ write }: Endpoints): void {
       findPermittedEnvironments(tx, scope, projectId, 'environment:deliver', now),
     ]);
     if (!readable.permitted.has(from) && !deliverable.permitted.has(from)) {
-      // A caller who may read every environment learns that this one does not exist.
+      // A caller who may read every environment gets 404 for one that does not exist.
       if (readable.permitted.size === readable.all.size)
         throw problem('environment-not-found', { name: from });
       throw await forbidden(tx.query, scope, 'project:read', { projectId, environmentName: from });

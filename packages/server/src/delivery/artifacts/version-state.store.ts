@@ -1,4 +1,4 @@
-/** What changes of a version once it is there: whether it is enabled, and in which environments it is. */
+/** Changes of an uploaded version: enabling, disabling and promotion. */
 import { type Read, statement, type Transaction } from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
@@ -34,7 +34,7 @@ const lockForChange = statement(
   },
   selectIn('for update'),
 );
-// Against its deletion with the environment; it may be enabled or disabled meanwhile.
+// Prevents its deletion with the environment. It may still be enabled or disabled meanwhile.
 const lockForCopy = statement(
   {
     parameters: { account_id: 'uuid', project_id: 'uuid', environment_name: 'text', version_name: 'text' },
@@ -43,12 +43,15 @@ const lockForCopy = statement(
   selectIn('for key share'),
 );
 
-/** Locks a version until the end of the transaction. Throws `environment-not-found`, `artifact-not-found`. */
+/**
+ * Locks a version until the end of the transaction. Throws `environment-not-found` and
+ * `artifact-not-found`.
+ */
 export const lockVersion = (tx: Transaction, scope: Scope, place: VersionPlace) =>
   findVersion(tx.query, lockForChange, scope, place);
 
 /**
- * Keeps a version from being deleted until the end of the transaction. Throws `environment-not-found`,
+ * Prevents the deletion of a version until the end of the transaction. Throws `environment-not-found` and
  * `artifact-not-found`.
  */
 export const holdVersion = (tx: Transaction, scope: Scope, place: VersionPlace) =>
@@ -91,7 +94,7 @@ const updateEnabled = statement(
     and version_name = $version_name`,
 );
 
-/** Of a version that is locked. */
+/** The caller has locked the version. */
 export function setEnabled(
   tx: Transaction,
   scope: Scope,
@@ -131,7 +134,7 @@ const insertPromoted = statement(
     and environment_name = $source_environment_name and version_name = $version_name`,
 );
 
-/** Copies a version that is held to another environment. */
+/** Copies a version to another environment. The caller prevents its deletion. */
 export function insertPromotedVersion(
   tx: Transaction,
   scope: Scope,

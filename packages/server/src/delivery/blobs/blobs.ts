@@ -1,4 +1,4 @@
-/** The bytes of files, named by their SHA-256, once an account: what other slices use. */
+/** The bytes of files, stored once per account under their SHA-256. The interface for other slices. */
 import { Readable } from 'node:stream';
 import { problem } from '../../kernel/http/problems.ts';
 import { findPlace } from './blob.store.ts';
@@ -8,15 +8,16 @@ export interface Blobs {
   /** Undefined when the account has no such blob. Throws `storage-unavailable`. */
   read(accountId: string, digest: string): Promise<{ size: number; stream: Readable } | undefined>;
   /**
-   * Gives `work` a writer. `base` is the digest of a manifest of the account that may list most of the files already. What it put and no transaction took (see `takeBlobs`) is removed when `work` has ended, however it did.
-   * Throws what `work` throws.
+   * Calls `work` with a writer. `base` is the digest of a manifest of the account that may list most of the
+   * files already. When `work` ends, blobs that no transaction took (see `takeBlobs`) are removed. Throws
+   * what `work` throws.
    */
   writeBlobs<Result>(
     accountId: string,
     base: string | null,
     work: (writer: BlobWriter) => Promise<Result>,
   ): Promise<Result>;
-  /** Resolves when nothing is being removed any more. */
+  /** Resolves when all removals have ended. */
   waitForRemovals(): Promise<void>;
 }
 
@@ -29,7 +30,7 @@ export function createBlobs(services: BlobServices): Blobs {
       const { size, object_key: key, object_offset: start } = place;
       if (size === 0) return { size, stream: Readable.from([]) };
       const stream = await services.objects.read(accountId, key, { start, length: size });
-      // Its row says that it is there: then it is a fault of the storage, not of the question.
+      // The row exists, so this is a fault of the storage, not of the request.
       if (stream === undefined) {
         const cause = new Error(`the object ${accountId}/${key} is missing`);
         throw Object.assign(problem('storage-unavailable'), { cause });
@@ -41,7 +42,7 @@ export function createBlobs(services: BlobServices): Blobs {
       try {
         return await work(writer);
       } finally {
-        // Nobody waits for it: a store that is slow would hold back the answer that says so.
+        // Not awaited: slow storage would delay the error response.
         const closed: Promise<void> = writer.close().finally(() => closing.delete(closed));
         closing.add(closed);
       }

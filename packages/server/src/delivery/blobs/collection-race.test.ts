@@ -1,6 +1,7 @@
 /**
- * Many uploads that share files, deletions of what they made, and a collector that removes at once what nothing refers to: its clock is moved past
- * the grace before each of its passes, and stands ahead of that of the uploads. Afterwards every file of every version is there, and nothing else is.
+ * Concurrent uploads with common files, deletions of versions, and a collector without a grace period: its
+ * clock is ahead of that of the uploads. Afterwards every file of every version exists, and nothing else
+ * does.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -58,7 +59,7 @@ async function requireWhole({ accountId }: Account): Promise<number> {
   );
   for (const { sha256, size } of files) {
     const found = await deps.blobs.read(accountId, sha256);
-    assert.ok(found, `${sha256} is gone`);
+    assert.ok(found, `${sha256} is missing`);
     const bytes = await buffer(found.stream);
     assert.equal(createHash('sha256').update(bytes).digest('hex'), sha256);
     assert.equal(bytes.length, Number(size));
@@ -113,7 +114,7 @@ test(`uploads, deletions and the collector at once (RACE_SEED=${seed})`, { timeo
   const outcomes: Record<number, number> = {};
 
   function someParts(): Part[] {
-    // Sometimes more than a batch, so that the collector can pass between its parts.
+    // Sometimes more than one batch, so that the collector can run between the parts.
     const count = below(4) === 0 ? 270 + below(60) : 1 + below(30);
     const first = below(400);
     return Array.from({ length: count }, (_, index) => ({
@@ -132,8 +133,8 @@ test(`uploads, deletions and the collector at once (RACE_SEED=${seed})`, { timeo
       };
       const { status, text } = await upload(admin, project, someParts(), headers);
       outcomes[status] = (outcomes[status] ?? 0) + 1;
-      // Its project or environment was deleted, or the grace was over in the middle of it.
-      // And its pack was given up, and removed, while it was put.
+      // The project or environment was deleted, or the grace period ended during the upload, or the pack
+      // was doomed and removed during the put.
       assert.ok([201, 404, 409, 503].includes(status), text);
     }
   }
@@ -167,7 +168,7 @@ test(`uploads, deletions and the collector at once (RACE_SEED=${seed})`, { timeo
 
   assert.ok((outcomes[201] ?? 0) > uploaders, JSON.stringify(outcomes));
   await requireWhole(account);
-  // One more, so that something is left whatever was deleted last.
+  // One more upload, so that the last deletion cannot leave the account empty.
   const [last] = projects;
   assert.ok(last);
   await upload(admin, last, someParts(), { versionName: 'last' });
@@ -182,7 +183,7 @@ const read = (account: Account, then: (upload: Upload) => Promise<void>, base: s
 
 const insert = (account: Account, upload: Upload) => commitUpload(deps, account, upload);
 
-test('an upload that lasts longer than what it brought is kept is refused as a whole', async () => {
+test('an upload that takes longer than the grace period is refused as a whole', async () => {
   const account = await server.account();
   await assert.rejects(
     read(account, async (upload) => {
@@ -195,7 +196,7 @@ test('an upload that lasts longer than what it brought is kept is refused as a w
   assert.equal(row, undefined);
 });
 
-test('an upload that counts on a file that is gone by then is refused as a whole', async () => {
+test('an upload that relies on a file removed meanwhile is refused as a whole', async () => {
   const account = await server.account();
   await read(account, (upload) => insert(account, upload));
   await collectOnce();
@@ -212,7 +213,7 @@ test('an upload that counts on a file that is gone by then is refused as a whole
   assert.equal(row, undefined);
 });
 
-test('an upload that counts on the version before is refused as a whole when that is gone by then', async () => {
+test('an upload that relies on a previous version removed meanwhile is refused as a whole', async () => {
   const account = await server.account();
   let base = '';
   await read(account, async (upload) => {
@@ -225,7 +226,7 @@ test('an upload that counts on the version before is refused as a whole when tha
       account,
       async (upload) => {
         assert.equal(upload.blobs.base.blobs.size, 1, 'the account has the file');
-        // The same list of files: nothing of it is written again.
+        // The same list of files, so no manifest is written.
         const same = { ...upload, manifest: { ...upload.manifest, chunks: [{ digest: base, files: [] }] } };
         digest = same.manifest.digest;
         await meanwhile();
@@ -243,12 +244,12 @@ test('an upload that counts on the version before is refused as a whole when tha
   assert.equal(await readManifestFiles(deps.database.read, account.accountId, digest), undefined);
 });
 
-test('an upload that meets a condemned file keeps it for a grace from then on', async () => {
+test('an upload with a condemned file keeps it for another grace period', async () => {
   const account = await server.account();
   await read(account, (upload) => insert(account, upload));
   await collectOnce();
   await collectOnce();
-  // Condemned for nearly a grace.
+  // Condemned for nearly a grace period.
   const late = movableClock(new Date(ahead.now().getTime() + (grace - 7_200) * 1_000));
   clock.advance((late.now().getTime() - clock.now().getTime()) / 1_000);
   await read(account, async (upload) => {

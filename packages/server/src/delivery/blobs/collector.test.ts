@@ -1,4 +1,4 @@
-/** What nothing refers to goes after its grace, and nothing else does. */
+/** Unused files are removed after the grace period, and nothing else is. */
 import assert from 'node:assert/strict';
 import { readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ const { deps, clock, database } = server;
 const collector = createCollector(deps);
 const noRest: Rest = async () => undefined;
 const grace = 25 * 3_600;
-/** Manifest, blobs, objects: each has a grace of its own. */
+/** Manifests, blobs and objects each have a grace period of their own. */
 const stages = 4;
 
 async function collect(): Promise<void> {
@@ -81,7 +81,7 @@ async function scene() {
   return { account, project, published, forget };
 }
 
-test('many small files are one object, and each is read back by its digest', async () => {
+test('many small files are stored in one object, and each is read by its digest', async () => {
   const { account, project, published } = await scene();
   await published('dev', [...many(50), file('empty', ''), file('bom', '\ufeffa\r\nb\r\n')]);
   assert.deepEqual(await rowsOf(account), { manifests: 1, blobs: 52, objects: 1 });
@@ -93,7 +93,7 @@ test('many small files are one object, and each is read back by its digest', asy
   }
 });
 
-test('a file that the account has is not stored again', async () => {
+test('a file that the account already has is not stored again', async () => {
   const { account, published } = await scene();
   await published('dev', many(10));
   await published('prod', many(10));
@@ -102,7 +102,7 @@ test('a file that the account has is not stored again', async () => {
   assert.deepEqual(await rowsOf(account), { manifests: 2, blobs: 11, objects: 2 });
 });
 
-test('what no version has goes, each stage after its grace, until nothing is left', async () => {
+test('files of no version are removed, each stage after its grace period', async () => {
   const { account, published, forget } = await scene();
   await published('prod', many(10));
   await forget('prod');
@@ -116,14 +116,14 @@ test('what no version has goes, each stage after its grace, until nothing is lef
   clock.advance(grace);
   await collect();
   assert.deepEqual(await rowsOf(account), { manifests: 0, blobs: 0, objects: 1 });
-  assert.equal((await filesOf(account)).length, 1, 'who reads it still can');
+  assert.equal((await filesOf(account)).length, 1, 'running readers can finish');
   clock.advance(grace);
   await collect();
   assert.deepEqual(await rowsOf(account), { manifests: 0, blobs: 0, objects: 0 });
   assert.deepEqual(await filesOf(account), []);
 });
 
-test('what another version has too stays, in a pack of its own when little is left of the first', async () => {
+test('files of another version are kept, and moved to a new pack if most of the old one is unused', async () => {
   const { account, project, published, forget } = await scene();
   await published('prod', many(10));
   await published('dev', many(2));
@@ -138,7 +138,7 @@ test('what another version has too stays, in a pack of its own when little is le
     assert.ok((await textOf(account, sha256))?.startsWith(`${path.slice(1, -4)} `), path);
 });
 
-test('what is published again before its grace is over stays', async () => {
+test('a file published again within the grace period is kept', async () => {
   const { account, project, published, forget } = await scene();
   await published('prod', many(5));
   await forget('prod');
@@ -159,7 +159,7 @@ test('what is published again before its grace is over stays', async () => {
     assert.ok(await textOf(account, sha256));
 });
 
-test('an execution that is under way keeps the files of its version', async () => {
+test('a running execution keeps the files of its version', async () => {
   const { account, project, published } = await scene();
   const agent = instanceOf(await account.agent('the agent', { status: 'running' }));
   await agent.hello();
@@ -169,17 +169,17 @@ test('an execution that is under way keeps the files of its version', async () =
     environmentName: 'prod',
   });
   assert.equal(started.status, 201);
-  // Its environment's end would end it: this is the version alone.
+  // Deleting the environment would end the run, so delete only the version.
   await database.query('delete from artifact_version where account_id = $1', [account.accountId]);
   await passes(stages);
   assert.deepEqual(await rowsOf(account), { manifests: 1, blobs: 1, objects: 1 });
-  // Nobody has claimed it in time: it ends.
+  // No agent has claimed it in time, so it ends.
   await server.sweep();
   await passes(stages);
   assert.deepEqual(await rowsOf(account), { manifests: 0, blobs: 0, objects: 0 });
 });
 
-test('what a killed server left of an upload goes, and so does an object that no row names', async () => {
+test('files of an interrupted upload and objects without a row are removed', async () => {
   const { account, published } = await scene();
   await published('dev', many(3));
   const left = '00000000-0000-7000-8000-000000000001';
@@ -193,13 +193,13 @@ test('what a killed server left of an upload goes, and so does an object that no
   for (const path of leftovers) await utimes(path, 0, 0);
   await utimes(young, clock.now(), clock.now());
   await collect();
-  assert.deepEqual((await filesOf(account)).length, 3, 'only what is old and unknown went');
+  assert.deepEqual((await filesOf(account)).length, 3, 'only old, unknown objects were removed');
   await passes(2);
   assert.deepEqual(await rowsOf(account), { manifests: 1, blobs: 3, objects: 1 });
   assert.equal((await filesOf(account)).length, 1);
 });
 
-test('a pack that is damaged stays as it is, is told, and holds up nothing else', async () => {
+test('a damaged pack stays unchanged, is logged, and does not block others', async () => {
   const { account, published, forget } = await scene();
   await published('prod', many(10));
   await published('dev', many(1));
@@ -208,7 +208,7 @@ test('a pack that is damaged stays as it is, is told, and holds up nothing else'
   await forget('prod');
   await passes(stages);
   assert.deepEqual(await rowsOf(account), { manifests: 1, blobs: 1, objects: 1 });
-  assert.ok(server.logLines.some((line) => line.includes('could not be written anew')));
+  assert.ok(server.logLines.some((line) => line.includes('could not rewrite a pack')));
 });
 
 test('one server at a time collects', async () => {

@@ -1,14 +1,14 @@
 /**
- * Removes files that nothing refers to any more, a little at a time (docs/adr/0017). Whoever is killed at any
- * moment, the next pass goes on.
+ * Removes unused files in small steps (docs/adr/0017). A pass can be interrupted at any point; the next one
+ * continues.
  *
  * Terminology
- *   condemned  nothing refers to it; it goes when that is still so after the grace. An upload that meets a
- *              condemned blob keeps it for another grace
- *   doomed     an object that no row names; its bytes go after the grace, so that who began to read them, a
- *              backup say, still can
+ *   condemned  unreferenced; removed if that is still so after the grace period. An upload that has the same
+ *              blob keeps it for another grace period
+ *   doomed     an object that no row references; its bytes are removed after the grace period, so that running
+ *              readers, such as a backup, can finish
  *
- * In this order, which is that of the references: manifests with their chunks, blobs, rows of objects,
+ * The order of the steps is that of the references: manifests with their chunks, blobs, rows of objects,
  * objects.
  */
 import type { Database } from '../../kernel/database/database.ts';
@@ -38,7 +38,7 @@ import { forgetObject, holdBlobsAlone } from './taking.store.ts';
 export interface CollectorServices extends BlobServices {
   metrics: Metrics;
   stopping: AbortSignal;
-  /** What refers to manifests, one condition for each kind. */
+  /** SQL conditions, one for each kind of reference to manifests. */
   manifestUses: readonly ManifestUse[];
   config: { collection: { graceHours: number; everySeconds: number } };
 }
@@ -46,7 +46,9 @@ export interface CollectorServices extends BlobServices {
 type Removed = Record<'manifests' | 'blobs' | 'objects', number>;
 
 export interface Collector {
-  /** One pass over all accounts. Answers what went: undefined when another server is at it. */
+  /**
+   * Runs one pass over all accounts. Returns the removed counts; undefined if another server is collecting.
+   */
   collect(rest: Rest): Promise<Removed | undefined>;
 }
 
@@ -77,7 +79,7 @@ export function createCollector(services: CollectorServices): Collector {
         }
         for (const [kind, count] of Object.entries(removed)) services.metrics.removed(kind, count);
         if (Object.values(removed).some((count) => count > 0))
-          services.log.info({ removed }, 'files that nothing refers to were removed');
+          services.log.info({ removed }, 'unused files were removed');
         return removed;
       }),
   };
@@ -103,7 +105,7 @@ function openPass(
   let lockLost = false;
   const getDeadline = () => new Date(clock.now().getTime() - about.graceMilliseconds);
 
-  /** Does one small thing, and rests. */
+  /** Runs one small step, then pauses. */
   async function runAndRest<Result>(work: () => Promise<Result>): Promise<Result> {
     const began = performance.now();
     const result = await work();
@@ -168,7 +170,7 @@ function openPass(
       if (stopping.aborted) return;
       await runAndRest(() =>
         rewriteObject(services, accountId, key).catch((failure) =>
-          log.warn({ err: failure, accountId, key }, 'a pack could not be written anew; it stays as it is'),
+          log.warn({ err: failure, accountId, key }, 'could not rewrite a pack; it stays unchanged'),
         ),
       );
     }
@@ -189,8 +191,8 @@ function openPass(
   }
 
   /**
-   * What a restore of the database has forgotten, say. A row is there before its object: one that has none
-   * when it was listed has none.
+   * Removes objects that the database does not know, for example after a restore. A row is always written
+   * before its object, so a listed object without a row is unused.
    */
   async function removeUnknown(accountId: string): Promise<void> {
     const old = getDeadline();
@@ -217,11 +219,11 @@ function openPass(
   return async (accountId) => {
     for (const step of steps) {
       if (stopping.aborted) return;
-      // What fails for one account, or at a store that is away, leaves the others alone.
+      // A failure of one account or of the storage must not stop the others.
       await step(accountId).catch((failure) => {
         if (lockLost) throw failure;
         const job = `collection: ${step.name}`;
-        about.failures.failed(job, failure, 'a step of the collection failed', { accountId });
+        about.failures.failed(job, failure, 'a step of the file collection failed', { accountId });
       });
     }
   };

@@ -1,4 +1,6 @@
-/** Uploads that bring the same files at the same time: whichever ends first, however the other ends, every version has its files. */
+/**
+ * Concurrent uploads of the same files: in any order of commits and failures, every version has its files.
+ */
 import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
@@ -21,7 +23,7 @@ async function requireThere(account: Account, ...texts: string[]): Promise<void>
   for (const text of texts) assert.equal(await textOf(account, text), text);
 }
 
-/** Each object, in the order of their making: its state, and the bytes that are counted and those that its blobs have. */
+/** Each object by creation time: its state, its recorded live bytes, and the size of its blobs. */
 async function objectsOf({ accountId }: Account) {
   await deps.blobs.waitForRemovals();
   const rows = await database.query<Record<'state' | 'counted' | 'bytes', string>>(
@@ -37,7 +39,7 @@ const read = (account: Account, texts: readonly string[], then: (upload: Upload)
   unfinishedUpload(deps, account, { texts }, then);
 const commit = (account: Account, upload: Upload) => commitUpload(deps, account, upload);
 
-test("what an upload has brought is nobody's before its commit", async () => {
+test('files of an upload are not visible before its commit', async () => {
   const account = await server.account();
   await read(account, ['first'], async (upload) => {
     assert.equal(await textOf(account, 'first'), undefined);
@@ -48,7 +50,7 @@ test("what an upload has brought is nobody's before its commit", async () => {
   assert.deepEqual(await objectsOf(account), [['live', 5, 5]]);
 });
 
-test('the second upload has a file from the first, which then has it from the second', async () => {
+test('the second upload takes over a file of the first, which then uses that of the second', async () => {
   const account = await server.account();
   await read(account, ['of the first', 'of both'], async (first) => {
     await read(account, ['of both', 'of the second'], async (second) => {
@@ -73,7 +75,7 @@ test('the second upload has a file from the first, which then has it from the se
   ]);
 });
 
-test('the second upload finds the file of the first, which was quicker', async () => {
+test('the second upload uses the file of the first if that commits earlier', async () => {
   const account = await server.account();
   await read(account, ['of both'], async (first) => {
     await read(account, ['of both', 'of the second'], async (second) => {
@@ -88,7 +90,7 @@ test('the second upload finds the file of the first, which was quicker', async (
   ]);
 });
 
-test('the second upload has the file of the first, which fails before or after', async () => {
+test('the second upload keeps the file if the first one fails before or after', async () => {
   const gaveUp = new Error('gave up');
   const before = await server.account();
   await assert.rejects(
@@ -118,7 +120,7 @@ test('the second upload has the file of the first, which fails before or after',
   assert.deepEqual(await objectsOf(after), [['live', 7, 7]]);
 });
 
-test('two uploads that have files from each other do not wait for each other for ever', async () => {
+test('two uploads with files of each other do not deadlock', async () => {
   const account = await server.account();
   const texts = Array.from({ length: 40 }, (_, index) => `file ${index}`);
   const backwards = texts.toReversed();
@@ -139,7 +141,7 @@ test('two uploads that have files from each other do not wait for each other for
   }
 });
 
-test('of a batch of which some is there already, the rest lies where it was put', async () => {
+test('if some files of a batch exist already, the others are read from where they were put', async () => {
   const account = await server.account();
   await read(account, ['b', 'dd'], (upload) => commit(account, upload));
   const texts = ['aaa', 'b', 'cccc', 'dd', '', 'eeeee'];

@@ -1,6 +1,5 @@
 /**
- * Files that were published before there were packs, each in a file of its own, are read and kept as they
- * are.
+ * Files published before there were packs, each in its own object, are still read and stay where they are.
  */
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
@@ -29,7 +28,7 @@ after(async () => {
 const migrations = join(import.meta.dirname, '../../../migrations');
 const ofPacks = '0009_blob_objects.sql';
 
-test('the migration tells where they lie, and which manifest holds them', async () => {
+test('the migration records their place and the manifest that lists them', async () => {
   await database.query('drop schema public cascade');
   await database.query('create schema public');
   const names = (await readdir(migrations)).sort();
@@ -62,7 +61,7 @@ test('the migration tells where they lie, and which manifest holds them', async 
     connection: database.connection,
     connections: 2,
     patienceMilliseconds: 5_000,
-    // Dropping the database ends its connections.
+    // Dropping the database closes its connections.
     onConnectionError: () => undefined,
   });
   const services = { clock: systemClock, newId: uuidsByTime(systemClock), log: silentLog };

@@ -1,11 +1,11 @@
-/** Objects in a folder: `<account>/<key>`, written aside, synced, and renamed into place. */
+/** Objects in a folder: `<account>/<key>`, written to a temporary file, synced, and renamed. */
 import { createReadStream } from 'node:fs';
 import { type FileHandle, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { problem } from '../../kernel/http/problems.ts';
 import type { ListedObject, ObjectStore } from './object-store.ts';
 
-/** A put that is not finished; there is one at a time of a key. */
+/** Suffix of an unfinished put; each key has at most one. */
 const aside = '.part';
 const mode = 0o600;
 
@@ -59,7 +59,7 @@ async function writeSynced(path: string, chunks: readonly Uint8Array[]): Promise
   }
 }
 
-/** The folder is there, but for what comes into it first. */
+/** Creates the folder only if the work fails without it: it nearly always exists. */
 async function workInFolder(folder: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();
@@ -70,7 +70,7 @@ async function workInFolder(folder: string, work: () => Promise<void>): Promise<
   }
 }
 
-/** Made folders outlive a crash as the files in them do. */
+/** Syncs each new folder's parent, so that folders survive a crash as files do. */
 async function makeFolder(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
@@ -99,7 +99,7 @@ async function* listFilesBelow(top: string): AsyncGenerator<ListedObject> {
   for await (const entry of entries) {
     if (!entry.isFile()) continue;
     const path = join(entry.parentPath, entry.name);
-    // Gone meanwhile: it is no longer listed.
+    // A file removed meanwhile is not listed.
     const found = await stat(path).catch(() => undefined);
     const key = relative(top, path);
     if (found === undefined) continue;

@@ -1,4 +1,4 @@
-/** What every kind of object store does, and what each says when it cannot. */
+/** Tests that every kind of object store passes, and the errors of each kind. */
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ import { createPack } from './pack.ts';
 
 const s3: FakeS3 = await startFakeS3();
 const folder = await mkdtemp(join(tmpdir(), 'headgate-objects-'));
-/** A second without a byte is told as silence; whoever answers at all here answers sooner. */
+/** A second of silence is an error; this test server responds sooner. */
 const impatient = { silentMilliseconds: 1_000, wholeMilliseconds: 30_000, attempts: 2 };
 const bucket = (about: Partial<Extract<ObjectStoreSettings, { kind: 's3' }>> = {}): ObjectStoreSettings => ({
   kind: 's3',
@@ -64,9 +64,9 @@ for (const [kind, settings] of Object.entries(kinds)) {
     const store = await open(settings);
     const account = randomUUID();
 
-    test('works where it is told to', () => store.probe());
+    test('works in the configured place', () => store.probe());
 
-    test('gives back any part of what was put, and only to its account', async () => {
+    test('reads any part of an object, only for its account', async () => {
       const bytes = randomBytes(300_000);
       const key = randomUUID();
       await store.put(account, key, [bytes.subarray(0, 100_000), bytes.subarray(100_000)]);
@@ -77,7 +77,7 @@ for (const [kind, settings] of Object.entries(kinds)) {
       assert.equal(await bytesOf(store, account, randomUUID(), 0, 1), undefined);
     });
 
-    test('gives back a pack of any length', async () => {
+    test('reads packs of any length', async () => {
       for (const length of [1, 262_143, 262_144, 262_145, 524_287, 524_288, 528_385]) {
         const pack = createPack(randomUUID());
         const bytes = randomBytes(length);
@@ -87,13 +87,13 @@ for (const [kind, settings] of Object.entries(kinds)) {
       }
     });
 
-    test('takes the same object again', async () => {
+    test('accepts the same object again', async () => {
       const key = `ab/${randomUUID()}`;
       for (let time = 0; time < 2; time++) await store.put(account, key, [Buffer.from('the same')]);
       assert.equal(String(await bytesOf(store, account, key, 0, 8)), 'the same');
     });
 
-    test('lists what an account has, however much, and forgets what was removed', async () => {
+    test('lists all objects of an account, without removed ones', async () => {
       const owner = randomUUID();
       assert.deepEqual(await keysOf(store, owner), []);
       const keys = Array.from({ length: 8 }, (_, index) =>
@@ -107,7 +107,7 @@ for (const [kind, settings] of Object.entries(kinds)) {
       assert.equal(await bytesOf(store, owner, keys[0] ?? '', 0, 1), undefined);
     });
 
-    test('takes many at once', async () => {
+    test('accepts concurrent puts', async () => {
       const keys = Array.from({ length: 20 }, () => randomUUID());
       await Promise.all(keys.map((key) => store.put(account, key, [Buffer.from(key)])));
       for (const key of keys) assert.equal(String(await bytesOf(store, account, key, 0, key.length)), key);
@@ -132,7 +132,7 @@ describe('a bucket', async () => {
   const account = randomUUID();
   const put = (key = randomUUID()) => store.put(account, key, [Buffer.from('x')]);
 
-  test('that refuses, hangs, cuts the connection or is full is told as that, within its time', async () => {
+  test('that refuses, hangs, cuts the connection or is full is reported in time', async () => {
     const codes = {
       refuse: 'storage-unavailable',
       'slow-down': 'storage-unavailable',
@@ -153,7 +153,7 @@ describe('a bucket', async () => {
     }
   });
 
-  test('is asked again when it failed for a moment', async () => {
+  test('is retried after a temporary failure', async () => {
     for (const behaviour of ['slow-down', 'cut', 'hang'] as const) {
       let first = true;
       s3.behave(() => {
@@ -167,14 +167,14 @@ describe('a bucket', async () => {
     }
   });
 
-  test('that breaks off in the middle of an object fails who reads it', async () => {
+  test('that breaks off in the middle of an object fails the read', async () => {
     const key = randomUUID();
     await store.put(account, key, [Buffer.from('many bytes')]);
     s3.behave(() => 'cut-body');
     await assert.rejects(bytesOf(store, account, key, 0, 10));
   });
 
-  test('is told apart from another by name, keys and region before anything relies on it', async () => {
+  test('with a wrong name, wrong keys or a wrong region fails the probe', async () => {
     const secretAccessKey = new Secret('another secret');
     const faults: [ObjectStoreSettings, string][] = [
       [bucket({ bucket: 'no-such-bucket' }), 'NoSuchBucket'],
@@ -190,12 +190,12 @@ describe('a bucket', async () => {
 });
 
 describe('a folder', async () => {
-  test('whose disk fails is told as that, and leaves nothing by half', async () => {
+  test('whose disk fails is reported, and leaves no partial files', async () => {
     const place = join(folder, 'blocked');
     const store = await open({ kind: 'folder', folder: place });
     await store.probe();
     const account = randomUUID();
-    // Where the account's folder would be there is a file.
+    // A file is where the account's folder would be.
     await writeFile(join(place, account), '');
     assert.equal(
       (await failureOf(store.put(account, 'key', [Buffer.from('x')]))).code,
@@ -203,7 +203,7 @@ describe('a folder', async () => {
     );
   });
 
-  test('keeps its files from others', async () => {
+  test('creates files that only its user can read', async () => {
     const place = join(folder, 'private');
     const store = await open({ kind: 'folder', folder: place });
     const account = randomUUID();

@@ -1,4 +1,4 @@
-/** The kinds of object stores, each in a file of its own. */
+/** The kinds of object stores; each has its own file. */
 import { createFolderObjectStore } from './folder-object-store.ts';
 import type { ObjectStore, ObjectStoreSettings } from './object-store.ts';
 
@@ -9,7 +9,7 @@ type Factories = {
 
 const factories: Factories = {
   folder: createFolderObjectStore,
-  // Its SDK takes time and memory to load: only who uses it pays for it.
+  // Loaded only if used, because the SDK takes time and memory.
   s3: async (settings) => (await import('./s3-object-store.ts')).createS3ObjectStore(settings),
 };
 

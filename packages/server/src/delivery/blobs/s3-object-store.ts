@@ -1,4 +1,4 @@
-/** Objects in a bucket of anything that speaks S3: `<prefix><account>/<key>`. */
+/** Objects in a bucket of S3 or a compatible store: `<prefix><account>/<key>`. */
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import {
@@ -15,12 +15,12 @@ import type { ListedObject, ObjectStore, ObjectStoreSettings, S3Patience } from 
 
 type Settings = Extract<ObjectStoreSettings, { kind: 's3' }>;
 
-/** A store that is slow or away is told within about a minute. */
+/** A slow or unavailable store is reported within about a minute. */
 const usualPatience: S3Patience = { silentMilliseconds: 10_000, wholeMilliseconds: 60_000, attempts: 3 };
 const connectMilliseconds = 5_000;
-/** What compatible stores that know no regions are signed for. */
+/** The region in signatures for compatible stores without regions. */
 const usualRegion = 'us-east-1';
-/** Some of the compatible stores answer neither with one code nor with the other. */
+/** Codes of full stores; not every compatible store uses one of them. */
 const fullCodes = ['XMinioStorageFull', 'QuotaExceeded', 'InsufficientStorage'];
 
 export function createS3ObjectStore(settings: Settings): ObjectStore {
@@ -29,7 +29,9 @@ export function createS3ObjectStore(settings: Settings): ObjectStore {
   const client = createClient(settings, patience);
   const buildName = (accountId: string, key: string) => `${prefix}${accountId}/${key}`;
 
-  /** Ends after the whole time whatever the attempts do; what streams in afterwards is bounded by its silence. */
+  /**
+   * Bounds the total time of all attempts. A body that streams afterwards is bounded by the silence limit.
+   */
   async function runWithDeadline<Result>(
     work: (abortSignal: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
@@ -43,7 +45,7 @@ export function createS3ObjectStore(settings: Settings): ObjectStore {
   }
   const put = (Key: string, chunks: readonly Uint8Array[]) =>
     runWithDeadline((abortSignal) =>
-      // Whole in memory: it is sent again when an attempt fails, and signed by its digest.
+      // Complete in memory, because it is signed by its digest and may be sent again.
       client.send(new PutObjectCommand({ Bucket: bucket, Key, Body: Buffer.concat(chunks) }), {
         abortSignal,
       }),
@@ -113,7 +115,7 @@ function createClient(
     ...(credentials === undefined ? {} : { credentials }),
     forcePathStyle: pathStyle,
     maxAttempts: patience.attempts,
-    // What is sent is signed by its digest; further checksums are not known to every store that speaks S3.
+    // Requests are signed by their digest. Not every compatible store supports further checksums.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: {
@@ -127,7 +129,7 @@ function isNotFound(failure: unknown): boolean {
   return failure instanceof S3ServiceException && failure.name === 'NoSuchKey';
 }
 
-/** Throws in words that tell callers nothing of the bucket or its keys. */
+/** Throws a problem that reveals nothing of the bucket or its keys. */
 function throwProblem(failure: unknown): never {
   const full = failure instanceof Error && fullCodes.includes(failure.name);
   throw Object.assign(problem(full ? 'storage-full' : 'storage-unavailable'), { cause: failure });

@@ -40,7 +40,7 @@ export function sharedPipelineRoutes({ read, write, long }: Endpoints, store: Up
         `the shared pipelines ${JSON.stringify(prefix)}`,
       );
       const upload = await readUpload(request.raw, store.config.upload, writer, checks);
-      // The variables and secret references of the projects that will use it are not known yet.
+      // The variables and secret references of the projects that will use it are unknown here.
       const paths = upload.manifest.files.map((file) => file.path);
       const found = checks.check(paths, checks.listUnknownVariables(), checks.listUnknownSecrets());
       const version = {
@@ -112,7 +112,7 @@ export function sharedPipelineRoutes({ read, write, long }: Endpoints, store: Up
   });
 }
 
-/** Events are found by the group. */
+/** The subject id is the group, so that events are found by it. */
 function buildSubject({ prefix, versionName }: { prefix: string; versionName: string }) {
   return { type: 'shared-pipelines', id: prefix, name: `${prefix} ${versionName}` };
 }

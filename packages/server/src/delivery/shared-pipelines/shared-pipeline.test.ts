@@ -1,8 +1,5 @@
-/**
- * E13, E14 and what is beside them: publishing, listing, reading, enabling and disabling versions of shared
- * pipelines.
- */
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
+/** E13, E14: publishing, listing, reading, enabling and disabling versions of shared pipelines. */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: expressions of the pipeline format
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type {
@@ -84,7 +81,7 @@ test('a version is published and read back with its pipelines, described by thei
   });
 });
 
-test('a version is immutable; another group, and another account, may have it too', async () => {
+test('a version is immutable; other groups and accounts may have a version of the same name', async () => {
   const { publish } = await account();
   assert.equal((await publish('1')).status, 201);
   requireProblem(await publish('1'), 409, 'shared-version-exists');
@@ -92,7 +89,7 @@ test('a version is immutable; another group, and another account, may have it to
   assert.equal((await (await account()).publish('1')).status, 201);
 });
 
-test('names that could not be used are refused', async () => {
+test('invalid names are refused', async () => {
   const { publish } = await account();
   for (const sharedPipelineIdPrefix of ['a/b', 'a\\b', '${a}', 'x'.repeat(101)]) {
     requireProblem(await publish('1', { sharedPipelineIdPrefix }), 400, 'invalid-request');
@@ -104,7 +101,7 @@ test('names that could not be used are refused', async () => {
   assert.equal((await publish('1', { sharedPipelineIdPrefix: umlaut })).status, 201);
 });
 
-test('headers are read URL-encoded where they are too long as they are', async () => {
+test('headers may be URL-encoded', async () => {
   const { publish, groups } = await account();
   const prefix = 'é'.repeat(80);
   const versionName = '日'.repeat(200);
@@ -117,7 +114,7 @@ test('headers are read URL-encoded where they are too long as they are', async (
   assert.equal((await groups()).results[0]?.sharedPipelineIdPrefix, prefix);
 });
 
-test('a form without a pipeline that can be read is refused, and says why', async () => {
+test('a form without a readable pipeline is refused with the reasons', async () => {
   const { publish, versions } = await account();
   const broken = { name: 'broken.orch.yaml', content: 'type: orchestration\npipeline: [' };
   const answer = await publish('1', {}, [broken, { name: 'readme.md', content: 'x' }]);
@@ -144,7 +141,7 @@ test('a finding about a group names the group', async () => {
   assert.match(messages[1] ?? '', /^the file "a\.csv" is not in the shared pipelines "Checks": /);
 });
 
-test('versions are listed newest first: the enabled ones, all, or those of a group', async () => {
+test('enabled versions, all versions, or those of a group are listed newest first', async () => {
   const { publish, enable, versions, admin } = await account();
   await publish('1');
   await publish('2');
@@ -162,7 +159,7 @@ test('versions are listed newest first: the enabled ones, all, or those of a gro
   assert.equal(total, 3);
 });
 
-test('without a version the newest enabled one is read; there may be none', async () => {
+test('without a version name, the newest enabled version is read', async () => {
   const { publish, enable, details } = await account();
   requireProblem(await details(), 404, 'shared-version-not-found');
   await publish('2');
@@ -209,7 +206,7 @@ test('groups are listed by prefix with the pipelines of their latest version', a
   );
 });
 
-test('of a large group the list shows the first hundred by name, and how many there are', async () => {
+test('of a large group the list contains the first 100 pipelines by name, and their number', async () => {
   const { publish, groups, details } = await account();
   const parts = Array.from({ length: 103 }, (_, index) => ({
     name: `${String(index).padStart(3, '0')}.orch.yaml`,
@@ -223,7 +220,7 @@ test('of a large group the list shows the first hundred by name, and how many th
   assert.equal((await details()).body.sharedPipelines.length, 103);
 });
 
-test('who published, enabled and disabled a version is found by its group', async () => {
+test('the events of a version are found by its group', async () => {
   const { publish, enable, admin } = await account();
   await publish('1');
   await enable('1', false);
@@ -243,7 +240,7 @@ test('who published, enabled and disabled a version is found by its group', asyn
   assert.deepEqual(results[0]?.additionalInfo.after, { versionName: '1', enabled: false });
 });
 
-test('a publication sent again under its key is one, and answers the same', async () => {
+test('a publication repeated with its idempotency key happens once and gets the same response', async () => {
   const { admin, versions } = await account();
   const send = () => publishShared(admin, [check], { 'idempotency-key': 'one' });
   const first = await send();
@@ -253,7 +250,7 @@ test('a publication sent again under its key is one, and answers the same', asyn
   assert.deepEqual(await versions(), ['Checks 1']);
 });
 
-test('of 6 publications of one version at once one is there', async () => {
+test('of 6 concurrent publications of one version, one succeeds', async () => {
   const { admin, versions } = await account();
   const parts = [check];
   const answers = await Promise.all(Array.from({ length: 6 }, () => publishShared(admin, parts)));

@@ -1,4 +1,4 @@
-/** How shared pipelines are named and shown. */
+/** Names and representations of shared pipelines. */
 import type { IgnoredResource, SharedArtifactDetails, SharedPipeline } from '@headgate/contract';
 import type { ColumnTypes, RowOf } from '../../kernel/database/database.ts';
 import { problem, withViolations } from '../../kernel/http/problems.ts';
@@ -25,7 +25,7 @@ export type ListedPipeline = Pick<PipelineDescription, 'name' | 'type' | 'descri
 
 const toldFaultLimit = 100;
 
-/** Throws `shared-version-without-pipeline`, which tells why the pipelines of the form are none. */
+/** Throws `shared-version-without-pipeline` with the reasons why no pipeline was accepted. */
 export function requirePipelines({ pipelines, ignored }: Upload): void {
   if (pipelines.length > 0) return;
   const unread = ignored.filter(({ name }: IgnoredResource) => isPipelinePath(name)).slice(0, toldFaultLimit);

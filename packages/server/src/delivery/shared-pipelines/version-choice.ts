@@ -1,14 +1,14 @@
 /**
- * Which versions of shared pipelines an execution runs: chosen once, when it starts, for every use that it
- * may come to (docs/adr/0019). What cannot be chosen is told as a fault, for the step that names it may never
- * run.
+ * Chooses the versions of shared pipelines for an execution: once, when it starts, for every use that it
+ * may reach (docs/adr/0019). A missing version is a fault of the step that uses it, because the step may
+ * never run.
  */
 import { type IgnoredPipeline, type SharedArtifact, sharedArtifactLimit } from '@headgate/contract';
 import { type ColumnTypes, type Read, type RowOf, statement, typed } from '../../kernel/database/database.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import type { PipelineDescription } from '../artifacts/index.ts';
 
-/** Of one version; an execution may use a hundred. */
+/** The limit of one version; an execution may use a hundred. */
 const ignoredToldLimit = 20;
 
 const chosenRow = {
@@ -18,7 +18,7 @@ const chosenRow = {
   manifest_digest: 'text?',
   enabled: 'boolean?',
   known: typed<true | null>('boolean'),
-  /** Null when there are none. */
+  /** Null if there are none. */
   ignored_pipelines: typed<IgnoredPipeline[] | null>('jsonb'),
 } satisfies ColumnTypes;
 type ChosenRow = RowOf<typeof chosenRow>;
@@ -34,10 +34,10 @@ const candidate = (prefix: string, requested: string) => `
     limit 1
   ) v on true`;
 
-// A use that was met before is not followed again, so that groups may use each other; no more is looked up
-// than is taken. What belongs to a use is asked by scalar queries, as they are answered by the keys: joined,
-// all manifests and versions of the account could be gathered first. Uses come from arrays, of which few
-// elements are expected: for as many as of a set of JSON, memory is laid out first that costs 20 ms.
+// Each use is followed once, so that groups may use each other, and the search stops at the limit. Scalar
+// subqueries make PostgreSQL use the keys; a join may first collect all manifests and versions of the
+// account. Uses are arrays, not JSON sets, because PostgreSQL expects few elements of an array; for a JSON
+// set it prepares memory that costs 20 ms.
 const chooseAll = statement(
   {
     parameters: {
@@ -70,7 +70,8 @@ const chooseAll = statement(
 );
 
 /**
- * For all pipelines of a version, the one that starts first. Asks nothing when they use no shared pipelines.
+ * Chooses for all pipelines of a version, starting with the executed one. Without shared pipelines it needs
+ * no query.
  */
 export async function chooseVersions(
   read: Read,
@@ -100,9 +101,10 @@ function presentChoice(row: ChosenRow): SharedArtifact {
 }
 
 function explainMissingVersion({ prefix, requested, version_name, known }: ChosenRow): string {
-  const group = `the shared pipelines ${JSON.stringify(prefix)}`;
+  const name = `shared pipelines ${JSON.stringify(prefix)}`;
+  const group = `the ${name}`;
   if (known === null)
-    return `when the execution started, the account had no shared pipelines ${JSON.stringify(prefix)}: publish them, or correct "sharedPipelineIdPrefix", and start again`;
+    return `when the execution started, the account had no ${name}: publish them, or correct "sharedPipelineIdPrefix", and start again`;
   if (requested === null)
     return `when the execution started, ${group} had no enabled version: enable or publish one, and start again`;
   const version = `version ${JSON.stringify(requested)} of ${group}`;
