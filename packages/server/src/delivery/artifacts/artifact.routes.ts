@@ -47,12 +47,12 @@ function uploadRoute({ long }: Endpoints, store: UploadServices): void {
     return store.blobs.writeBlobs(scope.accountId, base, async (writer) => {
       const checks = createPipelineChecks(store.readPipeline);
       const upload = await readUpload(request.raw, store.config.upload, writer, checks);
-      const thereOf = async (among: typeof variablesAmong, names: string[]) =>
+      const listExisting = async (among: typeof variablesAmong, names: string[]) =>
         names.length === 0 ? [] : (await rows(among, { names })).map(({ name }) => name);
       const checked = checks.check(
         upload.manifest.files.map((file) => file.path),
-        await thereOf(variablesAmong, checks.listUnknownVariables()),
-        await thereOf(secretReferencesAmong, checks.listUnknownSecrets()),
+        await listExisting(variablesAmong, checks.listUnknownVariables()),
+        await listExisting(secretReferencesAmong, checks.listUnknownSecrets()),
       );
       const version = {
         projectId: params.projectId,

@@ -47,7 +47,7 @@ const newestFirst = 'order by deployed_at desc, version_name desc';
 
 // Two branches, one of which the parameter disables: each has its own index, so disabled versions cost
 // nothing. The start of the page is found in the index alone; only the rows of the page are fetched.
-const pageOf = (condition: string) => {
+const selectPage = (condition: string) => {
   const versions = `from artifact_version where ${inEnvironment} and ${condition}`;
   return `(select ${versionColumns} ${versions} and (deployed_at, version_name) <= (
     select deployed_at, version_name ${versions} ${newestFirst} limit 1 offset $offset) ${newestFirst} limit $limit)`;
@@ -61,7 +61,7 @@ export const versionPage = guardedPage(
     totalType: 'bigint?',
   },
   {
-    rows: `${pageOf('enabled and $enabled_only::boolean')} union all ${pageOf('not $enabled_only::boolean')} ${newestFirst}`,
+    rows: `${selectPage('enabled and $enabled_only::boolean')} union all ${selectPage('not $enabled_only::boolean')} ${newestFirst}`,
     total: `
     select case when ${environmentExists} then (
       select coalesce(sum(case when $enabled_only::boolean then enabled_versions else versions end), 0)::bigint
@@ -73,7 +73,7 @@ export const versionPage = guardedPage(
  * SQL for a guarded read whose own parameters begin with an environment and a version: selects the named
  * version, or the newest enabled one for null.
  */
-export function chosenVersion(columns: string): string {
+export function selectChosenVersion(columns: string): string {
   const from = `select ${columns} from artifact_version where ${inEnvironment}`;
   return `(${from} and enabled and $version_name::text is null ${newestFirst} limit 1) union all (${from} and version_name = $version_name)`;
 }
@@ -100,7 +100,7 @@ export const versionWithPaths = guardedRead(
     where m.account_id = $account_id and m.digest = v.manifest_digest
   ) as paths
   from environment e
-  left join lateral (${chosenVersion(versionColumns)}) v on true
+  left join lateral (${selectChosenVersion(versionColumns)}) v on true
   where e.account_id = $account_id and e.project_id = $project_id and e.name = $environment_name`,
 );
 
@@ -116,7 +116,7 @@ export const fileOfVersion = guardedRead(
       where $path::text = any(c.paths)
   ) as sha256
   from environment e
-  left join lateral (${chosenVersion('version_name, manifest_digest')}) v on true
+  left join lateral (${selectChosenVersion('version_name, manifest_digest')}) v on true
   left join manifest m on m.account_id = $account_id and m.digest = v.manifest_digest
   where e.account_id = $account_id and e.project_id = $project_id and e.name = $environment_name`,
 );

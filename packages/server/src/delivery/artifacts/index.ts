@@ -4,7 +4,7 @@ import { artifactRoutes, type UploadServices } from './artifact.routes.ts';
 import { versionsUse } from './artifact.store.ts';
 
 export type { UploadServices } from './artifact.routes.ts';
-export { chosenVersion, createVersionProblem } from './artifact.store.ts';
+export { createVersionProblem, selectChosenVersion } from './artifact.store.ts';
 export { renderIgnoredPipelines } from './ignored-pipelines.ts';
 export { insertManifest, readManifestFiles } from './manifest.store.ts';
 export { createPipelineChecks } from './pipeline-checks.ts';

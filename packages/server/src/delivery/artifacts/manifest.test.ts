@@ -5,16 +5,17 @@ import { canonicalManifest } from '@headgate/contract';
 import { buildManifest, type ManifestFile } from './manifest.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
-const filesOf = (count: number): ManifestFile[] =>
+const buildFiles = (count: number): ManifestFile[] =>
   Array.from({ length: count }, (_, index) => ({
     path: `folder ${index % 7}/a file ${index}.sql`,
     sha256: sha256(`${index}`),
     size: index,
   }));
-const digests = (files: ManifestFile[]) => new Set(buildManifest(files).chunks.map((chunk) => chunk.digest));
+const listDigests = (files: ManifestFile[]) =>
+  new Set(buildManifest(files).chunks.map((chunk) => chunk.digest));
 
 test('chunks contain the files sorted by path; each digest is that of its part of the canonical form', () => {
-  const files = filesOf(1_000);
+  const files = buildFiles(1_000);
   const manifest = buildManifest(files.toReversed());
   assert.equal(manifest.digest, sha256(canonicalManifest(files)));
   assert.deepEqual(
@@ -29,10 +30,10 @@ test('chunks contain the files sorted by path; each digest is that of its part o
 });
 
 test('adding, removing or changing a file changes one or two chunks', () => {
-  const before = digests(filesOf(2_000));
+  const before = listDigests(buildFiles(2_000));
   const others = (files: ManifestFile[]) =>
-    [...digests(files)].filter((digest) => !before.has(digest)).length;
-  const changed = filesOf(2_000);
+    [...listDigests(files)].filter((digest) => !before.has(digest)).length;
+  const changed = buildFiles(2_000);
   for (const [index, file] of [...changed.entries()].filter(([index]) => index % 97 === 0)) {
     assert.equal(others(changed.with(index, { ...file, sha256: sha256('changed') })), 1);
     const less = others(changed.toSpliced(index, 1));

@@ -27,5 +27,5 @@ export function readPartName(header: PartHeader, number: number): string {
   return '';
 }
 
-/** Parameters one after another from the beginning: RFC 6266 §4.1. */
+/** Matches one parameter at a time from the beginning: RFC 6266 §4.1. */
 const dispositionParameter = /\s*;\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))/gy;

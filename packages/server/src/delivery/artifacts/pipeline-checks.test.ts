@@ -14,12 +14,15 @@ import { createPipelineReader } from './pipeline-reader.ts';
 const server = await startTestServer();
 type Checked = { warnings: UploadWarning[]; warningsTotal: number };
 
-const orchestration = (components: object, variables: object = {}) =>
+const buildOrchestration = (components: object, variables: object = {}) =>
   JSON.stringify({ type: 'orchestration', pipeline: { components, variables } });
 const start = (...success: string[]) => ({ type: 'start', transitions: { success } });
-const script = (sqlScript: string) => ({ type: 'sql-script', parameters: { sqlScript } });
-const call = (orchestrationJob: string) => ({ type: 'run-orchestration', parameters: { orchestrationJob } });
-const load = (source: string) => ({
+const buildScript = (sqlScript: string) => ({ type: 'sql-script', parameters: { sqlScript } });
+const buildCall = (orchestrationJob: string) => ({
+  type: 'run-orchestration',
+  parameters: { orchestrationJob },
+});
+const buildLoad = (source: string) => ({
   type: 'file-load',
   parameters: { source, fileType: 'CSV', targetTable: 't' },
 });
@@ -39,13 +42,13 @@ async function uploadTo(files: Record<string, string>, variables: string[] = [])
 test('a valid project is stored without warnings', async () => {
   const { warnings, warningsTotal } = await uploadTo(
     {
-      'main.orch.yaml': orchestration({
+      'main.orch.yaml': buildOrchestration({
         S: start('Load', 'Call'),
-        Load: load('in.csv'),
-        Call: call('sub/b'),
+        Load: buildLoad('in.csv'),
+        Call: buildCall('sub/b'),
       }),
-      'sub/b.orch.yaml': orchestration(
-        { S: start('A'), A: script('select ${city}, ${own}') },
+      'sub/b.orch.yaml': buildOrchestration(
+        { S: start('A'), A: buildScript('select ${city}, ${own}') },
         {
           own: { metadata: { type: 'TEXT' } },
         },
@@ -59,7 +62,10 @@ test('a valid project is stored without warnings', async () => {
 
 test('secrets without a reference in the project are reported', async () => {
   const files = {
-    'a.orch.yaml': orchestration({ S: start('A'), A: script('${secret("there")} ${secret("gone")}') }),
+    'a.orch.yaml': buildOrchestration({
+      S: start('A'),
+      A: buildScript('${secret("there")} ${secret("gone")}'),
+    }),
   };
   const { admin, project, parts, warnings } = await uploadTo(files);
   assert.equal(warnings.length, 2);
@@ -74,12 +80,12 @@ test('secrets without a reference in the project are reported', async () => {
 test('unknown component types and dangling references are reported: errors first, then by path', async () => {
   const { admin, project, answer, told, warningsTotal } = await uploadTo(
     {
-      'z.orch.yaml': orchestration({ S: start('Odd', 'Gone'), Odd: { type: 'vendor-load' } }),
-      'a.orch.yaml': orchestration({
+      'z.orch.yaml': buildOrchestration({ S: start('Odd', 'Gone'), Odd: { type: 'vendor-load' } }),
+      'a.orch.yaml': buildOrchestration({
         S: start('Call', 'Load', 'Script'),
-        Call: call('nowhere'),
-        Load: load('gone.csv'),
-        Script: script('select ${city}, ${nobody}'),
+        Call: buildCall('nowhere'),
+        Load: buildLoad('gone.csv'),
+        Script: buildScript('select ${city}, ${nobody}'),
       }),
     },
     ['city'],
@@ -101,7 +107,7 @@ test('unknown component types and dangling references are reported: errors first
 
 test('an unreadable pipeline is ignored, an error, and missing for its callers', async () => {
   const { answer, told, warnings, warningsTotal } = await uploadTo({
-    'a.orch.yaml': orchestration({ S: start('Call'), Call: call('b') }),
+    'a.orch.yaml': buildOrchestration({ S: start('Call'), Call: buildCall('b') }),
     'b.orch.yaml': 'type: orchestration\npipeline: [\n',
   });
   assert.deepEqual(
@@ -126,7 +132,7 @@ test('an unreadable pipeline is ignored, an error, and missing for its callers',
 
 test('a pipeline file that is not text is an error', async () => {
   const { told, warnings } = await uploadTo({
-    'a.orch.yaml': orchestration({ S: start() }),
+    'a.orch.yaml': buildOrchestration({ S: start() }),
     'b.tran.yaml': 'a\0b',
   });
   assert.deepEqual(told, ['error b.tran.yaml undefined syntax-error']);
@@ -136,7 +142,7 @@ test('a pipeline file that is not text is an error', async () => {
 test('files that look like pipelines but are not get a warning', async () => {
   const misnamed = ['Main.ORCH.yaml', 'main.orch.yml', 'pipeline.orch.YAML', 'sub/x.tran.yml'];
   const others = ['a.orch.yaml', 'b.yaml', 'orch.yml', 'c.orch.yaml.bak', 'main.orchyaml'];
-  const files = Object.fromEntries([...misnamed, ...others].map((name) => [name, orchestration({})]));
+  const files = Object.fromEntries([...misnamed, ...others].map((name) => [name, buildOrchestration({})]));
   const { answer, told, warnings } = await uploadTo(files);
   assert.equal(answer.status, 201);
   assert.deepEqual(
@@ -190,7 +196,7 @@ test('a finding names the line and what to do', async () => {
 });
 
 test('the variables of another project do not count', async () => {
-  const files = { 'a.orch.yaml': orchestration({ S: start('A'), A: script('${city}') }) };
+  const files = { 'a.orch.yaml': buildOrchestration({ S: start('A'), A: buildScript('${city}') }) };
   assert.equal((await uploadTo(files, ['city'])).warningsTotal, 0);
   assert.deepEqual((await uploadTo(files)).told, ['error a.orch.yaml A undeclared-variable']);
 });
@@ -200,8 +206,8 @@ test('of many findings a limited number is returned, errors first, with the tota
     Array.from({ length: 1_200 }, (_, index) => [`c${index}`, { type: 'vendor' }]),
   );
   const { warnings, warningsTotal } = await uploadTo({
-    'a.orch.yaml': orchestration({ S: start(), ...odd }),
-    'b.orch.yaml': orchestration({ S: start('Gone') }),
+    'a.orch.yaml': buildOrchestration({ S: start(), ...odd }),
+    'b.orch.yaml': buildOrchestration({ S: start('Gone') }),
   });
   assert.equal(warningsTotal, 2_401);
   assert.equal(warnings.length, uploadWarningLimit);
@@ -210,7 +216,7 @@ test('of many findings a limited number is returned, errors first, with the tota
 
 test('a repeated upload with its idempotency key returns the same warnings', async () => {
   const { admin, project, parts, answer } = await uploadTo({
-    'a.orch.yaml': orchestration({ S: start('Gone') }),
+    'a.orch.yaml': buildOrchestration({ S: start('Gone') }),
   });
   const headers = { versionName: 'v2', 'idempotency-key': 'once' };
   const [first, again] = [
@@ -223,14 +229,14 @@ test('a repeated upload with its idempotency key returns the same warnings', asy
 });
 
 /** Large enough to be read in the thread. */
-const large = (components: object) => `${orchestration(components)}\n#${'x'.repeat(100_000)}\n`;
+const buildLargeFile = (components: object) => `${buildOrchestration(components)}\n#${'x'.repeat(100_000)}\n`;
 
 test('large and small files are read alike, without blocking other requests', async () => {
   const components = { S: start('Odd'), Odd: { type: 'vendor' } };
-  const small = await uploadTo({ 'a.orch.yaml': orchestration(components) });
+  const small = await uploadTo({ 'a.orch.yaml': buildOrchestration(components) });
   const { told, answer } = await uploadTo({
-    'a.orch.yaml': large(components),
-    'b.orch.yaml': `${orchestration({})}\n${' '.repeat(100_000)}- x`,
+    'a.orch.yaml': buildLargeFile(components),
+    'b.orch.yaml': `${buildOrchestration({})}\n${' '.repeat(100_000)}- x`,
   });
   assert.deepEqual(told, ['error b.orch.yaml undefined syntax-error', ...small.told]);
   assert.match(answer.body.ignoredResources[0]?.reason ?? '', /cannot be read: line 2, column \d+: ./);
@@ -240,7 +246,7 @@ test('several uploads with large files take turns file by file', async () => {
   const read = createPipelineReader();
   const orders = Array.from({ length: 6 }, (_, index) => ({
     path: `p${index}.orch.yaml`,
-    text: large({ S: start(`gone${index}`) }),
+    text: buildLargeFile({ S: start(`gone${index}`) }),
     most: 10,
   }));
   const results = await Promise.all(orders.map(read));
@@ -252,7 +258,7 @@ test('several uploads with large files take turns file by file', async () => {
 
 test('a file that takes too long to read is refused, and the next one is read', async () => {
   const slow = createPipelineReader({ milliseconds: 1 });
-  const order = { path: 'a.orch.yaml', text: large({}), most: 10 };
+  const order = { path: 'a.orch.yaml', text: buildLargeFile({}), most: 10 };
   for (let attempt = 0; attempt < 2; attempt += 1)
     assert.match((await slow(order)).fault?.reason ?? '', /takes longer than 0.001 s: split it/);
   assert.equal((await createPipelineReader()(order)).outline?.name, 'a');
@@ -262,8 +268,8 @@ test('a file that needs more memory is read in a larger thread, the next one in 
   const read = createPipelineReader();
   const values = Array.from({ length: 190_000 }, (_, index) => index % 10);
   const texts = {
-    dense: orchestration({ A: { type: 'fixed-flow', parameters: { values } } }),
-    usual: large({}),
+    dense: buildOrchestration({ A: { type: 'fixed-flow', parameters: { values } } }),
+    usual: buildLargeFile({}),
   };
   for (const [name, text] of Object.entries(texts))
     assert.equal((await read({ path: `${name}.orch.yaml`, text, most: 10 })).outline?.name, name);

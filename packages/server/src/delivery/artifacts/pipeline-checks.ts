@@ -34,10 +34,11 @@ export interface PipelineChecks {
   /** Records a pipeline file that is not read. */
   leaveOut(path: string, unreadable: Unreadable): void;
   /**
-   * Variables that the pipelines use without declaring them; pass those that the project has to `check`.
+   * Names of variables that the pipelines use but do not declare. Pass those that the project has to
+   * `check`.
    */
   listUnknownVariables(): string[];
-  /** Likewise for secret references. */
+  /** Names of secret references that the pipelines use, likewise. */
   listUnknownSecrets(): string[];
   /** The result of all files. `paths` are those of all stored files. */
   check(

@@ -5,11 +5,11 @@ import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { pageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { guardedPage } from '../../kernel/security/guarded-read.ts';
-import { chosenVersion, environmentExists } from './artifact.store.ts';
+import { environmentExists, selectChosenVersion } from './artifact.store.ts';
 import { renderPipelinePath } from './pipeline-description.ts';
 
 const newestVersion = `
-  (${chosenVersion('manifest_digest, deployed_at')}) v join manifest m on m.account_id = $account_id
+  (${selectChosenVersion('manifest_digest, deployed_at')}) v join manifest m on m.account_id = $account_id
     and m.digest = v.manifest_digest`;
 
 /** The total is null if the environment does not exist. */

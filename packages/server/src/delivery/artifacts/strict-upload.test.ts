@@ -20,7 +20,7 @@ const lost = {
   content: 'type: orchestration\npipeline:\n  components:\n    S: {type: start}\n    Odd: {type: vendor}\n',
 };
 
-async function account() {
+async function createAccount() {
   const { admin, project: make } = await server.account();
   const project = await make();
   const send = (path: string, parts: readonly Part[], headers: Record<string, string>) =>
@@ -48,7 +48,7 @@ async function account() {
 
 for (const kind of ['project', 'shared'] as const) {
   test(`a strict upload with errors is refused, with a list of them (${kind})`, async () => {
-    const { publish, versions } = (await account())[kind];
+    const { publish, versions } = (await createAccount())[kind];
     const answer = await publish([main, broken, dangling]);
     const { detail, violations, errors } = requireProblem(answer, 422, 'strict-upload-refused');
     assert.match(detail, /have 2 errors/);
@@ -70,7 +70,7 @@ for (const kind of ['project', 'shared'] as const) {
   });
 
   test(`of many errors 100 are listed, and all are counted (${kind})`, async () => {
-    const { publish } = (await account())[kind];
+    const { publish } = (await createAccount())[kind];
     const parts = Array.from({ length: 130 }, (_, index) => [
       { ...broken, name: `broken ${index}.orch.yaml` },
       { ...dangling, name: `dangling ${index}.orch.yaml` },
@@ -82,7 +82,7 @@ for (const kind of ['project', 'shared'] as const) {
   });
 
   test(`an upload without parts is refused (${kind})`, async () => {
-    const { publish, versions } = (await account())[kind];
+    const { publish, versions } = (await createAccount())[kind];
     for (const query of ['', '?strict=true']) {
       const code = kind === 'project' ? 'empty-upload' : 'shared-version-without-pipeline';
       requireProblem(await publish([], query), 422, code);
@@ -91,7 +91,7 @@ for (const kind of ['project', 'shared'] as const) {
   });
 
   test(`a strict upload may have warnings and ignored files (${kind})`, async () => {
-    const { publish, versions } = (await account())[kind];
+    const { publish, versions } = (await createAccount())[kind];
     const answer = await publish([main, lost, { name: 'a.bin', content: Buffer.from([0, 1]) }]);
     assert.equal(answer.status, 201, answer.text);
     assert.equal(await versions(), 1);
@@ -99,7 +99,7 @@ for (const kind of ['project', 'shared'] as const) {
 
   test(`an upload that is not strict stores pipelines with errors (${kind})`, async () => {
     for (const query of ['', '?strict=false']) {
-      const { publish, versions } = (await account())[kind];
+      const { publish, versions } = (await createAccount())[kind];
       assert.equal((await publish([main, broken, dangling], query)).status, 201);
       assert.equal(await versions(), 1);
     }
@@ -107,6 +107,6 @@ for (const kind of ['project', 'shared'] as const) {
 }
 
 test('strict must be true or false', async () => {
-  const { publish } = (await account()).project;
+  const { publish } = (await createAccount()).project;
   requireProblem(await publish([main], '?strict=maybe'), 400, 'invalid-request');
 });

@@ -23,19 +23,19 @@ const run = promisify(execFile);
 const withinSeconds = 60;
 
 /** New files; together more than a pack. */
-const newFiles = (count = 3, bytes = 4_000_000): Part[] =>
+const createFiles = (count = 3, bytes = 4_000_000): Part[] =>
   Array.from({ length: count }, (_, index) => ({
     name: `f${index}`,
     content: randomBytes(bytes / 2).toString('hex'),
   }));
 
-async function scene(server: TestServer) {
+async function createScene(server: TestServer) {
   const account = await server.account();
   const project = await account.project();
   return { account, project };
 }
 
-async function rowsOf(server: TestServer, { accountId }: Account): Promise<number> {
+async function countRows(server: TestServer, { accountId }: Account): Promise<number> {
   const [row] = await server.database.query<{ count: number }>(
     `select (select count(*) from blob where account_id = $1) + (select count(*) from manifest where account_id = $1)
       + (select count(*) from blob_object where account_id = $1)::int as count`,
@@ -57,11 +57,11 @@ describe('a client that disconnects', async () => {
   const folder = join(server.deps.config.dataDirectory, 'blobs');
 
   test('during an upload leaves nothing, even if some files were stored', async () => {
-    const { account, project } = await scene(server);
+    const { account, project } = await createScene(server);
     const url = new URL(await server.listen());
     const socket = connect(Number(url.port), url.hostname);
     socket.on('error', () => undefined);
-    const body = multipart(newFiles(5));
+    const body = multipart(createFiles(5));
     socket.write(
       `POST /dpc/v1${project.path}/artifacts HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${await account.admin.token()}\r\n` +
         `environmentName: dev\r\nversionName: v1\r\ncontent-type: multipart/form-data; boundary=${multipartBoundary}\r\n` +
@@ -76,11 +76,11 @@ describe('a client that disconnects', async () => {
     await until(
       'the removal of the stored files',
       withinSeconds,
-      async () => (await rowsOf(server, account)) === 0,
+      async () => (await countRows(server, account)) === 0,
     );
     assert.deepEqual(await readdir(join(folder, account.accountId)), []);
     await requireNothingVisible(account, project);
-    assert.equal((await upload(account.admin, project, newFiles(1, 100))).status, 201);
+    assert.equal((await upload(account.admin, project, createFiles(1, 100))).status, 201);
   });
 });
 
@@ -88,26 +88,26 @@ describe('an upload that is refused at its end', async () => {
   const server = await startTestServer();
 
   test('leaves only what existed before', async () => {
-    const { account, project } = await scene(server);
-    await upload(account.admin, project, newFiles(2, 100));
-    const before = await rowsOf(server, account);
-    requireProblem(await upload(account.admin, project, newFiles(3, 100)), 409, 'version-exists');
+    const { account, project } = await createScene(server);
+    await upload(account.admin, project, createFiles(2, 100));
+    const before = await countRows(server, account);
+    requireProblem(await upload(account.admin, project, createFiles(3, 100)), 409, 'version-exists');
     await server.deps.blobs.waitForRemovals();
-    assert.equal(await rowsOf(server, account), before);
+    assert.equal(await countRows(server, account), before);
     const { dataDirectory } = server.deps.config;
     assert.equal((await readdir(join(dataDirectory, 'blobs', account.accountId))).length, 1);
   });
 
   test('or repeated with its idempotency key stores nothing twice', async () => {
-    const { account, project } = await scene(server);
-    const parts = newFiles(2, 100);
+    const { account, project } = await createScene(server);
+    const parts = createFiles(2, 100);
     const key = { 'idempotency-key': 'the same' };
     assert.equal((await upload(account.admin, project, parts, key)).status, 201);
-    const before = await rowsOf(server, account);
+    const before = await countRows(server, account);
     const again = await upload(account.admin, project, parts, key);
     assert.equal(again.headers['idempotency-replayed'], 'true');
     await server.deps.blobs.waitForRemovals();
-    assert.equal(await rowsOf(server, account), before);
+    assert.equal(await countRows(server, account), before);
   });
 });
 
@@ -130,11 +130,11 @@ describe('a disk that is full', async () => {
 
   const kind = mounted ? 'a small tmpfs' : 'no right to mount: failing writes';
   test(`is reported, and nothing of the upload is left (${kind})`, async () => {
-    const { account, project } = await scene(server);
-    assert.equal((await upload(account.admin, project, newFiles(1, 1_000))).status, 201, 'there is room');
-    const before = await rowsOf(server, account);
+    const { account, project } = await createScene(server);
+    assert.equal((await upload(account.admin, project, createFiles(1, 1_000))).status, 201, 'there is room');
+    const before = await countRows(server, account);
     if (!mounted) await failWrites();
-    const answer = await upload(account.admin, project, newFiles(), { versionName: 'v2' });
+    const answer = await upload(account.admin, project, createFiles(), { versionName: 'v2' });
     const { detail } = requireProblem(answer, 503, 'storage-full');
     assert.ok(answer.headers['retry-after']);
     assert.ok(!detail.includes(place) && !answer.text.includes('ENOSPC'), answer.text);
@@ -144,9 +144,9 @@ describe('a disk that is full', async () => {
     );
     mock.restoreAll();
     await server.deps.blobs.waitForRemovals();
-    assert.equal(await rowsOf(server, account), before);
+    assert.equal(await countRows(server, account), before);
     assert.equal((await readdir(join(blobs, account.accountId))).length, 1);
-    const later = await upload(account.admin, project, newFiles(1, 2_000), { versionName: 'v2' });
+    const later = await upload(account.admin, project, createFiles(1, 2_000), { versionName: 'v2' });
     assert.equal(later.status, 201, 'there is room again');
   });
 
@@ -177,8 +177,8 @@ describe('a bucket', async () => {
   const server = await startTestServer({ settings, patience });
 
   test('stores an upload in packs under its prefix and account', async () => {
-    const { account, project } = await scene(server);
-    assert.equal((await upload(account.admin, project, newFiles(5, 1_500_000))).status, 201);
+    const { account, project } = await createScene(server);
+    assert.equal((await upload(account.admin, project, createFiles(5, 1_500_000))).status, 201);
     const keys = [...s3.objects.keys()].filter((key) => key.includes(account.accountId));
     assert.equal(keys.length, 3);
     for (const key of keys) assert.ok(key.startsWith(`headgate/tests/${account.accountId}/`), key);
@@ -186,9 +186,9 @@ describe('a bucket', async () => {
 
   for (const behaviour of ['refuse', 'slow-down', 'hang', 'cut', 'full'] as const) {
     test(`that responds with "${behaviour}" is reported by a problem that reveals nothing of it`, async () => {
-      const { account, project } = await scene(server);
+      const { account, project } = await createScene(server);
       s3.behave((method) => (method === 'PUT' ? behaviour : 'serve'));
-      const answer = await upload(account.admin, project, newFiles(2, 1_000));
+      const answer = await upload(account.admin, project, createFiles(2, 1_000));
       requireProblem(answer, 503, behaviour === 'full' ? 'storage-full' : 'storage-unavailable');
       assert.ok(answer.headers['retry-after']);
       const secrets = [
@@ -204,9 +204,9 @@ describe('a bucket', async () => {
       assert.ok(!logged.includes(s3.secretAccessKey) && !logged.includes(s3.accessKeyId));
       await requireNothingVisible(account, project);
       await server.deps.blobs.waitForRemovals();
-      assert.equal(await rowsOf(server, account), 0);
+      assert.equal(await countRows(server, account), 0);
       s3.behave(() => 'serve');
-      assert.equal((await upload(account.admin, project, newFiles(2, 1_000))).status, 201);
+      assert.equal((await upload(account.admin, project, createFiles(2, 1_000))).status, 201);
     });
   }
 });

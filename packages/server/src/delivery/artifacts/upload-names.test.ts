@@ -11,14 +11,14 @@ const server = await startTestServer({
 });
 type Details = { assets: string[]; details: ArtifactDetails };
 
-async function project() {
+async function createProject() {
   const account = await server.account();
   const made = await account.project();
   const path = `${made.path}/artifacts/details?environmentName=dev`;
   const details = () => account.admin.get<Details>(path);
   return { admin: account.admin, project: made, details };
 }
-const text = (name: string, content: string | Buffer = 'x'): Part => ({ name, content });
+const buildPart = (name: string, content: string | Buffer = 'x'): Part => ({ name, content });
 
 const hostile: [string, RegExp][] = [
   ['/etc/passwd', /absolute/],
@@ -46,21 +46,22 @@ const hostile: [string, RegExp][] = [
 ];
 
 test('an upload with a name that is dangerous to unpack is refused', async () => {
-  const { admin, project: made, details } = await project();
+  const { admin, project: made, details } = await createProject();
   for (const [name, reason] of hostile) {
-    const answer = await upload(admin, made, [text('good'), text(name), text('also good')]);
+    const answer = await upload(admin, made, [buildPart('good'), buildPart(name), buildPart('also good')]);
     const { detail } = requireProblem(answer, 400, 'invalid-asset-name');
     assert.match(detail, reason, JSON.stringify(name));
   }
   requireProblem(await details(), 404, 'artifact-not-found');
   assert.equal(
-    (await upload(admin, made, [text('x'.repeat(1_024)), text('...'), text('a b/ü.txt')])).status,
+    (await upload(admin, made, [buildPart('x'.repeat(1_024)), buildPart('...'), buildPart('a b/ü.txt')]))
+      .status,
     201,
   );
 });
 
 test('a part without a readable name is refused, not dropped', async () => {
-  const { admin, project: made, details } = await project();
+  const { admin, project: made, details } = await createProject();
   const headers = [
     'content-disposition: form-data',
     'content-disposition: form-data; filename="a.txt"',
@@ -82,14 +83,14 @@ test('a part without a readable name is refused, not dropped', async () => {
 });
 
 test('a name that is not UTF-8 is refused', async () => {
-  const { admin, project: made } = await project();
-  const body = multipart([text('a\u00ffb')]).toString('latin1');
+  const { admin, project: made } = await createProject();
+  const body = multipart([buildPart('a\u00ffb')]).toString('latin1');
   const answer = await upload(admin, made, Buffer.from(body.replace('\u00c3\u00bf', '\u00ff'), 'latin1'));
   assert.match(requireProblem(answer, 400, 'invalid-upload').detail, /part 1 are not UTF-8/);
 });
 
 test('a name inside the value of another parameter is ignored', async () => {
-  const { admin, project: made, details } = await project();
+  const { admin, project: made, details } = await createProject();
   const header = 'content-disposition: form-data; filename="x; name=\\"evil\\"; name=worse"; name="good.txt"';
   const body = `--${multipartBoundary}\r\n${header}\r\n\r\nx\r\n--${multipartBoundary}--\r\n`;
   assert.equal((await upload(admin, made, Buffer.from(body))).status, 201);
@@ -97,7 +98,7 @@ test('a name inside the value of another parameter is ignored', async () => {
 });
 
 test('two parts with the same name are refused, in any Unicode form', async () => {
-  const { admin, project: made } = await project();
+  const { admin, project: made } = await createProject();
   const twins = [
     ['a.txt', 'a.txt'],
     ['caf\u00e9.txt', 'cafe\u0301.txt'],
@@ -105,7 +106,7 @@ test('two parts with the same name are refused, in any Unicode form', async () =
   ];
   for (const [one = '', other = ''] of twins) {
     const { detail } = requireProblem(
-      await upload(admin, made, [text(one), text(other)]),
+      await upload(admin, made, [buildPart(one), buildPart(other)]),
       400,
       'invalid-asset-name',
     );
@@ -114,7 +115,7 @@ test('two parts with the same name are refused, in any Unicode form', async () =
 });
 
 test('a part with the name of a folder is refused', async () => {
-  const { admin, project: made } = await project();
+  const { admin, project: made } = await createProject();
   const cases = [
     ['a', 'a/b'],
     ['a/b', 'a'],
@@ -125,7 +126,7 @@ test('a part with the name of a folder is refused', async () => {
     const answer = await upload(
       admin,
       made,
-      names.map((name) => text(name)),
+      names.map((name) => buildPart(name)),
     );
     const { detail } = requireProblem(answer, 400, 'invalid-asset-name');
     assert.match(detail, /^The part named "[^"]+\/[^"]+" cannot be stored: the part "[^"/]+" is a file/);
@@ -133,7 +134,7 @@ test('a part with the name of a folder is refused', async () => {
   const sound = await upload(
     admin,
     made,
-    ['a.b', 'a b/c', 'ab', 'd/e', 'd-'].map((name) => text(name)),
+    ['a.b', 'a b/c', 'ab', 'd/e', 'd-'].map((name) => buildPart(name)),
   );
   assert.equal(sound.status, 201, sound.text);
 });

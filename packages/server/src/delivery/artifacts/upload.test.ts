@@ -16,16 +16,16 @@ import { readUpload } from './upload.ts';
 const limits = { parts: 10_000, partBytes: 8_000_000, requestBytes: 64_000_000 };
 const readPipeline = createPipelineReader();
 
-const digestOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+const hashBytes = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 /** Reads the bytes of each file as late as possible. */
-function lateWriter(): BlobWriter & { kept: Map<string, string> } {
+function createLateWriter(): BlobWriter & { kept: Map<string, string> } {
   const kept = new Map<string, string>();
   return {
     kept,
     async keep(files) {
       await later();
-      for (const { digest, bytes } of files) kept.set(digest, digestOf(bytes));
+      for (const { digest, bytes } of files) kept.set(digest, hashBytes(bytes));
     },
     async finish() {
       const base = { removals: 0, chunks: new Set<string>(), blobs: new Set<string>() };
@@ -35,7 +35,7 @@ function lateWriter(): BlobWriter & { kept: Map<string, string> } {
 }
 
 /** Each chunk has its own memory, as chunks of a connection do. */
-function* chunksOf(bytes: Buffer, sizes: readonly number[]): Generator<Buffer> {
+function* splitIntoChunks(bytes: Buffer, sizes: readonly number[]): Generator<Buffer> {
   for (let at = 0, index = 0; at < bytes.length; index++) {
     const size = Math.min(sizes[index % sizes.length] ?? 1, bytes.length - at);
     const chunk = Buffer.allocUnsafeSlow(size);
@@ -52,10 +52,10 @@ async function upload(parts: readonly Part[], sizes: readonly number[], isCompre
     ...(isCompressed && { 'content-encoding': 'gzip' }),
   };
   const body = isCompressed ? gzipSync(form) : form;
-  const request = Object.assign(Readable.from(chunksOf(body, sizes)), {
+  const request = Object.assign(Readable.from(splitIntoChunks(body, sizes)), {
     headers,
   }) as unknown as IncomingMessage;
-  const writer = lateWriter();
+  const writer = createLateWriter();
   const read = await readUpload(request, limits, writer, createPipelineChecks(readPipeline));
   return { files: read.manifest.files, ignored: read.ignored, kept: writer.kept };
 }
@@ -87,7 +87,7 @@ test('each file is stored as it was sent', { timeout: 120_000 }, async () => {
         assert.equal(ignored.length, parts.length - texts.length);
         assert.deepEqual(
           new Map(files.map((file) => [file.path, file.sha256])),
-          new Map(texts.map(({ name, content }) => [name, digestOf(Buffer.from(content ?? ''))])),
+          new Map(texts.map(({ name, content }) => [name, hashBytes(Buffer.from(content ?? ''))])),
         );
         for (const [digest, found] of kept) assert.equal(found, digest);
         assert.deepEqual(new Set(kept.keys()), new Set(files.map((file) => file.sha256)));

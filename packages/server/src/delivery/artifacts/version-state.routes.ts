@@ -26,7 +26,9 @@ export function versionStateRoutes({ write }: Endpoints): void {
     return {
       body: { environmentName, versionName, enabled },
       etag: renderVersionEtag(row),
-      events: [{ name: 'artifact-updated', projectId: params.projectId, subject: subject(place), ...states }],
+      events: [
+        { name: 'artifact-updated', projectId: params.projectId, subject: buildSubject(place), ...states },
+      ],
     };
   });
 
@@ -52,12 +54,16 @@ export function versionStateRoutes({ write }: Endpoints): void {
     const after = pickState(place, { ...source, ...promotion });
     return {
       body: { environmentName: to, versionName },
-      events: [{ name: 'artifact-promoted', projectId, subject: subject(place), after }],
+      events: [{ name: 'artifact-promoted', projectId, subject: buildSubject(place), after }],
     };
   });
 }
 
-const subject = ({ versionName }: VersionPlace) => ({ type: 'artifact', id: versionName, name: versionName });
+const buildSubject = ({ versionName }: VersionPlace) => ({
+  type: 'artifact',
+  id: versionName,
+  name: versionName,
+});
 
 function pickState({ environmentName }: VersionPlace, row: VersionRow): object {
   return { environmentName, ...presentVersion(row), digest: row.manifest_digest };

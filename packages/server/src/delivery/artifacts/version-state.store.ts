@@ -18,7 +18,7 @@ export interface VersionPlace {
   versionName: string;
 }
 
-const selectIn = (lock: string) => `
+const declareSelect = (lock: string) => `
   select ${versionColumns.replaceAll(/\w+/g, 'v.$&')}
   from environment e
   left join lateral (
@@ -32,7 +32,7 @@ const lockForChange = statement(
     parameters: { account_id: 'uuid', project_id: 'uuid', environment_name: 'text', version_name: 'text' },
     row: maybeVersionRow,
   },
-  selectIn('for update'),
+  declareSelect('for update'),
 );
 // Prevents its deletion with the environment. It may still be enabled or disabled meanwhile.
 const lockForCopy = statement(
@@ -40,7 +40,7 @@ const lockForCopy = statement(
     parameters: { account_id: 'uuid', project_id: 'uuid', environment_name: 'text', version_name: 'text' },
     row: maybeVersionRow,
   },
-  selectIn('for key share'),
+  declareSelect('for key share'),
 );
 
 /**

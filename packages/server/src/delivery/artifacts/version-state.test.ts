@@ -9,7 +9,7 @@ import { startTestServer } from '../../testing/server.ts';
 const server = await startTestServer();
 type Details = { assets: string[]; details: ArtifactDetails };
 
-async function delivered() {
+async function deliverVersion() {
   const account = await server.account();
   const { admin } = account;
   const project = await account.project();
@@ -39,7 +39,7 @@ async function delivered() {
 }
 
 test('a promotion copies the files and the name of a version, and records its source', async () => {
-  const { admin, artifacts, details, promote } = await delivered();
+  const { admin, artifacts, details, promote } = await deliverVersion();
   const answer = await promote();
   assert.equal(answer.status, 201);
   assert.deepEqual(answer.body, { environmentName: 'prod', versionName: 'v1' });
@@ -61,7 +61,7 @@ test('a promotion copies the files and the name of a version, and records its so
 });
 
 test('the source of a second promotion is the environment before, even after that is deleted', async () => {
-  const { admin, project, details, promote } = await delivered();
+  const { admin, project, details, promote } = await deliverVersion();
   await admin.post(`${project.path}/environments`, { name: 'uat' });
   await promote({ targetEnvironmentName: 'uat' });
   await promote({ sourceEnvironmentName: 'uat' });
@@ -72,7 +72,7 @@ test('the source of a second promotion is the environment before, even after tha
 });
 
 test('the event of a promotion contains actor, time, source and files', async () => {
-  const { admin, promote, events } = await delivered();
+  const { admin, promote, events } = await deliverVersion();
   await promote();
   const [event] = await events('artifact-promoted');
   assert.deepEqual(
@@ -86,7 +86,7 @@ test('the event of a promotion contains actor, time, source and files', async ()
 });
 
 test('an invalid promotion is refused with the reason', async () => {
-  const { promote, enable, totals } = await delivered();
+  const { promote, enable, totals } = await deliverVersion();
   requireProblem(await promote({ versionName: 'v2' }), 404, 'artifact-not-found');
   requireProblem(await promote({ sourceEnvironmentName: 'uat' }), 404, 'environment-not-found');
   requireProblem(await promote({ targetEnvironmentName: 'uat' }), 404, 'environment-not-found');
@@ -101,7 +101,7 @@ test('an invalid promotion is refused with the reason', async () => {
 });
 
 test('of two concurrent promotions, one succeeds', async () => {
-  const { promote, totals, events } = await delivered();
+  const { promote, totals, events } = await deliverVersion();
   const answers = await Promise.all(Array.from({ length: 6 }, () => promote()));
   assert.deepEqual(answers.map(({ status }) => status).toSorted(), [201, 409, 409, 409, 409, 409]);
   assert.deepEqual(await totals('prod'), { all: 1, enabled: 1 });
@@ -109,7 +109,7 @@ test('of two concurrent promotions, one succeeds', async () => {
 });
 
 test('a promotion repeated with its idempotency key gets the same response', async () => {
-  const { promote, totals } = await delivered();
+  const { promote, totals } = await deliverVersion();
   const key = { 'idempotency-key': 'promote v1' };
   const [first, again] = [await promote({}, undefined, key), await promote({}, undefined, key)];
   assert.deepEqual([first.status, again.status, again.text], [201, 201, first.text]);
@@ -118,7 +118,7 @@ test('a promotion repeated with its idempotency key gets the same response', asy
 });
 
 test('a promotion requires the right in the target and read access to the source', async () => {
-  const { account, project, promote } = await delivered();
+  const { account, project, promote } = await deliverVersion();
   const { projectId } = project;
   const inProject = (role: 'VIEWER' | 'CONTRIBUTOR') => ({ projectId, role });
   const inEnvironment = (environmentName: string, role: 'CONTRIBUTOR' | 'OPERATOR') => ({
@@ -142,7 +142,7 @@ test('a promotion requires the right in the target and read access to the source
 });
 
 test('a version is disabled and enabled again, each with an event', async () => {
-  const { enable, details, totals, events } = await delivered();
+  const { enable, details, totals, events } = await deliverVersion();
   const answer = await enable(false);
   assert.deepEqual(
     [answer.status, answer.body],
@@ -163,7 +163,7 @@ test('a version is disabled and enabled again, each with an event', async () => 
 });
 
 test('an update with If-Match is refused if the version has changed', async () => {
-  const { enable, details } = await delivered();
+  const { enable, details } = await deliverVersion();
   const { etag } = await details('dev');
   assert.equal((await details('dev')).etag, etag, 'the same state has the same ETag');
   const disabled = await enable(false, {}, { 'if-match': etag });
@@ -174,7 +174,7 @@ test('an update with If-Match is refused if the version has changed', async () =
 });
 
 test('concurrent updates leave the state of the last one and a matching total', async () => {
-  const { enable, details, totals } = await delivered();
+  const { enable, details, totals } = await deliverVersion();
   const answers = await Promise.all(Array.from({ length: 8 }, (_, index) => enable(index % 2 === 0)));
   for (const answer of answers) assert.equal(answer.status, 200, answer.text);
   const { enabled } = (await details('dev')).body.details;
@@ -182,7 +182,7 @@ test('concurrent updates leave the state of the last one and a matching total', 
 });
 
 test('a running execution keeps a version that is disabled, and no new one starts with it', async () => {
-  const { account, admin, project, enable } = await delivered();
+  const { account, admin, project, enable } = await deliverVersion();
   const agent = await account.agent();
   const executions = `${project.path}/pipeline-executions`;
   const wanted = { pipelineName: 'main', environmentName: 'dev', agentId: agent.agentId };
@@ -218,7 +218,7 @@ test('a running execution keeps a version that is disabled, and no new one start
 });
 
 test('after many changes the totals match the rows', async () => {
-  const { admin, project, enable, promote, totals } = await delivered();
+  const { admin, project, enable, promote, totals } = await deliverVersion();
   for (let index = 2; index < 12; index++) {
     const versionName = `v${index}`;
     await upload(admin, project, [{ name: 'a', content: versionName }], { versionName });

@@ -37,7 +37,7 @@ function seededRandom(from: number): () => number {
   };
 }
 
-const textOf = (index: number) => `${index} `.repeat(20 + ((index * 37) % 900));
+const buildText = (index: number) => `${index} `.repeat(20 + ((index * 37) % 900));
 
 const ahead = movableClock(clock.now());
 const collector = createCollector({ ...deps, clock: ahead });
@@ -109,29 +109,29 @@ test(`uploads, deletions and the collector at once (RACE_SEED=${seed})`, { timeo
   const account = await server.account();
   const { admin } = account;
   const random = seededRandom(seed);
-  const below = (count: number) => Math.floor(random() * count);
+  const randomBelow = (count: number) => Math.floor(random() * count);
   const projects: TestProject[] = [await account.project(), await account.project()];
   const outcomes: Record<number, number> = {};
 
-  function someParts(): Part[] {
+  function createParts(): Part[] {
     // Sometimes more than one batch, so that the collector can run between the parts.
-    const count = below(4) === 0 ? 270 + below(60) : 1 + below(30);
-    const first = below(400);
+    const count = randomBelow(4) === 0 ? 270 + randomBelow(60) : 1 + randomBelow(30);
+    const first = randomBelow(400);
     return Array.from({ length: count }, (_, index) => ({
       name: `f${index}`,
-      content: textOf((first + index) % 500),
+      content: buildText((first + index) % 500),
     }));
   }
 
-  async function uploading(uploader: number): Promise<void> {
+  async function uploadRepeatedly(uploader: number): Promise<void> {
     for (let number = 0; number < uploadsEach; number++) {
-      const project = projects[below(projects.length)];
+      const project = projects[randomBelow(projects.length)];
       assert.ok(project);
       const headers = {
         versionName: `v${uploader}-${number}`,
-        environmentName: below(2) === 0 ? 'dev' : 'prod',
+        environmentName: randomBelow(2) === 0 ? 'dev' : 'prod',
       };
-      const { status, text } = await upload(admin, project, someParts(), headers);
+      const { status, text } = await upload(admin, project, createParts(), headers);
       outcomes[status] = (outcomes[status] ?? 0) + 1;
       // The project or environment was deleted, or the grace period ended during the upload, or the pack
       // was doomed and removed during the put.
@@ -139,12 +139,12 @@ test(`uploads, deletions and the collector at once (RACE_SEED=${seed})`, { timeo
     }
   }
 
-  async function deleting(over: () => boolean): Promise<void> {
+  async function deleteRepeatedly(over: () => boolean): Promise<void> {
     while (!over()) {
-      const project = projects[below(projects.length)];
+      const project = projects[randomBelow(projects.length)];
       assert.ok(project);
-      const environment = below(2) === 0 ? 'dev' : 'prod';
-      if (below(3) === 0) {
+      const environment = randomBelow(2) === 0 ? 'dev' : 'prod';
+      if (randomBelow(3) === 0) {
         projects.splice(projects.indexOf(project), 1, await account.project());
         await admin.delete(project.path);
       } else {
@@ -156,14 +156,14 @@ test(`uploads, deletions and the collector at once (RACE_SEED=${seed})`, { timeo
   }
 
   let done = false;
-  async function collecting(): Promise<void> {
+  async function collectRepeatedly(): Promise<void> {
     while (!done) await collectOnce();
   }
-  const uploads = Array.from({ length: uploaders }, (_, uploader) => uploading(uploader));
+  const uploads = Array.from({ length: uploaders }, (_, uploader) => uploadRepeatedly(uploader));
   const uploaded = Promise.all(uploads).finally(() => {
     done = true;
   });
-  const ends = await Promise.allSettled([uploaded, collecting(), deleting(() => done)]);
+  const ends = await Promise.allSettled([uploaded, collectRepeatedly(), deleteRepeatedly(() => done)]);
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
 
   assert.ok((outcomes[201] ?? 0) > uploaders, JSON.stringify(outcomes));
@@ -171,7 +171,7 @@ test(`uploads, deletions and the collector at once (RACE_SEED=${seed})`, { timeo
   // One more upload, so that the last deletion cannot leave the account empty.
   const [last] = projects;
   assert.ok(last);
-  await upload(admin, last, someParts(), { versionName: 'last' });
+  await upload(admin, last, createParts(), { versionName: 'last' });
   for (let pass = 0; pass < 6; pass++) await collectOnce();
   await deps.blobs.waitForRemovals();
   assert.ok((await requireWhole(account)) > 0);

@@ -12,19 +12,19 @@ import type { Upload } from '../artifacts/index.ts';
 const server = await startTestServer();
 const { deps, database } = server;
 
-async function textOf({ accountId }: Account, text: string): Promise<string | undefined> {
+async function readText({ accountId }: Account, text: string): Promise<string | undefined> {
   const found = await deps.blobs.read(accountId, digestOf(text));
   return found && String(await buffer(found.stream));
 }
 
 async function requireThere(account: Account, ...texts: string[]): Promise<void> {
-  for (const text of texts) assert.equal(await textOf(account, text), text);
+  for (const text of texts) assert.equal(await readText(account, text), text);
   await deps.blobs.waitForRemovals();
-  for (const text of texts) assert.equal(await textOf(account, text), text);
+  for (const text of texts) assert.equal(await readText(account, text), text);
 }
 
 /** Each object by creation time: its state, its recorded live bytes, and the size of its blobs. */
-async function objectsOf({ accountId }: Account) {
+async function listObjects({ accountId }: Account) {
   await deps.blobs.waitForRemovals();
   const rows = await database.query<Record<'state' | 'counted' | 'bytes', string>>(
     `select state, live_bytes::text as counted, coalesce((
@@ -42,12 +42,12 @@ const commit = (account: Account, upload: Upload) => commitUpload(deps, account,
 test('files of an upload are not visible before its commit', async () => {
   const account = await server.account();
   await read(account, ['first'], async (upload) => {
-    assert.equal(await textOf(account, 'first'), undefined);
-    assert.deepEqual(await objectsOf(account), [['pending', 5, 5]]);
+    assert.equal(await readText(account, 'first'), undefined);
+    assert.deepEqual(await listObjects(account), [['pending', 5, 5]]);
     await commit(account, upload);
-    assert.equal(await textOf(account, 'first'), 'first');
+    assert.equal(await readText(account, 'first'), 'first');
   });
-  assert.deepEqual(await objectsOf(account), [['live', 5, 5]]);
+  assert.deepEqual(await listObjects(account), [['live', 5, 5]]);
 });
 
 test('the second upload takes over a file of the first, which then uses that of the second', async () => {
@@ -61,15 +61,15 @@ test('the second upload takes over a file of the first, which then uses that of 
       await commit(account, second);
     });
     await requireThere(account, 'of both', 'of the second');
-    assert.equal(await textOf(account, 'of the first'), undefined);
-    assert.deepEqual(await objectsOf(account), [
+    assert.equal(await readText(account, 'of the first'), undefined);
+    assert.deepEqual(await listObjects(account), [
       ['pending', 12, 12],
       ['live', 20, 20],
     ]);
     await commit(account, first);
   });
   await requireThere(account, 'of the first', 'of both', 'of the second');
-  assert.deepEqual(await objectsOf(account), [
+  assert.deepEqual(await listObjects(account), [
     ['live', 12, 12],
     ['live', 20, 20],
   ]);
@@ -84,7 +84,7 @@ test('the second upload uses the file of the first if that commits earlier', asy
     });
   });
   await requireThere(account, 'of both', 'of the second');
-  assert.deepEqual(await objectsOf(account), [
+  assert.deepEqual(await listObjects(account), [
     ['live', 7, 7],
     ['live', 13, 13],
   ]);
@@ -101,7 +101,7 @@ test('the second upload keeps the file if the first one fails before or after', 
     gaveUp,
   );
   await requireThere(before, 'of both');
-  assert.deepEqual(await objectsOf(before), [['live', 7, 7]]);
+  assert.deepEqual(await listObjects(before), [['live', 7, 7]]);
 
   const after = await server.account();
   const brought = Promise.withResolvers<void>();
@@ -117,7 +117,7 @@ test('the second upload keeps the file if the first one fails before or after', 
     await commit(after, second);
   });
   await requireThere(after, 'of both');
-  assert.deepEqual(await objectsOf(after), [['live', 7, 7]]);
+  assert.deepEqual(await listObjects(after), [['live', 7, 7]]);
 });
 
 test('two uploads with files of each other do not deadlock', async () => {
@@ -135,7 +135,7 @@ test('two uploads with files of each other do not deadlock', async () => {
     });
   await Promise.all([one(texts), one(backwards)]);
   await requireThere(account, ...texts);
-  for (const [state, counted, bytes] of await objectsOf(account)) {
+  for (const [state, counted, bytes] of await listObjects(account)) {
     assert.equal(state, 'live');
     assert.equal(counted, bytes);
   }
@@ -147,7 +147,7 @@ test('if some files of a batch exist already, the others are read from where the
   const texts = ['aaa', 'b', 'cccc', 'dd', '', 'eeeee'];
   await read(account, texts, (upload) => commit(account, upload));
   await requireThere(account, ...texts);
-  assert.deepEqual(await objectsOf(account), [
+  assert.deepEqual(await listObjects(account), [
     ['live', 3, 3],
     ['live', 12, 12],
   ]);

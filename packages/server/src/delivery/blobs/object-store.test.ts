@@ -17,7 +17,9 @@ const s3: FakeS3 = await startFakeS3();
 const folder = await mkdtemp(join(tmpdir(), 'headgate-objects-'));
 /** A second of silence is an error; this test server responds sooner. */
 const impatient = { silentMilliseconds: 1_000, wholeMilliseconds: 30_000, attempts: 2 };
-const bucket = (about: Partial<Extract<ObjectStoreSettings, { kind: 's3' }>> = {}): ObjectStoreSettings => ({
+const openBucket = (
+  about: Partial<Extract<ObjectStoreSettings, { kind: 's3' }>> = {},
+): ObjectStoreSettings => ({
   kind: 's3',
   bucket: s3.bucket,
   prefix: 'one/installation/',
@@ -42,15 +44,15 @@ after(async () => {
 
 const kinds: Record<ObjectStoreSettings['kind'], ObjectStoreSettings> = {
   folder: { kind: 'folder', folder: join(folder, 'conformance', 'deep') },
-  s3: bucket(),
+  s3: openBucket(),
 };
 
-async function bytesOf(store: ObjectStore, accountId: string, key: string, start: number, length: number) {
+async function readBytes(store: ObjectStore, accountId: string, key: string, start: number, length: number) {
   const stream = await store.read(accountId, key, { start, length });
   return stream && (await buffer(stream));
 }
 
-async function keysOf(store: ObjectStore, accountId: string): Promise<string[]> {
+async function listKeys(store: ObjectStore, accountId: string): Promise<string[]> {
   const keys: string[] = [];
   for await (const { key, modifiedAt } of store.list(accountId)) {
     assert.ok(Math.abs(Date.now() - modifiedAt.getTime()) < 600_000);
@@ -70,11 +72,11 @@ for (const [kind, settings] of Object.entries(kinds)) {
       const bytes = randomBytes(300_000);
       const key = randomUUID();
       await store.put(account, key, [bytes.subarray(0, 100_000), bytes.subarray(100_000)]);
-      assert.deepEqual(await bytesOf(store, account, key, 0, bytes.length), bytes);
-      assert.deepEqual(await bytesOf(store, account, key, 99_999, 3), bytes.subarray(99_999, 100_002));
-      assert.deepEqual(await bytesOf(store, account, key, 299_999, 1), bytes.subarray(299_999));
-      assert.equal(await bytesOf(store, randomUUID(), key, 0, 1), undefined);
-      assert.equal(await bytesOf(store, account, randomUUID(), 0, 1), undefined);
+      assert.deepEqual(await readBytes(store, account, key, 0, bytes.length), bytes);
+      assert.deepEqual(await readBytes(store, account, key, 99_999, 3), bytes.subarray(99_999, 100_002));
+      assert.deepEqual(await readBytes(store, account, key, 299_999, 1), bytes.subarray(299_999));
+      assert.equal(await readBytes(store, randomUUID(), key, 0, 1), undefined);
+      assert.equal(await readBytes(store, account, randomUUID(), 0, 1), undefined);
     });
 
     test('reads packs of any length', async () => {
@@ -83,39 +85,39 @@ for (const [kind, settings] of Object.entries(kinds)) {
         const bytes = randomBytes(length);
         for (let at = 0; at < length; at += 50_000) pack.add(`${at}`, bytes.subarray(at, at + 50_000));
         await store.put(account, pack.key, pack.chunks);
-        assert.ok(bytes.equals((await bytesOf(store, account, pack.key, 0, length)) ?? Buffer.alloc(0)));
+        assert.ok(bytes.equals((await readBytes(store, account, pack.key, 0, length)) ?? Buffer.alloc(0)));
       }
     });
 
     test('accepts the same object again', async () => {
       const key = `ab/${randomUUID()}`;
       for (let time = 0; time < 2; time++) await store.put(account, key, [Buffer.from('the same')]);
-      assert.equal(String(await bytesOf(store, account, key, 0, 8)), 'the same');
+      assert.equal(String(await readBytes(store, account, key, 0, 8)), 'the same');
     });
 
     test('lists all objects of an account, without removed ones', async () => {
       const owner = randomUUID();
-      assert.deepEqual(await keysOf(store, owner), []);
+      assert.deepEqual(await listKeys(store, owner), []);
       const keys = Array.from({ length: 8 }, (_, index) =>
         index % 2 ? `ab/${randomUUID()}` : randomUUID(),
       ).sort();
       for (const key of keys) await store.put(owner, key, [Buffer.from(key)]);
       await store.put(account, randomUUID(), [Buffer.from('of another')]);
-      assert.deepEqual(await keysOf(store, owner), keys);
+      assert.deepEqual(await listKeys(store, owner), keys);
       for (const key of [...keys, 'never-there']) await store.remove(owner, key);
-      assert.deepEqual(await keysOf(store, owner), []);
-      assert.equal(await bytesOf(store, owner, keys[0] ?? '', 0, 1), undefined);
+      assert.deepEqual(await listKeys(store, owner), []);
+      assert.equal(await readBytes(store, owner, keys[0] ?? '', 0, 1), undefined);
     });
 
     test('accepts concurrent puts', async () => {
       const keys = Array.from({ length: 20 }, () => randomUUID());
       await Promise.all(keys.map((key) => store.put(account, key, [Buffer.from(key)])));
-      for (const key of keys) assert.equal(String(await bytesOf(store, account, key, 0, key.length)), key);
+      for (const key of keys) assert.equal(String(await readBytes(store, account, key, 0, key.length)), key);
     });
   });
 }
 
-async function failureOf(work: Promise<unknown>): Promise<Problem> {
+async function catchFailure(work: Promise<unknown>): Promise<Problem> {
   const failure = await work.then(
     () => assert.fail('it succeeded'),
     (reason) => reason,
@@ -128,7 +130,7 @@ async function failureOf(work: Promise<unknown>): Promise<Problem> {
 }
 
 describe('a bucket', async () => {
-  const store = await open(bucket({ patience: impatient }));
+  const store = await open(openBucket({ patience: impatient }));
   const account = randomUUID();
   const put = (key = randomUUID()) => store.put(account, key, [Buffer.from('x')]);
 
@@ -142,14 +144,14 @@ describe('a bucket', async () => {
     } as const;
     for (const [behaviour, code] of Object.entries(codes)) {
       s3.behave(() => behaviour as keyof typeof codes);
-      assert.equal((await failureOf(put())).code, code, behaviour);
+      assert.equal((await catchFailure(put())).code, code, behaviour);
       assert.equal(
-        (await failureOf(store.read(account, 'x', { start: 0, length: 1 }))).code,
+        (await catchFailure(store.read(account, 'x', { start: 0, length: 1 }))).code,
         code,
         behaviour,
       );
-      assert.equal((await failureOf(store.remove(account, 'x'))).code, code, behaviour);
-      assert.equal((await failureOf(keysOf(store, account))).code, code, behaviour);
+      assert.equal((await catchFailure(store.remove(account, 'x'))).code, code, behaviour);
+      assert.equal((await catchFailure(listKeys(store, account))).code, code, behaviour);
     }
   });
 
@@ -163,7 +165,7 @@ describe('a bucket', async () => {
       });
       const key = randomUUID();
       await put(key);
-      assert.equal(String(await bytesOf(store, account, key, 0, 1)), 'x');
+      assert.equal(String(await readBytes(store, account, key, 0, 1)), 'x');
     }
   });
 
@@ -171,20 +173,23 @@ describe('a bucket', async () => {
     const key = randomUUID();
     await store.put(account, key, [Buffer.from('many bytes')]);
     s3.behave(() => 'cut-body');
-    await assert.rejects(bytesOf(store, account, key, 0, 10));
+    await assert.rejects(readBytes(store, account, key, 0, 10));
   });
 
   test('with a wrong name, wrong keys or a wrong region fails the probe', async () => {
     const secretAccessKey = new Secret('another secret');
     const faults: [ObjectStoreSettings, string][] = [
-      [bucket({ bucket: 'no-such-bucket' }), 'NoSuchBucket'],
-      [bucket({ credentials: { accessKeyId: 'AKIANOBODY', secretAccessKey } }), 'InvalidAccessKeyId'],
-      [bucket({ credentials: { accessKeyId: s3.accessKeyId, secretAccessKey } }), 'SignatureDoesNotMatch'],
+      [openBucket({ bucket: 'no-such-bucket' }), 'NoSuchBucket'],
+      [openBucket({ credentials: { accessKeyId: 'AKIANOBODY', secretAccessKey } }), 'InvalidAccessKeyId'],
+      [
+        openBucket({ credentials: { accessKeyId: s3.accessKeyId, secretAccessKey } }),
+        'SignatureDoesNotMatch',
+      ],
     ];
     for (const [settings, name] of faults) await assert.rejects((await open(settings)).probe(), { name });
     s3.behave((method) => (method === 'DELETE' ? 'refuse' : 'serve'));
-    await assert.rejects((await open(bucket())).probe(), { name: 'AccessDenied' });
-    const nobody = bucket({ endpoint: 'http://127.0.0.1:1' });
+    await assert.rejects((await open(openBucket())).probe(), { name: 'AccessDenied' });
+    const nobody = openBucket({ endpoint: 'http://127.0.0.1:1' });
     await assert.rejects((await open(nobody)).probe(), { code: 'ECONNREFUSED' });
   });
 });
@@ -198,7 +203,7 @@ describe('a folder', async () => {
     // A file is where the account's folder would be.
     await writeFile(join(place, account), '');
     assert.equal(
-      (await failureOf(store.put(account, 'key', [Buffer.from('x')]))).code,
+      (await catchFailure(store.put(account, 'key', [Buffer.from('x')]))).code,
       'storage-unavailable',
     );
   });

@@ -18,7 +18,7 @@ const columns = 'v.prefix, v.version_name, v.branch, v.commit_hash, v.provider, 
 const newestFirst = 'v.created_at desc, v.version_name desc';
 
 /** SQL: the pipelines of a manifest `m` by name, all or a limited number. */
-const listedPipelines = (limit: string) => `
+const selectListedPipelines = (limit: string) => `
   (select coalesce(json_agg(json_build_object('name', p ->> 'name', 'type', p ->> 'type', 'description', p ->> 'description')), '[]')
    from (
      select p from jsonb_array_elements(m.pipelines) as each (p)
@@ -58,7 +58,7 @@ const versionWithPipelines = {
   pipelines: typed<ListedPipeline[]>('json'),
 } satisfies ColumnTypes;
 const firstWhere = (condition: string) => `
-  select ${columns}, ${listedPipelines('all')} as pipelines
+  select ${columns}, ${selectListedPipelines('all')} as pipelines
   from shared_pipeline_version v join manifest m on m.account_id = v.account_id and m.digest = v.manifest_digest
   where v.account_id = $account_id and v.prefix = $prefix and ${condition}
   order by ${newestFirst} limit 1`;
@@ -90,7 +90,7 @@ export const groupPage = guardedPage(
         limit $limit offset $offset) g
     left join lateral (
       select v.version_name, jsonb_array_length(m.pipelines) as pipeline_count,
-        ${listedPipelines(String(listedSharedPipelineLimit))} as pipelines
+        ${selectListedPipelines(String(listedSharedPipelineLimit))} as pipelines
       from shared_pipeline_version v join manifest m on m.account_id = v.account_id and m.digest = v.manifest_digest
       where v.account_id = $account_id and v.prefix = g.prefix and v.enabled
       order by ${newestFirst} limit 1) latest on true

@@ -20,7 +20,7 @@ type Details = { artifactDetails: SharedArtifactDetails; sharedPipelines: Shared
 const artifacts = '/shared-pipelines/artifacts';
 const check = { name: 'check.orch.yaml', content: sharedPipeline };
 
-async function account() {
+async function createAccount() {
   const { admin, ...made } = await server.account();
   /** Each version is newer than the one before. */
   const publish = (versionName: string, headers: Record<string, string> = {}, parts = [check]) => {
@@ -45,7 +45,7 @@ async function account() {
 }
 
 test('a version is published and read back with its pipelines, described by their notes', async () => {
-  const { publish, details } = await account();
+  const { publish, details } = await createAccount();
   const bare = { name: 'folder/Load it.orch.yaml', content: smallPipeline };
   const broken = { name: 'broken.orch.yaml', content: '[' };
   const readme = { name: 'readme.md', content: 'x' };
@@ -82,15 +82,15 @@ test('a version is published and read back with its pipelines, described by thei
 });
 
 test('a version is immutable; other groups and accounts may have a version of the same name', async () => {
-  const { publish } = await account();
+  const { publish } = await createAccount();
   assert.equal((await publish('1')).status, 201);
   requireProblem(await publish('1'), 409, 'shared-version-exists');
   assert.equal((await publish('1', { sharedPipelineIdPrefix: 'Loads' })).status, 201);
-  assert.equal((await (await account()).publish('1')).status, 201);
+  assert.equal((await (await createAccount()).publish('1')).status, 201);
 });
 
 test('invalid names are refused', async () => {
-  const { publish } = await account();
+  const { publish } = await createAccount();
   for (const sharedPipelineIdPrefix of ['a/b', 'a\\b', '${a}', 'x'.repeat(101)]) {
     requireProblem(await publish('1', { sharedPipelineIdPrefix }), 400, 'invalid-request');
   }
@@ -102,7 +102,7 @@ test('invalid names are refused', async () => {
 });
 
 test('headers may be URL-encoded', async () => {
-  const { publish, groups } = await account();
+  const { publish, groups } = await createAccount();
   const prefix = 'é'.repeat(80);
   const versionName = '日'.repeat(200);
   const encoded = {
@@ -115,7 +115,7 @@ test('headers may be URL-encoded', async () => {
 });
 
 test('a form without a readable pipeline is refused with the reasons', async () => {
-  const { publish, versions } = await account();
+  const { publish, versions } = await createAccount();
   const broken = { name: 'broken.orch.yaml', content: 'type: orchestration\npipeline: [' };
   const answer = await publish('1', {}, [broken, { name: 'readme.md', content: 'x' }]);
   const { violations, errors } = requireProblem(answer, 422, 'shared-version-without-pipeline');
@@ -126,7 +126,7 @@ test('a form without a readable pipeline is refused with the reasons', async () 
 });
 
 test('a finding about a group names the group', async () => {
-  const { publish } = await account();
+  const { publish } = await createAccount();
   const call = { type: 'run-orchestration', parameters: { orchestrationJob: 'gone' } };
   const load = { type: 'file-load', parameters: { source: 'a.csv', fileType: 'CSV', targetTable: 't' } };
   const first = { type: 'start', transitions: { success: ['Call', 'Load'] } };
@@ -142,7 +142,7 @@ test('a finding about a group names the group', async () => {
 });
 
 test('enabled versions, all versions, or those of a group are listed newest first', async () => {
-  const { publish, enable, versions, admin } = await account();
+  const { publish, enable, versions, admin } = await createAccount();
   await publish('1');
   await publish('2');
   await publish('1', { sharedPipelineIdPrefix: 'Loads' });
@@ -160,26 +160,26 @@ test('enabled versions, all versions, or those of a group are listed newest firs
 });
 
 test('without a version name, the newest enabled version is read', async () => {
-  const { publish, enable, details } = await account();
+  const { publish, enable, details } = await createAccount();
   requireProblem(await details(), 404, 'shared-version-not-found');
   await publish('2');
   await publish('1');
-  const latest = async () => (await details()).body.artifactDetails.versionName;
-  assert.equal(await latest(), '1', 'newest by time');
+  const readLatest = async () => (await details()).body.artifactDetails.versionName;
+  assert.equal(await readLatest(), '1', 'newest by time');
   assert.deepEqual((await enable('1', false)).body, { enabled: false, versionName: '1' });
-  assert.equal(await latest(), '2');
+  assert.equal(await readLatest(), '2');
   assert.equal((await details('&versionName=1')).body.artifactDetails.enabled, false);
   await enable('2', false);
   requireProblem(await details(), 404, 'shared-version-not-found');
   await enable('1', true);
-  assert.equal(await latest(), '1');
+  assert.equal(await readLatest(), '1');
   requireProblem(await details('&versionName=3'), 404, 'shared-version-not-found');
   requireProblem(await enable('3', true), 404, 'shared-version-not-found');
   requireProblem(await enable('1', true, 'Loads'), 404, 'shared-version-not-found');
 });
 
 test('groups are listed by prefix with the pipelines of their latest version', async () => {
-  const { publish, enable, groups } = await account();
+  const { publish, enable, groups } = await createAccount();
   await publish('1', { sharedPipelineIdPrefix: 'Zeros' });
   await publish('1');
   await publish('2', {}, [check, { name: 'other.orch.yaml', content: smallPipeline }]);
@@ -207,7 +207,7 @@ test('groups are listed by prefix with the pipelines of their latest version', a
 });
 
 test('of a large group the list contains the first 100 pipelines by name, and their number', async () => {
-  const { publish, groups, details } = await account();
+  const { publish, groups, details } = await createAccount();
   const parts = Array.from({ length: 103 }, (_, index) => ({
     name: `${String(index).padStart(3, '0')}.orch.yaml`,
     content: sharedPipeline,
@@ -221,7 +221,7 @@ test('of a large group the list contains the first 100 pipelines by name, and th
 });
 
 test('the events of a version are found by its group', async () => {
-  const { publish, enable, admin } = await account();
+  const { publish, enable, admin } = await createAccount();
   await publish('1');
   await enable('1', false);
   const from = new Date(server.clock.now().getTime() - 86_400_000).toISOString();
@@ -241,7 +241,7 @@ test('the events of a version are found by its group', async () => {
 });
 
 test('a publication repeated with its idempotency key happens once and gets the same response', async () => {
-  const { admin, versions } = await account();
+  const { admin, versions } = await createAccount();
   const send = () => publishShared(admin, [check], { 'idempotency-key': 'one' });
   const first = await send();
   const again = await send();
@@ -251,7 +251,7 @@ test('a publication repeated with its idempotency key happens once and gets the 
 });
 
 test('of 6 concurrent publications of one version, one succeeds', async () => {
-  const { admin, versions } = await account();
+  const { admin, versions } = await createAccount();
   const parts = [check];
   const answers = await Promise.all(Array.from({ length: 6 }, () => publishShared(admin, parts)));
   assert.deepEqual(answers.map(({ status }) => status).toSorted(), [201, 409, 409, 409, 409, 409]);

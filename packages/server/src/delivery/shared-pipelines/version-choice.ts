@@ -23,7 +23,7 @@ const chosenRow = {
 } satisfies ColumnTypes;
 type ChosenRow = RowOf<typeof chosenRow>;
 
-const candidate = (prefix: string, requested: string) => `
+const selectCandidate = (prefix: string, requested: string) => `
   left join lateral (
     (select version_name, manifest_digest, enabled from shared_pipeline_version
      where ${requested} is null and account_id = $account_id and prefix = ${prefix} and enabled
@@ -51,14 +51,14 @@ const chooseAll = statement(
   with recursive used as (
     select wanted.prefix, wanted.requested, v.version_name, v.manifest_digest, v.enabled
     from unnest($prefixes::text[], $version_names::text[]) as wanted (prefix,
-      requested) ${candidate('wanted.prefix', 'wanted.requested')}
+      requested) ${selectCandidate('wanted.prefix', 'wanted.requested')}
     union
     select use ->> 'prefix', use ->> 'versionName', v.version_name, v.manifest_digest, v.enabled
     from used u
     cross join lateral unnest(array(
       select jsonb_path_query(pipelines, '$[*].sharedPipelines[*]') from manifest
       where account_id = $account_id and digest = u.manifest_digest)) as named (use)
-    ${candidate("named.use ->> 'prefix'", "named.use ->> 'versionName'")}
+    ${selectCandidate("named.use ->> 'prefix'", "named.use ->> 'versionName'")}
     where u.enabled
   )
   select u.prefix, u.requested, u.version_name, u.manifest_digest, u.enabled,

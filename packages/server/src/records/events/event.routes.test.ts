@@ -19,17 +19,17 @@ async function makeThreeChanges() {
   const account = await server.account();
   const { path, projectId } = await account.project();
   const times: string[] = [];
-  const tick = () => {
+  const advanceClock = () => {
     server.clock.advance(1);
     times.push(server.clock.now().toISOString());
   };
-  tick();
+  advanceClock();
   await account.admin.post(`${path}/variables`, city);
-  tick();
+  advanceClock();
   await account.admin.patch(`${path}/variables/city`, { type: 'TEXT', behaviour: 'COPIED' });
-  tick();
+  advanceClock();
   await account.admin.delete(`${path}/variables/city`);
-  tick();
+  advanceClock();
   return { account, admin: account.admin, path, projectId, times };
 }
 

@@ -8,10 +8,10 @@ import {
 } from '@headgate/contract';
 import { listCandidatePaths } from '@headgate/pipelines';
 import {
-  chosenVersion,
   createVersionProblem,
   type PipelineDescription,
   renderPipelinePath,
+  selectChosenVersion,
 } from '../../delivery/artifacts/index.ts';
 
 import {
@@ -75,7 +75,7 @@ export const whatStartNeeds = guardedRead(
         where account_id = $account_id order by agent_id limit 2) two
     ) end as only_agent_id
   from environment e
-  left join lateral (${chosenVersion('version_name, enabled, manifest_digest, ignored_pipelines')}) v on true
+  left join lateral (${selectChosenVersion('version_name, enabled, manifest_digest, ignored_pipelines')}) v on true
   left join manifest m on m.account_id = $account_id and m.digest = v.manifest_digest
   where e.account_id = $account_id and e.project_id = $project_id and e.name = $environment_name`,
 );

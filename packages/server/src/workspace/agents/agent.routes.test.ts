@@ -17,7 +17,7 @@ const fargate = {
   deployment: 'fargate',
 };
 
-async function made(given: object = {}) {
+async function createAgent(given: object = {}) {
   const account = await server.account();
   const answer = await account.admin.post<Agent>('/agents', { ...fargate, ...given });
   assert.equal(answer.status, 201, answer.text);
@@ -27,13 +27,13 @@ async function made(given: object = {}) {
 }
 
 /** Simulates the agent program with these credentials. */
-async function connectedWith(given: AgentCredentials) {
-  const { access_token: accessToken } = (await tokenFor(given)).body;
+async function connectAgent(given: AgentCredentials) {
+  const { access_token: accessToken } = (await requestToken(given)).body;
   const client = createClient(server.transport, '/agent/v1', async () => accessToken ?? '');
   return { client, instance: instanceOf({ client }) };
 }
 
-async function tokenFor({ clientId, clientSecret }: AgentCredentials) {
+async function requestToken({ clientId, clientSecret }: AgentCredentials) {
   const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
   const headers = { 'content-type': 'application/x-www-form-urlencoded' };
   const anybody = createClient(server.transport, '', async () => undefined);
@@ -42,7 +42,7 @@ async function tokenFor({ clientId, clientSecret }: AgentCredentials) {
 }
 
 test('a registered agent is pending and returned with all its members', async () => {
-  const { agent, answer, get } = await made({ enableAutoUpdates: true });
+  const { agent, answer, get } = await createAgent({ enableAutoUpdates: true });
   assert.match(agent.agentId, /^[0-9a-f-]{36}$/);
   assert.deepEqual(agent, {
     ...fargate,
@@ -65,7 +65,7 @@ test('a registered agent is pending and returned with all its members', async ()
 });
 
 test('enumerated values are case-insensitive, and unknown ones are refused with the value', async () => {
-  const { agent, account } = await made({
+  const { agent, account } = await createAgent({
     ...{ agentType: 'Streaming', cloudProvider: 'AZURE' },
     ...{ deployment: 'Container App', trackName: 'STABLE' },
   });
@@ -80,14 +80,14 @@ test('enumerated values are case-insensitive, and unknown ones are refused with 
 });
 
 test('a mistyped value is refused with the nearest known one', async () => {
-  const { account } = await made();
+  const { account } = await createAgent();
   const refused = await account.admin.post('/agents', { ...fargate, name: 'b', deployment: 'fragate' });
   const { detail } = requireProblem(refused, 422, 'unknown-word');
   assert.match(detail, /body\.deployment is "fragate"; .*\. Did you mean fargate\?$/);
 });
 
 test('a name has 1 to 30 characters and is unique', async () => {
-  const { admin, path } = await made();
+  const { admin, path } = await createAgent();
   requireProblem(await admin.post('/agents', fargate), 409, 'agent-name-taken');
   for (const name of ['', 'x'.repeat(31)])
     requireProblem(await admin.post('/agents', { ...fargate, name }), 400, 'invalid-request');
@@ -96,7 +96,7 @@ test('a name has 1 to 30 characters and is unique', async () => {
 });
 
 test('an update keeps omitted members, and is refused if the agent has changed', async () => {
-  const { admin, path, get } = await made({ description: 'old' });
+  const { admin, path, get } = await createAgent({ description: 'old' });
   const { etag } = await admin.get(path);
   const changed = await admin.patch<Agent>(path, { restrictedAccess: true, trackName: 'Stable' });
   assert.equal(changed.status, 202);
@@ -113,7 +113,7 @@ test('an update keeps omitted members, and is refused if the agent has changed',
 });
 
 test('an agent that does not exist or belongs to another account is 404 for every operation', async () => {
-  const { agent } = await made();
+  const { agent } = await createAgent();
   const { admin } = await server.account();
   for (const id of [agent.agentId, randomUUID(), 'nobody']) {
     const path = `/agents/${id}`;
@@ -132,10 +132,10 @@ test('an agent that does not exist or belongs to another account is 404 for ever
 });
 
 test('the agent program connects with the credentials, and each read of them records an event', async () => {
-  const { account, admin, path, get } = await made();
+  const { account, admin, path, get } = await createAgent();
   const { body } = await admin.get<AgentCredentials>(`${path}/credentials`);
   assert.deepEqual((await admin.get(`${path}/credentials`)).body, body);
-  const { instance } = await connectedWith(body);
+  const { instance } = await connectAgent(body);
   assert.equal((await instance.hello({ agentVersion: '0.0.1' })).status, 200);
   const { agentStatus, connected, versionDetails } = await get();
   assert.deepEqual([agentStatus, connected], ['running', true]);
@@ -151,28 +151,28 @@ test('the agent program connects with the credentials, and each read of them rec
 });
 
 test('after a refresh, the previous secret and its tokens are refused at once', async () => {
-  const { admin, path } = await made();
+  const { admin, path } = await createAgent();
   const before = (await admin.get<AgentCredentials>(`${path}/credentials`)).body;
-  const { client, instance } = await connectedWith(before);
+  const { client, instance } = await connectAgent(before);
   await instance.hello();
   const refreshed = await admin.post<AgentCredentials>(`${path}/credentials`, { action: 'secret_refresh' });
   assert.equal(refreshed.status, 200, refreshed.text);
   const after = refreshed.body;
   assert.equal(after.clientId, before.clientId);
   assert.deepEqual((await admin.get(`${path}/credentials`)).body, after);
-  assert.equal((await tokenFor(before)).status, 401);
+  assert.equal((await requestToken(before)).status, 401);
   const { instanceId } = instance;
   requireProblem(await client.post('/heartbeats', { instanceId, held: [] }), 401, 'token-invalid');
-  const renewed = await connectedWith(after);
+  const renewed = await connectAgent(after);
   assert.equal((await renewed.instance.hello()).status, 200);
   requireProblem(await admin.post(`${path}/credentials`, { action: 'LOOK' }), 422, 'unknown-word');
 });
 
 test('a server that missed the notification of a refresh gives no work to a token of the previous secret', async () => {
-  const { account, admin, agent, path } = await made();
+  const { account, admin, agent, path } = await createAgent();
   const project = await account.project();
   const credentials = (await admin.get<AgentCredentials>(`${path}/credentials`)).body;
-  const { instance } = await connectedWith(credentials);
+  const { instance } = await connectAgent(credentials);
   await instance.hello();
   await upload(admin, project, [{ name: 'main.orch.yaml', content: smallPipeline }]);
   await server.database.query(
@@ -182,7 +182,7 @@ test('a server that missed the notification of a refresh gives no work to a toke
   const start = { pipelineName: 'main', environmentName: 'dev', agentId: agent.agentId };
   assert.equal((await admin.post(`${project.path}/pipeline-executions`, start)).status, 201);
   assert.deepEqual((await instance.claim()).work, []);
-  const renewed = await connectedWith(credentials);
+  const renewed = await connectAgent(credentials);
   assert.equal((await renewed.instance.claim()).work.length, 1);
 });
 

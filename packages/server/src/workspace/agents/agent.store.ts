@@ -40,12 +40,12 @@ const agentRow = {
 } satisfies ColumnTypes;
 export type AgentRow = RowOf<typeof agentRow>;
 
-const summaryColumns = (
+const renderSummaryColumns = (
   now: string,
 ) => `a.agent_id, a.name, a.description, a.agent_type, a.cloud_provider, a.deployment, a.status,
     a.paused_until, ${hasLiveInstance(now)} as connected`;
-const columns = (now: string) =>
-  `${summaryColumns(now)}, a.track_name, a.enable_auto_updates, a.restricted_access, a.agent_version, a.version`;
+const renderColumns = (now: string) =>
+  `${renderSummaryColumns(now)}, a.track_name, a.enable_auto_updates, a.restricted_access, a.agent_version, a.version`;
 
 // The id as a range, so that PostgreSQL finds one agent by its key.
 const filters = `account_id = $account_id and ($agent_type::text is null or agent_type = $agent_type) and ($status::text is null or status = $status)
@@ -68,7 +68,7 @@ export const agentPage = guardedPage(
   },
   {
     rows: `
-    select ${summaryColumns('$now')}
+    select ${renderSummaryColumns('$now')}
     from agent a where ${filters} order by created_at desc, agent_id desc limit $limit offset $offset`,
     total: `
     select case when $agent_id::uuid is null or exists (select from agent where account_id = $account_id
@@ -82,7 +82,7 @@ export const agentById = guardedRead(
     parameters: { agent_id: 'uuid' },
     row: agentRow,
   },
-  `select ${columns('$now')} from agent a where a.account_id = $account_id and a.agent_id = $agent_id`,
+  `select ${renderColumns('$now')} from agent a where a.account_id = $account_id and a.agent_id = $agent_id`,
 );
 
 export function presentSummary(row: SummaryRow): AgentSummary {
@@ -133,7 +133,7 @@ const lockOne = statement(
     row: agentRow,
   },
   `
-  select ${columns('$now')} from agent a where a.account_id = $account_id and a.agent_id = $agent_id for update of a`,
+  select ${renderColumns('$now')} from agent a where a.account_id = $account_id and a.agent_id = $agent_id for update of a`,
 );
 
 /** Throws `agent-not-found`. */

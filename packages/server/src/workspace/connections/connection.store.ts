@@ -118,7 +118,7 @@ const lockOne = statement(
     and (platform_connection_type = 'DWH') = $is_warehouse::boolean for update`,
 );
 
-const lockOf =
+const declareLock =
   (isWarehouse: boolean) =>
   async (tx: Transaction, scope: Scope, projectId: string, name: string): Promise<ConnectionRow> => {
     const [row] = await tx.query(lockOne, {
@@ -132,8 +132,8 @@ const lockOf =
   };
 
 /** Both throw `connection-not-found`, also for a connection of the other kind. */
-export const lockConnection = lockOf(false);
-export const lockWarehouseConnection = lockOf(true);
+export const lockConnection = declareLock(false);
+export const lockWarehouseConnection = declareLock(true);
 
 const updateOne = statement(
   {

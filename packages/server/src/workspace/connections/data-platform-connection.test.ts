@@ -19,7 +19,7 @@ const snowflake = {
   },
 };
 
-async function project() {
+async function createProject() {
   const account = await server.account();
   const made = await account.project();
   const path = `${made.path}/data-platform-connections`;
@@ -31,7 +31,7 @@ async function project() {
 }
 
 test('a warehouse connection is created, found at its Location, listed, and read as it was written', async () => {
-  const { admin, path, one, create } = await project();
+  const { admin, path, one, create } = await createProject();
   const created = await create();
   assert.equal(created.status, 201);
   assert.deepEqual(created.body, snowflake);
@@ -44,7 +44,7 @@ test('a warehouse connection is created, found at its Location, listed, and read
 });
 
 test('a connection without properties is returned without them', async () => {
-  const { admin, path, create } = await project();
+  const { admin, path, create } = await createProject();
   const { connectionProperties: _, ...words } = snowflake;
   assert.deepEqual((await create({ name: 'bare', connectionProperties: undefined })).body, {
     ...words,
@@ -55,7 +55,7 @@ test('a connection without properties is returned without them', async () => {
 });
 
 test('an update unsets omitted properties and keeps the provider', async () => {
-  const { admin, one, create, replace } = await project();
+  const { admin, one, create, replace } = await createProject();
   const { etag } = await create();
   const connectionProperties = { username: { value: 'OTHER' } };
   const body = { authProvider: 'snowflake', authType: 'password', connectionProperties };
@@ -75,7 +75,7 @@ test('an update unsets omitted properties and keeps the provider', async () => {
 });
 
 test('secret properties must name a secret, and a property is either a value or a secret', async () => {
-  const { create } = await project();
+  const { create } = await createProject();
   for (const name of ['password', 'privateKey', 'passphrase']) {
     const refused = await create({ connectionProperties: { [name]: { value: 'plain' } } });
     const { detail } = requireProblem(refused, 422, 'connection-properties');
@@ -88,7 +88,7 @@ test('secret properties must name a secret, and a property is either a value or 
 });
 
 test('warehouse connections and other connections are kept apart', async () => {
-  const { admin, made, path, one, create, replace } = await project();
+  const { admin, made, path, one, create, replace } = await createProject();
   await create();
   const connection = {
     name: 'orders',
@@ -106,7 +106,7 @@ test('warehouse connections and other connections are kept apart', async () => {
 });
 
 test('a deleted connection is also removed as the default of an environment', async () => {
-  const { admin, made, path, one, create } = await project();
+  const { admin, made, path, one, create } = await createProject();
   await create();
   const defaultConnections = { DWH: { SNOWFLAKE: snowflake.name } };
   await admin.post(`${made.path}/environments`, { name: 'uat', defaultConnections });
@@ -121,7 +121,7 @@ test('a deleted connection is also removed as the default of an environment', as
 });
 
 test('a secret reference that a warehouse connection uses can only be deleted with force', async () => {
-  const { admin, made, create } = await project();
+  const { admin, made, create } = await createProject();
   await create();
   const reference = `${made.path}/secret-references/flakes`;
   await admin.post(reference, { type: 'PASSWORD', secretName: 'prod/flakes' });

@@ -20,7 +20,7 @@ async function startIn({ account, agent, project }: Place, environmentName = 'de
   return answer.body.pipelineExecutionId;
 }
 
-async function startedBy(
+async function startWork(
   place: Place,
 ): Promise<{ instance: Instance; held: { workId: string; epoch: number } }> {
   await startIn(place);
@@ -41,7 +41,7 @@ async function startedBy(
 }
 
 /** Creates a row in every table that a project owns. Whoever adds such a table extends this function. */
-async function furnish(place: Place): Promise<void> {
+async function fillTables(place: Place): Promise<void> {
   const { account, project } = place;
   await account.actor('MEMBER', { projectId: project.projectId, environmentName: 'dev', role: 'OPERATOR' });
   const connection = {
@@ -83,7 +83,7 @@ async function furnish(place: Place): Promise<void> {
   assert.equal((await account.admin.post(`${project.path}/tags`, tag)).status, 201);
 }
 
-async function countsOf(tables: readonly OwnedTable[], projectId: string): Promise<Record<string, number>> {
+async function countRows(tables: readonly OwnedTable[], projectId: string): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const table of tables) counts[table.name] = await rowsOf(server.database, table, projectId);
   return counts;
@@ -93,31 +93,31 @@ test('deleting a project deletes all its rows, and none of another project', asy
   const place = await createPlace(await server.account());
   const other = { ...place, project: (await createPlace(place.account)).project };
   for (const each of [place, other]) {
-    await furnish(each);
-    await startedBy(each);
+    await fillTables(each);
+    await startWork(each);
   }
   const tables = await ownedTables(server.database);
   assert.ok(tables.length >= 10, 'tables with a project key exist');
   const { projectId, path } = place.project;
-  const before = await countsOf(tables, projectId);
+  const before = await countRows(tables, projectId);
   const empty = Object.keys(before).filter((name) => before[name] === 0);
   assert.deepEqual(empty, [], 'each table that a project owns has a row in this test: see furnish()');
-  const others = await countsOf(tables, other.project.projectId);
+  const others = await countRows(tables, other.project.projectId);
 
   assert.equal((await place.account.admin.delete(path)).status, 204);
-  const left = await countsOf(tables, projectId);
+  const left = await countRows(tables, projectId);
   assert.deepEqual(
     Object.keys(left).filter((name) => left[name] !== 0),
     [],
   );
-  assert.deepEqual(await countsOf(tables, other.project.projectId), others);
+  assert.deepEqual(await countRows(tables, other.project.projectId), others);
   requireProblem(await place.account.admin.get(path), 404, 'project-not-found');
 });
 
 test('deleting a project ends its work, notifies the agent, and is logged', async () => {
   const place = await createPlace(await server.account());
   const { admin } = place.account;
-  const { instance, held } = await startedBy(place);
+  const { instance, held } = await startWork(place);
   const queued = await startIn(place);
   await admin.delete(place.project.path);
 
@@ -172,8 +172,8 @@ test('deleting an environment cancels its work and deletes its rows, but none of
   const place = await createPlace(await server.account());
   const { admin } = place.account;
   const { path } = place.project;
-  await furnish(place);
-  const { instance, held } = await startedBy(place);
+  await fillTables(place);
+  const { instance, held } = await startWork(place);
   const queued = await startIn(place);
   assert.equal((await admin.delete(`${path}/environments/dev`)).status, 204);
 

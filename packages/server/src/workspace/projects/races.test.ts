@@ -53,7 +53,7 @@ const writes: Write[] = [
 ];
 
 /** Retries a deletion that conflicted with a write, as its response advises. */
-async function deleted({ account, project }: Place): Promise<void> {
+async function deleteProject({ account, project }: Place): Promise<void> {
   for (;;) {
     const answer = await account.admin.delete(project.path);
     if (answer.status === 204) return;
@@ -63,7 +63,7 @@ async function deleted({ account, project }: Place): Promise<void> {
 }
 
 /** Writes until the project is deleted. */
-async function writeOn(place: Place, client: number): Promise<Answer[]> {
+async function writeUntilDeleted(place: Place, client: number): Promise<Answer[]> {
   const answers: Answer[] = [];
   for (let turn = 0; turn < mostTurns; turn += 1) {
     const write = writes[(client + turn * 3) % writes.length] ?? assert.fail();
@@ -78,8 +78,8 @@ test('a project deleted under 16 writers leaves no rows, and every writer gets a
   const tables = await ownedTables(server.database);
   for (let round = 0; round < rounds; round += 1) {
     const place = await createPlace(await server.account());
-    const writing = Array.from({ length: clients }, (_, client) => writeOn(place, client));
-    const [answers] = await Promise.all([Promise.all(writing), deleted(place)]);
+    const writing = Array.from({ length: clients }, (_, client) => writeUntilDeleted(place, client));
+    const [answers] = await Promise.all([Promise.all(writing), deleteProject(place)]);
     for (const { status, text } of answers.flat()) {
       assert.ok([200, 201, 204, 404, 409, 422].includes(status), `${status}: ${text}`);
     }

@@ -7,16 +7,16 @@ import { startTestServer } from '../../testing/server.ts';
 const server = await startTestServer();
 const password = { secretReferenceType: 'PASSWORD', secretName: 'prod/reader' };
 
-async function project() {
+async function createProject() {
   const account = await server.account();
   const made = await account.project();
   return { account, admin: account.admin, path: `${made.path}/secret-references`, project: made };
 }
 
-const namesOf = ({ body }: { body: Page<SecretReference> }) => body.results.map(({ name }) => name);
+const listNames = ({ body }: { body: Page<SecretReference> }) => body.results.map(({ name }) => name);
 
 test('a reference is returned as it was created, with the spelling of its vault', async () => {
-  const { account, admin, path } = await project();
+  const { account, admin, path } = await createProject();
   const { agentId } = await account.agent();
   const asked = {
     secretName: 's',
@@ -57,10 +57,10 @@ test('a reference is returned as it was created, with the spelling of its vault'
 });
 
 test('names are unique in a project; invalid names and a body without a type are refused', async () => {
-  const { admin, path } = await project();
+  const { admin, path } = await createProject();
   assert.equal((await admin.post(`${path}/reader`, password)).status, 201);
   requireProblem(await admin.post(`${path}/reader`, password), 409, 'secret-reference-taken');
-  const other = await project();
+  const other = await createProject();
   assert.equal((await other.admin.post(`${other.path}/reader`, password)).status, 201);
   for (const name of ['a%20b', 'a.b', 'x'.repeat(129), '%C3%A9'])
     requireProblem(await admin.post(`${path}/${name}`, password), 400, 'invalid-request');
@@ -71,7 +71,7 @@ test('names are unique in a project; invalid names and a body without a type are
 });
 
 test('agent types are case-insensitive, and each name of the hosted type is returned as it was written', async () => {
-  const { admin, path } = await project();
+  const { admin, path } = await createProject();
   for (const [written, shown] of [
     ['aws', 'AWS'],
     ['Azure', 'Azure'],
@@ -89,21 +89,21 @@ test('agent types are case-insensitive, and each name of the hosted type is retu
 });
 
 test('the agent of a reference must exist in the account', async () => {
-  const { admin, path } = await project();
+  const { admin, path } = await createProject();
   const { agentId } = await (await server.account()).agent();
   for (const id of [agentId, 'nobody'])
     requireProblem(await admin.post(`${path}/r`, { ...password, agentId: id }), 422, 'unknown-agent');
 });
 
 test('the list has one type, PASSWORD by default; the provider filter applies to the others only', async () => {
-  const { admin, path } = await project();
+  const { admin, path } = await createProject();
   const make = (name: string, type: string, more = {}) =>
     admin.post(`${path}/${name}`, { type, secretName: 's', ...more });
   await make('b', 'PASSWORD', { provider: 'AWS' });
   await make('a', 'PASSWORD');
   await make('aws', 'COMPOSITE_TOKEN', { provider: 'AWS' });
   await make('gcp', 'COMPOSITE_TOKEN', { vaultType: 'CLOUD_C_SECRET_MANAGER' });
-  const list = async (query: string) => namesOf(await admin.get<Page<SecretReference>>(`${path}?${query}`));
+  const list = async (query: string) => listNames(await admin.get<Page<SecretReference>>(`${path}?${query}`));
   assert.deepEqual(await list(''), ['a', 'b']);
   assert.deepEqual(await list('provider=GCP'), ['a', 'b'], 'the provider filter does not apply to passwords');
   assert.deepEqual(await list('secretReferenceType=COMPOSITE_TOKEN'), ['aws', 'gcp']);
@@ -116,21 +116,21 @@ test('the list has one type, PASSWORD by default; the provider filter applies to
 });
 
 const basic = { platformConnectionType: 'COMPONENT_BASIC', authProvider: 'NONE', authType: 'GENERIC_SECRET' };
-const naming = (secretName: string, secretKey?: string) => ({
+const createConnectionNaming = (secretName: string, secretKey?: string) => ({
   connectionDetails: {
     connectionProperties: { secretName, ...(secretKey === undefined ? {} : { secretKey }) },
   },
 });
 
 test('a reference that a connection uses can only be deleted with force', async () => {
-  const { admin, path, project: made } = await project();
+  const { admin, path, project: made } = await createProject();
   const connections = `${made.path}/connections`;
   for (const [name, secretName, secretKey] of [
     ['by reference', 'reader'],
     ['by vault', 'prod/reader'],
     ['other key', 'prod/reader', 'user'],
   ] as const) {
-    await admin.post(connections, { name, ...basic, ...naming(secretName, secretKey) });
+    await admin.post(connections, { name, ...basic, ...createConnectionNaming(secretName, secretKey) });
     await admin.post(`${path}/reader`, { ...password, secretKey: 'password' });
     const answer = await admin.delete(`${path}/reader`);
     if (name === 'other key') assert.equal(answer.status, 204);
@@ -145,7 +145,7 @@ test('a reference that a connection uses can only be deleted with force', async 
 });
 
 test('a reference that an override or an environment uses can only be deleted with force', async () => {
-  const { admin, path, project: made } = await project();
+  const { admin, path, project: made } = await createProject();
   await admin.post(`${made.path}/connections`, { name: 'lake', ...basic });
   const secret = { secretName: 'reader' };
   await admin.post(`${made.path}/connections/environment-overrides`, {

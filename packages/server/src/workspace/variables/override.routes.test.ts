@@ -10,7 +10,7 @@ const server = await startTestServer();
 type Written = { environmentOverrides: EnvironmentOverride[]; failedOverride: FailedOverride[] };
 type WithOverrides = Variable & { environmentOverrides: EnvironmentOverride[] };
 
-async function city(type = 'TEXT') {
+async function createCity(type = 'TEXT') {
   const account = await server.account();
   const { path, projectId } = await account.project();
   const variable = `${path}/variables/city`;
@@ -30,7 +30,7 @@ const dev = { environmentName: 'dev', value: 'Oslo' };
 
 test('the body is an object, a bare array, or one override', async () => {
   for (const body of [{ environmentOverrides: [prod] }, [prod], prod]) {
-    const { admin, overrides } = await city();
+    const { admin, overrides } = await createCity();
     const written = await admin.post<Written>(overrides, body);
     assert.equal(written.status, 200);
     assert.deepEqual(written.body, { environmentOverrides: [prod], failedOverride: [] });
@@ -39,7 +39,7 @@ test('the body is an object, a bare array, or one override', async () => {
 });
 
 test('an existing override is updated', async () => {
-  const { admin, overrides } = await city();
+  const { admin, overrides } = await createCity();
   await admin.post(overrides, [prod, dev]);
   await admin.post(overrides, { environmentName: 'prod', value: 'Tromsø' });
   assert.deepEqual((await admin.get<WithOverrides>(overrides)).body.environmentOverrides, [
@@ -49,7 +49,7 @@ test('an existing override is updated', async () => {
 });
 
 test('reads return all overrides of a variable, sorted by name, or one', async () => {
-  const { admin, overrides, variable } = await city();
+  const { admin, overrides, variable } = await createCity();
   await admin.post(overrides, [prod, dev]);
   const { body } = await admin.get<WithOverrides>(overrides);
   const { environmentOverrides, ...rest } = body;
@@ -60,7 +60,7 @@ test('reads return all overrides of a variable, sorted by name, or one', async (
 });
 
 test('reading an override that does not exist is 404', async () => {
-  const { admin, overrides } = await city();
+  const { admin, overrides } = await createCity();
   for (const name of ['dev', 'uat']) {
     requireProblem(await admin.get(`${overrides}?environmentName=${name}`), 404, 'override-not-found');
   }
@@ -69,7 +69,7 @@ test('reading an override that does not exist is 404', async () => {
 });
 
 test('overrides that cannot be written are listed with a code; the others are written', async () => {
-  const { account, projectId, overrides } = await city();
+  const { account, projectId, overrides } = await createCity();
   const writer = await account.actor('MEMBER', { projectId, environmentName: 'dev', role: 'CONTRIBUTOR' });
   const wanted = [dev, prod, { environmentName: 'uat', value: 'x' }, { environmentName: '-', value: 'x' }];
   const { body } = await writer.post<Written>(overrides, { environmentOverrides: wanted });
@@ -87,7 +87,7 @@ test('overrides that cannot be written are listed with a code; the others are wr
 
 test('an override in an environment where the caller may not write is listed, in each form of the body', async () => {
   for (const body of [{ environmentOverrides: [prod] }, [prod], prod]) {
-    const { account, projectId, overrides } = await city();
+    const { account, projectId, overrides } = await createCity();
     const writer = await account.actor('MEMBER', { projectId, environmentName: 'dev', role: 'CONTRIBUTOR' });
     const answer = await writer.post<Written>(overrides, body);
     assert.equal(answer.status, 200, `${JSON.stringify(body)}: ${answer.text}`);
@@ -102,7 +102,7 @@ test('a value of another type fails with TYPE_MISMATCH and is returned as it was
     ['GRID', ['', { columns: [], rows: [['x']] }, { columns: [{ name: 'a', type: 'DATE' }], rows: [] }]],
   ];
   for (const [type, misfits] of values) {
-    const { admin, overrides } = await city(type);
+    const { admin, overrides } = await createCity(type);
     for (const value of misfits) {
       const { body } = await admin.post<Written>(overrides, { environmentName: 'dev', value });
       assert.deepEqual(body.environmentOverrides, []);
@@ -115,7 +115,7 @@ test('a value of another type fails with TYPE_MISMATCH and is returned as it was
 });
 
 test('only columns and rows of a grid override are stored', async () => {
-  const { admin, overrides } = await city('GRID');
+  const { admin, overrides } = await createCity('GRID');
   const value = { columns: [{ name: 'a', type: 'TEXT', colour: 'red' }], rows: [['x']], colour: 'blue' };
   const { body } = await admin.post<Written>(overrides, { environmentName: 'dev', value });
   assert.deepEqual(body.environmentOverrides[0]?.value, {
@@ -125,7 +125,7 @@ test('only columns and rows of a grid override are stored', async () => {
 });
 
 test('an environment may appear once in a request', async () => {
-  const { admin, overrides } = await city();
+  const { admin, overrides } = await createCity();
   for (const body of [[prod, dev, prod], { environmentOverrides: [prod, prod] }]) {
     const { detail } = requireProblem(await admin.post(overrides, body), 400, 'duplicate-environment');
     assert.match(detail, /"prod"/);
@@ -134,7 +134,7 @@ test('an environment may appear once in a request', async () => {
 });
 
 test('atomic: all or none', async () => {
-  const { admin, overrides } = await city();
+  const { admin, overrides } = await createCity();
   const wanted = [dev, { environmentName: 'uat', value: 'x' }, { environmentName: 'prod', value: 7 }];
   const refused = await admin.post(`${overrides}?atomic=true`, wanted);
   const { violations } = requireProblem(refused, 422, 'overrides-refused');
@@ -148,7 +148,7 @@ test('atomic: all or none', async () => {
 });
 
 test('a request may have 1 to 500 overrides', async () => {
-  const { account, admin, path, overrides } = await city();
+  const { account, admin, path, overrides } = await createCity();
   const [, , , projectId] = ['', ...path.split('/')];
   await server.database.query(
     `insert into environment (account_id, project_id, name, default_user_access_level, version, created_at)
@@ -164,7 +164,7 @@ test('a request may have 1 to 500 overrides', async () => {
 });
 
 test('a body in another form is refused', async () => {
-  const { admin, overrides } = await city();
+  const { admin, overrides } = await createCity();
   const bodies = [
     'null',
     '1',
@@ -185,11 +185,11 @@ test('a body in another form is refused', async () => {
 
 test('unknown members are ignored in each form of the body', async () => {
   for (const stray of [null, 7, 'x', {}]) {
-    const { admin, overrides } = await city();
+    const { admin, overrides } = await createCity();
     const answer = await admin.post<Written>(overrides, { ...prod, environmentOverrides: stray });
     assert.ok([200, 400].includes(answer.status), `${JSON.stringify(stray)}: ${answer.text}`);
   }
-  const { account, projectId, overrides } = await city();
+  const { account, projectId, overrides } = await createCity();
   const writer = await account.actor('MEMBER', { projectId, environmentName: 'dev', role: 'CONTRIBUTOR' });
   const { body } = await writer.post<Written>(overrides, {
     environmentOverrides: [dev],
@@ -199,7 +199,7 @@ test('unknown members are ignored in each form of the body', async () => {
 });
 
 test('writing an override does not change the ETag of its variable', async () => {
-  const { admin, variable, overrides } = await city();
+  const { admin, variable, overrides } = await createCity();
   const { etag } = await admin.get(variable);
   await admin.post(overrides, prod);
   await admin.delete(`${overrides}/prod`);
@@ -207,7 +207,7 @@ test('writing an override does not change the ETag of its variable', async () =>
 });
 
 test('after its override is deleted, an environment uses the variable’s own value', async () => {
-  const { admin, overrides } = await city();
+  const { admin, overrides } = await createCity();
   await admin.post(overrides, [prod, dev]);
   const deleted = await admin.delete(`${overrides}/prod`);
   assert.equal(deleted.status, 204);
@@ -220,6 +220,6 @@ test('after its override is deleted, an environment uses the variable’s own va
 });
 
 test('overrides of a variable that does not exist cannot be written', async () => {
-  const { admin, overrides } = await city();
+  const { admin, overrides } = await createCity();
   requireProblem(await admin.post(overrides.replace('city', 'town'), prod), 404, 'variable-not-found');
 });

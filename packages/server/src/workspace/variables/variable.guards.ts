@@ -20,14 +20,14 @@ export const variableGuards: SliceGuards = {
   counted: {
     updateVariable: {
       create: ({ account, project }) =>
-        account.admin.post(`${project.path}/variables`, { name: 'count', ...numberOf(0) }),
+        account.admin.post(`${project.path}/variables`, { name: 'count', ...readNumber(0) }),
       path: ({ project }) => `${project.path}/variables/count`,
-      set: numberOf,
+      set: readNumber,
       get: (body) => Number(body.value),
     },
   },
 };
 
-function numberOf(value: number) {
+function readNumber(value: number) {
   return { type: 'NUMBER', behaviour: 'SHARED', value };
 }
