@@ -1,7 +1,7 @@
 /** Registers thousands of agents. One process (fleet-process.ts) simulates them, each with its own token. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { newClientId } from '../packages/server/src/access/credentials/index.ts';
+import { generateClientId } from '../packages/server/src/access/credentials/index.ts';
 import { systemClock } from '../packages/server/src/kernel/clock.ts';
 import { openDatabase } from '../packages/server/src/kernel/database/database.ts';
 import { uuidsByTime } from '../packages/server/src/kernel/identifiers.ts';
@@ -38,7 +38,7 @@ export async function registerFleet(server: MeasuredServer, count: number): Prom
   const newId = uuidsByTime(systemClock);
   const agents = Array.from({ length: count }, () => ({
     agentId: newId(),
-    clientId: newClientId(),
+    clientId: generateClientId(),
     clientSecret: generateSecret(),
   }));
   try {

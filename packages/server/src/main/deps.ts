@@ -121,7 +121,7 @@ export async function createDependencies(config: Config, given: Given): Promise<
     stopping: given.stopping,
     async close() {
       await wakes.close();
-      await blobs.settled();
+      await blobs.waitForRemovals();
       objects.close();
       await database.close();
     },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newClientId } from '../access/credentials/index.ts';
+import { generateClientId } from '../access/credentials/index.ts';
 import { generateSecret } from '../kernel/security/sealed.ts';
 import { startTestServer } from '../testing/server.ts';
 import { ensureFirstAccount, ensureGivenCredential, ensureLocalAgent } from './provisioning.ts';
@@ -8,7 +8,7 @@ import { ensureFirstAccount, ensureGivenCredential, ensureLocalAgent } from './p
 const server = await startTestServer();
 
 test('servers that start at the same moment make one account and one first credential', async () => {
-  const given = { clientId: newClientId(), secret: generateSecret() };
+  const given = { clientId: generateClientId(), secret: generateSecret() };
   const eight = <Result>(start: () => Promise<Result>) => Promise.all(Array.from({ length: 8 }, start));
   const [accountId = '', ...same] = await eight(() => ensureFirstAccount(server.deps));
   assert.deepEqual(new Set(same), new Set([accountId]));

@@ -4,12 +4,12 @@
  */
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { accountByName, insertAccount, lockAccounts } from '../access/accounts/index.ts';
+import { findAccountByName, insertAccount, lockAccounts } from '../access/accounts/index.ts';
 import {
-  clientById,
+  findClientById,
+  generateClientId,
   hasSecret,
   insertCredential,
-  newClientId,
   setSecret,
 } from '../access/credentials/index.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -38,7 +38,7 @@ export interface ClientCredential {
 export async function ensureFirstAccount(services: ProvisioningServices): Promise<string> {
   return services.database.transaction(async (tx) => {
     lockAccounts(tx);
-    return (await accountByName(tx, firstAccountName)) ?? makeAccount(services, tx, firstAccountName);
+    return (await findAccountByName(tx, firstAccountName)) ?? makeAccount(services, tx, firstAccountName);
   });
 }
 
@@ -58,7 +58,7 @@ export function makeCredential(
   accountId: string,
   given?: ClientCredential,
 ): ClientCredential {
-  const { clientId, secret } = given ?? { clientId: newClientId(), secret: generateSecret() };
+  const { clientId, secret } = given ?? { clientId: generateClientId(), secret: generateSecret() };
   const made = {
     credentialId: services.newId(),
     name: 'operator',
@@ -85,7 +85,7 @@ export async function ensureGivenCredential(
   await services.database.transaction(async (tx) => {
     // Two servers that start at the same moment both find none.
     lockAccounts(tx);
-    const client = await clientById(tx.query, given.clientId, services.clock.now());
+    const client = await findClientById(tx.query, given.clientId, services.clock.now());
     if (client === undefined) makeCredential(services, tx, accountId, given);
     else if (client.accountId !== accountId || client.surface !== 'dpc') {
       throw new Error(
@@ -108,7 +108,7 @@ export async function ensureGeneratedCredential(
 ): Promise<ClientCredential & { isNew: boolean }> {
   const kept = await readCredentialFile(dataDirectory);
   if (kept !== undefined) {
-    const client = await clientById(services.database.read, kept.clientId, services.clock.now());
+    const client = await findClientById(services.database.read, kept.clientId, services.clock.now());
     if (client?.active && hasSecret(services.sealer, client, kept.secret)) return { ...kept, isNew: false };
   }
   const made = await services.database.transaction((tx) => makeCredential(services, tx, accountId));
@@ -154,7 +154,7 @@ export async function ensureLocalAgent(
     agent_id: services.newId(),
     name: localAgentName,
     description: 'Runs beside the server, in a process of its own.',
-    client_id: newClientId(),
+    client_id: generateClientId(),
     secret: generateSecret(),
   };
   return services.database.transaction(async (tx) => {

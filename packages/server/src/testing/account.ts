@@ -1,7 +1,7 @@
 /** Accounts, and callers with any roles in them. */
 import { randomUUID } from 'node:crypto';
 import type { AccountRole, EnvironmentRole, ProjectRole } from '@headgate/contract';
-import { clientSecretPurpose, insertCredential, newClientId } from '../access/credentials/index.ts';
+import { clientSecretPurpose, generateClientId, insertCredential } from '../access/credentials/index.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { statement } from '../kernel/database/database.ts';
 import { generateSecret, type Secret } from '../kernel/security/sealed.ts';
@@ -87,7 +87,7 @@ export async function createAccount(server: AccountServer): Promise<Account> {
 
   async function actor(role: AccountRole, ...grants: Grant[]): Promise<Actor> {
     const credentialId = deps.newId();
-    const [clientId, secret] = [newClientId(), generateSecret()];
+    const [clientId, secret] = [generateClientId(), generateSecret()];
     await deps.database.transaction((tx) => {
       const made = { credentialId, name: `a ${role}`, clientId, secret, accountRole: role };
       insertCredential(tx, deps.sealer, accountId, made, deps.clock.now());
@@ -119,7 +119,7 @@ export async function createAccount(server: AccountServer): Promise<Account> {
     actor,
     async agent(name = `agent ${randomUUID().slice(0, 8)}`, given = {}) {
       const agentId = deps.newId();
-      const [clientId, secret] = [newClientId(), generateSecret()];
+      const [clientId, secret] = [generateClientId(), generateSecret()];
       const { agentType = 'data_productivity_cloud', status = 'pending' } = given;
       const digest = deps.sealer.digest(secret.reveal(), clientSecretPurpose);
       await deps.database.read(registerAgent, {

@@ -1,7 +1,7 @@
 /** An upload taken as far as its transaction, so that a test says what happens before that. */
 import { createHash } from 'node:crypto';
 import { insertManifest, type Upload } from '../delivery/artifacts/index.ts';
-import { manifestOf } from '../delivery/artifacts/manifest.ts';
+import { buildManifest } from '../delivery/artifacts/manifest.ts';
 import type { Dependencies } from '../main/deps.ts';
 import type { Account } from './account.ts';
 
@@ -18,14 +18,14 @@ export async function unfinishedUpload(
   }: { texts: readonly string[]; base?: string | null; batch?: number },
   then: (upload: Upload) => Promise<void>,
 ): Promise<void> {
-  await blobs.writing(accountId, base, async (writer) => {
+  await blobs.writeBlobs(accountId, base, async (writer) => {
     const files = texts.map((text) => ({ digest: digestOf(text), bytes: Buffer.from(text) }));
     for (let at = 0; at < files.length; at += batch) await writer.keep(files.slice(at, at + batch));
     const listed = files.map(({ digest, bytes }, index) => {
       return { path: `a folder/${index}-${Math.random()}`, sha256: digest, size: bytes.length };
     });
     await then({
-      manifest: manifestOf(listed),
+      manifest: buildManifest(listed),
       pipelines: [],
       ignored: [],
       unreadable: [],

@@ -1,4 +1,4 @@
-/** The table `account`: tenants, made by an operator's command (decisions.md §3). */
+/** The table `account`: tenants, created by an operator's command (decisions.md §3). */
 import { statement, type Transaction } from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
 
@@ -12,12 +12,12 @@ const insertOne = statement(
   'insert into account (account_id, name, created_at) values ($account_id, $name, $created_at)',
 );
 
-export async function accountByName(tx: Transaction, name: string): Promise<string | undefined> {
+export async function findAccountByName(tx: Transaction, name: string): Promise<string | undefined> {
   const [row] = await tx.query(selectByName, { name });
   return row?.account_id;
 }
 
-/** Of several servers that start on one empty database only one makes the first account. */
+/** When several servers start on one empty database, only one creates the first account. */
 export function lockAccounts(tx: Transaction): void {
   tx.send(lockTable, {});
 }

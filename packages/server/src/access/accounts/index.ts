@@ -1,5 +1,5 @@
 import type { Slice } from '../../kernel/slice/slice.ts';
 
-export { accountByName, insertAccount, lockAccounts } from './account.store.ts';
+export { findAccountByName, insertAccount, lockAccounts } from './account.store.ts';
 
 export const accounts: Slice = { name: 'accounts' };

@@ -1,14 +1,17 @@
 /** A request that succeeds for each operation on credentials. */
 import type { Examples, Place } from '../../testing/place.ts';
 
-const credentialOf = ({ named, project }: Place) => ({
+const buildCredential = ({ named, project }: Place) => ({
   name: named('nightly deployment'),
   role: 'MEMBER',
   roles: [{ projectId: project.projectId, environmentName: 'prod', role: 'CONTRIBUTOR' }],
 });
 
 async function createCredential(place: Place): Promise<string> {
-  const made = await place.account.admin.post<{ credentialId: string }>('/credentials', credentialOf(place));
+  const made = await place.account.admin.post<{ credentialId: string }>(
+    '/credentials',
+    buildCredential(place),
+  );
   return made.body.credentialId;
 }
 
@@ -17,7 +20,7 @@ export const credentialExamples: Examples = {
     await createCredential(place);
     return { path: '/credentials?page=0&size=1' };
   },
-  createCredential: (place) => ({ path: '/credentials', body: credentialOf(place) }),
+  createCredential: (place) => ({ path: '/credentials', body: buildCredential(place) }),
   async rotateCredential(place) {
     return { path: `/credentials/${await createCredential(place)}/rotate`, body: { overlapSeconds: 3_600 } };
   },

@@ -5,15 +5,15 @@ import { problem } from '../../kernel/http/problems.ts';
 import { generateSecret, type Sealer } from '../../kernel/security/sealed.ts';
 import {
   credentialPage,
+  generateClientId,
   insertCredential,
   insertRoleGrants,
   lockCredential,
-  newClientId,
   presentCredential,
   removeCredential,
   rotateSecret,
 } from './credential.store.ts';
-import { rolesIn } from './role.ts';
+import { readRoles } from './role.ts';
 
 export function credentialRoutes({ read, write }: Endpoints, { sealer }: { sealer: Sealer }): void {
   read(listCredentials, async ({ query, page }) => {
@@ -23,14 +23,14 @@ export function credentialRoutes({ read, write }: Endpoints, { sealer }: { seale
   });
 
   write(createCredential, ({ tx, scope, body, now, newId }) => {
-    const { accountRole, grants } = rolesIn(body);
+    const { accountRole, grants } = readRoles(body);
     const expiresAt = body.expiresAt === undefined ? undefined : new Date(body.expiresAt);
     if (expiresAt !== undefined && expiresAt <= now) throw problem('expiry-in-the-past');
     const secret = generateSecret();
     const made = {
       credentialId: newId(),
       name: body.name,
-      clientId: newClientId(),
+      clientId: generateClientId(),
       secret,
       accountRole,
       expiresAt,

@@ -1,4 +1,4 @@
-/** API credentials: generated secrets, kept as keyed digests (decisions.md §3). */
+/** API credentials. Secrets are generated and stored as keyed digests (decisions.md §3). */
 import { randomBytes } from 'node:crypto';
 import type { AccountRole, Credential, ScopedRole } from '@headgate/contract';
 import {
@@ -16,7 +16,7 @@ import type { Scope } from '../../kernel/security/permissions.ts';
 import type { Sealer, Secret } from '../../kernel/security/sealed.ts';
 import type { RoleGrant } from './role.ts';
 
-/** The purpose under which a client's secret is digested; an agent's is digested in the same way. */
+/** The digest purpose of secrets of clients: credentials and agents. */
 export const clientSecretPurpose = 'client secret';
 
 export interface NewCredential {
@@ -67,18 +67,18 @@ export function insertCredential(
   });
 }
 
-export function newClientId(): string {
+export function generateClientId(): string {
   return `hg_${randomBytes(12).toString('hex')}`;
 }
 
-/** Whoever may ask for a token: a credential, or an agent. */
+/** A client of the token endpoint: a credential or an agent. */
 export interface Client extends Scope {
   surface: 'dpc' | 'agent';
   secretDigest: Buffer;
-  /** Of the secret before a rotation, while it still counts. */
+  /** Digest of the previous secret, while a rotation overlaps. */
   previousSecretDigest: Buffer | null;
   active: boolean;
-  /** Of an agent's secret: its tokens tell it. */
+  /** Generation of an agent's secret; the agent's tokens contain it. */
   generation: number | undefined;
 }
 
@@ -105,7 +105,7 @@ const selectClient = statement(
     where client_id = $client_id`,
 );
 
-export async function clientById(read: Read, clientId: string, now: Date): Promise<Client | undefined> {
+export async function findClientById(read: Read, clientId: string, now: Date): Promise<Client | undefined> {
   const [row] = await read(selectClient, { client_id: clientId, now });
   if (row === undefined) return undefined;
   return {
@@ -126,7 +126,7 @@ const updateSecret = statement(
     and credential_id = $credential_id`,
 );
 
-/** Gives a credential another secret, and makes it active again. */
+/** Replaces the secret of a credential and reactivates the credential. */
 export function setSecret(tx: Transaction, sealer: Sealer, scope: Scope, secret: Secret): void {
   tx.send(updateSecret, {
     account_id: scope.accountId,
@@ -136,8 +136,8 @@ export function setSecret(tx: Transaction, sealer: Sealer, scope: Scope, secret:
 }
 
 /**
- * Whether it is a client's secret, or the one before while a rotation overlaps. Two comparisons, whatever it
- * is: the time tells nothing.
+ * Whether this is the client's secret, or its previous one while a rotation overlaps. Always makes two
+ * comparisons, so that the time reveals nothing.
  */
 export function hasSecret(
   sealer: Sealer,
@@ -151,13 +151,13 @@ export function hasSecret(
   return isCurrent === true || isPrevious === true;
 }
 
-const noteUse = statement(
+const updateLastUse = statement(
   { parameters: { account_id: 'uuid', credential_id: 'uuid', last_used_at: 'timestamptz' } },
   'update credential set last_used_at = $last_used_at where account_id = $account_id and credential_id = $credential_id',
 );
 
-export async function noteTokenGiven(read: Read, scope: Scope, now: Date): Promise<void> {
-  await read(noteUse, { account_id: scope.accountId, credential_id: scope.actorId, last_used_at: now });
+export async function recordTokenUse(read: Read, scope: Scope, now: Date): Promise<void> {
+  await read(updateLastUse, { account_id: scope.accountId, credential_id: scope.actorId, last_used_at: now });
 }
 
 const credentialRow = {
@@ -197,7 +197,7 @@ const insertGrants = statement(
 
 const projectOfGrant = /^Key \(account_id, project_id\)=\(\S+, (\S+)\)/;
 
-/** Throws `unknown-project` and `unknown-environment` with the commit. */
+/** Throws `unknown-project` and `unknown-environment` at commit. */
 export function insertRoleGrants(
   tx: Transaction,
   scope: Scope,
@@ -271,7 +271,7 @@ export function rotateSecret(
   });
 }
 
-// Locked, so that two deletions at once do not each leave the other's credential as the last.
+// Locked, so that two concurrent deletions cannot remove the last two credentials.
 const lockLasting = statement(
   { parameters: { account_id: 'uuid' }, row: { credential_id: 'uuid' } },
   `
@@ -284,7 +284,10 @@ const deleteOne = statement(
   'delete from credential where account_id = $account_id and credential_id = $credential_id',
 );
 
-/** Throws `credential-not-found`, and `last-super-admin` when nobody could manage the account afterwards. */
+/**
+ * Throws `credential-not-found`, and `last-super-admin` for the last permanent Super Admin credential of
+ * the account.
+ */
 export async function removeCredential(tx: Transaction, scope: Scope, id: string) {
   const lasting = await tx.query(lockLasting, { account_id: scope.accountId });
   const row = await lockCredential(tx, scope, id);

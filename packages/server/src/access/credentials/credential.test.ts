@@ -12,7 +12,7 @@ interface Issued {
   clientSecret: string;
 }
 
-async function tokenStatus({
+async function requestTokenStatus({
   clientId,
   clientSecret,
 }: Pick<Issued, 'clientId' | 'clientSecret'>): Promise<number> {
@@ -26,7 +26,7 @@ async function tokenStatus({
   return (await fetch(`${url}/oauth/dpc/token`, { method: 'POST', headers, body: payload })).status;
 }
 
-test('a credential is created with roles, shown without its secret, and gets tokens', async () => {
+test('a credential is created with roles, listed without its secret, and gets tokens', async () => {
   const account = await server.account();
   const { projectId } = await account.project();
   const roles = [{ projectId, environmentName: 'dev', role: 'operator' }];
@@ -36,7 +36,7 @@ test('a credential is created with roles, shown without its secret, and gets tok
     roles,
   });
   assert.equal(status, 201);
-  assert.equal(await tokenStatus(body), 200);
+  assert.equal(await requestTokenStatus(body), 200);
   const { results } = (await account.admin.get<Page<Credential>>('/credentials')).body;
   const listed = results.find((each) => each.credentialId === body.credentialId);
   assert.deepEqual(listed?.roles, [{ projectId, environmentName: 'dev', role: 'OPERATOR' }]);
@@ -45,21 +45,21 @@ test('a credential is created with roles, shown without its secret, and gets tok
   assert.equal(JSON.stringify(results).includes(body.clientSecret), false);
 });
 
-test('a rotation ends the old secret at once, or after its overlap', async () => {
+test('a rotation invalidates the old secret at once, or after the overlap', async () => {
   const { admin } = await server.account();
   const made = (await admin.post<Issued>('/credentials', { name: 'CI', role: 'MEMBER' })).body;
   const path = `/credentials/${made.credentialId}/rotate`;
   const next = (await admin.post<Issued>(path, { overlapSeconds: 60 })).body;
-  assert.equal(await tokenStatus(made), 200, 'the old one overlaps');
-  assert.equal(await tokenStatus(next), 200);
+  assert.equal(await requestTokenStatus(made), 200, 'the old secret is still valid');
+  assert.equal(await requestTokenStatus(next), 200);
   server.clock.advance(61);
-  assert.equal(await tokenStatus(made), 401);
+  assert.equal(await requestTokenStatus(made), 401);
   const last = (await admin.post<Issued>(path)).body;
-  assert.equal(await tokenStatus(next), 401);
-  assert.equal(await tokenStatus(last), 200);
+  assert.equal(await requestTokenStatus(next), 401);
+  assert.equal(await requestTokenStatus(last), 200);
 });
 
-test('a deleted credential is refused from the next request on; the last Super Admin stays', async () => {
+test('a deleted credential is refused at the next request; the last Super Admin cannot be deleted', async () => {
   const account = await server.account();
   const other = await account.actor('SUPER_ADMIN');
   assert.equal((await other.get('/projects')).status, 200);

@@ -4,12 +4,12 @@ import { credentialRoutes } from './credential.routes.ts';
 
 export {
   type Client,
-  clientById,
   clientSecretPurpose,
+  findClientById,
+  generateClientId,
   hasSecret,
   insertCredential,
-  newClientId,
-  noteTokenGiven,
+  recordTokenUse,
   setSecret,
 } from './credential.store.ts';
 

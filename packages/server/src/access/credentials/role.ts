@@ -1,4 +1,4 @@
-/** Role words as callers write them, and where each may stand (decisions.md §3). */
+/** Role names in requests, and the scopes in which each is allowed (decisions.md §3). */
 import {
   type AccountRole,
   accountRoles,
@@ -22,8 +22,8 @@ interface Wanted {
   projectId?: string | undefined;
 }
 
-/** The account role and the grants that a request asks for. Throws `unknown-role`. */
-export function rolesIn(body: Wanted): { accountRole: AccountRole; grants: RoleGrant[] } {
+/** The account role and the grants of a request. Throws `unknown-role`. */
+export function readRoles(body: Wanted): { accountRole: AccountRole; grants: RoleGrant[] } {
   const grants = (body.roles ?? []).map(({ projectId, environmentName, role }, index): RoleGrant => {
     const allowed = environmentName === undefined ? projectRoles : environmentRoles;
     return { projectId, environmentName, role: requireRole(allowed, role, `body.roles[${index}].role`) };

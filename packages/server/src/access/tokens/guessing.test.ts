@@ -1,6 +1,6 @@
 /**
- * Guessing client secrets: who is slowed down by it, who is not, and that no answer tells which clients there
- * are.
+ * Guessing client secrets: which callers are slowed down, which are not, and that responses do not reveal
+ * which clients exist.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -9,22 +9,22 @@ import type { TestServer } from '../../testing/open-server.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { addressLimit, pairLimit } from './throttle.ts';
 
-/** Behind a proxy, so that a test can ask from any address. */
-const behindProxy = () => startTestServer({ settings: { HEADGATE_TRUSTED_PROXY: '127.0.0.1' } });
+/** Behind a proxy, so that a test can send from any address. */
+const startBehindProxy = () => startTestServer({ settings: { HEADGATE_TRUSTED_PROXY: '127.0.0.1' } });
 
 const [stranger, owner] = ['198.51.100.1', '203.0.113.1'];
 let guesses = 0;
 
-function newGuess(): string {
+function createGuess(): string {
   guesses += 1;
   return `wrong ${guesses}`;
 }
 
-function ask(
+function requestToken(
   server: TestServer,
   address: string,
   clientId: string,
-  secret = newGuess(),
+  secret = createGuess(),
 ): Promise<Answer<unknown>> {
   const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: secret };
   const headers = { 'content-type': 'application/x-www-form-urlencoded', 'x-forwarded-for': address };
@@ -32,83 +32,95 @@ function ask(
   return anonymous.post('/oauth/dpc/token', new URLSearchParams(form).toString(), { headers });
 }
 
-const statusOf = async (answer: Promise<Answer>) => (await answer).status;
+const readStatus = async (answer: Promise<Answer>) => (await answer).status;
 
-async function opened() {
-  const server = await behindProxy();
+async function openServer() {
+  const server = await startBehindProxy();
   const { admin, accountId } = await server.account();
   return { server, accountId, id: admin.clientId, right: admin.secret.reveal() };
 }
 
-async function times(count: number, act: () => Promise<unknown>): Promise<void> {
+async function repeat(count: number, act: () => Promise<unknown>): Promise<void> {
   for (let time = 0; time < count; time += 1) await act();
 }
 
-test('a stranger who knows a client id does not lock its owner out', async () => {
-  const { server, id, right } = await opened();
-  await times(addressLimit + 5, () => ask(server, stranger, id));
-  assert.equal(await statusOf(ask(server, stranger, id, right)), 429, 'not even with the right secret');
-  assert.equal(await statusOf(ask(server, owner, id, right)), 200);
-  assert.equal(await statusOf(ask(server, owner, id)), 401);
-  assert.equal(await statusOf(ask(server, owner, id, right)), 200);
+test('a caller that only knows a client id cannot lock its owner out', async () => {
+  const { server, id, right } = await openServer();
+  await repeat(addressLimit + 5, () => requestToken(server, stranger, id));
+  assert.equal(
+    await readStatus(requestToken(server, stranger, id, right)),
+    429,
+    'not even with the right secret',
+  );
+  assert.equal(await readStatus(requestToken(server, owner, id, right)), 200);
+  assert.equal(await readStatus(requestToken(server, owner, id)), 401);
+  assert.equal(await readStatus(requestToken(server, owner, id, right)), 200);
 });
 
-test('a pair that fails is told to wait; its right secret passes within the limit of the address', async () => {
-  const { server, id, right } = await opened();
-  const wrong = newGuess();
-  await times(pairLimit, async () => assert.equal(await statusOf(ask(server, stranger, id, wrong)), 401));
-  const told = await ask(server, stranger, id, wrong);
+test('a failing pair must wait, but its right secret is accepted within the limit of the address', async () => {
+  const { server, id, right } = await openServer();
+  const wrong = createGuess();
+  await repeat(pairLimit, async () =>
+    assert.equal(await readStatus(requestToken(server, stranger, id, wrong)), 401),
+  );
+  const told = await requestToken(server, stranger, id, wrong);
   assert.deepEqual([told.status, told.headers['retry-after']], [429, '1']);
   assert.equal((JSON.parse(told.text) as { error: string }).error, 'invalid_client');
-  assert.equal((await ask(server, stranger, id, wrong)).headers['retry-after'], '2');
-  assert.equal(await statusOf(ask(server, stranger, 'another')), 401);
-  assert.equal(await statusOf(ask(server, stranger, id, right)), 200);
-  assert.equal(await statusOf(ask(server, stranger, id)), 401, 'and the pair begins again');
+  assert.equal((await requestToken(server, stranger, id, wrong)).headers['retry-after'], '2');
+  assert.equal(await readStatus(requestToken(server, stranger, 'another')), 401);
+  assert.equal(await readStatus(requestToken(server, stranger, id, right)), 200);
+  assert.equal(
+    await readStatus(requestToken(server, stranger, id)),
+    401,
+    'and the pair counts from the start',
+  );
 });
 
-test('an address that fails for many clients waits, longer each time, and comes back', async () => {
-  const { server, id, right } = await opened();
-  await times(addressLimit, () => ask(server, stranger, `hg_${newGuess()}`));
-  const told = await ask(server, stranger, id, right);
+test('an address that fails for many clients waits longer each time, and can recover', async () => {
+  const { server, id, right } = await openServer();
+  await repeat(addressLimit, () => requestToken(server, stranger, `hg_${createGuess()}`));
+  const told = await requestToken(server, stranger, id, right);
   assert.deepEqual([told.status, told.headers['retry-after']], [429, '1']);
-  assert.equal(await statusOf(ask(server, owner, id, right)), 200);
+  assert.equal(await readStatus(requestToken(server, owner, id, right)), 200);
   server.clock.advance(1);
-  assert.equal(await statusOf(ask(server, stranger, 'another')), 401);
-  assert.equal((await ask(server, stranger, id, right)).headers['retry-after'], '2');
+  assert.equal(await readStatus(requestToken(server, stranger, 'another')), 401);
+  assert.equal((await requestToken(server, stranger, id, right)).headers['retry-after'], '2');
   server.clock.advance(2);
-  assert.equal(await statusOf(ask(server, stranger, id, right)), 200);
+  assert.equal(await readStatus(requestToken(server, stranger, id, right)), 200);
 });
 
-test('a network of IPv6 addresses is one address, and a header of an untrusted caller is none', async () => {
-  const { server, id } = await opened();
-  await times(addressLimit, () => ask(server, `2001:db8:1:2::${newGuess().slice(6)}`, `hg_${newGuess()}`));
-  assert.equal(await statusOf(ask(server, '2001:db8:1:2:ffff::1', id)), 429);
-  assert.equal(await statusOf(ask(server, '2001:db8:1:3::1', id)), 401);
+test('a /64 network of IPv6 is one address, and forwarded headers of untrusted callers are ignored', async () => {
+  const { server, id } = await openServer();
+  await repeat(addressLimit, () =>
+    requestToken(server, `2001:db8:1:2::${createGuess().slice(6)}`, `hg_${createGuess()}`),
+  );
+  assert.equal(await readStatus(requestToken(server, '2001:db8:1:2:ffff::1', id)), 429);
+  assert.equal(await readStatus(requestToken(server, '2001:db8:1:3::1', id)), 401);
   const direct = await startTestServer();
-  await times(addressLimit, () => ask(direct, `10.0.0.${guesses % 250}`, `hg_${newGuess()}`));
-  assert.equal(await statusOf(ask(direct, owner, id)), 429);
+  await repeat(addressLimit, () => requestToken(direct, `10.0.0.${guesses % 250}`, `hg_${createGuess()}`));
+  assert.equal(await readStatus(requestToken(direct, owner, id)), 429);
 });
 
-test('guesses made at one moment get no further than guesses one after another', async () => {
-  const { server, id, right } = await opened();
+test('parallel guesses get no further than sequential ones', async () => {
+  const { server, id, right } = await openServer();
   const all = Array.from({ length: 4 * addressLimit }, (_, index) =>
-    ask(server, stranger, id, index === 3 * addressLimit ? right : newGuess()),
+    requestToken(server, stranger, id, index === 3 * addressLimit ? right : createGuess()),
   );
   const statuses = (await Promise.all(all)).map(({ status }) => status);
-  assert.ok(!statuses.includes(200), 'the right one is behind many wrong ones');
+  assert.ok(!statuses.includes(200), 'the right secret comes after many wrong ones');
   assert.ok(statuses.filter((status) => status === 401).length <= pairLimit);
 });
 
-test('many right secrets at one moment all pass', async () => {
-  const { server, id, right } = await opened();
-  const all = await Promise.all(Array.from({ length: 200 }, () => ask(server, stranger, id, right)));
+test('many parallel requests with the right secret are all accepted', async () => {
+  const { server, id, right } = await openServer();
+  const all = await Promise.all(Array.from({ length: 200 }, () => requestToken(server, stranger, id, right)));
   assert.deepEqual([...new Set(all.map(({ status }) => status))], [200]);
 });
 
-test('a refused attempt leaves an event in the account of the client; one that only waits leaves none', async () => {
-  const { server, id, accountId } = await opened();
-  await times(pairLimit + 5, () => ask(server, stranger, id));
-  // It is written when the server ends, at the latest.
+test('a refused request is recorded as an event of the account; a throttled one is not', async () => {
+  const { server, id, accountId } = await openServer();
+  await repeat(pairLimit + 5, () => requestToken(server, stranger, id));
+  // Closing the server writes pending events.
   await server.close();
   const events = await server.database.query<{ subject_name: string }>(
     `select subject_name from event where account_id = $1 and name = 'token-refused'`,
@@ -120,21 +132,21 @@ test('a refused attempt leaves an event in the account of the client; one that o
   );
 });
 
-/** What the server does for one refused attempt, until it has answered. */
-async function workOf(server: TestServer, clientId: string): Promise<string[]> {
+/** The database reads and hash operations of one refused request, up to its response. */
+async function traceRefusal(server: TestServer, clientId: string): Promise<string[]> {
   const { database, sealer } = server.deps;
   const done: string[] = [];
-  const noted = <Given extends unknown[], Result>(name: string, work: (...given: Given) => Result) =>
+  const traceCalls = <Given extends unknown[], Result>(name: string, work: (...given: Given) => Result) =>
     function note(...given: Given): Result {
       done.push(name);
       return work(...given);
     };
   const [ofDatabase, ofSealer] = [{ ...database }, { ...sealer }];
-  database.read = noted('a read', database.read) as typeof database.read;
-  database.transaction = noted('a transaction', database.transaction) as typeof database.transaction;
-  sealer.digest = noted('a digest', sealer.digest);
-  sealer.matches = noted('a comparison', sealer.matches);
-  const answer = await ask(server, owner, clientId);
+  database.read = traceCalls('a read', database.read) as typeof database.read;
+  database.transaction = traceCalls('a transaction', database.transaction) as typeof database.transaction;
+  sealer.digest = traceCalls('a digest', sealer.digest);
+  sealer.matches = traceCalls('a comparison', sealer.matches);
+  const answer = await requestToken(server, owner, clientId);
   const until = [...done];
   Object.assign(database, ofDatabase);
   Object.assign(sealer, ofSealer);
@@ -142,24 +154,24 @@ async function workOf(server: TestServer, clientId: string): Promise<string[]> {
   return until;
 }
 
-test('a refusal does the same work for a known client as for an unknown one, also while two secrets count', async () => {
-  const { server, id } = await opened();
+test('a refusal does the same work for known and unknown clients, even while two secrets are valid', async () => {
+  const { server, id } = await openServer();
   const account = await server.account();
   await account.admin.post(`/credentials/${account.admin.actorId}/rotate`, { overlapSeconds: 60 });
-  const unknown = await workOf(server, `hg_${'0'.repeat(24)}`);
+  const unknown = await traceRefusal(server, `hg_${'0'.repeat(24)}`);
   assert.deepEqual(unknown, ['a read', 'a comparison', 'a comparison', 'a digest']);
   for (const known of [id, account.admin.clientId, (await account.agent()).clientId])
-    assert.deepEqual(await workOf(server, known), unknown);
+    assert.deepEqual(await traceRefusal(server, known), unknown);
 });
 
-test('a known client is refused in the same time as an unknown one', { timeout: 300_000 }, async (t) => {
-  const { server, id } = await opened();
+test('known and unknown clients are refused in the same time', { timeout: 300_000 }, async (t) => {
+  const { server, id } = await openServer();
   const rounds = 400;
   let address = 0;
-  async function milliseconds(clientId: string): Promise<number> {
+  async function measureMilliseconds(clientId: string): Promise<number> {
     address += 1;
     const begun = performance.now();
-    const { status } = await ask(
+    const { status } = await requestToken(
       server,
       `10.${address >> 16}.${(address >> 8) & 255}.${address & 255}`,
       clientId,
@@ -168,24 +180,25 @@ test('a known client is refused in the same time as an unknown one', { timeout: 
     assert.equal(status, 401);
     return passed;
   }
-  async function medians(): Promise<[known: number, unknown: number]> {
+  async function measureMedians(): Promise<[known: number, unknown: number]> {
     const known: number[] = [];
     const unknown: number[] = [];
-    // One of each in turn, the first of the two in turn as well: what else the machine does falls on both.
+    // Measure both in turn and alternate the order, so that other load affects both alike.
     for (let round = 0; round < rounds; round += 1) {
       const none = `hg_${String(round).padStart(24, '0')}`;
-      if (round % 2 === 0) known.push(await milliseconds(id));
-      unknown.push(await milliseconds(none));
-      if (round % 2 === 1) known.push(await milliseconds(id));
+      if (round % 2 === 0) known.push(await measureMilliseconds(id));
+      unknown.push(await measureMilliseconds(none));
+      if (round % 2 === 1) known.push(await measureMilliseconds(id));
     }
-    const median = (all: number[]) => all.toSorted((one, other) => one - other)[rounds / 2] ?? Number.NaN;
-    return [median(known), median(unknown)];
+    const computeMedian = (all: number[]) =>
+      all.toSorted((one, other) => one - other)[rounds / 2] ?? Number.NaN;
+    return [computeMedian(known), computeMedian(unknown)];
   }
-  await medians();
+  await measureMedians();
   const found: string[] = [];
-  // A machine that is busy may blur one measurement, not each of ten.
+  // Load on the machine may disturb a measurement; ten in a row are unlikely to be disturbed.
   for (let attempt = 0; attempt < 10; attempt += 1) {
-    const [known, unknown] = await medians();
+    const [known, unknown] = await measureMedians();
     const measured = `known ${known.toFixed(3)} ms, unknown ${unknown.toFixed(3)} ms`;
     t.diagnostic(measured);
     if (Math.abs(known / unknown - 1) <= 0.05) return;

@@ -1,4 +1,4 @@
-/** A client library that knows nothing of Headgate finds the token endpoint by itself (RFC 8414), over real HTTP. */
+/** A generic OAuth client library finds the token endpoint by discovery (RFC 8414), over real HTTP. */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,10 +15,13 @@ import {
 import type { Actor } from '../../testing/account.ts';
 import { startTestServer } from '../../testing/server.ts';
 
-/** The issuer is the address, so the port is known before the server starts; somebody may take it in between, then another is tried. */
-async function listening() {
+/**
+ * The issuer contains the port, so the port is chosen before the server starts. If another process takes it
+ * in between, try the next one.
+ */
+async function startDiscoverableServer() {
   for (;;) {
-    const url = `http://127.0.0.1:${await freePort()}`;
+    const url = `http://127.0.0.1:${await findFreePort()}`;
     const server = await startTestServer({ settings: { HEADGATE_PUBLIC_URL: url } });
     const port = Number(new URL(url).port);
     if ((await server.listen(port).catch(() => undefined)) !== undefined)
@@ -26,7 +29,7 @@ async function listening() {
   }
 }
 
-async function freePort(): Promise<number> {
+async function findFreePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => probe.once('listening', resolve));
   const { port } = probe.address() as AddressInfo;
@@ -34,9 +37,9 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-const { server, url } = await listening();
+const { server, url } = await startDiscoverableServer();
 
-const discovered = (admin: Actor, secret: string, authentication = ClientSecretPost) =>
+const discoverServer = (admin: Actor, secret: string, authentication = ClientSecretPost) =>
   discovery(url, admin.clientId, undefined, authentication(secret), {
     algorithm: 'oauth2',
     execute: [allowInsecureRequests],
@@ -45,7 +48,7 @@ const discovered = (admin: Actor, secret: string, authentication = ClientSecretP
 for (const authentication of [ClientSecretBasic, ClientSecretPost]) {
   test(`openid-client gets a token by discovery with ${authentication.name}, and the token works`, async () => {
     const { admin } = await server.account();
-    const client = await discovered(admin, admin.secret.reveal(), authentication);
+    const client = await discoverServer(admin, admin.secret.reveal(), authentication);
     const tokens = await clientCredentialsGrant(client, { scope: 'pipeline-execution' });
     assert.equal(tokens.expires_in, 1_800);
     assert.equal(tokens.scope, 'pipeline-execution');
@@ -56,9 +59,9 @@ for (const authentication of [ClientSecretBasic, ClientSecretPost]) {
   });
 }
 
-test('openid-client understands a refusal', async () => {
+test('openid-client understands the error response', async () => {
   const { admin } = await server.account();
-  const client = await discovered(admin, 'not the secret of this client');
+  const client = await discoverServer(admin, 'not the secret of this client');
   await assert.rejects(clientCredentialsGrant(client), (failure) => {
     assert.ok(failure instanceof WWWAuthenticateChallengeError);
     assert.equal(failure.status, 401);

@@ -4,7 +4,7 @@ import { createLog } from '../../kernel/log.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { createRefusedAttempts } from './refused-attempts.ts';
 
-test('while the database is away, lost events are logged once a minute; after it, with their number', async () => {
+test('without a database, lost events are logged once a minute, and counted when it is back', async () => {
   const server = await startTestServer();
   const { accountId, admin } = await server.account();
   const lines: Record<string, unknown>[] = [];
@@ -18,20 +18,20 @@ test('while the database is away, lost events are logged once a minute; after it
   const attempts = createRefusedAttempts({ database: { ...database, transaction }, clock, newId, log });
   const refuse = async () => {
     const client = { accountId, actorId: admin.actorId, surface: 'dpc' } as never;
-    attempts.note({ client, clientId: admin.clientId, requestId: newId(), at: clock.now() });
+    attempts.record({ client, clientId: admin.clientId, requestId: newId(), at: clock.now() });
     await attempts.close();
   };
-  const logged = () => lines.map(({ level: _, time: __, job: ___, err: ____, ...line }) => line);
+  const readLoggedLines = () => lines.map(({ level: _, time: __, job: ___, err: ____, ...line }) => line);
   for (let second = 0; second < 90; second++) {
     await refuse();
     server.clock.advance(1);
   }
-  const msg = 'refused attempts at a token could not be written; they leave no event';
-  assert.deepEqual(logged(), [{ msg }, { repeated: 59, msg }]);
+  const msg = 'could not write the events of refused token requests; they are lost';
+  assert.deepEqual(readLoggedLines(), [{ msg }, { repeated: 59, msg }]);
   isAway = false;
   await refuse();
-  assert.deepEqual(logged().slice(2), [
-    { lost: 90, msg: 'refused attempts at a token left no event' },
+  assert.deepEqual(readLoggedLines().slice(2), [
+    { lost: 90, msg: 'events of refused token requests were lost' },
     { failures: 90, msg: 'works again' },
   ]);
 });

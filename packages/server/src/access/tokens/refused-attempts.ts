@@ -1,6 +1,6 @@
 /**
- * Events about refused attempts at a token. They are written after the answer: only a known client has an
- * account to write to, and the time to answer must not tell which clients are known (docs/adr/0031).
+ * Events of refused token requests. They are written after the response: only a known client has an account
+ * to write to, and the response time must not reveal which clients exist (docs/adr/0031).
  */
 
 import { type AccountEvent, recordEvents } from '../../kernel/database/events.ts';
@@ -8,11 +8,11 @@ import type { Services } from '../../kernel/endpoint/endpoint.ts';
 import { createFailureLog } from '../../kernel/failure-log.ts';
 import type { Client } from '../credentials/index.ts';
 
-/** Gathered this long, so that a write is not under way whenever the next attempt of a series is answered. */
+/** Collects refusals for this long, so that few responses in a series coincide with a write. */
 const gatherMilliseconds = 100;
-/** While the database is away. */
+/** Events kept in memory while the database is unavailable; further ones are only counted. */
 const waitingLimit = 10_000;
-const job = 'events of refused attempts at a token';
+const job = 'record refused token requests';
 
 interface Refused {
   client: Client;
@@ -22,8 +22,8 @@ interface Refused {
 }
 
 export interface RefusedAttempts {
-  note(refused: Refused): void;
-  /** Resolves when all that was noted is written, or could not be. */
+  record(refused: Refused): void;
+  /** Resolves when each recorded refusal was written or failed to be. */
   close(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export function createRefusedAttempts({
 }: Pick<Services, 'database' | 'newId' | 'log' | 'clock'>): RefusedAttempts {
   const failures = createFailureLog(log, clock);
   let waiting: Refused[] = [];
-  /** Since the last write that succeeded. */
+  /** Events lost since the last successful write. */
   let lost = 0;
   let timer: NodeJS.Timeout | undefined;
   let writing = Promise.resolve();
@@ -57,12 +57,12 @@ export function createRefusedAttempts({
           recordEvents(tx, source, [event], at, newId);
         }
       });
-      if (lost > 0) log.warn({ job, lost }, 'refused attempts at a token left no event');
+      if (lost > 0) log.warn({ job, lost }, 'events of refused token requests were lost');
       lost = 0;
       failures.succeeded(job);
     } catch (failure) {
       lost += some.length;
-      failures.failed(job, failure, 'refused attempts at a token could not be written; they leave no event');
+      failures.failed(job, failure, 'could not write the events of refused token requests; they are lost');
     }
   }
 
@@ -74,7 +74,7 @@ export function createRefusedAttempts({
   }
 
   return {
-    note(refused) {
+    record(refused) {
       if (waiting.length === waitingLimit) lost += 1;
       else waiting.push(refused);
       timer ??= setTimeout(flush, gatherMilliseconds);

@@ -1,129 +1,139 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { movableClock } from '../../testing/clock.ts';
-import { addressKey, addressLimit, createThrottle, pairLimit, type Throttle } from './throttle.ts';
+import { addressLimit, buildAddressKey, createThrottle, pairLimit, type Throttle } from './throttle.ts';
 
-const at = (address: string, clientId = 'client') => ({ address, clientId });
+const buildAttempt = (address: string, clientId = 'client') => ({ address, clientId });
 const [stranger, owner] = ['198.51.100.1', '203.0.113.1'];
 let guesses = 0;
 
-/** Wrong secrets, each another one. */
-function fail(throttle: Throttle, times: number, address: string = stranger, clientId?: string): void {
+/** Fails with a different wrong secret each time. */
+function failDifferently(
+  throttle: Throttle,
+  times: number,
+  address: string = stranger,
+  clientId?: string,
+): void {
   for (let attempt = 0; attempt < times; attempt += 1) {
     guesses += 1;
-    throttle.failed({ ...at(address, clientId), guess: Buffer.from(String(guesses)) });
+    throttle.recordFailure({ ...buildAttempt(address, clientId), guess: Buffer.from(String(guesses)) });
   }
 }
 
-/** One wrong secret, again and again. */
-function repeat(throttle: Throttle, times: number, secret = 'of last year'): void {
+/** Fails with the same wrong secret each time. */
+function failAlike(throttle: Throttle, times: number, secret = 'of last year'): void {
   for (let attempt = 0; attempt < times; attempt += 1)
-    throttle.failed({ ...at(stranger), guess: Buffer.from(secret) });
+    throttle.recordFailure({ ...buildAttempt(stranger), guess: Buffer.from(secret) });
 }
 
-function failing(times: number) {
+function createFailingThrottle(times: number) {
   const clock = movableClock();
   const throttle = createThrottle(clock);
-  fail(throttle, times);
+  failDifferently(throttle, times);
   return { clock, throttle };
 }
 
-test('nine failures of a pair cost nothing, the tenth a second', () => {
-  assert.equal(failing(pairLimit - 1).throttle.pairPause(at(stranger)), 0);
-  const { clock, throttle } = failing(pairLimit);
-  assert.equal(throttle.pairPause(at(stranger)), 1);
+test('the tenth failure of a pair causes a pause of one second', () => {
+  assert.equal(createFailingThrottle(pairLimit - 1).throttle.getPairPause(buildAttempt(stranger)), 0);
+  const { clock, throttle } = createFailingThrottle(pairLimit);
+  assert.equal(throttle.getPairPause(buildAttempt(stranger)), 1);
   clock.advance(1);
-  assert.equal(throttle.pairPause(at(stranger)), 0);
+  assert.equal(throttle.getPairPause(buildAttempt(stranger)), 0);
 });
 
 test('each further failure doubles the pause, up to five minutes', () => {
-  const { throttle } = failing(pairLimit);
+  const { throttle } = createFailingThrottle(pairLimit);
   const pauses = Array.from({ length: 12 }, () => {
-    fail(throttle, 1);
-    return throttle.pairPause(at(stranger));
+    failDifferently(throttle, 1);
+    return throttle.getPairPause(buildAttempt(stranger));
   });
   assert.deepEqual(pauses, [2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300, 300]);
 });
 
-test('another address of the same client waits for nothing, nor does another client of the address', () => {
-  const { throttle } = failing(addressLimit - 2);
-  repeat(throttle, 20);
-  assert.equal(throttle.pairPause(at(stranger)), 300);
-  assert.equal(throttle.pairPause(at(owner)), 0);
-  assert.equal(throttle.addressPause(owner), 0);
-  assert.equal(throttle.pairPause(at(stranger, 'other')), 0);
-  assert.equal(throttle.addressPause(stranger), 0, 'below the limit of the address');
+test('other addresses of the client and other clients of the address do not wait', () => {
+  const { throttle } = createFailingThrottle(addressLimit - 2);
+  failAlike(throttle, 20);
+  assert.equal(throttle.getPairPause(buildAttempt(stranger)), 300);
+  assert.equal(throttle.getPairPause(buildAttempt(owner)), 0);
+  assert.equal(throttle.getAddressPause(owner), 0);
+  assert.equal(throttle.getPairPause(buildAttempt(stranger, 'other')), 0);
+  assert.equal(throttle.getAddressPause(stranger), 0, 'below the limit of the address');
 });
 
-test('an address waits after so many failures, whatever clients they were for', () => {
+test('an address waits after ten failures for any clients', () => {
   const clock = movableClock();
   const throttle = createThrottle(clock);
   for (let client = 0; client < addressLimit; client += 1) {
-    assert.equal(throttle.addressPause(stranger), 0);
-    fail(throttle, 1, stranger, `client ${client}`);
+    assert.equal(throttle.getAddressPause(stranger), 0);
+    failDifferently(throttle, 1, stranger, `client ${client}`);
   }
-  assert.equal(throttle.addressPause(stranger), 1);
+  assert.equal(throttle.getAddressPause(stranger), 1);
   clock.advance(1);
-  assert.equal(throttle.addressPause(stranger), 0);
-  fail(throttle, 1);
-  assert.equal(throttle.addressPause(stranger), 2);
+  assert.equal(throttle.getAddressPause(stranger), 0);
+  failDifferently(throttle, 1);
+  assert.equal(throttle.getAddressPause(stranger), 2);
 });
 
-test('one wrong secret sent again and again counts for its pair, and once for the address', () => {
+test('a repeated wrong secret counts each time for its pair, but once for the address', () => {
   const throttle = createThrottle(movableClock());
-  repeat(throttle, 10 * addressLimit);
-  assert.equal(throttle.pairPause(at(stranger)), 300);
-  fail(throttle, addressLimit - 2, stranger, 'other');
-  assert.equal(throttle.addressPause(stranger), 0);
-  fail(throttle, 1, stranger, 'other');
-  assert.equal(throttle.addressPause(stranger), 1);
+  failAlike(throttle, 10 * addressLimit);
+  assert.equal(throttle.getPairPause(buildAttempt(stranger)), 300);
+  failDifferently(throttle, addressLimit - 2, stranger, 'other');
+  assert.equal(throttle.getAddressPause(stranger), 0);
+  failDifferently(throttle, 1, stranger, 'other');
+  assert.equal(throttle.getAddressPause(stranger), 1);
 });
 
-test('stale secrets between right ones count once each for the address', () => {
+test('each stale secret counts once for the address, even between right ones', () => {
   const throttle = createThrottle(movableClock());
   for (let round = 0; round < 5 * addressLimit; round += 1) {
-    repeat(throttle, 1);
-    repeat(throttle, 1, 'of the year before');
-    throttle.succeeded(at(stranger));
+    failAlike(throttle, 1);
+    failAlike(throttle, 1, 'of the year before');
+    throttle.recordSuccess(buildAttempt(stranger));
   }
-  assert.equal(throttle.pairPause(at(stranger)), 0);
-  assert.equal(throttle.addressPause(stranger), 0);
-  fail(throttle, addressLimit - 3, stranger, 'other');
-  assert.equal(throttle.addressPause(stranger), 0);
-  fail(throttle, 1, stranger, 'other');
-  assert.equal(throttle.addressPause(stranger), 1);
+  assert.equal(throttle.getPairPause(buildAttempt(stranger)), 0);
+  assert.equal(throttle.getAddressPause(stranger), 0);
+  failDifferently(throttle, addressLimit - 3, stranger, 'other');
+  assert.equal(throttle.getAddressPause(stranger), 0);
+  failDifferently(throttle, 1, stranger, 'other');
+  assert.equal(throttle.getAddressPause(stranger), 1);
 });
 
-test('a success forgets the failures of the pair, not those of the address', () => {
-  const { throttle } = failing(addressLimit);
-  throttle.succeeded(at(stranger));
-  assert.equal(throttle.pairPause(at(stranger)), 0);
-  assert.equal(throttle.addressPause(stranger), 1);
+test('a success resets the failures of the pair, not those of the address', () => {
+  const { throttle } = createFailingThrottle(addressLimit);
+  throttle.recordSuccess(buildAttempt(stranger));
+  assert.equal(throttle.getPairPause(buildAttempt(stranger)), 0);
+  assert.equal(throttle.getAddressPause(stranger), 1);
 });
 
-test('a quarter of an hour without a failure forgets everything', () => {
-  const { clock, throttle } = failing(addressLimit + 10);
+test('15 minutes without a failure reset the counts', () => {
+  const { clock, throttle } = createFailingThrottle(addressLimit + 10);
   clock.advance(901);
-  assert.equal(throttle.pairPause(at(stranger)), 0);
-  assert.equal(throttle.addressPause(stranger), 0);
-  fail(throttle, pairLimit - 1);
-  assert.equal(throttle.pairPause(at(stranger)), 0, 'and begins again');
+  assert.equal(throttle.getPairPause(buildAttempt(stranger)), 0);
+  assert.equal(throttle.getAddressPause(stranger), 0);
+  failDifferently(throttle, pairLimit - 1);
+  assert.equal(throttle.getPairPause(buildAttempt(stranger)), 0, 'and counts from the start');
 });
 
-test('guessers of many clients and addresses do not fill the memory, and lock nobody out', () => {
-  const { throttle } = failing(addressLimit);
+test('guesses for many clients and addresses use bounded memory and lock no client out', () => {
+  const { throttle } = createFailingThrottle(addressLimit);
   for (let number = 0; number < 50_000; number += 1)
-    fail(throttle, 1, `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`, 'x'.repeat(1_000));
-  assert.equal(throttle.pairPause(at(stranger)), 0, 'the oldest made room');
-  assert.equal(throttle.addressPause(stranger), 0);
-  assert.equal(throttle.addressPause(owner), 0);
-  assert.equal(throttle.pairPause(at(owner, 'x'.repeat(1_000))), 0);
+    failDifferently(
+      throttle,
+      1,
+      `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`,
+      'x'.repeat(1_000),
+    );
+  assert.equal(throttle.getPairPause(buildAttempt(stranger)), 0, 'the oldest entry was dropped');
+  assert.equal(throttle.getAddressPause(stranger), 0);
+  assert.equal(throttle.getAddressPause(owner), 0);
+  assert.equal(throttle.getPairPause(buildAttempt(owner, 'x'.repeat(1_000))), 0);
 });
 
-test('a guesser with a network of IPv6 addresses is one guesser', () => {
-  assert.equal(addressKey('2001:db8:1:2:3::4'), addressKey('2001:db8:1:2:ffff::1'));
-  assert.notEqual(addressKey('2001:db8:1:2::1'), addressKey('2001:db8:1:3::1'));
-  assert.equal(addressKey('::ffff:192.0.2.1'), addressKey('192.0.2.1'));
-  assert.notEqual(addressKey('192.0.2.1'), addressKey('192.0.2.2'));
-  assert.notEqual(addressKey('unknown'), addressKey(''));
+test('all IPv6 addresses of a /64 network count as one', () => {
+  assert.equal(buildAddressKey('2001:db8:1:2:3::4'), buildAddressKey('2001:db8:1:2:ffff::1'));
+  assert.notEqual(buildAddressKey('2001:db8:1:2::1'), buildAddressKey('2001:db8:1:3::1'));
+  assert.equal(buildAddressKey('::ffff:192.0.2.1'), buildAddressKey('192.0.2.1'));
+  assert.notEqual(buildAddressKey('192.0.2.1'), buildAddressKey('192.0.2.2'));
+  assert.notEqual(buildAddressKey('unknown'), buildAddressKey(''));
 });

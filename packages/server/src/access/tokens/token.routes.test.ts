@@ -1,4 +1,4 @@
-/** POST /oauth/dpc/token, and what its tokens open. */
+/** POST /oauth/dpc/token, and what its tokens give access to. */
 import assert from 'node:assert/strict';
 import { createHmac, createPublicKey, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -10,30 +10,39 @@ import type { TestServer } from '../../testing/open-server.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer();
-const anonymous = (of: TestServer): Client => createClient(of.transport, '', async () => undefined);
+const createAnonymousClient = (of: TestServer): Client =>
+  createClient(of.transport, '', async () => undefined);
 type Grant = { access_token: string; token_type: string; expires_in: number; scope: string };
 type OAuthError = { error: string; error_description: string };
 
-function ask(of: TestServer, form: Record<string, string> | string, headers: Record<string, string> = {}) {
+function requestToken(
+  of: TestServer,
+  form: Record<string, string> | string,
+  headers: Record<string, string> = {},
+) {
   const body = typeof form === 'string' ? form : new URLSearchParams(form).toString();
   const asked = { headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers } };
-  return anonymous(of).post<Grant>('/oauth/dpc/token', body, asked);
+  return createAnonymousClient(of).post<Grant>('/oauth/dpc/token', body, asked);
 }
 
-const formOf = ({ clientId, secret }: Pick<Actor, 'clientId' | 'secret'>) => ({
+const buildForm = ({ clientId, secret }: Pick<Actor, 'clientId' | 'secret'>) => ({
   grant_type: 'client_credentials',
   client_id: clientId,
   client_secret: secret.reveal(),
 });
 
-const basic = (id: string, secret: string) =>
+const renderBasicHeader = (id: string, secret: string) =>
   `Basic ${Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString('base64')}`;
 
-/** What a caller with this token is answered by the management interface. */
-const projectsWith = (token: string, of = server) =>
+/** Lists projects with this token. */
+const listProjectsWith = (token: string, of = server) =>
   createClient(of.transport, '/dpc/v1', async () => token).get('/projects');
 
-async function requireOAuthError(answer: Awaited<ReturnType<typeof ask>>, status: number, error: string) {
+async function requireOAuthError(
+  answer: Awaited<ReturnType<typeof requestToken>>,
+  status: number,
+  error: string,
+) {
   const found = JSON.parse(answer.text) as OAuthError;
   assert.deepEqual([answer.status, found.error], [status, error], answer.text);
   assert.ok(found.error_description.length > 0);
@@ -42,7 +51,7 @@ async function requireOAuthError(answer: Awaited<ReturnType<typeof ask>>, status
   return found;
 }
 
-test('a body that is not a form is refused before it is read, whatever it holds', async () => {
+test('a body that is not a form is refused before it is read', async () => {
   for (const type of ['application/json', 'text/plain', 'multipart/form-data; boundary=x', '']) {
     const answer = await server.app.inject({
       method: 'POST',
@@ -60,32 +69,32 @@ test('a body that is not a form is refused before it is read, whatever it holds'
 
 test('a client gets a bearer token for its id and secret', async () => {
   const { admin } = await server.account();
-  const answer = await ask(server, { ...formOf(admin), audience: 'https://somewhere.example' });
+  const answer = await requestToken(server, { ...buildForm(admin), audience: 'https://somewhere.example' });
   assert.equal(answer.status, 200);
   const { access_token: token, ...rest } = answer.body;
   assert.deepEqual(rest, { token_type: 'Bearer', expires_in: 1_800, scope: 'pipeline-execution' });
   assert.equal(answer.headers['cache-control'], 'no-store');
-  assert.equal((await projectsWith(token)).status, 200);
+  assert.equal((await listProjectsWith(token)).status, 200);
 });
 
 test('a client may authenticate by HTTP Basic', async () => {
   const { admin } = await server.account();
-  const authorization = basic(admin.clientId, admin.secret.reveal());
-  const answer = await ask(server, 'grant_type=client_credentials', { authorization });
-  assert.equal((await projectsWith(answer.body.access_token)).status, 200);
+  const authorization = renderBasicHeader(admin.clientId, admin.secret.reveal());
+  const answer = await requestToken(server, 'grant_type=client_credentials', { authorization });
+  assert.equal((await listProjectsWith(answer.body.access_token)).status, 200);
 });
 
 test('the token is a JWT of RFC 9068 that the published keys verify', async () => {
   const { admin, accountId } = await server.account();
-  const { access_token: token } = (await ask(server, formOf(admin))).body;
-  const keys = (await anonymous(server).get<JSONWebKeySet>('/.well-known/jwks.json')).body;
+  const { access_token: token } = (await requestToken(server, buildForm(admin))).body;
+  const keys = (await createAnonymousClient(server).get<JSONWebKeySet>('/.well-known/jwks.json')).body;
   const { payload, protectedHeader } = await jwtVerify(token, createLocalJWKSet(keys), {
     currentDate: server.clock.now(),
   });
   assert.deepEqual([protectedHeader.typ, protectedHeader.alg], ['at+jwt', 'ES256']);
   assert.equal(payload.iss, server.deps.config.publicUrl);
   assert.equal(payload.sub, admin.actorId);
-  assert.equal(payload.aud, 'headgate:local', 'whatever audience was asked for');
+  assert.equal(payload.aud, 'headgate:local', 'for any requested audience');
   assert.deepEqual(
     [payload.client_id, payload.account, payload.scope],
     [admin.clientId, accountId, 'pipeline-execution'],
@@ -94,95 +103,103 @@ test('the token is a JWT of RFC 9068 that the published keys verify', async () =
   for (const key of keys.keys) assert.ok(!('d' in key), 'only the public half');
 });
 
-test('the metadata name the endpoint and the keys', async () => {
-  const { body } = await anonymous(server).get<Record<string, unknown>>(
+test('the metadata contain the URLs of the endpoint and the keys', async () => {
+  const { body } = await createAnonymousClient(server).get<Record<string, unknown>>(
     '/.well-known/oauth-authorization-server',
   );
   const url = server.deps.config.publicUrl;
   assert.equal(body.issuer, url);
   assert.equal(body.token_endpoint, `${url}/oauth/dpc/token`);
   assert.equal(body.jwks_uri, `${url}/.well-known/jwks.json`);
-  const openid = await anonymous(server).get('/.well-known/openid-configuration');
+  const openid = await createAnonymousClient(server).get('/.well-known/openid-configuration');
   assert.deepEqual([openid.status, openid.body], [200, body]);
 });
 
-test('refusals speak OAuth', async () => {
+test('errors have the OAuth format', async () => {
   const { admin } = await server.account();
-  const form = formOf(admin);
+  const form = buildForm(admin);
   const { grant_type: _, ...withoutGrant } = form;
   const { client_secret: __, ...withoutSecret } = form;
-  await requireOAuthError(await ask(server, withoutGrant), 400, 'invalid_request');
+  await requireOAuthError(await requestToken(server, withoutGrant), 400, 'invalid_request');
   await requireOAuthError(
-    await ask(server, { ...form, grant_type: 'password' }),
+    await requestToken(server, { ...form, grant_type: 'password' }),
     400,
     'unsupported_grant_type',
   );
-  await requireOAuthError(await ask(server, withoutSecret), 401, 'invalid_client');
-  await requireOAuthError(await ask(server, { ...form, client_secret: 'wrong' }), 401, 'invalid_client');
-  await requireOAuthError(await ask(server, { ...form, client_id: 'nobody' }), 401, 'invalid_client');
-  await requireOAuthError(await ask(server, { ...form, client_id: 'a\0b' }), 401, 'invalid_client');
+  await requireOAuthError(await requestToken(server, withoutSecret), 401, 'invalid_client');
+  await requireOAuthError(
+    await requestToken(server, { ...form, client_secret: 'wrong' }),
+    401,
+    'invalid_client',
+  );
+  await requireOAuthError(
+    await requestToken(server, { ...form, client_id: 'nobody' }),
+    401,
+    'invalid_client',
+  );
+  await requireOAuthError(await requestToken(server, { ...form, client_id: 'a\0b' }), 401, 'invalid_client');
   const twice = `${new URLSearchParams(form)}&client_id=other`;
-  await requireOAuthError(await ask(server, twice), 400, 'invalid_request');
-  const both = { authorization: basic(admin.clientId, admin.secret.reveal()) };
-  await requireOAuthError(await ask(server, form, both), 400, 'invalid_request');
-  const json = await ask(server, JSON.stringify(form), { 'content-type': 'application/json' });
+  await requireOAuthError(await requestToken(server, twice), 400, 'invalid_request');
+  const both = { authorization: renderBasicHeader(admin.clientId, admin.secret.reveal()) };
+  await requireOAuthError(await requestToken(server, form, both), 400, 'invalid_request');
+  const json = await requestToken(server, JSON.stringify(form), { 'content-type': 'application/json' });
   await requireOAuthError(json, 400, 'invalid_request');
-  await requireOAuthError(await ask(server, '', {}), 400, 'invalid_request');
+  await requireOAuthError(await requestToken(server, '', {}), 400, 'invalid_request');
 });
 
-test('a refusal does not tell which clients exist', async () => {
+test('a refusal does not reveal which clients exist', async () => {
   const { admin } = await server.account();
-  const wrong = await ask(server, { ...formOf(admin), client_secret: 'wrong' });
-  const unknown = await ask(server, { ...formOf(admin), client_id: 'hg_unknown' });
+  const wrong = await requestToken(server, { ...buildForm(admin), client_secret: 'wrong' });
+  const unknown = await requestToken(server, { ...buildForm(admin), client_id: 'hg_unknown' });
   assert.equal(wrong.text, unknown.text);
 });
 
-test('a revoked or expired credential gets no token, and the tokens that it has end at once', async () => {
+test('a revoked or expired credential gets no token, and its tokens stop working at once', async () => {
   for (const column of ['revoked_at', 'expires_at']) {
     const { admin, accountId } = await server.account();
-    const { access_token: token } = (await ask(server, formOf(admin))).body;
-    assert.equal((await projectsWith(token)).status, 200);
+    const { access_token: token } = (await requestToken(server, buildForm(admin))).body;
+    assert.equal((await listProjectsWith(token)).status, 200);
     await server.database.query(`update credential set ${column} = $2 where account_id = $1`, [
       accountId,
       new Date(server.clock.now().getTime() - 1_000),
     ]);
-    requireProblem(await projectsWith(token), 401, 'token-invalid');
-    await requireOAuthError(await ask(server, formOf(admin)), 401, 'invalid_client');
+    requireProblem(await listProjectsWith(token), 401, 'token-invalid');
+    await requireOAuthError(await requestToken(server, buildForm(admin)), 401, 'invalid_client');
   }
 });
 
-test('a token ends after 30 minutes, and the answer says so', async () => {
+test('a token expires after 30 minutes, as the token response says', async () => {
   const own = await startTestServer();
   const { admin } = await own.account();
-  const { access_token: token } = (await ask(own, formOf(admin))).body;
+  const { access_token: token } = (await requestToken(own, buildForm(admin))).body;
   own.clock.advance(1_795);
-  assert.equal((await projectsWith(token, own)).status, 200);
+  assert.equal((await listProjectsWith(token, own)).status, 200);
   own.clock.advance(11);
-  const refused = await projectsWith(token, own);
+  const refused = await listProjectsWith(token, own);
   assert.match(requireProblem(refused, 401, 'token-invalid').detail, /expired/);
   assert.equal(refused.headers['www-authenticate'], 'Bearer realm="headgate", error="invalid_token"');
 });
 
-test('a request without a token is told how to get one', async () => {
+test('a request without a token gets a WWW-Authenticate header', async () => {
   for (const authorization of [undefined, 'Basic eDp5', 'Bearer', 'Bearer  ', 'token']) {
     const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
-    const answer = await anonymous(server).get('/dpc/v1/projects', { headers });
+    const answer = await createAnonymousClient(server).get('/dpc/v1/projects', { headers });
     requireProblem(answer, 401, 'token-required');
     assert.equal(answer.headers['www-authenticate'], 'Bearer realm="headgate"');
   }
 });
 
-test('the word Bearer is read in any case', async () => {
+test('the scheme Bearer is case-insensitive', async () => {
   const { admin } = await server.account();
   const headers = { authorization: `bearer ${await admin.token()}` };
-  assert.equal((await anonymous(server).get('/dpc/v1/projects', { headers })).status, 200);
+  assert.equal((await createAnonymousClient(server).get('/dpc/v1/projects', { headers })).status, 200);
 });
 
-test('the token of an agent opens the agent protocol only, and no other token does', async () => {
+test('only an agent token is accepted by the agent protocol, and only there', async () => {
   const account = await server.account();
   const agent = await account.agent();
-  const { access_token: agentToken } = (await ask(server, formOf(agent))).body;
-  requireProblem(await projectsWith(agentToken), 401, 'token-invalid');
+  const { access_token: agentToken } = (await requestToken(server, buildForm(agent))).body;
+  requireProblem(await listProjectsWith(agentToken), 401, 'token-invalid');
   const hello = (token: string) =>
     createClient(server.transport, '/agent/v1', async () => token).post('/hello', {
       protocolVersions: [1],
@@ -193,12 +210,12 @@ test('the token of an agent opens the agent protocol only, and no other token do
     });
   assert.equal((await hello(agentToken)).status, 200);
   requireProblem(await hello(await account.admin.token()), 401, 'token-invalid');
-  // Again, now that each signature is known.
-  requireProblem(await projectsWith(agentToken), 401, 'token-invalid');
+  // Again: the signatures are cached now.
+  requireProblem(await listProjectsWith(agentToken), 401, 'token-invalid');
   requireProblem(await hello(await account.admin.token()), 401, 'token-invalid');
 });
 
-test('the token of an agent that was deleted opens nothing', async () => {
+test('the token of a deleted agent is refused', async () => {
   const own = await startTestServer();
   const account = await own.account();
   const agent = await account.agent();
@@ -212,31 +229,31 @@ test('the token of an agent that was deleted opens nothing', async () => {
 test('a token of another region is refused', async () => {
   const elsewhere = await startTestServer({ settings: { HEADGATE_REGION: 'elsewhere' } });
   const { admin } = await elsewhere.account();
-  const { access_token: token } = (await ask(elsewhere, formOf(admin))).body;
-  assert.equal((await projectsWith(token, elsewhere)).status, 200);
-  requireProblem(await projectsWith(token), 401, 'token-invalid');
+  const { access_token: token } = (await requestToken(elsewhere, buildForm(admin))).body;
+  assert.equal((await listProjectsWith(token, elsewhere)).status, 200);
+  requireProblem(await listProjectsWith(token), 401, 'token-invalid');
 });
 
-test('a token that another service issued under the same key is refused', async () => {
+test('a token that another service signed with the same key is refused', async () => {
   const other = await startTestServer({ settings: { HEADGATE_PUBLIC_URL: 'https://other.example' } });
   const { admin } = await other.account();
-  requireProblem(await projectsWith(await admin.token()), 401, 'token-invalid');
+  requireProblem(await listProjectsWith(await admin.token()), 401, 'token-invalid');
 });
 
 test('a token that was tampered with is refused', async () => {
   const [account, other] = [await server.account(), await server.account()];
   const token = await account.admin.token();
   const [header = '', payload = '', signature = ''] = token.split('.');
-  const encoded = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url');
+  const encodePart = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url');
   const claims = decodeJwt(token);
-  const forged = encoded({ ...claims, account: other.accountId, sub: other.admin.actorId });
-  const none = encoded({ ...decodeProtectedHeader(token), alg: 'none' });
-  const shared = encoded({ ...decodeProtectedHeader(token), alg: 'HS256' });
-  const keys = await anonymous(server).get<JSONWebKeySet>('/.well-known/jwks.json');
+  const forged = encodePart({ ...claims, account: other.accountId, sub: other.admin.actorId });
+  const none = encodePart({ ...decodeProtectedHeader(token), alg: 'none' });
+  const shared = encodePart({ ...decodeProtectedHeader(token), alg: 'HS256' });
+  const keys = await createAnonymousClient(server).get<JSONWebKeySet>('/.well-known/jwks.json');
   const [publicKey] = keys.body.keys;
   assert.ok(publicKey);
   const pem = createPublicKey({ key: publicKey, format: 'jwk' }).export({ type: 'spki', format: 'pem' });
-  // The public key as a shared secret, in the forms in which a verifier could hold it.
+  // The public key used as an HMAC secret, in each form in which a verifier could have it.
   const hmacs = [keys.text, JSON.stringify(publicKey), pem, publicKey.x ?? ''].map((secret) =>
     createHmac('sha256', secret).update(`${shared}.${payload}`).digest('base64url'),
   );
@@ -251,10 +268,10 @@ test('a token that was tampered with is refused', async () => {
     'x.y.z',
     'x',
   ];
-  for (const each of tokens) requireProblem(await projectsWith(each), 401, 'token-invalid');
+  for (const each of tokens) requireProblem(await listProjectsWith(each), 401, 'token-invalid');
 });
 
-test('a token that another key signed is refused, whatever key id it names', async () => {
+test('a token signed with another key is refused, with any key id', async () => {
   const { admin } = await server.account();
   const token = await admin.token();
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -263,15 +280,15 @@ test('a token that another key signed is refused, whatever key id it names', asy
       .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', ...header })
       .sign(privateKey);
   requireProblem(
-    await projectsWith(await sign({ kid: decodeProtectedHeader(token).kid })),
+    await listProjectsWith(await sign({ kid: decodeProtectedHeader(token).kid })),
     401,
     'token-invalid',
   );
-  requireProblem(await projectsWith(await sign({ kid: 'other' })), 401, 'token-invalid');
-  requireProblem(await projectsWith(await sign({})), 401, 'token-invalid');
+  requireProblem(await listProjectsWith(await sign({ kid: 'other' })), 401, 'token-invalid');
+  requireProblem(await listProjectsWith(await sign({})), 401, 'token-invalid');
 });
 
-test('a token of another type under our own key is refused', async () => {
+test('a token of another type signed with our key is refused', async () => {
   const { admin } = await server.account();
   const token = await admin.token();
   const [, payload] = token.split('.');
@@ -279,10 +296,14 @@ test('a token of another type under our own key is refused', async () => {
   const encoded = Buffer.from(JSON.stringify({ ...decodeProtectedHeader(token), typ: 'JWT' })).toString(
     'base64url',
   );
-  requireProblem(await projectsWith(`${encoded}.${payload}.${token.split('.')[2]}`), 401, 'token-invalid');
+  requireProblem(
+    await listProjectsWith(`${encoded}.${payload}.${token.split('.')[2]}`),
+    401,
+    'token-invalid',
+  );
 });
 
-test('a token of another algorithm is refused, whatever key id it names or key it brings', async () => {
+test('a token with another algorithm is refused, with any key id or embedded key', async () => {
   const { admin } = await server.account();
   const token = await admin.token();
   const header = { typ: 'at+jwt', kid: decodeProtectedHeader(token).kid ?? '' };
@@ -300,20 +321,20 @@ test('a token of another algorithm is refused, whatever key id it names or key i
     ['ES256', p256.privateKey, { jwk: own, kid: '', jku: 'https://evil.example/jwks.json' }],
   ] as const) {
     const forged = new SignJWT(decodeJwt(token)).setProtectedHeader({ ...header, ...more, alg });
-    requireProblem(await projectsWith(await forged.sign(key)), 401, 'token-invalid');
+    requireProblem(await listProjectsWith(await forged.sign(key)), 401, 'token-invalid');
   }
 });
 
-test('a token of our own key counts only with every claim, for us, and in its time', async () => {
+test('a token signed with our key needs every claim, our audience and issuer, and a valid time', async () => {
   const { admin } = await server.account();
   const token = await admin.token();
   const claims = decodeJwt(token);
   const key = server.deps.signingKeys.current();
-  const signed = (changed: object) =>
+  const signClaims = (changed: object) =>
     new SignJWT({ ...claims, ...changed })
       .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: key.keyId })
       .sign(key.private);
-  assert.equal((await projectsWith(await signed({ jti: 'another' }))).status, 200);
+  assert.equal((await listProjectsWith(await signClaims({ jti: 'another' }))).status, 200);
   const now = Math.floor(server.clock.now().getTime() / 1_000);
   for (const changed of [
     { exp: undefined },
@@ -329,7 +350,7 @@ test('a token of our own key counts only with every claim, for us, and in its ti
     { sub: randomUUID() },
     { account: randomUUID() },
   ]) {
-    const answer = await projectsWith(await signed(changed));
+    const answer = await listProjectsWith(await signClaims(changed));
     assert.equal(answer.status, 401, JSON.stringify(changed));
     requireProblem(answer, 401, 'token-invalid');
   }

@@ -1,4 +1,4 @@
-/** What this slice tells the tests over all operations. */
+/** What this slice contributes to the tests over all operations. */
 
 import { smallPipeline, upload } from '../../testing/project.ts';
 import type { SliceGuards } from '../../testing/slice-guards.ts';
@@ -24,13 +24,13 @@ export const artifactGuards: SliceGuards = {
     createArtifact: ({ account, project }, versionName) =>
       upload(account.admin, project, parts, { versionName }),
     async promoteArtifact({ account, project }, versionName) {
-      // Of those at once one makes it, and the others know by their 409 that it is there.
+      // Of concurrent promotions one succeeds; the others get 409.
       await upload(account.admin, project, parts, { versionName, environmentName: 'prod' });
       const environments = { sourceEnvironmentName: 'prod', targetEnvironmentName: 'dev' };
       return account.admin.post(`${project.path}/artifacts/promotions`, { versionName, ...environments });
     },
   },
-  // Of a version only a yes or no can change.
+  // The only member of a version that can change is a boolean.
   countedElsewhere: { enableArtifact: 'delivery/artifacts/version-state.test.ts' },
 };
 

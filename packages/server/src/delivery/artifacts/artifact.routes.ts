@@ -7,14 +7,14 @@ import { secretReferencesAmong } from '../../workspace/secret-references/index.t
 import { variablesAmong } from '../../workspace/variables/index.ts';
 import type { Blobs } from '../blobs/index.ts';
 import {
+  createVersionProblem,
   environmentToUploadTo,
   fileOfVersion,
   insertArtifact,
   isVersion,
-  noVersion,
   presentVersion,
+  renderVersionEtag,
   versionPage,
-  versionTag,
   versionWithPaths,
 } from './artifact.store.ts';
 import { comparisonOfVersions } from './comparison.store.ts';
@@ -44,15 +44,15 @@ function uploadRoute({ long }: Endpoints, store: UploadServices): void {
     const name = headers.environmentName;
     const found = await rows(environmentToUploadTo, { environment_name: name });
     const { newest_manifest: base } = one(found, () => problem('environment-not-found', { name }));
-    return store.blobs.writing(scope.accountId, base, async (writer) => {
+    return store.blobs.writeBlobs(scope.accountId, base, async (writer) => {
       const checks = createPipelineChecks(store.readPipeline);
       const upload = await readUpload(request.raw, store.config.upload, writer, checks);
-      const thereOf = async (among: typeof variablesAmong, names: string[]) =>
+      const listExisting = async (among: typeof variablesAmong, names: string[]) =>
         names.length === 0 ? [] : (await rows(among, { names })).map(({ name }) => name);
       const checked = checks.check(
         upload.manifest.files.map((file) => file.path),
-        await thereOf(variablesAmong, checks.askedFor()),
-        await thereOf(secretReferencesAmong, checks.secretsAskedFor()),
+        await listExisting(variablesAmong, checks.listUnknownVariables()),
+        await listExisting(secretReferencesAmong, checks.listUnknownSecrets()),
       );
       const version = {
         projectId: params.projectId,
@@ -105,8 +105,8 @@ function readingRoutes({ read }: Endpoints): void {
       version_name: query.versionName ?? null,
     });
     const row = one(found, () => problem('environment-not-found', { name }));
-    if (!isVersion(row)) throw noVersion(name, query.versionName);
-    return { body: { assets: row.paths ?? [], details: presentVersion(row) }, etag: versionTag(row) };
+    if (!isVersion(row)) throw createVersionProblem(name, query.versionName);
+    return { body: { assets: row.paths ?? [], details: presentVersion(row) }, etag: renderVersionEtag(row) };
   });
 
   read(compareArtifacts, async ({ query, rows }) => {
@@ -118,19 +118,29 @@ function readingRoutes({ read }: Endpoints): void {
       base_version_name: againstVersionName,
     });
     const row = one(found, () => problem('environment-not-found', { name: environmentName }));
-    const digest = digestOf(row.environment_name, row.digest, environmentName, versionName);
+    const digest = requireDigest(row.environment_name, row.digest, environmentName, versionName);
     const { against_environment_name: against } = row;
-    const againstDigest = digestOf(against, row.against_digest, againstEnvironmentName, againstVersionName);
+    const againstDigest = requireDigest(
+      against,
+      row.against_digest,
+      againstEnvironmentName,
+      againstVersionName,
+    );
     const { added, removed, changed } = row;
     const difference = { added: added ?? [], removed: removed ?? [], changed: changed ?? [] };
     return { body: { ...difference, digest, againstDigest } };
   });
 }
 
-/** Throws `environment-not-found`, `artifact-not-found` for what a comparison has not found. */
-function digestOf(found: string | null, digest: string | null, name: string, versionName: string): string {
+/** Throws `environment-not-found` or `artifact-not-found` if a side of a comparison does not exist. */
+function requireDigest(
+  found: string | null,
+  digest: string | null,
+  name: string,
+  versionName: string,
+): string {
   if (found === null) throw problem('environment-not-found', { name });
-  if (digest === null) throw noVersion(name, versionName);
+  if (digest === null) throw createVersionProblem(name, versionName);
   return digest;
 }
 
@@ -143,7 +153,7 @@ function assetRoute({ file }: Endpoints, blobs: Blobs): void {
       path,
     });
     const row = one(found, () => problem('environment-not-found', { name }));
-    if (row.version_name === null) throw noVersion(name, query.versionName);
+    if (row.version_name === null) throw createVersionProblem(name, query.versionName);
     const { version_name: versionName, sha256 } = row;
     if (sha256 === null) throw problem('asset-not-found', { path, versionName });
     return {

@@ -6,7 +6,7 @@ import { problem } from '../../kernel/http/problems.ts';
 import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import type { ManifestUse } from '../blobs/index.ts';
-import { keptIgnored } from './ignored-pipelines.ts';
+import { renderIgnoredPipelines } from './ignored-pipelines.ts';
 import { chunksOfManifest, insertManifest } from './manifest.store.ts';
 import type { Upload } from './upload.ts';
 
@@ -23,7 +23,7 @@ const versionRow = {
   promoted_by: 'uuid?',
 } satisfies ColumnTypes;
 export type VersionRow = RowOf<typeof versionRow>;
-/** Of an environment that may not have the version: then all is null. */
+/** If the environment does not have the version, all columns are null. */
 export const maybeVersionRow = {
   version_name: 'text?',
   manifest_digest: 'text?',
@@ -45,15 +45,15 @@ const inEnvironment =
 export const environmentExists = `exists (select from environment e where e.account_id = $account_id and e.project_id = $project_id and e.name = $environment_name)`;
 const newestFirst = 'order by deployed_at desc, version_name desc';
 
-// Two branches, of which the parameter closes one: so each has its index, and what is disabled costs nothing.
-// Where the page begins is found in the index alone; only its rows are fetched.
-const pageOf = (condition: string) => {
+// Two branches, one of which the parameter disables: each has its own index, so disabled versions cost
+// nothing. The start of the page is found in the index alone; only the rows of the page are fetched.
+const selectPage = (condition: string) => {
   const versions = `from artifact_version where ${inEnvironment} and ${condition}`;
   return `(select ${versionColumns} ${versions} and (deployed_at, version_name) <= (
     select deployed_at, version_name ${versions} ${newestFirst} limit 1 offset $offset) ${newestFirst} limit $limit)`;
 };
 
-/** Without the environment there is a page, whose total is null. */
+/** The total is null if the environment does not exist. */
 export const versionPage = guardedPage(
   {
     parameters: { environment_name: 'text', enabled_only: 'boolean', limit: 'bigint', offset: 'bigint' },
@@ -61,7 +61,7 @@ export const versionPage = guardedPage(
     totalType: 'bigint?',
   },
   {
-    rows: `${pageOf('enabled and $enabled_only::boolean')} union all ${pageOf('not $enabled_only::boolean')} ${newestFirst}`,
+    rows: `${selectPage('enabled and $enabled_only::boolean')} union all ${selectPage('not $enabled_only::boolean')} ${newestFirst}`,
     total: `
     select case when ${environmentExists} then (
       select coalesce(sum(case when $enabled_only::boolean then enabled_versions else versions end), 0)::bigint
@@ -70,15 +70,15 @@ export const versionPage = guardedPage(
 );
 
 /**
- * Part of a guarded read whose own parameters begin with an environment and a version: the named one, or the
- * newest enabled one for null.
+ * SQL for a guarded read whose own parameters begin with an environment and a version: selects the named
+ * version, or the newest enabled one for null.
  */
-export function chosenVersion(columns: string): string {
+export function selectChosenVersion(columns: string): string {
   const from = `select ${columns} from artifact_version where ${inEnvironment}`;
   return `(${from} and enabled and $version_name::text is null ${newestFirst} limit 1) union all (${from} and version_name = $version_name)`;
 }
 
-/** With the manifest of its newest version, which the next one may be much like. */
+/** With the manifest of the newest version, to which the next one may be similar. */
 export const environmentToUploadTo = guardedRead(
   { parameters: { environment_name: 'text' }, row: { newest_manifest: 'text?' } },
   `
@@ -87,7 +87,7 @@ export const environmentToUploadTo = guardedRead(
   from environment e where e.account_id = $account_id and e.project_id = $project_id and e.name = $environment_name`,
 );
 
-/** One row when the environment exists, with or without a version. */
+/** One row if the environment exists, with or without a version. */
 export const versionWithPaths = guardedRead(
   {
     parameters: { environment_name: 'text', version_name: 'text?' },
@@ -100,11 +100,11 @@ export const versionWithPaths = guardedRead(
     where m.account_id = $account_id and m.digest = v.manifest_digest
   ) as paths
   from environment e
-  left join lateral (${chosenVersion(versionColumns)}) v on true
+  left join lateral (${selectChosenVersion(versionColumns)}) v on true
   where e.account_id = $account_id and e.project_id = $project_id and e.name = $environment_name`,
 );
 
-/** The same parameters, and a path. Without a digest the version has no such file. */
+/** The same parameters and a path. The digest is null if the version has no such file. */
 export const fileOfVersion = guardedRead(
   {
     parameters: { environment_name: 'text', version_name: 'text?', path: 'text' },
@@ -116,14 +116,14 @@ export const fileOfVersion = guardedRead(
       where $path::text = any(c.paths)
   ) as sha256
   from environment e
-  left join lateral (${chosenVersion('version_name, manifest_digest')}) v on true
+  left join lateral (${selectChosenVersion('version_name, manifest_digest')}) v on true
   left join manifest m on m.account_id = $account_id and m.digest = v.manifest_digest
   where e.account_id = $account_id and e.project_id = $project_id and e.name = $environment_name`,
 );
 
 /**
- * One enabled version more (docs/adr/0008), to stand in a `with` of the statement that makes it, which names the account, the
- * project and the environment.
+ * SQL: counts one more enabled version (docs/adr/0008), as part of the `with` of the statement that creates
+ * it. That statement has the parameters of the account, project and environment.
  */
 export const countNewVersion = `
   insert into artifact_counter as c (account_id, project_id, environment_name, versions,
@@ -162,7 +162,7 @@ export interface NewVersion {
   commitHash: string | null;
 }
 
-/** Makes the whole version visible with the commit. */
+/** The whole version becomes visible at commit. */
 export async function insertArtifact(
   tx: Transaction,
   scope: Scope,
@@ -171,7 +171,7 @@ export async function insertArtifact(
   now: Date,
 ): Promise<void> {
   const { projectId, environmentName, versionName } = version;
-  answerRaces(tx, environmentName, versionName);
+  translateConstraints(tx, environmentName, versionName);
   await insertManifest(tx, scope, upload, now);
   tx.send(insertVersion, {
     account_id: scope.accountId,
@@ -183,12 +183,12 @@ export async function insertArtifact(
     commit_hash: version.commitHash,
     created_by: scope.actorId,
     created_at: now,
-    ignored_pipelines: keptIgnored(upload),
+    ignored_pipelines: renderIgnoredPipelines(upload),
   });
 }
 
-/** What the breach of a constraint by a new version means. */
-export function answerRaces(tx: Transaction, environmentName: string, versionName: string): void {
+/** Declares the problems for constraints that a new version may violate. */
+export function translateConstraints(tx: Transaction, environmentName: string, versionName: string): void {
   tx.onConstraint('artifact_version_exists', () =>
     problem('version-exists', { versionName, environmentName }),
   );
@@ -197,11 +197,11 @@ export function answerRaces(tx: Transaction, environmentName: string, versionNam
   }
 }
 
-/** A version is there. */
+/** A version references it. */
 export const versionsUse: ManifestUse =
   'exists (select from artifact_version v where v.account_id = $account_id and v.manifest_digest = m.digest)';
 
-export function noVersion(environmentName: string, versionName: string | undefined) {
+export function createVersionProblem(environmentName: string, versionName: string | undefined) {
   const environment = JSON.stringify(environmentName);
   const what =
     versionName === undefined
@@ -231,8 +231,8 @@ export function presentVersion(row: VersionRow): ArtifactDetails {
   return details;
 }
 
-/** Of the version in its environment: its files by their digest, and what else is shown of it. */
-export function versionTag(row: VersionRow): string {
+/** A hash of the environment, the digest of the files, and the other returned members. */
+export function renderVersionEtag(row: VersionRow): string {
   const state = JSON.stringify([presentVersion(row), row.manifest_digest]);
   return `"${createHash('sha256').update(state).digest('base64url').slice(0, 16)}"`;
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assetNameFault, requireNoFileAsFolder, sameNameKey } from './asset-name.ts';
+import { findAssetNameFault, normalizeName, requireNoFileAsFolder } from './asset-name.ts';
 
-test('ordinary names are paths', () => {
+test('ordinary names are accepted', () => {
   for (const name of [
     'a',
     'a/b.txt',
@@ -13,11 +13,11 @@ test('ordinary names are paths', () => {
     'ü/日本',
     'x'.repeat(1_024),
   ]) {
-    assert.equal(assetNameFault(name), undefined, name);
+    assert.equal(findAssetNameFault(name), undefined, name);
   }
 });
 
-test('names that are dangerous or ambiguous to unpack are none', () => {
+test('names that are dangerous or ambiguous to unpack are refused', () => {
   const names = [
     '',
     '/a',
@@ -38,15 +38,15 @@ test('names that are dangerous or ambiguous to unpack are none', () => {
     '\ud800',
     'é'.repeat(513),
   ];
-  for (const name of names) assert.equal(typeof assetNameFault(name), 'string', JSON.stringify(name));
+  for (const name of names) assert.equal(typeof findAssetNameFault(name), 'string', JSON.stringify(name));
 });
 
-test('names that some file systems cannot tell apart have one key', () => {
-  assert.equal(sameNameKey('cafe\u0301'), sameNameKey('caf\u00e9'));
-  assert.notEqual(sameNameKey('cafe'), sameNameKey('café'));
+test('names that some file systems treat as equal are normalized to one', () => {
+  assert.equal(normalizeName('cafe\u0301'), normalizeName('caf\u00e9'));
+  assert.notEqual(normalizeName('cafe'), normalizeName('café'));
 });
 
-test('a file that is also a folder is found among very many deep names, in whatever order they come', {
+test('a file that is also a folder is found among many deep names in any order', {
   timeout: 10_000,
 }, () => {
   const names = Array.from({ length: 10_000 }, (_, index) => `${'a/'.repeat(500)}${index}`);

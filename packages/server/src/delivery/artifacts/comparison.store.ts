@@ -1,13 +1,13 @@
-/** Two versions side by side. */
+/** Comparison of two versions. */
 import type { ColumnTypes } from '../../kernel/database/database.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
 import { chunksOfManifest } from './manifest.store.ts';
 
 const comparisonRow = {
-  /** Null where the environment is not there. */
+  /** Null if the environment does not exist. */
   environment_name: 'text?',
   against_environment_name: 'text?',
-  /** Null where the version is not there. */
+  /** Null if the version does not exist. */
   digest: 'text?',
   against_digest: 'text?',
   added: 'text[]?',
@@ -15,13 +15,13 @@ const comparisonRow = {
   changed: 'text[]?',
 } satisfies ColumnTypes;
 
-// A chunk that both have is the same files in both.
-const filesOf = (digest: string, other: string) => `
+// A chunk in both versions contains the same files.
+const selectFiles = (digest: string, other: string) => `
   select file.path collate "C" as path, file.sha256
   from manifest m cross join (${chunksOfManifest}) cross join unnest(c.paths, c.digests) as file (path, sha256)
   where m.account_id = $account_id and m.digest = ${digest} and not exists (
     select from manifest o where o.account_id = $account_id and o.digest = ${other} and c.digest = any(o.chunks))`;
-const side = (environment: string, version: string) => `
+const selectSide = (environment: string, version: string) => `
   select e.name, v.manifest_digest as digest
   from (select) as one
   left join environment e on e.account_id = $account_id and e.project_id = $project_id and e.name = ${environment}
@@ -43,13 +43,13 @@ export const comparisonOfVersions = guardedRead(
   `
   select given.name as environment_name, base.name as against_environment_name,
     given.digest, base.digest as against_digest, difference.added, difference.removed, difference.changed
-  from (${side('$environment_name', '$version_name')}) given
-  cross join (${side('$base_environment_name', '$base_version_name')}) base
+  from (${selectSide('$environment_name', '$version_name')}) given
+  cross join (${selectSide('$base_environment_name', '$base_version_name')}) base
   left join lateral (
     select array_agg(path order by path) filter (where old.sha256 is null) as added,
       array_agg(path order by path) filter (where new.sha256 is null) as removed,
       array_agg(path order by path) filter (where old.sha256 <> new.sha256) as changed
-    from (${filesOf('given.digest', 'base.digest')}) new full join (${filesOf('base.digest', 'given.digest')}) old using (path)
+    from (${selectFiles('given.digest', 'base.digest')}) new full join (${selectFiles('base.digest', 'given.digest')}) old using (path)
     where old.sha256 is distinct from new.sha256
   ) difference on given.digest <> base.digest`,
 );

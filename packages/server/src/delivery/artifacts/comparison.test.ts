@@ -1,4 +1,4 @@
-/** Two versions compared, and single files given back. */
+/** Comparing two versions, and reading single files. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
@@ -17,7 +17,7 @@ interface Comparison {
   againstDigest: string;
 }
 
-async function twoVersions(one: Record<string, string>, other: Record<string, string>) {
+async function uploadTwoVersions(one: Record<string, string>, other: Record<string, string>) {
   const account = await server.account();
   const { admin } = account;
   const project = await account.project();
@@ -35,15 +35,15 @@ async function twoVersions(one: Record<string, string>, other: Record<string, st
   };
   const compare = (change: Partial<typeof sides> = {}) =>
     admin.get<Comparison>(`${artifacts}/compare?${new URLSearchParams({ ...sides, ...change })}`);
-  const asset = (path: string, query: Record<string, string> = {}, headers = {}, method = 'GET') => {
+  const readAsset = (path: string, query: Record<string, string> = {}, headers = {}, method = 'GET') => {
     const search = new URLSearchParams({ environmentName: 'dev', path, ...query });
     return admin.send<never>(method, `${artifacts}/assets?${search}`, { headers });
   };
-  return { account, admin, project, artifacts, compare, asset };
+  return { account, admin, project, artifacts, compare, readAsset };
 }
 
-test('what the one version adds, removes and changes in relation to the other, by path', async () => {
-  const { compare } = await twoVersions(
+test('a comparison lists added, removed and changed files by path', async () => {
+  const { compare } = await uploadTwoVersions(
     { 'same.txt': 'x', 'gone.txt': 'x', 'a/changed.txt': 'old', 'moved/from.txt': 'm' },
     { 'same.txt': 'x', 'new ü.txt': 'x', 'Z.txt': 'x', 'a/changed.txt': 'new', 'moved/to.txt': 'm' },
   );
@@ -66,16 +66,16 @@ test('what the one version adds, removes and changes in relation to the other, b
   );
 });
 
-test('two versions of the same files have one digest and no difference', async () => {
-  const { compare } = await twoVersions({ a: 'x', b: 'y' }, { b: 'y', a: 'x' });
+test('two versions with the same files have the same digest and no differences', async () => {
+  const { compare } = await uploadTwoVersions({ a: 'x', b: 'y' }, { b: 'y', a: 'x' });
   const { digest, againstDigest, ...difference } = (await compare()).body;
   assert.match(digest, /^[0-9a-f]{64}$/);
   assert.equal(digest, againstDigest);
   assert.deepEqual(difference, { added: [], removed: [], changed: [] });
 });
 
-test('a side that is not there is named, the environment or the version', async () => {
-  const { compare } = await twoVersions({ a: 'x' }, { a: 'y' });
+test('the problem names the missing environment or version', async () => {
+  const { compare } = await uploadTwoVersions({ a: 'x' }, { a: 'y' });
   for (const member of ['environmentName', 'againstEnvironmentName'] as const) {
     const { detail } = requireProblem(await compare({ [member]: 'uat' }), 404, 'environment-not-found');
     assert.match(detail, /"uat"/);
@@ -84,12 +84,12 @@ test('a side that is not there is named, the environment or the version', async 
     const { detail } = requireProblem(await compare({ [member]: 'v9' }), 404, 'artifact-not-found');
     assert.match(detail, /"v9"/);
   }
-  // A version is looked for in its own environment.
+  // Each version is looked up in its own environment.
   requireProblem(await compare({ environmentName: 'dev' }), 404, 'artifact-not-found');
 });
 
 test('versions of 10,000 files are compared', async () => {
-  const { project, compare } = await twoVersions({ a: 'x' }, { a: 'y' });
+  const { project, compare } = await uploadTwoVersions({ a: 'x' }, { a: 'y' });
   for (const [versionName, first, change] of [['old', 0, 0] as const, ['new', 100, 50_000] as const]) {
     const files = Array.from({ length: 10_000 }, (_, index) => ({
       path: `folder/a file of some length ${index + first}.sql`,
@@ -118,13 +118,13 @@ test('versions of 10,000 files are compared', async () => {
   assert.deepEqual([added.length, removed.length, changed.length], [100, 100, 9]);
 });
 
-test('a file comes back as it came, with the SHA-256 of its bytes as its tag, and never as a page', async () => {
+test('a file is returned byte for byte as an attachment; its ETag is its SHA-256', async () => {
   const page = '<script>alert(1)</script>\r\n\ufeffäöü\n';
-  const { asset } = await twoVersions(
+  const { readAsset } = await uploadTwoVersions(
     { 'docs/a \\"page\\" ü.html': page, 'main.orch.yaml': smallPipeline, empty: '' },
     { a: 'x' },
   );
-  const answer = await asset('docs/a "page" ü.html');
+  const answer = await readAsset('docs/a "page" ü.html');
   assert.equal(answer.status, 200);
   assert.equal(answer.text, page);
   const { headers } = answer;
@@ -136,58 +136,58 @@ test('a file comes back as it came, with the SHA-256 of its bytes as its tag, an
     `attachment; filename="a _page_ _.html"; filename*=UTF-8''a%20%22page%22%20%C3%BC.html`,
   );
   assert.equal(headers['content-length'], String(Buffer.byteLength(page)));
-  assert.equal((await asset('main.orch.yaml')).text, smallPipeline);
-  assert.equal((await asset('empty')).text, '');
+  assert.equal((await readAsset('main.orch.yaml')).text, smallPipeline);
+  assert.equal((await readAsset('empty')).text, '');
 });
 
-test('a file that the caller has already is not sent again', async () => {
-  const { asset } = await twoVersions({ a: 'x' }, { a: 'x' });
+test('a file with a matching If-None-Match is not sent', async () => {
+  const { readAsset } = await uploadTwoVersions({ a: 'x' }, { a: 'x' });
   const etag = `"${sha256('x')}"`;
   for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
-    const answer = await asset('a', {}, { 'if-none-match': known });
+    const answer = await readAsset('a', {}, { 'if-none-match': known });
     assert.deepEqual([answer.status, answer.text, answer.headers.etag], [304, '', etag], known);
   }
-  assert.equal((await asset('a', {}, { 'if-none-match': '"other"' })).text, 'x');
+  assert.equal((await readAsset('a', {}, { 'if-none-match': '"other"' })).text, 'x');
 });
 
-test('HEAD tells the tag and the length of a file without its bytes', async () => {
-  const { asset } = await twoVersions({ a: 'some text' }, { a: 'x' });
-  const { status, text, headers } = await asset('a', {}, {}, 'HEAD');
+test('HEAD returns the ETag and length of a file', async () => {
+  const { readAsset } = await uploadTwoVersions({ a: 'some text' }, { a: 'x' });
+  const { status, text, headers } = await readAsset('a', {}, {}, 'HEAD');
   assert.deepEqual([status, text], [200, '']);
   assert.deepEqual([headers['content-length'], headers.etag], ['9', `"${sha256('some text')}"`]);
 });
 
-test('a file is asked for as what it is: any Accept is answered', async () => {
-  const { asset } = await twoVersions({ a: 'x' }, { a: 'x' });
+test('a file is returned for any Accept header', async () => {
+  const { readAsset } = await uploadTwoVersions({ a: 'x' }, { a: 'x' });
   for (const accept of ['text/plain', '*/*', 'application/octet-stream', 'application/json'])
-    assert.equal((await asset('a', {}, { accept })).text, 'x');
+    assert.equal((await readAsset('a', {}, { accept })).text, 'x');
 });
 
-test('without a version it is the file of the newest enabled one', async () => {
-  const { admin, project, artifacts, asset } = await twoVersions({ a: 'first' }, { a: 'x' });
+test('without a version name, the file is of the newest enabled version', async () => {
+  const { admin, project, artifacts, readAsset } = await uploadTwoVersions({ a: 'first' }, { a: 'x' });
   await upload(admin, project, [{ name: 'a', content: 'second' }], { versionName: 'second' });
-  assert.equal((await asset('a')).text, 'second');
-  assert.equal((await asset('a', { versionName: 'old' })).text, 'first');
+  assert.equal((await readAsset('a')).text, 'second');
+  assert.equal((await readAsset('a', { versionName: 'old' })).text, 'first');
   await admin.patch(artifacts, { environmentName: 'dev', versionName: 'second', enabled: false });
-  assert.equal((await asset('a')).text, 'first');
-  assert.equal((await asset('a', { versionName: 'second' })).text, 'second');
+  assert.equal((await readAsset('a')).text, 'first');
+  assert.equal((await readAsset('a', { versionName: 'second' })).text, 'second');
 });
 
-test('a file that is not there is named, and nothing but the files of the version is given', async () => {
-  const { asset } = await twoVersions({ a: 'x', 'b/c': 'y' }, { a: 'x' });
+test('a missing file is named in the problem, and only files of the version are returned', async () => {
+  const { readAsset } = await uploadTwoVersions({ a: 'x', 'b/c': 'y' }, { a: 'x' });
   for (const path of ['A', 'b', 'b/', '/a', './a', '../a', 'b/../a', '$[*]', '"a"', 'x'.repeat(1_024)]) {
-    const { detail } = requireProblem(await asset(path), 404, 'asset-not-found');
+    const { detail } = requireProblem(await readAsset(path), 404, 'asset-not-found');
     assert.ok(detail.includes(JSON.stringify(path)), detail);
   }
-  requireProblem(await asset('a', { versionName: 'v9' }), 404, 'artifact-not-found');
-  requireProblem(await asset('a', { environmentName: 'uat' }), 404, 'environment-not-found');
-  requireProblem(await asset(''), 400, 'invalid-request');
+  requireProblem(await readAsset('a', { versionName: 'v9' }), 404, 'artifact-not-found');
+  requireProblem(await readAsset('a', { environmentName: 'uat' }), 404, 'environment-not-found');
+  requireProblem(await readAsset(''), 400, 'invalid-request');
 });
 
-test('a large file is not compressed: its bytes are those of the tag', async () => {
+test('a large file is not compressed, so its bytes match the ETag', async () => {
   const large = 'a line of a file\n'.repeat(5_000);
-  const { asset } = await twoVersions({ a: large }, { a: 'x' });
-  const answer = await asset('a', {}, { 'accept-encoding': 'br, gzip' });
+  const { readAsset } = await uploadTwoVersions({ a: large }, { a: 'x' });
+  const answer = await readAsset('a', {}, { 'accept-encoding': 'br, gzip' });
   assert.equal(answer.headers['content-encoding'], undefined);
   assert.equal(sha256(answer.text), answer.etag.slice(1, -1));
 });

@@ -11,12 +11,12 @@ interface Part {
   content: string;
 }
 
-const headerOf = (name: string) => `content-disposition: form-data; name="${name}"`;
-const formOf = (parts: readonly Part[]) =>
-  textOf(
-    parts.map(({ name, content }) => `--${boundary}\r\n${headerOf(name)}\r\n\r\n${content}\r\n`).join(''),
+const buildHeader = (name: string) => `content-disposition: form-data; name="${name}"`;
+const buildForm = (parts: readonly Part[]) =>
+  renderText(
+    parts.map(({ name, content }) => `--${boundary}\r\n${buildHeader(name)}\r\n\r\n${content}\r\n`).join(''),
   );
-const textOf = (parts: string) => Buffer.from(`${parts}--${boundary}--\r\n`, 'latin1');
+const renderText = (parts: string) => Buffer.from(`${parts}--${boundary}--\r\n`, 'latin1');
 
 async function parse(chunks: readonly Buffer[], given = limits): Promise<Part[]> {
   const form = createFormParser(boundary, given);
@@ -31,7 +31,7 @@ function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
   return [0, ...sorted].map((from, index) => bytes.subarray(from, sorted[index] ?? bytes.length));
 }
 
-// Made of what delimiters are made of, so that nearly delimiters are everywhere.
+// Made of the bytes of delimiters, so that near-delimiters are frequent.
 const pieces = fc.constantFrom(
   '\r',
   '\n',
@@ -56,21 +56,21 @@ const latin1OfUtf8 = (text: string) => Buffer.from(text).toString('latin1');
 const decoded = (parts: readonly Part[]) =>
   parts.map(({ name, content }) => ({ name: Buffer.from(name, 'latin1').toString(), content }));
 
-test('a form is read the same however its bytes arrive', async () => {
+test('a form is read the same for any chunks', async () => {
   await fc.assert(
     fc.asyncProperty(parts, fc.array(fc.nat(), { maxLength: 12 }), async (given, places) => {
-      assert.deepEqual(await parse(cut(formOf(given), places)), decoded(given));
+      assert.deepEqual(await parse(cut(buildForm(given), places)), decoded(given));
     }),
     { numRuns: 2_000 },
   );
 });
 
-test('byte by byte, too', async () => {
+test('a form is read byte by byte', async () => {
   const given = [
     { name: 'a', content: `\r\n--${boundary.slice(0, 5)}\r\r\n--` },
     { name: 'c', content: '' },
   ];
-  const form = formOf(given);
+  const form = buildForm(given);
   assert.deepEqual(await parse(Array.from(form, (_, index) => form.subarray(index, index + 1))), given);
 });
 
@@ -78,11 +78,11 @@ test('a chunk may be larger than the buffers of the parser', async () => {
   const given = ['a', 'b', 'c'].map((name) => ({ name, content: name.repeat(200_000) }));
   const whole = { parts: 3, partBytes: 200_000 };
   for (const places of [[], [199_990], [65_536, 131_072, 196_608]])
-    assert.deepEqual(await parse(cut(formOf(given), places), whole), given);
+    assert.deepEqual(await parse(cut(buildForm(given), places), whole), given);
 });
 
-test('a form that is cut off anywhere has no end', async () => {
-  const form = formOf([
+test('a truncated form is refused at any length', async () => {
+  const form = buildForm([
     { name: 'a', content: 'some content' },
     { name: 'c', content: 'more' },
   ]);
@@ -92,7 +92,7 @@ test('a form that is cut off anywhere has no end', async () => {
   assert.equal((await parse([form.subarray(0, end)])).length, 2);
 });
 
-test('a broken form is refused or read, and never waited for', async () => {
+test('an invalid form is refused or read, but never hangs', async () => {
   const junk = fc.constantFrom(...['\r\n', '\r\n\r\n', '--', '\r\n--', `\r\n--${boundary}`, ':', '\0', 'x']);
   const damages = fc.array(fc.tuple(fc.nat(), fc.nat({ max: 30 }), junk), { minLength: 1, maxLength: 4 });
   await fc.assert(
@@ -100,7 +100,7 @@ test('a broken form is refused or read, and never waited for', async () => {
       const broken = damaged.reduce((form, [at, removed, added]) => {
         const from = at % (form.length + 1);
         return Buffer.concat([form.subarray(0, from), Buffer.from(added), form.subarray(from + removed)]);
-      }, formOf(given));
+      }, buildForm(given));
       await parse(cut(broken, places)).catch((failure) => {
         if (failure.code !== 'invalid-upload') throw failure;
       });
@@ -109,10 +109,10 @@ test('a broken form is refused or read, and never waited for', async () => {
   );
 });
 
-test('what follows the end of a form is not read as parts', async () => {
-  const form = formOf([{ name: 'a', content: 'b' }]);
+test('bytes after the closing boundary are ignored', async () => {
+  const form = buildForm([{ name: 'a', content: 'b' }]);
   const more = [
-    formOf([{ name: 'hidden', content: 'c' }]),
+    buildForm([{ name: 'hidden', content: 'c' }]),
     Buffer.from(`--${boundary}\r\n--${boundary}\r\n--${boundary}`),
     Buffer.from(`\r\n--${boundary}\r\n--${boundary}\r\n\r\n`),
   ];
@@ -125,7 +125,7 @@ test('what follows the end of a form is not read as parts', async () => {
     );
 });
 
-test('parts that are not wanted come without content, and count for no limit', async () => {
+test('unwanted parts have no content and do not count for the limits', async () => {
   const isUnwanted = (name: string) => name.startsWith('git');
   const unwanted = Array.from({ length: limits.parts + 1 }, () => ({ name: 'git', content: 'x' }));
   const given = [
@@ -135,7 +135,7 @@ test('parts that are not wanted come without content, and count for no limit', a
   ];
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat(), { maxLength: 12 }), async (places) => {
-      const read = await parse(cut(formOf(given), places), { ...limits, isUnwanted });
+      const read = await parse(cut(buildForm(given), places), { ...limits, isUnwanted });
       assert.deepEqual(
         read.map(({ content }) => content),
         [...unwanted.map(() => ''), '', 'c'],
@@ -144,23 +144,24 @@ test('parts that are not wanted come without content, and count for no limit', a
   );
 });
 
-test('what is no form, or is larger than allowed, is refused', async () => {
+test('a body that is not a form or exceeds a limit is refused', async () => {
   const refused = (code: string, body: Buffer) => assert.rejects(parse([body]), { code });
-  const part = (header: string) => textOf(`--${boundary}\r\n${header}\r\n\r\nc\r\n`);
-  await refused('invalid-upload', textOf(`a preamble\r\n`));
-  await refused('invalid-upload', textOf(`--${boundary}x\r\n${headerOf('a')}\r\n\r\nc\r\n`));
-  await refused('invalid-upload', textOf(`--${boundary}\r\n${headerOf('a')}\r\n`));
+  const part = (header: string) => renderText(`--${boundary}\r\n${header}\r\n\r\nc\r\n`);
+  await refused('invalid-upload', renderText(`a preamble\r\n`));
+  await refused('invalid-upload', renderText(`--${boundary}x\r\n${buildHeader('a')}\r\n\r\nc\r\n`));
+  await refused('invalid-upload', renderText(`--${boundary}\r\n${buildHeader('a')}\r\n`));
   await refused('invalid-upload', Buffer.from(`--${boundary}\r\n${'a'.repeat(20_000)}`));
   await refused('invalid-upload', part('a'.repeat(20_000)));
-  await refused('invalid-upload', part(`${headerOf('a')}\r\na: ${'a'.repeat(20_000)}`));
-  await refused('invalid-upload', part(`${headerOf('a')}\r\na: ${'a'.repeat(200_000)}`));
+  await refused('invalid-upload', part(`${buildHeader('a')}\r\na: ${'a'.repeat(20_000)}`));
+  await refused('invalid-upload', part(`${buildHeader('a')}\r\na: ${'a'.repeat(200_000)}`));
   await refused('invalid-upload', part('a: b'));
-  await refused('invalid-upload', part(`a\r\n${headerOf('a')}`));
-  await refused('invalid-upload', part(`${headerOf('a')}\r\n${headerOf('b')}`));
-  const many = (count: number) => formOf(Array.from({ length: count }, () => ({ name: 'a', content: '' })));
+  await refused('invalid-upload', part(`a\r\n${buildHeader('a')}`));
+  await refused('invalid-upload', part(`${buildHeader('a')}\r\n${buildHeader('b')}`));
+  const many = (count: number) =>
+    buildForm(Array.from({ length: count }, () => ({ name: 'a', content: '' })));
   assert.equal((await parse([many(limits.parts)])).length, limits.parts);
   await refused('body-too-large', many(limits.parts + 1));
-  const large = (length: number) => formOf([{ name: 'a', content: 'x'.repeat(length) }]);
+  const large = (length: number) => buildForm([{ name: 'a', content: 'x'.repeat(length) }]);
   assert.equal((await parse([large(limits.partBytes)])).length, 1);
   await refused('body-too-large', large(limits.partBytes + 1));
 });

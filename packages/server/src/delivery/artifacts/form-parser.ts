@@ -3,8 +3,8 @@
  * @fastify/busboy. Busboy itself skips a part that it cannot name; Dicer hands over every part (docs/adr/0041).
  */
 import { Dicer } from '@fastify/busboy';
-import { tooLarge, unreadable } from './form-problems.ts';
-import { type PartHeader, partName } from './part-name.ts';
+import { createTooLargeProblem, createUnreadableProblem } from './form-problems.ts';
+import { type PartHeader, readPartName } from './part-name.ts';
 
 export interface FormPart {
   name: string;
@@ -14,14 +14,17 @@ export interface FormPart {
 export interface FormLimits {
   parts: number;
   partBytes: number;
-  /** An unwanted part has no content here, and counts for neither limit. */
+  /** An unwanted part is returned without content and does not count for the limits. */
   isUnwanted?: (name: string) => boolean;
 }
 
 export interface FormParser {
-  /** Resolves with the parts that this chunk completes, in their order. Throws `invalid-upload`, `body-too-large`. */
+  /**
+   * Resolves with the parts that this chunk completes, in order. Throws `invalid-upload` and
+   * `body-too-large`.
+   */
   write(chunk: Buffer): Promise<FormPart[]>;
-  /** Call it after the last chunk. Resolves with the parts that are left. Throws as `write` does. */
+  /** Call it after the last chunk. Resolves with the remaining parts. Throws the same as `write`. */
   end(): Promise<FormPart[]>;
 }
 
@@ -33,7 +36,7 @@ export function createFormParser(boundary: string, limits: FormLimits): FormPars
   const readPart = createPartReader(limits);
   let preamble: Dicer.PartStream | undefined;
   let parts = 0;
-  /** The parts that were not returned yet. The last one may be incomplete. */
+  /** The parts not returned yet. The last one may be incomplete. */
   const open: OpenPart[] = [];
   let isFinished = false;
   /** Resolves the promise of the last `write`. */
@@ -47,7 +50,7 @@ export function createFormParser(boundary: string, limits: FormLimits): FormPars
     });
     dicer.on('error', reject);
   });
-  // `end` awaits it. An upload that fails before does not call `end`.
+  // `end` awaits it. An upload that fails earlier does not call `end`.
   finished.catch(() => undefined);
 
   dicer.on('preamble', (stream) => {
@@ -71,9 +74,10 @@ export function createFormParser(boundary: string, limits: FormLimits): FormPars
     stream.on('error', ignoreError);
   });
 
-  /** Dicer waits until what it has pushed is read, so this comes before the callback of its `write`. */
+  /** Dicer waits until its parts are read, so this runs before the callback of its `write`. */
   function readParts(): FormPart[] {
-    if (preamble?.read() != null) throw unreadable('it does not begin with its boundary');
+    if (preamble?.read() != null)
+      throw createUnreadableProblem('it does not begin with the boundary of its Content-Type');
     for (const part of open) readPart(part);
     return completeParts(open.splice(0, open.length - 1));
   }
@@ -91,7 +95,7 @@ export function createFormParser(boundary: string, limits: FormLimits): FormPars
     async end() {
       if (!isFinished) dicer.end();
       await finished.catch(() => {
-        throw unreadable('it has no end');
+        throw createUnreadableProblem('its closing boundary is missing');
       });
       return completeParts(open);
     },
@@ -104,7 +108,7 @@ interface OpenPart {
   stream: Dicer.PartStream;
   /** Undefined until Dicer has read all of it. */
   header: PartHeader | undefined;
-  /** What the header says, once it was checked. */
+  /** The content of the header, once it was checked. */
   named: { name: string; isUnwanted: boolean } | undefined;
   pieces: Buffer[];
   bytes: number;
@@ -115,13 +119,13 @@ function createPartReader(limits: FormLimits): (part: OpenPart) => void {
   let wantedParts = 0;
 
   function checkHeader(header: PartHeader, number: number) {
-    if (headerBytes(header) > mostHeaderBytes)
-      throw unreadable(`the header of the part number ${number} is longer than ${mostHeaderBytes} bytes`);
-    const name = partName(header, number);
+    if (countHeaderBytes(header) > mostHeaderBytes)
+      throw createUnreadableProblem(`the header of part ${number} is longer than ${mostHeaderBytes} bytes`);
+    const name = readPartName(header, number);
     const isUnwanted = limits.isUnwanted?.(name) === true;
     if (!isUnwanted) wantedParts += 1;
     if (wantedParts > limits.parts)
-      throw tooLarge(`an upload has at most ${limits.parts} parts`, 'HEADGATE_UPLOAD_PARTS');
+      throw createTooLargeProblem(`an upload has at most ${limits.parts} parts`, 'HEADGATE_UPLOAD_PARTS');
     return { name, isUnwanted };
   }
 
@@ -136,24 +140,24 @@ function createPartReader(limits: FormLimits): (part: OpenPart) => void {
       part.bytes += piece.length;
       if (part.bytes > limits.partBytes) {
         const about = `the part ${JSON.stringify(name)} is larger than ${limits.partBytes} bytes`;
-        throw tooLarge(about, 'HEADGATE_UPLOAD_PART_MB');
+        throw createTooLargeProblem(about, 'HEADGATE_UPLOAD_PART_MB');
       }
       part.pieces.push(piece);
     }
   };
 }
 
-/** Dicer has handed over all of these parts. It drops one whose header has no end without an error. */
+/** Dicer has returned all of these parts. It drops a part with an incomplete header without an error. */
 function completeParts(parts: readonly OpenPart[]): FormPart[] {
   return parts.map(({ named, number, pieces }) => {
-    if (named === undefined) throw unreadable(`the header of the part number ${number} has no end`);
+    if (named === undefined) throw createUnreadableProblem(`the header of part ${number} has no end`);
     const [first = Buffer.alloc(0)] = pieces;
     return { name: named.name, content: pieces.length > 1 ? Buffer.concat(pieces) : first };
   });
 }
 
 /** Dicer cuts a header at 80 KiB, far above the limit here. */
-function headerBytes(header: PartHeader): number {
+function countHeaderBytes(header: PartHeader): number {
   let bytes = 0;
   for (const [name, values = []] of Object.entries(header))
     for (const value of values) bytes += name.length + value.length;

@@ -1,15 +1,15 @@
-/** The problems of a multipart form that cannot be taken. */
+/** The problems of an invalid multipart form. */
 import { problem } from '../../kernel/http/problems.ts';
 
-/** @param reason a clause without its full stop */
-export function unreadable(reason: string) {
+/** @param reason a clause without full stop */
+export function createUnreadableProblem(reason: string) {
   return problem('invalid-upload', { reason: `${reason}.` });
 }
 
 /**
- * @param limit a clause without its full stop
+ * @param limit a clause without full stop
  * @param setting the operator's setting of the limit
  */
-export function tooLarge(limit: string, setting: string) {
+export function createTooLargeProblem(limit: string, setting: string) {
   return problem('body-too-large', { limit: `${limit} (${setting})` });
 }

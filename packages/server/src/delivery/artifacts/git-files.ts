@@ -1,17 +1,17 @@
 /**
- * Clients upload a whole working copy, with what git keeps in it. Those files are not taken, and not counted
- * (decisions.md E10).
+ * Clients upload a whole working copy with its .git folder. Those files are ignored and do not count for
+ * the limits (decisions.md E10).
  */
 import { type IgnoredResource, listedGitResourceLimit } from '@headgate/contract';
 
-const reason = "It belongs to git's own data below .git/, which is not part of a version.";
+const reason = 'Files in .git/ are not part of a version.';
 
-/** @param name the path of a file */
+/** @param name a file path */
 export function isGitFile(name: string): boolean {
   return /(?:^|\/)\.git(?:\/|$)/i.test(name);
 }
 
-/** A working copy may hold any number of them, so only the first ones are listed one by one. */
+/** There may be any number of them, so only the first ones are listed. */
 export function createGitFiles() {
   const listed: IgnoredResource[] = [];
   let more = 0;
@@ -20,9 +20,9 @@ export function createGitFiles() {
       if (listed.length < listedGitResourceLimit) listed.push({ name, reason });
       else more += 1;
     },
-    ignored(): IgnoredResource[] {
+    listIgnored(): IgnoredResource[] {
       if (more === 0) return listed;
-      return [...listed, { name: '.git/', reason: `${more} more files belong to git's own data.` }];
+      return [...listed, { name: '.git/', reason: `${more} more files in .git/ were ignored.` }];
     },
   };
 }

@@ -4,13 +4,13 @@ import { artifactRoutes, type UploadServices } from './artifact.routes.ts';
 import { versionsUse } from './artifact.store.ts';
 
 export type { UploadServices } from './artifact.routes.ts';
-export { chosenVersion, noVersion } from './artifact.store.ts';
-export { keptIgnored } from './ignored-pipelines.ts';
-export { insertManifest, manifestFiles } from './manifest.store.ts';
+export { createVersionProblem, selectChosenVersion } from './artifact.store.ts';
+export { renderIgnoredPipelines } from './ignored-pipelines.ts';
+export { insertManifest, readManifestFiles } from './manifest.store.ts';
 export { createPipelineChecks } from './pipeline-checks.ts';
-export { isPipelinePath, type PipelineDescription, pathOf } from './pipeline-description.ts';
+export { isPipelinePath, type PipelineDescription, renderPipelinePath } from './pipeline-description.ts';
 export { createPipelineReader, type PipelineReader } from './pipeline-reader.ts';
-export { ofPart, requireNoErrors } from './strict-upload.ts';
+export { buildPartViolation, requireNoErrors } from './strict-upload.ts';
 export { readUpload, type Upload, type UploadLimits } from './upload.ts';
 
 export const artifacts: Slice<UploadServices> & ManifestUser = {

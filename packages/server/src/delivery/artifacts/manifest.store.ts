@@ -1,16 +1,16 @@
-/** The tables `manifest` and `manifest_chunk`, as versions see them. */
+/** The tables `manifest` and `manifest_chunk`. */
 import { type Read, statement, type Transaction, typed } from '../../kernel/database/database.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import { requireListed, takeBlobs } from '../blobs/index.ts';
 import type { ManifestChunk, ManifestFile } from './manifest.ts';
 import type { Upload } from './upload.ts';
 
-/** The chunks `c` of the manifest `m`, each with its place in it, to stand in a `from`. */
+/** SQL for a `from`: the chunks `c` of the manifest `m` with their positions. */
 export const chunksOfManifest = `
   unnest(m.chunks) with ordinality as listed (chunk, place)
   join manifest_chunk c on c.account_id = $account_id and c.digest = listed.chunk`;
 
-// In the order of their digests, so that two uploads of the same files do not wait for each other.
+// Ordered by digest, so that two uploads of the same files do not deadlock.
 const insertChunks = statement(
   {
     parameters: {
@@ -35,7 +35,7 @@ const insertChunks = statement(
   on conflict (account_id, digest) do nothing`,
 );
 
-// What is remembered of the pipelines may be from an earlier release, which knew less of them.
+// The stored pipeline descriptions may be from an earlier release, which stored less.
 const insertOne = statement(
   {
     parameters: {
@@ -55,8 +55,8 @@ const insertOne = statement(
 );
 
 /**
- * Keeps what an upload holds: its blobs, and the manifest that its digest names. The first thing in its transaction; what refers to the manifest
- * comes after it.
+ * Stores an upload: its blobs and its manifest. Call it first in its transaction; write references to the
+ * manifest after it.
  */
 export async function insertManifest(
   tx: Transaction,
@@ -67,7 +67,7 @@ export async function insertManifest(
   const { manifest, pipelines, blobs } = upload;
   takeBlobs(tx, accountId, blobs, now);
   const fresh = manifest.chunks.filter((chunk) => !blobs.base.chunks.has(chunk.digest));
-  if (fresh.length > 0) tx.send(insertChunks, { account_id: accountId, ...columnsOf(fresh) });
+  if (fresh.length > 0) tx.send(insertChunks, { account_id: accountId, ...splitColumns(fresh) });
   const chunks = manifest.chunks.map((chunk) => chunk.digest);
   tx.send(insertOne, {
     account_id: accountId,
@@ -79,7 +79,7 @@ export async function insertManifest(
   await requireListed(tx, accountId, manifest.digest, blobs);
 }
 
-function columnsOf(chunks: readonly ManifestChunk[]) {
+function splitColumns(chunks: readonly ManifestChunk[]) {
   const files = chunks.flatMap((chunk) => chunk.files);
   return {
     chunks: chunks.map((chunk) => chunk.digest),
@@ -90,7 +90,7 @@ function columnsOf(chunks: readonly ManifestChunk[]) {
   };
 }
 
-// Without chunks it has no files.
+// Without chunks there are no files.
 const selectChunks = statement(
   {
     parameters: { account_id: 'uuid', digest: 'text' },
@@ -102,8 +102,8 @@ const selectChunks = statement(
   where m.account_id = $account_id and m.digest = $digest order by listed.place`,
 );
 
-/** By path; undefined when the account has no such manifest. */
-export async function manifestFiles(
+/** Files sorted by path; undefined if the account has no such manifest. */
+export async function readManifestFiles(
   read: Read,
   accountId: string,
   digest: string,

@@ -2,20 +2,21 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { canonicalManifest } from '@headgate/contract';
-import { type ManifestFile, manifestOf } from './manifest.ts';
+import { buildManifest, type ManifestFile } from './manifest.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
-const filesOf = (count: number): ManifestFile[] =>
+const buildFiles = (count: number): ManifestFile[] =>
   Array.from({ length: count }, (_, index) => ({
     path: `folder ${index % 7}/a file ${index}.sql`,
     sha256: sha256(`${index}`),
     size: index,
   }));
-const digests = (files: ManifestFile[]) => new Set(manifestOf(files).chunks.map((chunk) => chunk.digest));
+const listDigests = (files: ManifestFile[]) =>
+  new Set(buildManifest(files).chunks.map((chunk) => chunk.digest));
 
-test('the chunks are the files by their paths, each named by its part of the canonical form', () => {
-  const files = filesOf(1_000);
-  const manifest = manifestOf(files.toReversed());
+test('chunks contain the files sorted by path; each digest is that of its part of the canonical form', () => {
+  const files = buildFiles(1_000);
+  const manifest = buildManifest(files.toReversed());
   assert.equal(manifest.digest, sha256(canonicalManifest(files)));
   assert.deepEqual(
     manifest.chunks.flatMap((chunk) => chunk.files),
@@ -28,11 +29,11 @@ test('the chunks are the files by their paths, each named by its part of the can
   assert.ok(manifest.chunks.length > 5 && manifest.chunks.length < 50, `${manifest.chunks.length} chunks`);
 });
 
-test('one file more, less or changed is one or two chunks', () => {
-  const before = digests(filesOf(2_000));
+test('adding, removing or changing a file changes one or two chunks', () => {
+  const before = listDigests(buildFiles(2_000));
   const others = (files: ManifestFile[]) =>
-    [...digests(files)].filter((digest) => !before.has(digest)).length;
-  const changed = filesOf(2_000);
+    [...listDigests(files)].filter((digest) => !before.has(digest)).length;
+  const changed = buildFiles(2_000);
   for (const [index, file] of [...changed.entries()].filter(([index]) => index % 97 === 0)) {
     assert.equal(others(changed.with(index, { ...file, sha256: sha256('changed') })), 1);
     const less = others(changed.toSpliced(index, 1));
@@ -42,6 +43,6 @@ test('one file more, less or changed is one or two chunks', () => {
   }
 });
 
-test('no files are no chunks', () => {
-  assert.deepEqual(manifestOf([]), { digest: sha256(''), files: [], chunks: [] });
+test('without files there are no chunks', () => {
+  assert.deepEqual(buildManifest([]), { digest: sha256(''), files: [], chunks: [] });
 });

@@ -1,6 +1,6 @@
 /**
- * The list of a version's files, in chunks that other versions have, too: of 2,000 files of which one has changed, only its chunk is written
- * (docs/adr/0027).
+ * The list of a version's files, in chunks that versions share: if one of 2,000 files changes, only its
+ * chunk is written (docs/adr/0027).
  */
 import { createHash, hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -13,25 +13,25 @@ export interface ManifestFile {
 }
 
 export interface ManifestChunk {
-  /** SHA-256 in hexadecimal of its part of the manifest's canonical form. */
+  /** SHA-256, in hexadecimal, of its part of the manifest's canonical form. */
   digest: string;
   files: ManifestFile[];
 }
 
 export interface Manifest {
-  /** SHA-256 in hexadecimal of its canonical form. */
+  /** SHA-256, in hexadecimal, of its canonical form. */
   digest: string;
-  /** By path. */
+  /** Sorted by path. */
   files: ManifestFile[];
   chunks: ManifestChunk[];
 }
 
-/** One path of so many is the last of its chunk. */
+/** On average, one path of this many ends a chunk. */
 const usualChunkFiles = 64;
 const mostChunkFiles = 256;
 
 /** @param files in any order; sorted here */
-export function manifestOf(files: ManifestFile[]): Manifest {
+export function buildManifest(files: ManifestFile[]): Manifest {
   files.sort(byPath);
   const whole = createHash('sha256');
   const chunks: ManifestChunk[] = [];
@@ -49,7 +49,7 @@ export function manifestOf(files: ManifestFile[]): Manifest {
   return { digest: whole.digest('hex'), files, chunks };
 }
 
-/** Of its chunk: a file that comes or goes moves no other end than those beside it. */
+/** Whether the file ends its chunk. Adding or removing a file moves only the chunk ends beside it. */
 function isLast({ path }: ManifestFile, chunk: readonly ManifestFile[]): boolean {
   return chunk.length === mostChunkFiles || crc32(path) % usualChunkFiles === 0;
 }

@@ -1,8 +1,8 @@
 /**
- * The checks of pipelines at upload (decisions.md E10): what can be read is stored, and what is wrong with it
- * is told.
+ * The checks of pipelines at upload (decisions.md E10): readable pipelines are stored, and their faults are
+ * reported.
  */
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: expressions of the pipeline format
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type UploadWarning, uploadWarningLimit } from '@headgate/contract';
@@ -14,12 +14,15 @@ import { createPipelineReader } from './pipeline-reader.ts';
 const server = await startTestServer();
 type Checked = { warnings: UploadWarning[]; warningsTotal: number };
 
-const orchestration = (components: object, variables: object = {}) =>
+const buildOrchestration = (components: object, variables: object = {}) =>
   JSON.stringify({ type: 'orchestration', pipeline: { components, variables } });
 const start = (...success: string[]) => ({ type: 'start', transitions: { success } });
-const script = (sqlScript: string) => ({ type: 'sql-script', parameters: { sqlScript } });
-const call = (orchestrationJob: string) => ({ type: 'run-orchestration', parameters: { orchestrationJob } });
-const load = (source: string) => ({
+const buildScript = (sqlScript: string) => ({ type: 'sql-script', parameters: { sqlScript } });
+const buildCall = (orchestrationJob: string) => ({
+  type: 'run-orchestration',
+  parameters: { orchestrationJob },
+});
+const buildLoad = (source: string) => ({
   type: 'file-load',
   parameters: { source, fileType: 'CSV', targetTable: 't' },
 });
@@ -36,16 +39,16 @@ async function uploadTo(files: Record<string, string>, variables: string[] = [])
   return { admin, project, parts, answer, warnings, warningsTotal, told };
 }
 
-test('a sound project is stored without a warning', async () => {
+test('a valid project is stored without warnings', async () => {
   const { warnings, warningsTotal } = await uploadTo(
     {
-      'main.orch.yaml': orchestration({
+      'main.orch.yaml': buildOrchestration({
         S: start('Load', 'Call'),
-        Load: load('in.csv'),
-        Call: call('sub/b'),
+        Load: buildLoad('in.csv'),
+        Call: buildCall('sub/b'),
       }),
-      'sub/b.orch.yaml': orchestration(
-        { S: start('A'), A: script('select ${city}, ${own}') },
+      'sub/b.orch.yaml': buildOrchestration(
+        { S: start('A'), A: buildScript('select ${city}, ${own}') },
         {
           own: { metadata: { type: 'TEXT' } },
         },
@@ -57,9 +60,12 @@ test('a sound project is stored without a warning', async () => {
   assert.deepEqual([warnings, warningsTotal], [[], 0]);
 });
 
-test('secrets that the project has no reference for are told', async () => {
+test('secrets without a reference in the project are reported', async () => {
   const files = {
-    'a.orch.yaml': orchestration({ S: start('A'), A: script('${secret("there")} ${secret("gone")}') }),
+    'a.orch.yaml': buildOrchestration({
+      S: start('A'),
+      A: buildScript('${secret("there")} ${secret("gone")}'),
+    }),
   };
   const { admin, project, parts, warnings } = await uploadTo(files);
   assert.equal(warnings.length, 2);
@@ -71,15 +77,15 @@ test('secrets that the project has no reference for are told', async () => {
   assert.match(warning?.message ?? '', /no secret reference "gone"/);
 });
 
-test('component types that no agent knows, and what leads nowhere, are told: errors first, then by path', async () => {
+test('unknown component types and dangling references are reported: errors first, then by path', async () => {
   const { admin, project, answer, told, warningsTotal } = await uploadTo(
     {
-      'z.orch.yaml': orchestration({ S: start('Odd', 'Gone'), Odd: { type: 'vendor-load' } }),
-      'a.orch.yaml': orchestration({
+      'z.orch.yaml': buildOrchestration({ S: start('Odd', 'Gone'), Odd: { type: 'vendor-load' } }),
+      'a.orch.yaml': buildOrchestration({
         S: start('Call', 'Load', 'Script'),
-        Call: call('nowhere'),
-        Load: load('gone.csv'),
-        Script: script('select ${city}, ${nobody}'),
+        Call: buildCall('nowhere'),
+        Load: buildLoad('gone.csv'),
+        Script: buildScript('select ${city}, ${nobody}'),
       }),
     },
     ['city'],
@@ -96,12 +102,12 @@ test('component types that no agent knows, and what leads nowhere, are told: err
   const details = await admin.get<{ assets: string[] }>(
     `${project.path}/artifacts/details?environmentName=dev`,
   );
-  assert.deepEqual(details.body.assets, ['a.orch.yaml', 'z.orch.yaml'], 'they are stored all the same');
+  assert.deepEqual(details.body.assets, ['a.orch.yaml', 'z.orch.yaml'], 'they are stored nevertheless');
 });
 
-test('a pipeline that cannot be read is ignored, an error, and missing for those that call it', async () => {
+test('an unreadable pipeline is ignored, an error, and missing for its callers', async () => {
   const { answer, told, warnings, warningsTotal } = await uploadTo({
-    'a.orch.yaml': orchestration({ S: start('Call'), Call: call('b') }),
+    'a.orch.yaml': buildOrchestration({ S: start('Call'), Call: buildCall('b') }),
     'b.orch.yaml': 'type: orchestration\npipeline: [\n',
   });
   assert.deepEqual(
@@ -124,19 +130,19 @@ test('a pipeline that cannot be read is ignored, an error, and missing for those
   );
 });
 
-test('a pipeline file that is not text is an error, too', async () => {
+test('a pipeline file that is not text is an error', async () => {
   const { told, warnings } = await uploadTo({
-    'a.orch.yaml': orchestration({ S: start() }),
+    'a.orch.yaml': buildOrchestration({ S: start() }),
     'b.tran.yaml': 'a\0b',
   });
   assert.deepEqual(told, ['error b.tran.yaml undefined syntax-error']);
   assert.match(warnings[0]?.message ?? '', /cannot be read: line 1: it is not a text file: correct the file/);
 });
 
-test('files that look like pipelines and are not read as such are warned of', async () => {
+test('files that look like pipelines but are not get a warning', async () => {
   const misnamed = ['Main.ORCH.yaml', 'main.orch.yml', 'pipeline.orch.YAML', 'sub/x.tran.yml'];
   const others = ['a.orch.yaml', 'b.yaml', 'orch.yml', 'c.orch.yaml.bak', 'main.orchyaml'];
-  const files = Object.fromEntries([...misnamed, ...others].map((name) => [name, orchestration({})]));
+  const files = Object.fromEntries([...misnamed, ...others].map((name) => [name, buildOrchestration({})]));
   const { answer, told, warnings } = await uploadTo(files);
   assert.equal(answer.status, 201);
   assert.deepEqual(
@@ -149,7 +155,7 @@ test('files that look like pipelines and are not read as such are warned of', as
   );
 });
 
-test('what is told of a pipeline names the line and what to do', async () => {
+test('a finding names the line and what to do', async () => {
   const { warnings } = await uploadTo({
     'a.orch.yaml': [
       'type: orchestration',
@@ -190,27 +196,27 @@ test('what is told of a pipeline names the line and what to do', async () => {
 });
 
 test('the variables of another project do not count', async () => {
-  const files = { 'a.orch.yaml': orchestration({ S: start('A'), A: script('${city}') }) };
+  const files = { 'a.orch.yaml': buildOrchestration({ S: start('A'), A: buildScript('${city}') }) };
   assert.equal((await uploadTo(files, ['city'])).warningsTotal, 0);
   assert.deepEqual((await uploadTo(files)).told, ['error a.orch.yaml A undeclared-variable']);
 });
 
-test('of very many warnings some are given, errors before all, and their number is told', async () => {
+test('of many findings a limited number is returned, errors first, with the total', async () => {
   const odd = Object.fromEntries(
     Array.from({ length: 1_200 }, (_, index) => [`c${index}`, { type: 'vendor' }]),
   );
   const { warnings, warningsTotal } = await uploadTo({
-    'a.orch.yaml': orchestration({ S: start(), ...odd }),
-    'b.orch.yaml': orchestration({ S: start('Gone') }),
+    'a.orch.yaml': buildOrchestration({ S: start(), ...odd }),
+    'b.orch.yaml': buildOrchestration({ S: start('Gone') }),
   });
   assert.equal(warningsTotal, 2_401);
   assert.equal(warnings.length, uploadWarningLimit);
   assert.equal(warnings[0]?.code, 'dangling-transition');
 });
 
-test('the same upload under the same key is answered with the same warnings', async () => {
+test('a repeated upload with its idempotency key returns the same warnings', async () => {
   const { admin, project, parts, answer } = await uploadTo({
-    'a.orch.yaml': orchestration({ S: start('Gone') }),
+    'a.orch.yaml': buildOrchestration({ S: start('Gone') }),
   });
   const headers = { versionName: 'v2', 'idempotency-key': 'once' };
   const [first, again] = [
@@ -222,25 +228,25 @@ test('the same upload under the same key is answered with the same warnings', as
   assert.deepEqual({ ...again.body, versionName: 'v1' }, answer.body);
 });
 
-/** Too large to be read in the thread of the requests. */
-const large = (components: object) => `${orchestration(components)}\n#${'x'.repeat(100_000)}\n`;
+/** Large enough to be read in the thread. */
+const buildLargeFile = (components: object) => `${buildOrchestration(components)}\n#${'x'.repeat(100_000)}\n`;
 
-test('a large file is read as a small one is, beside other requests', async () => {
+test('large and small files are read alike, without blocking other requests', async () => {
   const components = { S: start('Odd'), Odd: { type: 'vendor' } };
-  const small = await uploadTo({ 'a.orch.yaml': orchestration(components) });
+  const small = await uploadTo({ 'a.orch.yaml': buildOrchestration(components) });
   const { told, answer } = await uploadTo({
-    'a.orch.yaml': large(components),
-    'b.orch.yaml': `${orchestration({})}\n${' '.repeat(100_000)}- x`,
+    'a.orch.yaml': buildLargeFile(components),
+    'b.orch.yaml': `${buildOrchestration({})}\n${' '.repeat(100_000)}- x`,
   });
   assert.deepEqual(told, ['error b.orch.yaml undefined syntax-error', ...small.told]);
   assert.match(answer.body.ignoredResources[0]?.reason ?? '', /cannot be read: line 2, column \d+: ./);
 });
 
-test('several uploads with large files wait for each other’s files, not for each other', async () => {
+test('several uploads with large files take turns file by file', async () => {
   const read = createPipelineReader();
   const orders = Array.from({ length: 6 }, (_, index) => ({
     path: `p${index}.orch.yaml`,
-    text: large({ S: start(`gone${index}`) }),
+    text: buildLargeFile({ S: start(`gone${index}`) }),
     most: 10,
   }));
   const results = await Promise.all(orders.map(read));
@@ -250,26 +256,26 @@ test('several uploads with large files wait for each other’s files, not for ea
   );
 });
 
-test('a file that takes too long to read is given up, and the next is read again', async () => {
+test('a file that takes too long to read is refused, and the next one is read', async () => {
   const slow = createPipelineReader({ milliseconds: 1 });
-  const order = { path: 'a.orch.yaml', text: large({}), most: 10 };
+  const order = { path: 'a.orch.yaml', text: buildLargeFile({}), most: 10 };
   for (let attempt = 0; attempt < 2; attempt += 1)
     assert.match((await slow(order)).fault?.reason ?? '', /takes longer than 0.001 s: split it/);
   assert.equal((await createPipelineReader()(order)).outline?.name, 'a');
 });
 
-test('a file that takes more memory than usual ones is read in a thread that has it, the next as before', async () => {
+test('a file that needs more memory is read in a larger thread, the next one in the usual one', async () => {
   const read = createPipelineReader();
   const values = Array.from({ length: 190_000 }, (_, index) => index % 10);
   const texts = {
-    dense: orchestration({ A: { type: 'fixed-flow', parameters: { values } } }),
-    usual: large({}),
+    dense: buildOrchestration({ A: { type: 'fixed-flow', parameters: { values } } }),
+    usual: buildLargeFile({}),
   };
   for (const [name, text] of Object.entries(texts))
     assert.equal((await read({ path: `${name}.orch.yaml`, text, most: 10 })).outline?.name, name);
 });
 
-test('what the pipelines of one upload may declare is bounded', async () => {
+test('the variables declared in one upload are limited', async () => {
   const variables = Array.from({ length: 1_000 }, (_, index) => ({
     name: `v${index}`,
     type: 'TEXT' as const,
@@ -288,10 +294,10 @@ test('what the pipelines of one upload may declare is bounded', async () => {
     },
   }));
   for (let index = 0; index < 200; index += 1) await checks.take(`p${index}`, '');
-  await assert.rejects(checks.take('one more', ''), /declare 200000 variables at most/);
+  await assert.rejects(checks.take('one more', ''), /may declare at most 200000 variables/);
 });
 
-test('the notes of one upload are bounded, and what is beyond is told', async () => {
+test('the findings of one upload are limited, and the total is returned', async () => {
   const rooms: number[] = [];
   const note = { asks: 'variable' as const, component: 'c', name: 'nobody', line: 1, reached: true };
   const checks = createPipelineChecks(async ({ path, most }) => {
@@ -313,7 +319,7 @@ test('the notes of one upload are bounded, and what is beyond is told', async ()
   });
   for (const path of ['a', 'b', 'c']) await checks.take(path, '');
   assert.deepEqual(rooms, [200_000, 110_000, 20_000]);
-  assert.deepEqual(checks.askedFor(), ['nobody']);
+  assert.deepEqual(checks.listUnknownVariables(), ['nobody']);
   const { warningsTotal } = checks.check([], [], []).told;
   assert.equal(warningsTotal, 200_001);
 });

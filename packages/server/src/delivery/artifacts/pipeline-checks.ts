@@ -1,6 +1,5 @@
 /**
- * The checks of an upload's pipelines: each file as it arrives, and all together at the end. Memory is
- * bounded, whatever the upload holds.
+ * Checks an upload's pipelines: each file as it arrives, and all together at the end. Memory is bounded.
  */
 import { type UploadWarning, uploadWarningLimit } from '@headgate/contract';
 import {
@@ -15,13 +14,16 @@ import { problem } from '../../kernel/http/problems.ts';
 import { type Described, describePipeline } from './pipeline-description.ts';
 import type { PipelineReader } from './pipeline-reader.ts';
 
-/** Variables that the pipelines of one version declare. */
+/** Limit of the variables that the pipelines of one version declare. */
 const declaredVariableLimit = 200_000;
-/** Findings and open questions that are kept of one upload. */
+/** Limit of the findings and open questions of one upload. */
 const noteLimit = 200_000;
 
 export interface Checked {
-  /** What the answer says. Errors first: of files that cannot be read, then by path, and in the order of the file. */
+  /**
+   * The findings in the response: first errors, of unreadable files first; then by path, and in the order
+   * of the file.
+   */
   told: { warnings: UploadWarning[]; warningsTotal: number };
   errorsTotal: number;
 }
@@ -29,13 +31,16 @@ export interface Checked {
 export interface PipelineChecks {
   /** Reads a pipeline file. Throws `body-too-large`. */
   take(path: string, text: string): Promise<Described>;
-  /** Notes a pipeline file that is not read. */
+  /** Records a pipeline file that is not read. */
   leaveOut(path: string, unreadable: Unreadable): void;
-  /** Names of variables that the project may have; `check` is told which it has. */
-  askedFor(): string[];
-  /** Names of secret references, in the same way. */
-  secretsAskedFor(): string[];
-  /** What all files together come to. `paths`: of all files that are stored. */
+  /**
+   * Names of variables that the pipelines use but do not declare. Pass those that the project has to
+   * `check`.
+   */
+  listUnknownVariables(): string[];
+  /** Names of secret references that the pipelines use, likewise. */
+  listUnknownSecrets(): string[];
+  /** The result of all files. `paths` are those of all stored files. */
   check(
     paths: Iterable<string>,
     projectVariables: Iterable<string>,
@@ -43,7 +48,7 @@ export interface PipelineChecks {
   ): Checked;
 }
 
-/** `title`: how messages name what is uploaded. */
+/** `title` is how messages name the upload. */
 export function createPipelineChecks(read: PipelineReader, title = 'the project'): PipelineChecks {
   const outlines: PipelineOutline[] = [];
   const unreadable = new Map<string, Unreadable>();
@@ -58,7 +63,7 @@ export function createPipelineChecks(read: PipelineReader, title = 'the project'
       }
       declared += outline.variables.length;
       if (declared > declaredVariableLimit) {
-        const limit = `the pipelines of a version declare ${declaredVariableLimit} variables at most`;
+        const limit = `the pipelines of a version may declare at most ${declaredVariableLimit} variables`;
         throw problem('body-too-large', { limit });
       }
       for (const note of outline.notes) room -= measureNote(note);
@@ -68,8 +73,8 @@ export function createPipelineChecks(read: PipelineReader, title = 'the project'
     leaveOut(path, fault) {
       unreadable.set(path, fault);
     },
-    askedFor: () => [...listAskedVariables(outlines)],
-    secretsAskedFor: () => [...listAskedSecrets(outlines)],
+    listUnknownVariables: () => [...listAskedVariables(outlines)],
+    listUnknownSecrets: () => [...listAskedSecrets(outlines)],
     check(paths, projectVariables, secretReferences) {
       outlines.sort((one, other) => (one.path < other.path ? -1 : 1));
       const known = {

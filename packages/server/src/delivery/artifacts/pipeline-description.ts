@@ -1,4 +1,4 @@
-/** What the server remembers of each pipeline of a version, so that starting one needs no file. */
+/** What the server stores of each pipeline of a version, so that starting one reads no file. */
 import {
   type PipelineOutline,
   pipelinePath,
@@ -11,14 +11,14 @@ export interface PipelineDescription {
   name: string;
   type: 'ORCHESTRATION' | 'TRANSFORMATION';
   variables: PipelineOutline['variables'];
-  /** Its notes, from the beginning; absent without any. */
+  /** The beginning of its notes; absent without notes. */
   description?: string;
-  /** The versions of shared pipelines that it uses; absent when it uses none. */
+  /** The versions of shared pipelines that it uses; absent if there are none. */
   sharedPipelines?: SharedPipelineUse[];
 }
 
-/** The one name of a pipeline in answers: its path with its extension. */
-export function pathOf({ name, type }: Pick<PipelineDescription, 'name' | 'type'>): string {
+/** The name of a pipeline in responses: its path with extension. */
+export function renderPipelinePath({ name, type }: Pick<PipelineDescription, 'name' | 'type'>): string {
   return pipelinePath(name, type === 'ORCHESTRATION' ? 'orchestration' : 'transformation');
 }
 

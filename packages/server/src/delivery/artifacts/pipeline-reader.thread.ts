@@ -1,4 +1,4 @@
-/** The thread in which large pipeline files are read: one order, one answer. */
+/** The thread that reads large pipeline files: one order, one result. */
 import { parentPort } from 'node:worker_threads';
 import { type ReadingOrder, readPipeline } from './pipeline-reading.ts';
 

@@ -1,7 +1,7 @@
 /**
- * Reads pipeline files of uploads: a small one at once, a large one in a thread, bounded in time and memory,
- * so that no file holds up other requests (docs/adr/0018). The thread is started when it is needed and ends
- * when nobody has needed it for a while.
+ * Reads pipeline files of uploads: a small one at once, a large one in a thread with limited time and
+ * memory, so that no file delays other requests (docs/adr/0018). The thread starts when it is needed and
+ * ends after it was idle for a while.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
@@ -10,11 +10,11 @@ import { type ReadingOrder, type ReadPipeline, readPipeline } from './pipeline-r
 
 export type PipelineReader = (order: ReadingOrder) => Promise<ReadPipeline>;
 
-/** Characters of what is read at once, in some milliseconds. */
+/** Characters of a small file, which takes some milliseconds. */
 const smallLength = 16_384;
 /**
- * What the largest usual pipelines take, and what the format allows: to be ready for that would cost each
- * server as much.
+ * The memory for the largest usual pipelines, and for the largest that the format allows. Reserving the
+ * latter always would cost each server as much.
  */
 const usualMegabytes = 72;
 const mostMegabytes = 256;
@@ -25,41 +25,41 @@ export function createPipelineReader(limits = { milliseconds: fileMillisecondsLi
   let idle: NodeJS.Timeout | undefined;
   let turn: Promise<unknown> = Promise.resolve();
 
-  function end(): void {
+  function stopThread(): void {
     const ending = thread;
     thread = undefined;
     void ending?.terminate();
   }
 
-  function inThread(order: ReadingOrder, megabytes = usualMegabytes): Promise<ReadPipeline> {
+  function readInThread(order: ReadingOrder, megabytes = usualMegabytes): Promise<ReadPipeline> {
     clearTimeout(idle);
     thread ??= startThread(megabytes);
     const asked = thread;
     return new Promise<ReadPipeline>((resolve, reject) => {
       function settle(): void {
         clearTimeout(late);
-        asked.off('message', answered).off('error', failed);
+        asked.off('message', acceptResult).off('error', handleError);
         asked.unref();
       }
-      function answered(read: ReadPipeline): void {
+      function acceptResult(read: ReadPipeline): void {
         settle();
-        if (megabytes > usualMegabytes) end();
-        else idle = setTimeout(end, idleMilliseconds).unref();
+        if (megabytes > usualMegabytes) stopThread();
+        else idle = setTimeout(stopThread, idleMilliseconds).unref();
         resolve(read);
       }
-      function failed(failure: NodeJS.ErrnoException): void {
+      function handleError(failure: NodeJS.ErrnoException): void {
         settle();
-        end();
+        stopThread();
         if (failure.code !== 'ERR_WORKER_OUT_OF_MEMORY') reject(failure);
-        else if (megabytes < mostMegabytes) resolve(inThread(order, mostMegabytes));
-        else resolve({ fault: tooHard(`takes more than ${mostMegabytes} MB of memory`) });
+        else if (megabytes < mostMegabytes) resolve(readInThread(order, mostMegabytes));
+        else resolve({ fault: createTooHardFault(`takes more than ${mostMegabytes} MB of memory`) });
       }
       const late = setTimeout(() => {
         settle();
-        end();
-        resolve({ fault: tooHard(`takes longer than ${limits.milliseconds / 1_000} s`) });
+        stopThread();
+        resolve({ fault: createTooHardFault(`takes longer than ${limits.milliseconds / 1_000} s`) });
       }, limits.milliseconds);
-      asked.on('message', answered).on('error', failed);
+      asked.on('message', acceptResult).on('error', handleError);
       asked.ref();
       asked.postMessage(order);
     });
@@ -67,12 +67,12 @@ export function createPipelineReader(limits = { milliseconds: fileMillisecondsLi
 
   return async (order) => {
     if (order.text.length <= smallLength) {
-      // What is kept must not hold on to the text that it was cut out of.
+      // Copies the result, because slices would keep the whole text in memory.
       const read = structuredClone(readPipeline(order));
       await nextTurn();
       return read;
     }
-    const mine = turn.then(() => inThread(order));
+    const mine = turn.then(() => readInThread(order));
     turn = mine.catch(() => undefined);
     return mine;
   };
@@ -83,8 +83,11 @@ function startThread(megabytes: number): Worker {
   const thread = new Worker(new URL('./pipeline-reader.thread.ts', import.meta.url), {
     resourceLimits: limits,
   });
-  // While nothing is asked of it, its end is of no interest; without a listener it would end the process.
+  // An idle thread may end; without a listener its error would end the process.
   return thread.on('error', () => undefined);
 }
 
-const tooHard = (why: string) => ({ reason: `reading it ${why}: split it into several pipelines`, line: 1 });
+const createTooHardFault = (why: string) => ({
+  reason: `reading it ${why}: split it into several pipelines`,
+  line: 1,
+});

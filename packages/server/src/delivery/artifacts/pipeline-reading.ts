@@ -1,17 +1,17 @@
-/** What reading a pipeline file comes to, wherever it happens: here, or in the thread (pipeline-reader.ts). */
+/** The result of reading a pipeline file, here or in the thread (pipeline-reader.ts). */
 import { describeSyntaxError, outlineFile, type PipelineOutline, type Unreadable } from '@headgate/pipelines';
 
 export interface ReadingOrder {
   path: string;
   text: string;
-  /** Notes that the outline may hold. */
+  /** Limit of the notes in the outline. */
   most: number;
 }
 
-/** Characters of a fault. */
+/** Limit of a fault in characters. */
 const faultLimit = 1_900;
 
-/** `fault`: why it cannot be read. */
+/** `fault` is why it cannot be read. */
 export type ReadPipeline =
   | { outline: PipelineOutline; fault?: undefined }
   | { outline?: undefined; fault: Unreadable };

@@ -5,14 +5,14 @@ import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { pageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { guardedPage } from '../../kernel/security/guarded-read.ts';
-import { chosenVersion, environmentExists } from './artifact.store.ts';
-import { pathOf } from './pipeline-description.ts';
+import { environmentExists, selectChosenVersion } from './artifact.store.ts';
+import { renderPipelinePath } from './pipeline-description.ts';
 
 const newestVersion = `
-  (${chosenVersion('manifest_digest, deployed_at')}) v join manifest m on m.account_id = $account_id
+  (${selectChosenVersion('manifest_digest, deployed_at')}) v join manifest m on m.account_id = $account_id
     and m.digest = v.manifest_digest`;
 
-/** The total is null without the environment. */
+/** The total is null if the environment does not exist. */
 const publishedPage = guardedPage(
   {
     parameters: { environment_name: 'text', version_name: 'text?', limit: 'bigint', offset: 'bigint' },
@@ -45,7 +45,10 @@ export function publishedPipelineRoutes({ read }: Endpoints): void {
       offset,
     });
     if (total === null) throw problem('environment-not-found', { name });
-    const results = rows.map((row) => ({ name: pathOf(row), publishedTime: row.deployed_at.toISOString() }));
+    const results = rows.map((row) => ({
+      name: renderPipelinePath(row),
+      publishedTime: row.deployed_at.toISOString(),
+    }));
     return { body: { page: query.page, results, size: limit, total } };
   });
 }

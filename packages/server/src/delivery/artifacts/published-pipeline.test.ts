@@ -9,7 +9,7 @@ import { startTestServer } from '../../testing/server.ts';
 const server = await startTestServer();
 const transformation = JSON.stringify({ type: 'transformation', pipeline: {} });
 
-async function project() {
+async function createProject() {
   const { admin, project: make } = await server.account();
   const made = await make();
   const publish = async (versionName: string, names: string[]) => {
@@ -21,14 +21,14 @@ async function project() {
     assert.equal((await upload(admin, made, parts, { versionName })).status, 201);
     return server.clock.now().toISOString();
   };
-  const published = (query: string) =>
+  const listPublished = (query: string) =>
     admin.get<Page<PublishedPipeline>>(`${made.path}/published-pipelines?${query}`);
-  return { admin, made, publish, published };
+  return { admin, made, publish, listPublished };
 }
 
-test('the pipelines of the newest enabled version are listed by name, with their extension', async () => {
-  const { admin, made, publish, published } = await project();
-  assert.deepEqual((await published('environmentName=dev')).body, {
+test('the pipelines of the newest enabled version are listed by name with extension', async () => {
+  const { admin, made, publish, listPublished } = await createProject();
+  assert.deepEqual((await listPublished('environmentName=dev')).body, {
     page: 0,
     results: [],
     size: 25,
@@ -36,23 +36,23 @@ test('the pipelines of the newest enabled version are listed by name, with their
   });
   const first = await publish('1', ['a.orch.yaml']);
   const second = await publish('2', ['sub/b.orch.yaml', 'a.tran.yaml', 'a.orch.yaml', 'readme.md']);
-  const { results, total } = (await published('environmentName=dev')).body;
+  const { results, total } = (await listPublished('environmentName=dev')).body;
   assert.deepEqual(results, [
     { name: 'a.orch.yaml', publishedTime: second },
     { name: 'a.tran.yaml', publishedTime: second },
     { name: 'sub/b.orch.yaml', publishedTime: second },
   ]);
   assert.equal(total, 3);
-  const page = (await published('environmentName=dev&page=1&size=2')).body;
+  const page = (await listPublished('environmentName=dev&page=1&size=2')).body;
   assert.deepEqual([page.results.map(({ name }) => name), page.total], [['sub/b.orch.yaml'], 3]);
   await admin.patch(`${made.path}/artifacts`, { environmentName: 'dev', versionName: '2', enabled: false });
-  assert.deepEqual((await published('environmentName=dev')).body.results, [
+  assert.deepEqual((await listPublished('environmentName=dev')).body.results, [
     { name: 'a.orch.yaml', publishedTime: first },
   ]);
 });
 
-test('an environment must be named, and there', async () => {
-  const { published } = await project();
-  requireProblem(await published(''), 400, 'invalid-request');
-  requireProblem(await published('environmentName=nowhere'), 404, 'environment-not-found');
+test('the environment is required and must exist', async () => {
+  const { listPublished } = await createProject();
+  requireProblem(await listPublished(''), 400, 'invalid-request');
+  requireProblem(await listPublished('environmentName=nowhere'), 404, 'environment-not-found');
 });

@@ -1,4 +1,4 @@
-/** `?strict=true`: an upload whose pipelines have errors is refused whole (decisions.md E10). */
+/** `?strict=true`: an upload with errors in pipelines is refused as a whole (decisions.md E10). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from '@headgate/contract';
@@ -20,7 +20,7 @@ const lost = {
   content: 'type: orchestration\npipeline:\n  components:\n    S: {type: start}\n    Odd: {type: vendor}\n',
 };
 
-async function account() {
+async function createAccount() {
   const { admin, project: make } = await server.account();
   const project = await make();
   const send = (path: string, parts: readonly Part[], headers: Record<string, string>) =>
@@ -47,8 +47,8 @@ async function account() {
 }
 
 for (const kind of ['project', 'shared'] as const) {
-  test(`a strict upload with errors is refused whole, and lists them (${kind})`, async () => {
-    const { publish, versions } = (await account())[kind];
+  test(`a strict upload with errors is refused, with a list of them (${kind})`, async () => {
+    const { publish, versions } = (await createAccount())[kind];
     const answer = await publish([main, broken, dangling]);
     const { detail, violations, errors } = requireProblem(answer, 422, 'strict-upload-refused');
     assert.match(detail, /have 2 errors/);
@@ -66,11 +66,11 @@ for (const kind of ['project', 'shared'] as const) {
       /^part "dangling\.orch\.yaml", line 4, component "S": the transition "success" leads to "Gone"/,
     );
     assert.equal(await versions(), 0);
-    assert.equal((await publish([main])).status, 201, 'the name of the version is free');
+    assert.equal((await publish([main])).status, 201, 'the version name is still free');
   });
 
-  test(`of very many errors 100 are listed, and all are counted (${kind})`, async () => {
-    const { publish } = (await account())[kind];
+  test(`of many errors 100 are listed, and all are counted (${kind})`, async () => {
+    const { publish } = (await createAccount())[kind];
     const parts = Array.from({ length: 130 }, (_, index) => [
       { ...broken, name: `broken ${index}.orch.yaml` },
       { ...dangling, name: `dangling ${index}.orch.yaml` },
@@ -82,7 +82,7 @@ for (const kind of ['project', 'shared'] as const) {
   });
 
   test(`an upload without parts is refused (${kind})`, async () => {
-    const { publish, versions } = (await account())[kind];
+    const { publish, versions } = (await createAccount())[kind];
     for (const query of ['', '?strict=true']) {
       const code = kind === 'project' ? 'empty-upload' : 'shared-version-without-pipeline';
       requireProblem(await publish([], query), 422, code);
@@ -90,23 +90,23 @@ for (const kind of ['project', 'shared'] as const) {
     assert.equal(await versions(), 0);
   });
 
-  test(`warnings and other ignored files do not refuse a strict upload (${kind})`, async () => {
-    const { publish, versions } = (await account())[kind];
+  test(`a strict upload may have warnings and ignored files (${kind})`, async () => {
+    const { publish, versions } = (await createAccount())[kind];
     const answer = await publish([main, lost, { name: 'a.bin', content: Buffer.from([0, 1]) }]);
     assert.equal(answer.status, 201, answer.text);
     assert.equal(await versions(), 1);
   });
 
-  test(`an upload that is not strict keeps what has errors (${kind})`, async () => {
+  test(`an upload that is not strict stores pipelines with errors (${kind})`, async () => {
     for (const query of ['', '?strict=false']) {
-      const { publish, versions } = (await account())[kind];
+      const { publish, versions } = (await createAccount())[kind];
       assert.equal((await publish([main, broken, dangling], query)).status, 201);
       assert.equal(await versions(), 1);
     }
   });
 }
 
-test('strict is true or false', async () => {
-  const { publish } = (await account()).project;
+test('strict must be true or false', async () => {
+  const { publish } = (await createAccount()).project;
   requireProblem(await publish([main], '?strict=maybe'), 400, 'invalid-request');
 });

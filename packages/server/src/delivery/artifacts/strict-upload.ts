@@ -1,9 +1,12 @@
-/** Uploads that are refused whole: strict ones whose pipelines have errors, and those without a file (decisions.md E10). */
+/**
+ * Uploads that are refused as a whole: strict ones with errors in pipelines, and those without a file
+ * (decisions.md E10).
+ */
 import { problem, type Violation, withViolations } from '../../kernel/http/problems.ts';
 import type { Checked } from './pipeline-checks.ts';
 import type { Upload } from './upload.ts';
 
-/** Violations of one answer, as of every problem. */
+/** Violations in one response, as in every problem. */
 const violationLimit = 100;
 
 /** Throws `strict-upload-refused`. */
@@ -14,7 +17,7 @@ export function requireNoErrors({ told, errorsTotal }: Checked): void {
     .slice(0, violationLimit)
     .map(({ path, line, component, message }) => {
       const named = component === undefined ? '' : `, component ${JSON.stringify(component)}`;
-      return ofPart(path, message, `, line ${line}${named}`);
+      return buildPartViolation(path, message, `, line ${line}${named}`);
     });
   const about = { errors: errorsTotal, listed: violations.length };
   throw withViolations(problem('strict-upload-refused', about), violations);
@@ -23,15 +26,20 @@ export function requireNoErrors({ told, errorsTotal }: Checked): void {
 /** Throws `empty-upload`. */
 export function requireFiles({ manifest, ignored }: Upload): void {
   if (manifest.files.length > 0) return;
-  const violations = ignored.slice(0, violationLimit).map(({ name, reason }) => ofPart(name, reason));
+  const violations = ignored
+    .slice(0, violationLimit)
+    .map(({ name, reason }) => buildPartViolation(name, reason));
   throw withViolations(
     problem('empty-upload', { ignored: ignored.length, listed: violations.length }),
     violations,
   );
 }
 
-/** The violation of a part, to which a JSON pointer leads as to a member of the form. `at`: the place inside the part. */
-export function ofPart(name: string, detail: string, at = ''): Violation {
+/**
+ * The violation of a part; the JSON pointer treats the form as an object. `at` is the place inside the
+ * part.
+ */
+export function buildPartViolation(name: string, detail: string, at = ''): Violation {
   const pointer = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
   return { field: `part ${JSON.stringify(name)}${at}`, pointer, detail };
 }

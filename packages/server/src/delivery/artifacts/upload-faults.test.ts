@@ -1,4 +1,7 @@
-/** What goes wrong in the middle of an upload: a clear problem, nothing half visible, nothing left, nothing told that is not the caller's. */
+/**
+ * Faults during an upload: a clear problem, nothing visible, nothing left behind, nothing of other accounts
+ * revealed.
+ */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -19,20 +22,20 @@ import { until } from '../../testing/waiting.ts';
 const run = promisify(execFile);
 const withinSeconds = 60;
 
-/** Files that nobody has; together more than a pack. */
-const newFiles = (count = 3, bytes = 4_000_000): Part[] =>
+/** New files; together more than a pack. */
+const createFiles = (count = 3, bytes = 4_000_000): Part[] =>
   Array.from({ length: count }, (_, index) => ({
     name: `f${index}`,
     content: randomBytes(bytes / 2).toString('hex'),
   }));
 
-async function scene(server: TestServer) {
+async function createScene(server: TestServer) {
   const account = await server.account();
   const project = await account.project();
   return { account, project };
 }
 
-async function rowsOf(server: TestServer, { accountId }: Account): Promise<number> {
+async function countRows(server: TestServer, { accountId }: Account): Promise<number> {
   const [row] = await server.database.query<{ count: number }>(
     `select (select count(*) from blob where account_id = $1) + (select count(*) from manifest where account_id = $1)
       + (select count(*) from blob_object where account_id = $1)::int as count`,
@@ -49,16 +52,16 @@ async function requireNothingVisible(account: Account, { path }: TestProject): P
   );
 }
 
-describe('a client that goes away', async () => {
+describe('a client that disconnects', async () => {
   const server = await startTestServer();
   const folder = join(server.deps.config.dataDirectory, 'blobs');
 
-  test('in the middle of an upload leaves nothing, though some of it was stored', async () => {
-    const { account, project } = await scene(server);
+  test('during an upload leaves nothing, even if some files were stored', async () => {
+    const { account, project } = await createScene(server);
     const url = new URL(await server.listen());
     const socket = connect(Number(url.port), url.hostname);
     socket.on('error', () => undefined);
-    const body = multipart(newFiles(5));
+    const body = multipart(createFiles(5));
     socket.write(
       `POST /dpc/v1${project.path}/artifacts HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${await account.admin.token()}\r\n` +
         `environmentName: dev\r\nversionName: v1\r\ncontent-type: multipart/form-data; boundary=${multipartBoundary}\r\n` +
@@ -73,38 +76,38 @@ describe('a client that goes away', async () => {
     await until(
       'the removal of the stored files',
       withinSeconds,
-      async () => (await rowsOf(server, account)) === 0,
+      async () => (await countRows(server, account)) === 0,
     );
     assert.deepEqual(await readdir(join(folder, account.accountId)), []);
     await requireNothingVisible(account, project);
-    assert.equal((await upload(account.admin, project, newFiles(1, 100))).status, 201);
+    assert.equal((await upload(account.admin, project, createFiles(1, 100))).status, 201);
   });
 });
 
 describe('an upload that is refused at its end', async () => {
   const server = await startTestServer();
 
-  test('leaves nothing but what was there before', async () => {
-    const { account, project } = await scene(server);
-    await upload(account.admin, project, newFiles(2, 100));
-    const before = await rowsOf(server, account);
-    requireProblem(await upload(account.admin, project, newFiles(3, 100)), 409, 'version-exists');
-    await server.deps.blobs.settled();
-    assert.equal(await rowsOf(server, account), before);
+  test('leaves only what existed before', async () => {
+    const { account, project } = await createScene(server);
+    await upload(account.admin, project, createFiles(2, 100));
+    const before = await countRows(server, account);
+    requireProblem(await upload(account.admin, project, createFiles(3, 100)), 409, 'version-exists');
+    await server.deps.blobs.waitForRemovals();
+    assert.equal(await countRows(server, account), before);
     const { dataDirectory } = server.deps.config;
     assert.equal((await readdir(join(dataDirectory, 'blobs', account.accountId))).length, 1);
   });
 
-  test('or answered from its first time, stores nothing twice', async () => {
-    const { account, project } = await scene(server);
-    const parts = newFiles(2, 100);
+  test('or repeated with its idempotency key stores nothing twice', async () => {
+    const { account, project } = await createScene(server);
+    const parts = createFiles(2, 100);
     const key = { 'idempotency-key': 'the same' };
     assert.equal((await upload(account.admin, project, parts, key)).status, 201);
-    const before = await rowsOf(server, account);
+    const before = await countRows(server, account);
     const again = await upload(account.admin, project, parts, key);
     assert.equal(again.headers['idempotency-replayed'], 'true');
-    await server.deps.blobs.settled();
-    assert.equal(await rowsOf(server, account), before);
+    await server.deps.blobs.waitForRemovals();
+    assert.equal(await countRows(server, account), before);
   });
 });
 
@@ -112,7 +115,8 @@ describe('a disk that is full', async () => {
   const place = await mkdtemp(join(tmpdir(), 'headgate-full-'));
   const blobs = join(place, 'blobs');
   await mkdir(blobs);
-  // Only root may mount, and not everywhere: elsewhere every write is told what a full disk tells.
+  // Mounting needs root and is not always possible. Otherwise every write fails with the error of a full
+  // disk.
   const mounted = await run('mount', ['-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', blobs]).then(
     () => true,
     () => false,
@@ -124,24 +128,25 @@ describe('a disk that is full', async () => {
     await rm(place, { recursive: true, force: true });
   });
 
-  test(`is told, and nothing of the upload is left (${mounted ? 'a small tmpfs' : 'no right to mount: failing writes'})`, async () => {
-    const { account, project } = await scene(server);
-    assert.equal((await upload(account.admin, project, newFiles(1, 1_000))).status, 201, 'there is room');
-    const before = await rowsOf(server, account);
+  const kind = mounted ? 'a small tmpfs' : 'no right to mount: failing writes';
+  test(`is reported, and nothing of the upload is left (${kind})`, async () => {
+    const { account, project } = await createScene(server);
+    assert.equal((await upload(account.admin, project, createFiles(1, 1_000))).status, 201, 'there is room');
+    const before = await countRows(server, account);
     if (!mounted) await failWrites();
-    const answer = await upload(account.admin, project, newFiles(), { versionName: 'v2' });
+    const answer = await upload(account.admin, project, createFiles(), { versionName: 'v2' });
     const { detail } = requireProblem(answer, 503, 'storage-full');
     assert.ok(answer.headers['retry-after']);
     assert.ok(!detail.includes(place) && !answer.text.includes('ENOSPC'), answer.text);
     assert.ok(
       server.logLines.some((line) => line.includes('ENOSPC')),
-      'the operator is told',
+      'the cause is logged',
     );
     mock.restoreAll();
-    await server.deps.blobs.settled();
-    assert.equal(await rowsOf(server, account), before);
+    await server.deps.blobs.waitForRemovals();
+    assert.equal(await countRows(server, account), before);
     assert.equal((await readdir(join(blobs, account.accountId))).length, 1);
-    const later = await upload(account.admin, project, newFiles(1, 2_000), { versionName: 'v2' });
+    const later = await upload(account.admin, project, createFiles(1, 2_000), { versionName: 'v2' });
     assert.equal(later.status, 201, 'there is room again');
   });
 
@@ -171,19 +176,19 @@ describe('a bucket', async () => {
   const patience = { silentMilliseconds: 1_000, wholeMilliseconds: 20_000, attempts: 2 };
   const server = await startTestServer({ settings, patience });
 
-  test('keeps an upload in packs, below its prefix and its account', async () => {
-    const { account, project } = await scene(server);
-    assert.equal((await upload(account.admin, project, newFiles(5, 1_500_000))).status, 201);
+  test('stores an upload in packs under its prefix and account', async () => {
+    const { account, project } = await createScene(server);
+    assert.equal((await upload(account.admin, project, createFiles(5, 1_500_000))).status, 201);
     const keys = [...s3.objects.keys()].filter((key) => key.includes(account.accountId));
     assert.equal(keys.length, 3);
     for (const key of keys) assert.ok(key.startsWith(`headgate/tests/${account.accountId}/`), key);
   });
 
   for (const behaviour of ['refuse', 'slow-down', 'hang', 'cut', 'full'] as const) {
-    test(`that answers with "${behaviour}" is told as a problem that tells nothing of it`, async () => {
-      const { account, project } = await scene(server);
+    test(`that responds with "${behaviour}" is reported by a problem that reveals nothing of it`, async () => {
+      const { account, project } = await createScene(server);
       s3.behave((method) => (method === 'PUT' ? behaviour : 'serve'));
-      const answer = await upload(account.admin, project, newFiles(2, 1_000));
+      const answer = await upload(account.admin, project, createFiles(2, 1_000));
       requireProblem(answer, 503, behaviour === 'full' ? 'storage-full' : 'storage-unavailable');
       assert.ok(answer.headers['retry-after']);
       const secrets = [
@@ -198,10 +203,10 @@ describe('a bucket', async () => {
       const logged = server.logLines.join('');
       assert.ok(!logged.includes(s3.secretAccessKey) && !logged.includes(s3.accessKeyId));
       await requireNothingVisible(account, project);
-      await server.deps.blobs.settled();
-      assert.equal(await rowsOf(server, account), 0);
+      await server.deps.blobs.waitForRemovals();
+      assert.equal(await countRows(server, account), 0);
       s3.behave(() => 'serve');
-      assert.equal((await upload(account.admin, project, newFiles(2, 1_000))).status, 201);
+      assert.equal((await upload(account.admin, project, createFiles(2, 1_000))).status, 201);
     });
   }
 });

@@ -1,4 +1,4 @@
-/** Each file is stored as it was sent, however the request is cut into chunks. */
+/** Each file is stored as it was sent, for any chunks of the request. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -16,26 +16,26 @@ import { readUpload } from './upload.ts';
 const limits = { parts: 10_000, partBytes: 8_000_000, requestBytes: 64_000_000 };
 const readPipeline = createPipelineReader();
 
-const digestOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+const hashBytes = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-/** Looks at the bytes of each file as late as it may. */
-function lateWriter(): BlobWriter & { kept: Map<string, string> } {
+/** Reads the bytes of each file as late as possible. */
+function createLateWriter(): BlobWriter & { kept: Map<string, string> } {
   const kept = new Map<string, string>();
   return {
     kept,
     async keep(files) {
       await later();
-      for (const { digest, bytes } of files) kept.set(digest, digestOf(bytes));
+      for (const { digest, bytes } of files) kept.set(digest, hashBytes(bytes));
     },
     async finish() {
       const base = { removals: 0, chunks: new Set<string>(), blobs: new Set<string>() };
-      return { base, unplaced: [], objects: [], stored: Promise.resolve(), taken: () => undefined };
+      return { base, unplaced: [], objects: [], stored: Promise.resolve(), markTaken: () => undefined };
     },
   };
 }
 
-/** Each chunk has its own memory, as those of a connection have. */
-function* chunksOf(bytes: Buffer, sizes: readonly number[]): Generator<Buffer> {
+/** Each chunk has its own memory, as chunks of a connection do. */
+function* splitIntoChunks(bytes: Buffer, sizes: readonly number[]): Generator<Buffer> {
   for (let at = 0, index = 0; at < bytes.length; index++) {
     const size = Math.min(sizes[index % sizes.length] ?? 1, bytes.length - at);
     const chunk = Buffer.allocUnsafeSlow(size);
@@ -52,15 +52,15 @@ async function upload(parts: readonly Part[], sizes: readonly number[], isCompre
     ...(isCompressed && { 'content-encoding': 'gzip' }),
   };
   const body = isCompressed ? gzipSync(form) : form;
-  const request = Object.assign(Readable.from(chunksOf(body, sizes)), {
+  const request = Object.assign(Readable.from(splitIntoChunks(body, sizes)), {
     headers,
   }) as unknown as IncomingMessage;
-  const writer = lateWriter();
+  const writer = createLateWriter();
   const read = await readUpload(request, limits, writer, createPipelineChecks(readPipeline));
   return { files: read.manifest.files, ignored: read.ignored, kept: writer.kept };
 }
 
-// Some are larger than a batch, and some are ignored.
+// Some files are larger than a batch, and some are ignored.
 const length = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: 0, max: 9_000 }) },
   { weight: 2, arbitrary: fc.integer({ min: 40_000, max: 300_000 }) },
@@ -68,7 +68,7 @@ const length = fc.oneof(
 );
 const kinds = fc.constantFrom<('text' | 'binary')[]>('text', 'text', 'text', 'binary');
 
-test('each file is kept as it was sent', { timeout: 120_000 }, async () => {
+test('each file is stored as it was sent', { timeout: 120_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(length, kinds), { minLength: 1, maxLength: 60 }),
@@ -87,7 +87,7 @@ test('each file is kept as it was sent', { timeout: 120_000 }, async () => {
         assert.equal(ignored.length, parts.length - texts.length);
         assert.deepEqual(
           new Map(files.map((file) => [file.path, file.sha256])),
-          new Map(texts.map(({ name, content }) => [name, digestOf(Buffer.from(content ?? ''))])),
+          new Map(texts.map(({ name, content }) => [name, hashBytes(Buffer.from(content ?? ''))])),
         );
         for (const [digest, found] of kept) assert.equal(found, digest);
         assert.deepEqual(new Set(kept.keys()), new Set(files.map((file) => file.sha256)));

@@ -1,9 +1,9 @@
 /**
- * Reading an upload: the parts of a multipart form become blobs and the entries of a manifest as they arrive.
+ * Reads an upload: turns the parts of a multipart form into blobs and manifest entries as they arrive.
  *
  * Terminology
- *   batch  some files, looked for among the blobs of the account in one question. While one is kept the next
- *          one gathers, and then the request waits: how much is in memory does not grow with the request
+ *   batch  files that are looked up with one query. While one batch is stored the next one fills, and then the
+ *          request waits, so memory does not grow with the request
  */
 import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
@@ -13,11 +13,11 @@ import type { IgnoredPipeline, IgnoredResource } from '@headgate/contract';
 import { decodedContent } from '../../kernel/http/content-encoding.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import type { BlobWriter, KeptBlobs } from '../blobs/index.ts';
-import { assetNameFault, requireNoFileAsFolder, sameNameKey } from './asset-name.ts';
+import { findAssetNameFault, normalizeName, requireNoFileAsFolder } from './asset-name.ts';
 import { createFormParser, type FormPart } from './form-parser.ts';
-import { tooLarge, unreadable } from './form-problems.ts';
+import { createTooLargeProblem, createUnreadableProblem } from './form-problems.ts';
 import { createGitFiles, isGitFile } from './git-files.ts';
-import { type Manifest, type ManifestFile, manifestOf } from './manifest.ts';
+import { buildManifest, type Manifest, type ManifestFile } from './manifest.ts';
 import type { PipelineChecks } from './pipeline-checks.ts';
 import { isPipelinePath, type PipelineDescription } from './pipeline-description.ts';
 
@@ -31,20 +31,19 @@ export interface Upload {
   manifest: Manifest;
   pipelines: PipelineDescription[];
   ignored: IgnoredResource[];
-  /** The pipelines among the ignored. */
+  /** The pipelines among the ignored files. */
   unreadable: IgnoredPipeline[];
   blobs: KeptBlobs;
 }
 
 const batchFiles = 1_024;
 const batchBytes = 2 * 1_048_576;
-/** Others are served when one upload has been worked on for so long without a wait. */
+/** An upload yields to other requests after working this long without a wait. */
 const longestStretchMilliseconds = 10;
 
 /**
- * When it resolves, all bytes are stored, and nothing refers to them yet.
- * Throws the problems `unsupported-media-type`, `invalid-upload`, `invalid-asset-name`, `body-too-large` and
- * those of the storage.
+ * When it resolves, all bytes are stored, and nothing references them yet. Throws `unsupported-media-type`,
+ * `invalid-upload`, `invalid-asset-name`, `body-too-large` and the problems of the storage.
  */
 export async function readUpload(
   request: IncomingMessage,
@@ -53,7 +52,7 @@ export async function readUpload(
   checks: PipelineChecks,
 ): Promise<Upload> {
   const collected = createCollection(createBatches(writer), checks);
-  await eachPart(request, limits, (name, bytes) => collected.add(name, bytes));
+  await readParts(request, limits, (name, bytes) => collected.add(name, bytes));
   return collected.finish();
 }
 
@@ -83,19 +82,22 @@ function createCollection(batches: Batches, checks: PipelineChecks) {
   }
 
   return {
-    /** A promise when the next part must wait. */
+    /** Returns a promise if the next part must wait. */
     add(name: string, bytes: Buffer): Promise<void> | undefined {
       if (isGitFile(name)) {
         gitFiles.add(name);
         return undefined;
       }
-      const key = sameNameKey(name);
+      const key = normalizeName(name);
       if (names.has(key))
         throw problem('invalid-asset-name', { name, reason: 'another part has the same name.' });
       names.add(key);
-      // Whether bytes are text is decided by the bytes (decisions.md E10).
+      // The bytes decide whether a file is text, not its content type (decisions.md E10).
       if (!isUtf8(bytes) || bytes.includes(0)) {
-        ignored.push({ name, reason: 'It is not a text file: its bytes are not UTF-8, or hold NUL.' });
+        ignored.push({
+          name,
+          reason: 'It is not a text file: its bytes are not valid UTF-8 or contain NUL.',
+        });
         if (isPipelinePath(name)) {
           const fault = { reason: 'line 1: it is not a text file', line: 1 };
           unreadable.push({ path: name, ...fault });
@@ -108,16 +110,16 @@ function createCollection(batches: Batches, checks: PipelineChecks) {
     async finish(): Promise<Upload> {
       requireNoFileAsFolder(names);
       const kept = batches.finish();
-      // Told when it is waited for.
+      // Reported where `kept` is awaited.
       kept.catch(() => undefined);
-      ignored.push(...gitFiles.ignored());
-      return { manifest: manifestOf(files), pipelines, ignored, unreadable, blobs: await kept };
+      ignored.push(...gitFiles.listIgnored());
+      return { manifest: buildManifest(files), pipelines, ignored, unreadable, blobs: await kept };
     },
   };
 }
 
 interface Batches {
-  /** A promise when the next file must wait. */
+  /** Returns a promise if the next file must wait. */
   add(digest: string, bytes: Buffer): Promise<void> | undefined;
   finish(): Promise<KeptBlobs>;
 }
@@ -150,22 +152,19 @@ function createBatches(writer: BlobWriter): Batches {
   };
 }
 
-/**
- * Calls `take` for the parts one after another, in the order of the form; the request waits while a promise
- * of it does.
- */
-async function eachPart(
+/** Calls `take` for each part in the order of the form. The request waits for its promise. */
+async function readParts(
   request: IncomingMessage,
   limits: UploadLimits,
   take: (name: string, bytes: Buffer) => Promise<void> | undefined,
 ): Promise<void> {
-  const form = createFormParser(boundaryOf(request), { ...limits, isUnwanted: isGitFile });
+  const form = createFormParser(readBoundary(request), { ...limits, isUnwanted: isGitFile });
   let received = 0;
   let since = performance.now();
 
   async function takeAll(parts: readonly FormPart[]): Promise<void> {
     for (const { name, content } of parts) {
-      const fault = assetNameFault(name);
+      const fault = findAssetNameFault(name);
       if (fault !== undefined) throw problem('invalid-asset-name', { name, reason: fault });
       const wait = take(name, content);
       if (wait !== undefined) await wait;
@@ -176,7 +175,10 @@ async function eachPart(
     for await (const chunk of decodedContent(request)) {
       received += chunk.length;
       if (received > limits.requestBytes)
-        throw tooLarge(`an upload has at most ${limits.requestBytes} bytes`, 'HEADGATE_UPLOAD_MB');
+        throw createTooLargeProblem(
+          `an upload has at most ${limits.requestBytes} bytes`,
+          'HEADGATE_UPLOAD_MB',
+        );
       await takeAll(await form.write(chunk));
       if (performance.now() - since < longestStretchMilliseconds) continue;
       await breath();
@@ -184,13 +186,13 @@ async function eachPart(
     }
     await takeAll(await form.end());
   } catch (failure) {
-    // The connection ended before the form did.
+    // The connection closed before the form was complete.
     const lost = failure instanceof Error && 'code' in failure && failure.code === 'ECONNRESET';
-    throw lost ? unreadable('the client went away') : failure;
+    throw lost ? createUnreadableProblem('the client closed the connection') : failure;
   }
 }
 
-function boundaryOf(request: IncomingMessage): string {
+function readBoundary(request: IncomingMessage): string {
   const match = /^multipart\/form-data\s*;.*\bboundary=(?:"([^"]{1,70})"|([^\s;]{1,70}))/i.exec(
     request.headers['content-type'] ?? '',
   );

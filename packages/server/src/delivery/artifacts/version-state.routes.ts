@@ -1,11 +1,11 @@
-/** Promotion, enabling and disabling: what happens to versions after their upload. */
+/** Promotion, enabling and disabling of versions. */
 import { enableArtifact, promoteArtifact } from '@headgate/contract';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { requireMatch } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { forbidden } from '../../kernel/security/guard.ts';
-import { environmentsWhere } from '../../workspace/environments/index.ts';
-import { presentVersion, type VersionRow, versionTag } from './artifact.store.ts';
+import { findPermittedEnvironments } from '../../workspace/environments/index.ts';
+import { presentVersion, renderVersionEtag, type VersionRow } from './artifact.store.ts';
 import {
   holdVersion,
   insertPromotedVersion,
@@ -19,14 +19,16 @@ export function versionStateRoutes({ write }: Endpoints): void {
     const { environmentName, versionName, enabled } = body;
     const place = { projectId: params.projectId, environmentName, versionName };
     const stored = await lockVersion(tx, scope, place);
-    requireMatch(headers['If-Match'], versionTag(stored));
+    requireMatch(headers['If-Match'], renderVersionEtag(stored));
     setEnabled(tx, scope, place, { from: stored.enabled, to: enabled });
     const row = { ...stored, enabled };
-    const states = { before: state(place, stored), after: state(place, row) };
+    const states = { before: pickState(place, stored), after: pickState(place, row) };
     return {
       body: { environmentName, versionName, enabled },
-      etag: versionTag(row),
-      events: [{ name: 'artifact-updated', projectId: params.projectId, subject: subject(place), ...states }],
+      etag: renderVersionEtag(row),
+      events: [
+        { name: 'artifact-updated', projectId: params.projectId, subject: buildSubject(place), ...states },
+      ],
     };
   });
 
@@ -35,11 +37,11 @@ export function versionStateRoutes({ write }: Endpoints): void {
     const { projectId } = params;
     if (from === to) throw problem('promotion-to-itself', { name: to });
     const [readable, deliverable] = await Promise.all([
-      environmentsWhere(tx, scope, projectId, 'project:read', now),
-      environmentsWhere(tx, scope, projectId, 'environment:deliver', now),
+      findPermittedEnvironments(tx, scope, projectId, 'project:read', now),
+      findPermittedEnvironments(tx, scope, projectId, 'environment:deliver', now),
     ]);
     if (!readable.permitted.has(from) && !deliverable.permitted.has(from)) {
-      // A caller who may read every environment learns that this one does not exist.
+      // A caller who may read every environment gets 404 for one that does not exist.
       if (readable.permitted.size === readable.all.size)
         throw problem('environment-not-found', { name: from });
       throw await forbidden(tx.query, scope, 'project:read', { projectId, environmentName: from });
@@ -49,16 +51,20 @@ export function versionStateRoutes({ write }: Endpoints): void {
     const place = { projectId, environmentName: to, versionName };
     insertPromotedVersion(tx, scope, place, from, now);
     const promotion = { promoted_from: from, promoted_by: scope.actorId, deployed_at: now };
-    const after = state(place, { ...source, ...promotion });
+    const after = pickState(place, { ...source, ...promotion });
     return {
       body: { environmentName: to, versionName },
-      events: [{ name: 'artifact-promoted', projectId, subject: subject(place), after }],
+      events: [{ name: 'artifact-promoted', projectId, subject: buildSubject(place), after }],
     };
   });
 }
 
-const subject = ({ versionName }: VersionPlace) => ({ type: 'artifact', id: versionName, name: versionName });
+const buildSubject = ({ versionName }: VersionPlace) => ({
+  type: 'artifact',
+  id: versionName,
+  name: versionName,
+});
 
-function state({ environmentName }: VersionPlace, row: VersionRow): object {
+function pickState({ environmentName }: VersionPlace, row: VersionRow): object {
   return { environmentName, ...presentVersion(row), digest: row.manifest_digest };
 }

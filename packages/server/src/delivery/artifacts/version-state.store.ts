@@ -1,13 +1,13 @@
-/** What changes of a version once it is there: whether it is enabled, and in which environments it is. */
+/** Changes of an uploaded version: enabling, disabling and promotion. */
 import { type Read, statement, type Transaction } from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import {
-  answerRaces,
   countNewVersion,
+  createVersionProblem,
   isVersion,
   maybeVersionRow,
-  noVersion,
+  translateConstraints,
   type VersionRow,
   versionColumns,
 } from './artifact.store.ts';
@@ -18,7 +18,7 @@ export interface VersionPlace {
   versionName: string;
 }
 
-const selectIn = (lock: string) => `
+const declareSelect = (lock: string) => `
   select ${versionColumns.replaceAll(/\w+/g, 'v.$&')}
   from environment e
   left join lateral (
@@ -32,29 +32,32 @@ const lockForChange = statement(
     parameters: { account_id: 'uuid', project_id: 'uuid', environment_name: 'text', version_name: 'text' },
     row: maybeVersionRow,
   },
-  selectIn('for update'),
+  declareSelect('for update'),
 );
-// Against its deletion with the environment; it may be enabled or disabled meanwhile.
+// Prevents its deletion with the environment. It may still be enabled or disabled meanwhile.
 const lockForCopy = statement(
   {
     parameters: { account_id: 'uuid', project_id: 'uuid', environment_name: 'text', version_name: 'text' },
     row: maybeVersionRow,
   },
-  selectIn('for key share'),
+  declareSelect('for key share'),
 );
 
-/** Locks a version until the end of the transaction. Throws `environment-not-found`, `artifact-not-found`. */
+/**
+ * Locks a version until the end of the transaction. Throws `environment-not-found` and
+ * `artifact-not-found`.
+ */
 export const lockVersion = (tx: Transaction, scope: Scope, place: VersionPlace) =>
-  versionIn(tx.query, lockForChange, scope, place);
+  findVersion(tx.query, lockForChange, scope, place);
 
 /**
- * Keeps a version from being deleted until the end of the transaction. Throws `environment-not-found`,
+ * Prevents the deletion of a version until the end of the transaction. Throws `environment-not-found` and
  * `artifact-not-found`.
  */
 export const holdVersion = (tx: Transaction, scope: Scope, place: VersionPlace) =>
-  versionIn(tx.query, lockForCopy, scope, place);
+  findVersion(tx.query, lockForCopy, scope, place);
 
-async function versionIn(
+async function findVersion(
   query: Read,
   select: typeof lockForChange,
   scope: Scope,
@@ -67,7 +70,7 @@ async function versionIn(
     version_name: versionName,
   });
   if (row === undefined) throw problem('environment-not-found', { name: environmentName });
-  if (!isVersion(row)) throw noVersion(environmentName, versionName);
+  if (!isVersion(row)) throw createVersionProblem(environmentName, versionName);
   return row;
 }
 
@@ -91,7 +94,7 @@ const updateEnabled = statement(
     and version_name = $version_name`,
 );
 
-/** Of a version that is locked. */
+/** The caller has locked the version. */
 export function setEnabled(
   tx: Transaction,
   scope: Scope,
@@ -131,7 +134,7 @@ const insertPromoted = statement(
     and environment_name = $source_environment_name and version_name = $version_name`,
 );
 
-/** Copies a version that is held to another environment. */
+/** Copies a version to another environment. The caller prevents its deletion. */
 export function insertPromotedVersion(
   tx: Transaction,
   scope: Scope,
@@ -139,7 +142,7 @@ export function insertPromotedVersion(
   sourceEnvironmentName: string,
   now: Date,
 ): void {
-  answerRaces(tx, environmentName, versionName);
+  translateConstraints(tx, environmentName, versionName);
   tx.send(insertPromoted, {
     account_id: scope.accountId,
     project_id: projectId,

@@ -1,4 +1,4 @@
-/** Versions after their upload: promoted, enabled and disabled. decisions.md §5 Artifacts. */
+/** Promoting, enabling and disabling versions. decisions.md §5 Artifacts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AccountEventItem, ArtifactDetails, Page } from '@headgate/contract';
@@ -9,7 +9,7 @@ import { startTestServer } from '../../testing/server.ts';
 const server = await startTestServer();
 type Details = { assets: string[]; details: ArtifactDetails };
 
-async function delivered() {
+async function deliverVersion() {
   const account = await server.account();
   const { admin } = account;
   const project = await account.project();
@@ -38,8 +38,8 @@ async function delivered() {
   return { account, admin, project, artifacts, details, promote, enable, totals, events };
 }
 
-test('a promotion copies a version: the same files under the same name, with where it came from', async () => {
-  const { admin, artifacts, details, promote } = await delivered();
+test('a promotion copies the files and the name of a version, and records its source', async () => {
+  const { admin, artifacts, details, promote } = await deliverVersion();
   const answer = await promote();
   assert.equal(answer.status, 201);
   assert.deepEqual(answer.body, { environmentName: 'prod', versionName: 'v1' });
@@ -60,8 +60,8 @@ test('a promotion copies a version: the same files under the same name, with whe
   assert.deepEqual(difference, { added: [], removed: [], changed: [] });
 });
 
-test('what is promoted on tells the environment before it, and still does when that is gone', async () => {
-  const { admin, project, details, promote } = await delivered();
+test('the source of a second promotion is the environment before, even after that is deleted', async () => {
+  const { admin, project, details, promote } = await deliverVersion();
   await admin.post(`${project.path}/environments`, { name: 'uat' });
   await promote({ targetEnvironmentName: 'uat' });
   await promote({ sourceEnvironmentName: 'uat' });
@@ -71,8 +71,8 @@ test('what is promoted on tells the environment before it, and still does when t
   assert.equal(createdAt, (await details('dev')).body.details.createdAt);
 });
 
-test('a promotion is told by its event: who, when, from where, of which files', async () => {
-  const { admin, promote, events } = await delivered();
+test('the event of a promotion contains actor, time, source and files', async () => {
+  const { admin, promote, events } = await deliverVersion();
   await promote();
   const [event] = await events('artifact-promoted');
   assert.deepEqual(
@@ -85,8 +85,8 @@ test('a promotion is told by its event: who, when, from where, of which files', 
   assert.equal((after.promotedFrom as Record<string, unknown>).environmentName, 'dev');
 });
 
-test('what cannot be promoted is refused by its reason', async () => {
-  const { promote, enable, totals } = await delivered();
+test('an invalid promotion is refused with the reason', async () => {
+  const { promote, enable, totals } = await deliverVersion();
   requireProblem(await promote({ versionName: 'v2' }), 404, 'artifact-not-found');
   requireProblem(await promote({ sourceEnvironmentName: 'uat' }), 404, 'environment-not-found');
   requireProblem(await promote({ targetEnvironmentName: 'uat' }), 404, 'environment-not-found');
@@ -100,16 +100,16 @@ test('what cannot be promoted is refused by its reason', async () => {
   assert.deepEqual(await totals('prod'), { all: 1, enabled: 1 });
 });
 
-test('two promotions at one time make one version', async () => {
-  const { promote, totals, events } = await delivered();
+test('of two concurrent promotions, one succeeds', async () => {
+  const { promote, totals, events } = await deliverVersion();
   const answers = await Promise.all(Array.from({ length: 6 }, () => promote()));
   assert.deepEqual(answers.map(({ status }) => status).toSorted(), [201, 409, 409, 409, 409, 409]);
   assert.deepEqual(await totals('prod'), { all: 1, enabled: 1 });
   assert.equal((await events('artifact-promoted')).length, 1);
 });
 
-test('a promotion is answered again under its key', async () => {
-  const { promote, totals } = await delivered();
+test('a promotion repeated with its idempotency key gets the same response', async () => {
+  const { promote, totals } = await deliverVersion();
   const key = { 'idempotency-key': 'promote v1' };
   const [first, again] = [await promote({}, undefined, key), await promote({}, undefined, key)];
   assert.deepEqual([first.status, again.status, again.text], [201, 201, first.text]);
@@ -117,8 +117,8 @@ test('a promotion is answered again under its key', async () => {
   assert.deepEqual(await totals('prod'), { all: 1, enabled: 1 });
 });
 
-test('the right counts in the target, and the source must be readable', async () => {
-  const { account, project, promote } = await delivered();
+test('a promotion requires the right in the target and read access to the source', async () => {
+  const { account, project, promote } = await deliverVersion();
   const { projectId } = project;
   const inProject = (role: 'VIEWER' | 'CONTRIBUTOR') => ({ projectId, role });
   const inEnvironment = (environmentName: string, role: 'CONTRIBUTOR' | 'OPERATOR') => ({
@@ -141,8 +141,8 @@ test('the right counts in the target, and the source must be readable', async ()
   requireProblem(await by(inProject('CONTRIBUTOR')), 409, 'version-exists');
 });
 
-test('a version is disabled and enabled again, each told by its event', async () => {
-  const { enable, details, totals, events } = await delivered();
+test('a version is disabled and enabled again, each with an event', async () => {
+  const { enable, details, totals, events } = await deliverVersion();
   const answer = await enable(false);
   assert.deepEqual(
     [answer.status, answer.body],
@@ -150,7 +150,7 @@ test('a version is disabled and enabled again, each told by its event', async ()
   );
   assert.equal((await details('dev')).body.details.enabled, false);
   assert.deepEqual(await totals('dev'), { all: 1, enabled: 0 });
-  assert.equal((await enable(false)).status, 200, 'once more changes nothing');
+  assert.equal((await enable(false)).status, 200, 'repeating it changes nothing');
   assert.deepEqual(await totals('dev'), { all: 1, enabled: 0 });
   await enable(true);
   assert.deepEqual(await totals('dev'), { all: 1, enabled: 1 });
@@ -162,10 +162,10 @@ test('a version is disabled and enabled again, each told by its event', async ()
   requireProblem(await enable(true, { environmentName: 'uat' }), 404, 'environment-not-found');
 });
 
-test('with If-Match a version is changed only in the state that was read', async () => {
-  const { enable, details } = await delivered();
+test('an update with If-Match is refused if the version has changed', async () => {
+  const { enable, details } = await deliverVersion();
   const { etag } = await details('dev');
-  assert.equal((await details('dev')).etag, etag, 'the tag of a state is always the same');
+  assert.equal((await details('dev')).etag, etag, 'the same state has the same ETag');
   const disabled = await enable(false, {}, { 'if-match': etag });
   assert.equal(disabled.status, 200);
   assert.equal(disabled.etag, (await details('dev')).etag);
@@ -173,16 +173,16 @@ test('with If-Match a version is changed only in the state that was read', async
   requireProblem(await enable(false, {}, { 'if-match': etag }), 412, 'etag-mismatch');
 });
 
-test('changes at one time leave the state of the last one, and a total that fits it', async () => {
-  const { enable, details, totals } = await delivered();
+test('concurrent updates leave the state of the last one and a matching total', async () => {
+  const { enable, details, totals } = await deliverVersion();
   const answers = await Promise.all(Array.from({ length: 8 }, (_, index) => enable(index % 2 === 0)));
   for (const answer of answers) assert.equal(answer.status, 200, answer.text);
   const { enabled } = (await details('dev')).body.details;
   assert.deepEqual(await totals('dev'), { all: 1, enabled: enabled ? 1 : 0 });
 });
 
-test('an execution that runs keeps its version when that is disabled, and nothing new starts with it', async () => {
-  const { account, admin, project, enable } = await delivered();
+test('a running execution keeps a version that is disabled, and no new one starts with it', async () => {
+  const { account, admin, project, enable } = await deliverVersion();
   const agent = await account.agent();
   const executions = `${project.path}/pipeline-executions`;
   const wanted = { pipelineName: 'main', environmentName: 'dev', agentId: agent.agentId };
@@ -217,8 +217,8 @@ test('an execution that runs keeps its version when that is disabled, and nothin
   assert.equal(status.body.status, 'SUCCESS');
 });
 
-test('the totals after many changes are those of the rows', async () => {
-  const { admin, project, enable, promote, totals } = await delivered();
+test('after many changes the totals match the rows', async () => {
+  const { admin, project, enable, promote, totals } = await deliverVersion();
   for (let index = 2; index < 12; index++) {
     const versionName = `v${index}`;
     await upload(admin, project, [{ name: 'a', content: versionName }], { versionName });

@@ -1,9 +1,12 @@
-/** The new blobs of one upload: what the account does not have yet is packed, placed and put while the rest still arrives. */
+/**
+ * Writes the new blobs of one upload: packs, places and puts the files that the account does not have,
+ * while the rest of the upload arrives.
+ */
 import type { Clock } from '../../kernel/clock.ts';
 import type { Database } from '../../kernel/database/database.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import type { Log } from '../../kernel/log.ts';
-import { newBlobs, readBase } from './blob.store.ts';
+import { findNewBlobs, readBase } from './blob.store.ts';
 import type { ObjectStore } from './object-store.ts';
 import { createPack, fullPackBytes, noObject, type Pack, type PlacedBlob } from './pack.ts';
 import { doomUntaken, forgetObject, type KeptBlobs, placeBlobs } from './taking.store.ts';
@@ -15,9 +18,9 @@ export interface FileBytes {
 }
 
 export interface BlobWriter {
-  /** Takes some files; the next ones are given when the promise has resolved, which bounds what is in memory. */
+  /** Stores some files. Call it again when the promise has resolved, which bounds memory. */
   keep(files: readonly FileBytes[]): Promise<void>;
-  /** What a transaction needs to take it. */
+  /** Returns what a transaction needs to take the blobs. */
   finish(): Promise<KeptBlobs>;
 }
 
@@ -30,33 +33,33 @@ export interface BlobServices {
 }
 
 export interface OpenWriter extends BlobWriter {
-  /** Removes what no transaction has taken; called in any case, after everything. */
+  /** Removes the blobs that no transaction has taken. Always call it last. */
   close(): Promise<void>;
 }
 
-/** So many packs of an upload are put, and batches placed, while the next one fills. */
+/** Packs that are put, and batches that are placed, while the next pack fills. */
 const mostAtOnce = 2;
 
 export function openWriter(services: BlobServices, accountId: string, base: string | null): OpenWriter {
   const { database, objects, clock, newId, log } = services;
   const { read } = database;
-  /** Digests of what the base does not list. */
+  /** Digests of files that the base does not list. */
   const seen = new Set<string>();
   const reading = readBase(read, accountId, base);
-  // A failure of this, and of what goes on beside the reading, is told to whoever waits for it.
+  // Failures of this and of background puts are reported to the code that awaits them.
   reading.catch(() => undefined);
-  /** Of all packs, whose bytes go once they are put. */
+  /** Key and size of all packs; their bytes are released once they are put. */
   const packs: { key: string; size: number }[] = [];
   let open: Pack | undefined;
-  /** Of what goes on beside the reading, the oldest first. */
+  /** Background work, oldest first. */
   const puts: Promise<void>[] = [];
   const placings: Promise<void>[] = [];
   const unplaced: PlacedBlob[] = [];
-  /** Nothing of the batch before was there: then nothing of this one will be. */
+  /** If none of the previous batch existed, skip the lookup for this one. */
   let isAllNew = false;
   let taken = false;
   let isClosed = false;
-  /** What is being kept still, though its upload may have failed meanwhile. */
+  /** Unfinished calls of `keep`; they may outlive a failed upload. */
   let keeping: Promise<unknown> = Promise.resolve();
 
   async function add(files: readonly FileBytes[]): Promise<void> {
@@ -74,13 +77,13 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
     await queue(puts, putting);
   }
 
-  /** The bytes of those that are there after all lie in the pack in vain. */
+  /** Bytes of blobs that turn out to exist remain unused in the pack. */
   async function place({ key }: Pack, blobs: readonly PlacedBlob[]): Promise<void> {
     const now = clock.now();
     const refused = await database.transaction((tx) => placeBlobs(tx, accountId, key, blobs, now));
     if (refused.size === 0) return;
     isAllNew = false;
-    const contested = await newBlobs(read, accountId, [...refused], now);
+    const contested = await findNewBlobs(read, accountId, [...refused], now);
     unplaced.push(...blobs.filter(({ digest }) => contested.has(digest)));
   }
 
@@ -107,7 +110,7 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
       else unplaced.push({ digest, size: 0, key: noObject, offset: 0 });
     }
     if (fresh.size === 0) return;
-    const unknown = isAllNew ? fresh : await newBlobs(read, accountId, [...fresh.keys()], clock.now());
+    const unknown = isAllNew ? fresh : await findNewBlobs(read, accountId, [...fresh.keys()], clock.now());
     isAllNew = unknown.size === files.length;
     const added = [...fresh.values()].filter(({ digest }) => unknown.has(digest));
     if (added.length > 0 && !isClosed) await add(added);
@@ -123,7 +126,7 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
       if (open !== undefined) await put(open);
       await Promise.all(placings);
       const stored = Promise.all(puts);
-      // Nobody waits for it when the transaction fails before.
+      // Unawaited if the transaction fails first.
       stored.catch(() => undefined);
       if (!objects.isLocal) await stored;
       return {
@@ -131,7 +134,7 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
         unplaced,
         stored,
         objects: packs,
-        taken: () => {
+        markTaken: () => {
           taken = true;
         },
       };
@@ -140,15 +143,19 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
       isClosed = true;
       await keeping;
       if (taken || (packs.length === 0 && open === undefined)) return;
-      // What is left of it goes with the next collection.
       await removeUntaken().catch((failure) =>
-        log.warn({ err: failure, accountId }, 'what an upload left could not be removed'),
+        log.warn(
+          { err: failure, accountId },
+          'could not remove the files of an unfinished upload; the next collection will',
+        ),
       );
     },
   };
 }
 
-/** So many of a kind go on at once. A failure is told to whoever waits for it. */
+/**
+ * Adds work and waits while too much is under way. A failure is reported to the code that awaits the work.
+ */
 async function queue(underWay: Promise<void>[], work: Promise<void>): Promise<void> {
   work.catch(() => undefined);
   underWay.push(work);

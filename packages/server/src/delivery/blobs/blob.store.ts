@@ -1,4 +1,4 @@
-/** The table `blob`, as a reader sees it, and an upload that looks for what is there. */
+/** The table `blob`, as readers and uploads use it. */
 import { type ColumnTypes, type Read, type RowOf, statement } from '../../kernel/database/database.ts';
 
 const blobPlace = {
@@ -8,7 +8,10 @@ const blobPlace = {
 } satisfies ColumnTypes;
 export type BlobPlace = RowOf<typeof blobPlace>;
 
-/** A condition on the blob of the account `$account_id`: it is there, not only placed (taking.store.ts). */
+/**
+ * An SQL condition on the blob of the account `$account_id`: it is committed, not only placed
+ * (taking.store.ts).
+ */
 export const isTaken = (blob: string): string => `${blob}.object_key <> all(array(
   select object_key from blob_object where account_id = $account_id and state = 'pending'))`;
 
@@ -19,12 +22,16 @@ const selectPlace = statement(
     and ${isTaken('b')}`,
 );
 
-export async function placeOf(read: Read, accountId: string, digest: string): Promise<BlobPlace | undefined> {
+export async function findPlace(
+  read: Read,
+  accountId: string,
+  digest: string,
+): Promise<BlobPlace | undefined> {
   const [place] = await read(selectPlace, { account_id: accountId, digest });
   return place;
 }
 
-// Of most uploads all are known, or none is: then they are not listed.
+// Most uploads have only known files or only new ones; then the result does not list them.
 const selectKnown = statement(
   {
     parameters: { account_id: 'uuid', digests: 'text[]' },
@@ -41,7 +48,8 @@ const selectKnown = statement(
     array(select digest from known where condemned) as condemned
   from known`,
 );
-// The grace begins anew: for as long as an upload may last, the blob stays. What is gone by now, or no longer condemned, is not answered.
+// Restarts the grace period, which is longer than an upload may take. Blobs that are removed or no longer
+// condemned are not returned.
 const keepCondemned = statement(
   {
     parameters: { account_id: 'uuid', digests: 'text[]', now: 'timestamptz' },
@@ -53,8 +61,10 @@ const keepCondemned = statement(
     and condemned_at is not null returning digest`,
 );
 
-/** Which of these the account does not have; the others it has for the grace from now on. */
-export async function newBlobs(
+/**
+ * Returns which of these blobs the account does not have. The others are kept for a grace period from now.
+ */
+export async function findNewBlobs(
   read: Read,
   accountId: string,
   digests: readonly string[],
@@ -71,16 +81,19 @@ export async function newBlobs(
   return fresh;
 }
 
-/** What an account has before an upload looks for anything. */
+/** What the account has before an upload looks up any file. */
 export interface Base {
-  /** How often files of the account were removed so far. */
+  /** How often files of the account have been removed. */
   removals: number;
-  /** Digests of the chunks of the manifest that the upload is compared with first, and of the blobs that they list. */
+  /**
+   * Digests of the chunks of the manifest with which the upload is compared first, and of the blobs in
+   * them.
+   */
   chunks: ReadonlySet<string>;
   blobs: ReadonlySet<string>;
 }
 
-// Digests as one text, since thousands of elements take longer to read.
+// Digests as one text, because thousands of array elements take longer to parse.
 const selectBase = statement(
   {
     parameters: { account_id: 'uuid', digest: 'text?' },
@@ -102,14 +115,14 @@ export async function readBase(read: Read, accountId: string, manifestDigest: st
   const [row] = await read(selectBase, { account_id: accountId, digest: manifestDigest });
   return {
     removals: row?.removals ?? 0,
-    chunks: digestsIn(row?.chunks ?? ''),
-    blobs: digestsIn(row?.blobs ?? ''),
+    chunks: splitDigests(row?.chunks ?? ''),
+    blobs: splitDigests(row?.blobs ?? ''),
   };
 }
 
 const digestLength = 64;
 
-function digestsIn(text: string): Set<string> {
+function splitDigests(text: string): Set<string> {
   const digests = new Set<string>();
   for (let at = 0; at < text.length; at += digestLength) digests.add(text.slice(at, at + digestLength));
   return digests;

@@ -1,6 +1,7 @@
 /**
- * Many uploads that share files, deletions of what they made, and a collector that removes at once what nothing refers to: its clock is moved past
- * the grace before each of its passes, and stands ahead of that of the uploads. Afterwards every file of every version is there, and nothing else is.
+ * Concurrent uploads with common files, deletions of versions, and a collector without a grace period: its
+ * clock is ahead of that of the uploads. Afterwards every file of every version exists, and nothing else
+ * does.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -14,7 +15,7 @@ import { movableClock } from '../../testing/clock.ts';
 import { type Part, type TestProject, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { commitUpload, digestOf, unfinishedUpload } from '../../testing/unfinished-upload.ts';
-import { manifestFiles, type Upload } from '../artifacts/index.ts';
+import { readManifestFiles, type Upload } from '../artifacts/index.ts';
 import { createCollector } from './collector.ts';
 
 const server = await startTestServer();
@@ -36,7 +37,7 @@ function seededRandom(from: number): () => number {
   };
 }
 
-const textOf = (index: number) => `${index} `.repeat(20 + ((index * 37) % 900));
+const buildText = (index: number) => `${index} `.repeat(20 + ((index * 37) % 900));
 
 const ahead = movableClock(clock.now());
 const collector = createCollector({ ...deps, clock: ahead });
@@ -58,7 +59,7 @@ async function requireWhole({ accountId }: Account): Promise<number> {
   );
   for (const { sha256, size } of files) {
     const found = await deps.blobs.read(accountId, sha256);
-    assert.ok(found, `${sha256} is gone`);
+    assert.ok(found, `${sha256} is missing`);
     const bytes = await buffer(found.stream);
     assert.equal(createHash('sha256').update(bytes).digest('hex'), sha256);
     assert.equal(bytes.length, Number(size));
@@ -108,42 +109,42 @@ test(`uploads, deletions and the collector at once (RACE_SEED=${seed})`, { timeo
   const account = await server.account();
   const { admin } = account;
   const random = seededRandom(seed);
-  const below = (count: number) => Math.floor(random() * count);
+  const randomBelow = (count: number) => Math.floor(random() * count);
   const projects: TestProject[] = [await account.project(), await account.project()];
   const outcomes: Record<number, number> = {};
 
-  function someParts(): Part[] {
-    // Sometimes more than a batch, so that the collector can pass between its parts.
-    const count = below(4) === 0 ? 270 + below(60) : 1 + below(30);
-    const first = below(400);
+  function createParts(): Part[] {
+    // Sometimes more than one batch, so that the collector can run between the parts.
+    const count = randomBelow(4) === 0 ? 270 + randomBelow(60) : 1 + randomBelow(30);
+    const first = randomBelow(400);
     return Array.from({ length: count }, (_, index) => ({
       name: `f${index}`,
-      content: textOf((first + index) % 500),
+      content: buildText((first + index) % 500),
     }));
   }
 
-  async function uploading(uploader: number): Promise<void> {
+  async function uploadRepeatedly(uploader: number): Promise<void> {
     for (let number = 0; number < uploadsEach; number++) {
-      const project = projects[below(projects.length)];
+      const project = projects[randomBelow(projects.length)];
       assert.ok(project);
       const headers = {
         versionName: `v${uploader}-${number}`,
-        environmentName: below(2) === 0 ? 'dev' : 'prod',
+        environmentName: randomBelow(2) === 0 ? 'dev' : 'prod',
       };
-      const { status, text } = await upload(admin, project, someParts(), headers);
+      const { status, text } = await upload(admin, project, createParts(), headers);
       outcomes[status] = (outcomes[status] ?? 0) + 1;
-      // Its project or environment was deleted, or the grace was over in the middle of it.
-      // And its pack was given up, and removed, while it was put.
+      // The project or environment was deleted, or the grace period ended during the upload, or the pack
+      // was doomed and removed during the put.
       assert.ok([201, 404, 409, 503].includes(status), text);
     }
   }
 
-  async function deleting(over: () => boolean): Promise<void> {
+  async function deleteRepeatedly(over: () => boolean): Promise<void> {
     while (!over()) {
-      const project = projects[below(projects.length)];
+      const project = projects[randomBelow(projects.length)];
       assert.ok(project);
-      const environment = below(2) === 0 ? 'dev' : 'prod';
-      if (below(3) === 0) {
+      const environment = randomBelow(2) === 0 ? 'dev' : 'prod';
+      if (randomBelow(3) === 0) {
         projects.splice(projects.indexOf(project), 1, await account.project());
         await admin.delete(project.path);
       } else {
@@ -155,24 +156,24 @@ test(`uploads, deletions and the collector at once (RACE_SEED=${seed})`, { timeo
   }
 
   let done = false;
-  async function collecting(): Promise<void> {
+  async function collectRepeatedly(): Promise<void> {
     while (!done) await collectOnce();
   }
-  const uploads = Array.from({ length: uploaders }, (_, uploader) => uploading(uploader));
+  const uploads = Array.from({ length: uploaders }, (_, uploader) => uploadRepeatedly(uploader));
   const uploaded = Promise.all(uploads).finally(() => {
     done = true;
   });
-  const ends = await Promise.allSettled([uploaded, collecting(), deleting(() => done)]);
+  const ends = await Promise.allSettled([uploaded, collectRepeatedly(), deleteRepeatedly(() => done)]);
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
 
   assert.ok((outcomes[201] ?? 0) > uploaders, JSON.stringify(outcomes));
   await requireWhole(account);
-  // One more, so that something is left whatever was deleted last.
+  // One more upload, so that the last deletion cannot leave the account empty.
   const [last] = projects;
   assert.ok(last);
-  await upload(admin, last, someParts(), { versionName: 'last' });
+  await upload(admin, last, createParts(), { versionName: 'last' });
   for (let pass = 0; pass < 6; pass++) await collectOnce();
-  await deps.blobs.settled();
+  await deps.blobs.waitForRemovals();
   assert.ok((await requireWhole(account)) > 0);
   await requireNothingElse(account);
 });
@@ -182,7 +183,7 @@ const read = (account: Account, then: (upload: Upload) => Promise<void>, base: s
 
 const insert = (account: Account, upload: Upload) => commitUpload(deps, account, upload);
 
-test('an upload that lasts longer than what it brought is kept is refused as a whole', async () => {
+test('an upload that takes longer than the grace period is refused as a whole', async () => {
   const account = await server.account();
   await assert.rejects(
     read(account, async (upload) => {
@@ -195,7 +196,7 @@ test('an upload that lasts longer than what it brought is kept is refused as a w
   assert.equal(row, undefined);
 });
 
-test('an upload that counts on a file that is gone by then is refused as a whole', async () => {
+test('an upload that relies on a file removed meanwhile is refused as a whole', async () => {
   const account = await server.account();
   await read(account, (upload) => insert(account, upload));
   await collectOnce();
@@ -212,7 +213,7 @@ test('an upload that counts on a file that is gone by then is refused as a whole
   assert.equal(row, undefined);
 });
 
-test('an upload that counts on the version before is refused as a whole when that is gone by then', async () => {
+test('an upload that relies on a previous version removed meanwhile is refused as a whole', async () => {
   const account = await server.account();
   let base = '';
   await read(account, async (upload) => {
@@ -225,7 +226,7 @@ test('an upload that counts on the version before is refused as a whole when tha
       account,
       async (upload) => {
         assert.equal(upload.blobs.base.blobs.size, 1, 'the account has the file');
-        // The same list of files: nothing of it is written again.
+        // The same list of files, so no manifest is written.
         const same = { ...upload, manifest: { ...upload.manifest, chunks: [{ digest: base, files: [] }] } };
         digest = same.manifest.digest;
         await meanwhile();
@@ -234,21 +235,21 @@ test('an upload that counts on the version before is refused as a whole when tha
       base,
     );
   await again(async () => undefined);
-  const [found] = (await manifestFiles(deps.database.read, account.accountId, digest)) ?? [];
+  const [found] = (await readManifestFiles(deps.database.read, account.accountId, digest)) ?? [];
   assert.equal(found?.size, 6);
   const gone = again(async () => {
     for (let pass = 0; pass < 2; pass++) await collectOnce();
   });
   await assert.rejects(gone, { code: 'concurrent-change' });
-  assert.equal(await manifestFiles(deps.database.read, account.accountId, digest), undefined);
+  assert.equal(await readManifestFiles(deps.database.read, account.accountId, digest), undefined);
 });
 
-test('an upload that meets a condemned file keeps it for a grace from then on', async () => {
+test('an upload with a condemned file keeps it for another grace period', async () => {
   const account = await server.account();
   await read(account, (upload) => insert(account, upload));
   await collectOnce();
   await collectOnce();
-  // Condemned for nearly a grace.
+  // Condemned for nearly a grace period.
   const late = movableClock(new Date(ahead.now().getTime() + (grace - 7_200) * 1_000));
   clock.advance((late.now().getTime() - clock.now().getTime()) / 1_000);
   await read(account, async (upload) => {

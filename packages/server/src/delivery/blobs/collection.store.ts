@@ -1,4 +1,4 @@
-/** What of manifests, blobs and objects nothing refers to any more, as the tables tell it. */
+/** SQL of the collector: finds and removes unreferenced manifests, blobs and objects. */
 import {
   type ColumnTypes,
   type Read,
@@ -8,10 +8,10 @@ import {
 } from '../../kernel/database/database.ts';
 import { holdBlobsAlone } from './taking.store.ts';
 
-/** A pass looks at so many rows in one transaction. */
+/** Rows per transaction of a pass. */
 export const batchRows = 500;
 
-/** In their order. */
+/** Ordered by id. */
 export const nextAccounts = statement(
   { parameters: { after: 'uuid?' }, row: { account_id: 'uuid' }, alone: true },
   `
@@ -21,17 +21,20 @@ export const nextAccounts = statement(
 
 // Manifests
 
-/** A condition on the manifest `m` of the account `$account_id`: something refers to it, which must keep its files. */
+/**
+ * An SQL condition on the manifest `m` of the account `$account_id`: it is referenced, so its files are
+ * kept.
+ */
 export type ManifestUse = string;
 
-export type ManifestStatements = ReturnType<typeof manifestStatements>;
+export type ManifestStatements = ReturnType<typeof buildManifestStatements>;
 
-/** A slice whose rows refer to manifests. Nothing that one of its conditions finds is removed. */
+/** A slice whose rows reference manifests. Manifests that match one of the conditions are kept. */
 export interface ManifestUser {
   manifestUses: readonly ManifestUse[];
 }
 
-export function manifestStatements(uses: readonly ManifestUse[]) {
+export function buildManifestStatements(uses: readonly ManifestUse[]) {
   const used = `(${uses.map((use) => `(${use})`).join(' or ')})`;
   return {
     condemn: statement(
@@ -97,8 +100,8 @@ const deleteChunks = statement(
 );
 
 /**
- * Of a manifest that is removed in the same transaction, those that no other one has. Answers the digests of
- * the blobs that they listed.
+ * Removes the chunks of a removed manifest that no other manifest has, in the same transaction. Returns the
+ * digests of the blobs that they listed.
  */
 export async function removeUnlistedChunks(
   tx: Transaction,
@@ -112,21 +115,21 @@ export async function removeUnlistedChunks(
 
 // Blobs
 
-// Counted: for `exists` the planner may hope to meet one soon, and read all chunks, though mostly there is
-// none.
-const inManifest = (blob: string) =>
+// A count, because for `exists` the planner may expect an early match and read all chunks, though there is
+// mostly none.
+const isInManifest = (blob: string) =>
   `(select count(*) from manifest_chunk c where c.account_id = $account_id and c.digests @> array[decode(${blob}.digest, 'hex')]) > 0`;
 
 const condemnBlobs = statement(
   { parameters: { account_id: 'uuid', digests: 'text[]', now: 'timestamptz' }, alone: true },
   `
   update blob b set condemned_at = $now
-  where b.account_id = $account_id and b.digest = any($digests) and b.condemned_at is null and not ${inManifest('b')}`,
+  where b.account_id = $account_id and b.digest = any($digests) and b.condemned_at is null and not ${isInManifest('b')}`,
 );
 
 /**
- * Those that were in a manifest and are in none now. In the transaction that removed its chunks, or they
- * would never be found.
+ * Condemns blobs that no manifest lists any more. Call it in the transaction that removed their chunks;
+ * later nothing would find them.
  */
 export function condemnUnlisted(
   tx: Transaction,
@@ -145,7 +148,7 @@ const removeDueBlobs = statement(
   },
   `
   with due as materialized (
-    select b.digest, ${inManifest('b')} as listed
+    select b.digest, ${isInManifest('b')} as listed
     from blob b where b.account_id = $account_id and b.condemned_at <= $condemned_before order by b.condemned_at
       limit ${batchRows}
   ), gone as (
@@ -162,7 +165,7 @@ const removeDueBlobs = statement(
   select (select count(*) from due)::integer as looked, (select count(*) from gone)::integer as removed`,
 );
 
-/** In a transaction of its own: no upload refers to them meanwhile. */
+/** Runs in its own transaction, so that no upload references the blobs meanwhile. */
 export async function removeCondemnedBlobs(
   tx: Transaction,
   accountId: string,
@@ -193,14 +196,13 @@ const doomLeft = statement(
   update blob_object set state = 'doomed', since = $now
   where account_id = $account_id and state = 'pending' and since <= $pending_before returning object_key`,
 );
-// No index serves this: it would cost each upload more than it saves here, and what is killed in the middle
-// is rare.
+// No index: it would cost each upload more than it saves here, and interrupted uploads are rare.
 const deletePlaced = statement(
   { parameters: { account_id: 'uuid', object_keys: 'text[]' }, alone: true },
   'delete from blob where account_id = $account_id and object_key = any($object_keys)',
 );
 
-/** Packs none of whose blobs is left, and those of uploads that never ended, with what is placed in them. */
+/** Dooms packs without blobs, and packs of unfinished uploads with the blobs placed in them. */
 export async function doomObjects(
   tx: Transaction,
   accountId: string,
@@ -226,7 +228,7 @@ export const dueObjects = statement(
 );
 
 /**
- * Packs of which less than half is left. One that has nothing since the doomed ones were looked for waits
+ * Packs of which less than half is used. A pack that became empty after the doomed ones were selected waits
  * for the next pass.
  */
 export const sparseObjects = statement(
@@ -258,7 +260,7 @@ const insertPending = statement(
     $object_key, 'pending', 0, 0, $now)`,
 );
 
-/** Before its bytes are put. */
+/** Call it before putting the bytes. */
 export async function announceObject(read: Read, accountId: string, key: string, now: Date): Promise<void> {
   await read(insertPending, { account_id: accountId, object_key: key, now });
 }
@@ -296,7 +298,7 @@ const doomOld = statement(
     and object_key = $object_key and state = 'live'`,
 );
 
-/** The blobs of one object have their place in another one from now on. */
+/** Moves the blobs of one object to another one, and dooms the old object. */
 export function moveToObject(
   tx: Transaction,
   accountId: string,
@@ -323,8 +325,8 @@ const selectObjects = statement(
   'select object_key from blob_object where account_id = $account_id and object_key = any($object_keys)',
 );
 
-/** Which of the keys the database knows. */
-export async function knownObjects(
+/** Returns the keys that have a row. */
+export async function findKnownObjects(
   read: Read,
   accountId: string,
   keys: readonly string[],

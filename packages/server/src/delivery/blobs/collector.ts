@@ -1,14 +1,14 @@
 /**
- * Removes files that nothing refers to any more, a little at a time (docs/adr/0017). Whoever is killed at any
- * moment, the next pass goes on.
+ * Removes unused files in small steps (docs/adr/0017). A pass can be interrupted at any point; the next one
+ * continues.
  *
  * Terminology
- *   condemned  nothing refers to it; it goes when that is still so after the grace. An upload that meets a
- *              condemned blob keeps it for another grace
- *   doomed     an object that no row names; its bytes go after the grace, so that who began to read them, a
- *              backup say, still can
+ *   condemned  unreferenced; removed if that is still so after the grace period. An upload that has the same
+ *              blob keeps it for another grace period
+ *   doomed     an object that no row references; its bytes are removed after the grace period, so that running
+ *              readers, such as a backup, can finish
  *
- * In this order, which is that of the references: manifests with their chunks, blobs, rows of objects,
+ * The order of the steps is that of the references: manifests with their chunks, blobs, rows of objects,
  * objects.
  */
 import type { Database } from '../../kernel/database/database.ts';
@@ -19,14 +19,14 @@ import { asTheOnlyOne, type Rest, restAfter } from '../../kernel/retention/reten
 import type { BlobServices } from './blob-writer.ts';
 import {
   batchRows,
+  buildManifestStatements,
   condemnUnlisted,
   doomObjects,
   dueManifests,
   dueObjects,
-  knownObjects,
+  findKnownObjects,
   type ManifestStatements,
   type ManifestUse,
-  manifestStatements,
   nextAccounts,
   removeCondemnedBlobs,
   removeUnlistedChunks,
@@ -38,7 +38,7 @@ import { forgetObject, holdBlobsAlone } from './taking.store.ts';
 export interface CollectorServices extends BlobServices {
   metrics: Metrics;
   stopping: AbortSignal;
-  /** What refers to manifests, one condition for each kind. */
+  /** SQL conditions, one for each kind of reference to manifests. */
   manifestUses: readonly ManifestUse[];
   config: { collection: { graceHours: number; everySeconds: number } };
 }
@@ -46,11 +46,13 @@ export interface CollectorServices extends BlobServices {
 type Removed = Record<'manifests' | 'blobs' | 'objects', number>;
 
 export interface Collector {
-  /** One pass over all accounts. Answers what went: undefined when another server is at it. */
+  /**
+   * Runs one pass over all accounts. Returns the removed counts; undefined if another server is collecting.
+   */
   collect(rest: Rest): Promise<Removed | undefined>;
 }
 
-export function collectionJob(services: CollectorServices): PeriodicJob {
+export function createCollectionJob(services: CollectorServices): PeriodicJob {
   const collector = createCollector(services);
   return {
     name: 'collection',
@@ -63,7 +65,7 @@ export function collectionJob(services: CollectorServices): PeriodicJob {
 }
 
 export function createCollector(services: CollectorServices): Collector {
-  const manifests = manifestStatements(services.manifestUses);
+  const manifests = buildManifestStatements(services.manifestUses);
   const graceMilliseconds = services.config.collection.graceHours * 3_600_000;
   const failures = createFailureLog(services.log, services.clock);
   return {
@@ -71,19 +73,19 @@ export function createCollector(services: CollectorServices): Collector {
       asTheOnlyOne(services.database, 'blob collection', rest, async (between) => {
         const removed: Removed = { manifests: 0, blobs: 0, objects: 0 };
         const pass = openPass(services, manifests, { rest: between, removed, graceMilliseconds, failures });
-        for await (const accountId of accounts(services.database)) {
+        for await (const accountId of listAccounts(services.database)) {
           if (services.stopping.aborted) break;
           await pass(accountId);
         }
         for (const [kind, count] of Object.entries(removed)) services.metrics.removed(kind, count);
         if (Object.values(removed).some((count) => count > 0))
-          services.log.info({ removed }, 'files that nothing refers to were removed');
+          services.log.info({ removed }, 'unused files were removed');
         return removed;
       }),
   };
 }
 
-async function* accounts({ read }: Database): AsyncGenerator<string> {
+async function* listAccounts({ read }: Database): AsyncGenerator<string> {
   let rows: { account_id: string }[];
   let last: string | null = null;
   do {
@@ -101,10 +103,10 @@ function openPass(
   const { database, clock, stopping, objects, log } = services;
   const { removed } = about;
   let lockLost = false;
-  const before = () => new Date(clock.now().getTime() - about.graceMilliseconds);
+  const getDeadline = () => new Date(clock.now().getTime() - about.graceMilliseconds);
 
-  /** Does one small thing, and rests. */
-  async function rested<Result>(work: () => Promise<Result>): Promise<Result> {
+  /** Runs one small step, then pauses. */
+  async function runAndRest<Result>(work: () => Promise<Result>): Promise<Result> {
     const began = performance.now();
     const result = await work();
     await about.rest(restAfter(performance.now() - began)).catch((failure) => {
@@ -118,7 +120,7 @@ function openPass(
     let cursor: string | null = '';
     while (cursor !== null && !stopping.aborted) {
       const after: string = cursor;
-      const [row] = await rested(() =>
+      const [row] = await runAndRest(() =>
         database.read(manifests.condemn, { account_id: accountId, after, now: clock.now() }),
       );
       cursor = row !== undefined && row.looked === batchRows ? row.cursor : null;
@@ -128,16 +130,16 @@ function openPass(
   async function removeManifests(accountId: string): Promise<void> {
     for (const { digest } of await database.read(dueManifests, {
       account_id: accountId,
-      condemned_before: before(),
+      condemned_before: getDeadline(),
     })) {
       if (stopping.aborted) return;
-      removed.manifests += await rested(() =>
+      removed.manifests += await runAndRest(() =>
         database.transaction(async (tx) => {
           holdBlobsAlone(tx, accountId);
           const [gone] = await tx.query(manifests.remove, {
             account_id: accountId,
             digest,
-            condemned_before: before(),
+            condemned_before: getDeadline(),
           });
           if (gone === undefined) {
             tx.send(manifests.acquit, { account_id: accountId, digest });
@@ -154,8 +156,8 @@ function openPass(
   async function removeBlobs(accountId: string): Promise<void> {
     let looked = batchRows;
     while (looked === batchRows && !stopping.aborted) {
-      const batch = await rested(() =>
-        database.transaction((tx) => removeCondemnedBlobs(tx, accountId, before())),
+      const batch = await runAndRest(() =>
+        database.transaction((tx) => removeCondemnedBlobs(tx, accountId, getDeadline())),
       );
       removed.blobs += batch.removed;
       looked = batch.looked;
@@ -163,12 +165,12 @@ function openPass(
   }
 
   async function rewriteSparse(accountId: string): Promise<void> {
-    await database.transaction((tx) => doomObjects(tx, accountId, before(), clock.now()));
+    await database.transaction((tx) => doomObjects(tx, accountId, getDeadline(), clock.now()));
     for (const { object_key: key } of await database.read(sparseObjects, { account_id: accountId })) {
       if (stopping.aborted) return;
-      await rested(() =>
+      await runAndRest(() =>
         rewriteObject(services, accountId, key).catch((failure) =>
-          log.warn({ err: failure, accountId, key }, 'a pack could not be written anew; it stays as it is'),
+          log.warn({ err: failure, accountId, key }, 'could not rewrite a pack; it stays unchanged'),
         ),
       );
     }
@@ -177,10 +179,10 @@ function openPass(
   async function removeObjects(accountId: string): Promise<void> {
     for (const { object_key: key } of await database.read(dueObjects, {
       account_id: accountId,
-      doomed_before: before(),
+      doomed_before: getDeadline(),
     })) {
       if (stopping.aborted) return;
-      await rested(async () => {
+      await runAndRest(async () => {
         await objects.remove(accountId, key);
         await forgetObject(database.read, accountId, key);
       });
@@ -189,18 +191,18 @@ function openPass(
   }
 
   /**
-   * What a restore of the database has forgotten, say. A row is there before its object: one that has none
-   * when it was listed has none.
+   * Removes objects that the database does not know, for example after a restore. A row is always written
+   * before its object, so a listed object without a row is unused.
    */
   async function removeUnknown(accountId: string): Promise<void> {
-    const old = before();
+    const old = getDeadline();
     let keys: string[] = [];
-    async function look(): Promise<void> {
+    async function removeUnknownBatch(): Promise<void> {
       const batch = keys;
       keys = [];
-      const known = await rested(() => knownObjects(database.read, accountId, batch));
+      const known = await runAndRest(() => findKnownObjects(database.read, accountId, batch));
       for (const key of batch.filter((each) => !known.has(each))) {
-        await rested(() => objects.remove(accountId, key));
+        await runAndRest(() => objects.remove(accountId, key));
         removed.objects += 1;
       }
     }
@@ -208,20 +210,20 @@ function openPass(
       if (stopping.aborted) return;
       if (modifiedAt > old) continue;
       keys.push(key);
-      if (keys.length === batchRows) await look();
+      if (keys.length === batchRows) await removeUnknownBatch();
     }
-    if (keys.length > 0) await look();
+    if (keys.length > 0) await removeUnknownBatch();
   }
 
   const steps = [condemnManifests, removeManifests, removeBlobs, rewriteSparse, removeObjects, removeUnknown];
   return async (accountId) => {
     for (const step of steps) {
       if (stopping.aborted) return;
-      // What fails for one account, or at a store that is away, leaves the others alone.
+      // A failure of one account or of the storage must not stop the others.
       await step(accountId).catch((failure) => {
         if (lockLost) throw failure;
         const job = `collection: ${step.name}`;
-        about.failures.failed(job, failure, 'a step of the collection failed', { accountId });
+        about.failures.failed(job, failure, 'a step of the file collection failed', { accountId });
       });
     }
   };

@@ -1,4 +1,6 @@
-/** Uploads that bring the same files at the same time: whichever ends first, however the other ends, every version has its files. */
+/**
+ * Concurrent uploads of the same files: in any order of commits and failures, every version has its files.
+ */
 import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
@@ -10,20 +12,20 @@ import type { Upload } from '../artifacts/index.ts';
 const server = await startTestServer();
 const { deps, database } = server;
 
-async function textOf({ accountId }: Account, text: string): Promise<string | undefined> {
+async function readText({ accountId }: Account, text: string): Promise<string | undefined> {
   const found = await deps.blobs.read(accountId, digestOf(text));
   return found && String(await buffer(found.stream));
 }
 
 async function requireThere(account: Account, ...texts: string[]): Promise<void> {
-  for (const text of texts) assert.equal(await textOf(account, text), text);
-  await deps.blobs.settled();
-  for (const text of texts) assert.equal(await textOf(account, text), text);
+  for (const text of texts) assert.equal(await readText(account, text), text);
+  await deps.blobs.waitForRemovals();
+  for (const text of texts) assert.equal(await readText(account, text), text);
 }
 
-/** Each object, in the order of their making: its state, and the bytes that are counted and those that its blobs have. */
-async function objectsOf({ accountId }: Account) {
-  await deps.blobs.settled();
+/** Each object by creation time: its state, its recorded live bytes, and the size of its blobs. */
+async function listObjects({ accountId }: Account) {
+  await deps.blobs.waitForRemovals();
   const rows = await database.query<Record<'state' | 'counted' | 'bytes', string>>(
     `select state, live_bytes::text as counted, coalesce((
        select sum(size) from blob b where b.account_id = $1 and b.object_key = o.object_key), 0)::text as bytes
@@ -37,18 +39,18 @@ const read = (account: Account, texts: readonly string[], then: (upload: Upload)
   unfinishedUpload(deps, account, { texts }, then);
 const commit = (account: Account, upload: Upload) => commitUpload(deps, account, upload);
 
-test("what an upload has brought is nobody's before its commit", async () => {
+test('files of an upload are not visible before its commit', async () => {
   const account = await server.account();
   await read(account, ['first'], async (upload) => {
-    assert.equal(await textOf(account, 'first'), undefined);
-    assert.deepEqual(await objectsOf(account), [['pending', 5, 5]]);
+    assert.equal(await readText(account, 'first'), undefined);
+    assert.deepEqual(await listObjects(account), [['pending', 5, 5]]);
     await commit(account, upload);
-    assert.equal(await textOf(account, 'first'), 'first');
+    assert.equal(await readText(account, 'first'), 'first');
   });
-  assert.deepEqual(await objectsOf(account), [['live', 5, 5]]);
+  assert.deepEqual(await listObjects(account), [['live', 5, 5]]);
 });
 
-test('the second upload has a file from the first, which then has it from the second', async () => {
+test('the second upload takes over a file of the first, which then uses that of the second', async () => {
   const account = await server.account();
   await read(account, ['of the first', 'of both'], async (first) => {
     await read(account, ['of both', 'of the second'], async (second) => {
@@ -59,21 +61,21 @@ test('the second upload has a file from the first, which then has it from the se
       await commit(account, second);
     });
     await requireThere(account, 'of both', 'of the second');
-    assert.equal(await textOf(account, 'of the first'), undefined);
-    assert.deepEqual(await objectsOf(account), [
+    assert.equal(await readText(account, 'of the first'), undefined);
+    assert.deepEqual(await listObjects(account), [
       ['pending', 12, 12],
       ['live', 20, 20],
     ]);
     await commit(account, first);
   });
   await requireThere(account, 'of the first', 'of both', 'of the second');
-  assert.deepEqual(await objectsOf(account), [
+  assert.deepEqual(await listObjects(account), [
     ['live', 12, 12],
     ['live', 20, 20],
   ]);
 });
 
-test('the second upload finds the file of the first, which was quicker', async () => {
+test('the second upload uses the file of the first if that commits earlier', async () => {
   const account = await server.account();
   await read(account, ['of both'], async (first) => {
     await read(account, ['of both', 'of the second'], async (second) => {
@@ -82,13 +84,13 @@ test('the second upload finds the file of the first, which was quicker', async (
     });
   });
   await requireThere(account, 'of both', 'of the second');
-  assert.deepEqual(await objectsOf(account), [
+  assert.deepEqual(await listObjects(account), [
     ['live', 7, 7],
     ['live', 13, 13],
   ]);
 });
 
-test('the second upload has the file of the first, which fails before or after', async () => {
+test('the second upload keeps the file if the first one fails before or after', async () => {
   const gaveUp = new Error('gave up');
   const before = await server.account();
   await assert.rejects(
@@ -99,7 +101,7 @@ test('the second upload has the file of the first, which fails before or after',
     gaveUp,
   );
   await requireThere(before, 'of both');
-  assert.deepEqual(await objectsOf(before), [['live', 7, 7]]);
+  assert.deepEqual(await listObjects(before), [['live', 7, 7]]);
 
   const after = await server.account();
   const brought = Promise.withResolvers<void>();
@@ -115,10 +117,10 @@ test('the second upload has the file of the first, which fails before or after',
     await commit(after, second);
   });
   await requireThere(after, 'of both');
-  assert.deepEqual(await objectsOf(after), [['live', 7, 7]]);
+  assert.deepEqual(await listObjects(after), [['live', 7, 7]]);
 });
 
-test('two uploads that have files from each other do not wait for each other for ever', async () => {
+test('two uploads with files of each other do not deadlock', async () => {
   const account = await server.account();
   const texts = Array.from({ length: 40 }, (_, index) => `file ${index}`);
   const backwards = texts.toReversed();
@@ -133,19 +135,19 @@ test('two uploads that have files from each other do not wait for each other for
     });
   await Promise.all([one(texts), one(backwards)]);
   await requireThere(account, ...texts);
-  for (const [state, counted, bytes] of await objectsOf(account)) {
+  for (const [state, counted, bytes] of await listObjects(account)) {
     assert.equal(state, 'live');
     assert.equal(counted, bytes);
   }
 });
 
-test('of a batch of which some is there already, the rest lies where it was put', async () => {
+test('if some files of a batch exist already, the others are read from where they were put', async () => {
   const account = await server.account();
   await read(account, ['b', 'dd'], (upload) => commit(account, upload));
   const texts = ['aaa', 'b', 'cccc', 'dd', '', 'eeeee'];
   await read(account, texts, (upload) => commit(account, upload));
   await requireThere(account, ...texts);
-  assert.deepEqual(await objectsOf(account), [
+  assert.deepEqual(await listObjects(account), [
     ['live', 3, 3],
     ['live', 12, 12],
   ]);

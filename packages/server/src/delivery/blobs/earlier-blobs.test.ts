@@ -1,6 +1,5 @@
 /**
- * Files that were published before there were packs, each in a file of its own, are read and kept as they
- * are.
+ * Files published before there were packs, each in its own object, are still read and stay where they are.
  */
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
@@ -15,10 +14,10 @@ import { openDatabase } from '../../kernel/database/database.ts';
 import { uuidsByTime } from '../../kernel/identifiers.ts';
 import { silentLog } from '../../kernel/log.ts';
 import { createTestDatabase } from '../../testing/database.ts';
-import { manifestFiles } from '../artifacts/index.ts';
+import { readManifestFiles } from '../artifacts/index.ts';
 import { readBase } from './blob.store.ts';
 import { createBlobs } from './blobs.ts';
-import { folderObjectStore } from './folder-object-store.ts';
+import { createFolderObjectStore } from './folder-object-store.ts';
 
 const database = await createTestDatabase();
 const folder = await mkdtemp(join(tmpdir(), 'headgate-blobs-'));
@@ -29,7 +28,7 @@ after(async () => {
 const migrations = join(import.meta.dirname, '../../../migrations');
 const ofPacks = '0009_blob_objects.sql';
 
-test('the migration tells where they lie, and which manifest holds them', async () => {
+test('the migration records their place and the manifest that lists them', async () => {
   await database.query('drop schema public cascade');
   await database.query('create schema public');
   const names = (await readdir(migrations)).sort();
@@ -62,11 +61,11 @@ test('the migration tells where they lie, and which manifest holds them', async 
     connection: database.connection,
     connections: 2,
     patienceMilliseconds: 5_000,
-    // Dropping the database ends its connections.
+    // Dropping the database closes its connections.
     onConnectionError: () => undefined,
   });
   const services = { clock: systemClock, newId: uuidsByTime(systemClock), log: silentLog };
-  const blobs = createBlobs({ ...services, database: opened, objects: folderObjectStore({ folder }) });
+  const blobs = createBlobs({ ...services, database: opened, objects: createFolderObjectStore({ folder }) });
   for (const [index, { sha256 }] of files.entries()) {
     const found = await blobs.read(accountId, sha256);
     assert.equal(found && (await buffer(found.stream)).toString(), contents[index]);
@@ -75,7 +74,7 @@ test('the migration tells where they lie, and which manifest holds them', async 
     "select count(*)::int as objects from blob_object where state = 'live' and live_bytes = size and size = 15",
   );
   assert.equal(row?.objects, 1);
-  assert.deepEqual(await manifestFiles(opened.read, accountId, digest), listed);
+  assert.deepEqual(await readManifestFiles(opened.read, accountId, digest), listed);
   const { chunks, blobs: ofBase } = await readBase(opened.read, accountId, digest);
   assert.deepEqual([...chunks], [digest]);
   assert.deepEqual([...ofBase].sort(), files.map((file) => file.sha256).sort());

@@ -1,24 +1,24 @@
-/** Objects in a folder: `<account>/<key>`, written aside, synced, and renamed into place. */
+/** Objects in a folder: `<account>/<key>`, written to a temporary file, synced, and renamed. */
 import { createReadStream } from 'node:fs';
 import { type FileHandle, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { problem } from '../../kernel/http/problems.ts';
 import type { ListedObject, ObjectStore } from './object-store.ts';
 
-/** A put that is not finished; there is one at a time of a key. */
+/** Suffix of an unfinished put; each key has at most one. */
 const aside = '.part';
 const mode = 0o600;
 
-export function folderObjectStore({ folder }: { folder: string }): ObjectStore {
-  const place = (accountId: string, key: string) => join(folder, accountId, key);
+export function createFolderObjectStore({ folder }: { folder: string }): ObjectStore {
+  const locateFile = (accountId: string, key: string) => join(folder, accountId, key);
 
   const store: ObjectStore = {
     isLocal: true,
     put(accountId, key, chunks) {
-      const target = place(accountId, key);
-      return inWords(async () => {
+      const target = locateFile(accountId, key);
+      return translateFailure(async () => {
         try {
-          await inFolder(dirname(target), () => writeSynced(target + aside, chunks));
+          await workInFolder(dirname(target), () => writeSynced(target + aside, chunks));
           await rename(target + aside, target);
         } catch (failure) {
           await rm(target + aside, { force: true });
@@ -28,19 +28,19 @@ export function folderObjectStore({ folder }: { folder: string }): ObjectStore {
       });
     },
     read(accountId, key, { start, length }) {
-      return inWords(async () => {
-        const file = await openIfThere(place(accountId, key));
+      return translateFailure(async () => {
+        const file = await openIfPresent(locateFile(accountId, key));
         return file && createReadStream('', { fd: file, start, end: start + length - 1 });
       });
     },
     remove(accountId, key) {
-      const target = place(accountId, key);
-      return inWords(async () => {
+      const target = locateFile(accountId, key);
+      return translateFailure(async () => {
         await rm(target, { force: true });
         await rm(target + aside, { force: true });
       });
     },
-    list: (accountId) => filesBelow(join(folder, accountId)),
+    list: (accountId) => listFilesBelow(join(folder, accountId)),
     async probe() {
       await makeFolder(folder);
     },
@@ -59,18 +59,18 @@ async function writeSynced(path: string, chunks: readonly Uint8Array[]): Promise
   }
 }
 
-/** The folder is there, but for what comes into it first. */
-async function inFolder(folder: string, work: () => Promise<void>): Promise<void> {
+/** Creates the folder only if the work fails without it: it nearly always exists. */
+async function workInFolder(folder: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (failure) {
-    if (!isAbsence(failure)) throw failure;
+    if (!isNotFound(failure)) throw failure;
     await makeFolder(folder);
     await work();
   }
 }
 
-/** Made folders outlive a crash as the files in them do. */
+/** Syncs each new folder's parent, so that folders survive a crash as files do. */
 async function makeFolder(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
@@ -83,23 +83,23 @@ async function syncFolder(path: string): Promise<void> {
   await folder.sync().finally(() => folder.close());
 }
 
-async function openIfThere(path: string): Promise<FileHandle | undefined> {
+async function openIfPresent(path: string): Promise<FileHandle | undefined> {
   return open(path, 'r').catch((failure) => {
-    if (isAbsence(failure)) return undefined;
+    if (isNotFound(failure)) return undefined;
     throw failure;
   });
 }
 
-async function* filesBelow(top: string): AsyncGenerator<ListedObject> {
+async function* listFilesBelow(top: string): AsyncGenerator<ListedObject> {
   const entries = await opendir(top, { recursive: true }).catch((failure) => {
-    if (isAbsence(failure)) return undefined;
+    if (isNotFound(failure)) return undefined;
     throw failure;
   });
   if (entries === undefined) return;
   for await (const entry of entries) {
     if (!entry.isFile()) continue;
     const path = join(entry.parentPath, entry.name);
-    // Gone meanwhile: it is no longer listed.
+    // A file removed meanwhile is not listed.
     const found = await stat(path).catch(() => undefined);
     const key = relative(top, path);
     if (found === undefined) continue;
@@ -107,7 +107,7 @@ async function* filesBelow(top: string): AsyncGenerator<ListedObject> {
   }
 }
 
-function isAbsence(failure: unknown): boolean {
+function isNotFound(failure: unknown): boolean {
   return hasCode(failure, 'ENOENT');
 }
 
@@ -115,7 +115,7 @@ function hasCode(failure: unknown, ...codes: string[]): boolean {
   return failure instanceof Error && 'code' in failure && codes.includes(String(failure.code));
 }
 
-async function inWords<Result>(work: () => Promise<Result>): Promise<Result> {
+async function translateFailure<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (failure) {

@@ -1,11 +1,11 @@
 import type { Slice } from '../../kernel/slice/slice.ts';
-import { type CollectorServices, collectionJob } from './collector.ts';
+import { type CollectorServices, createCollectionJob } from './collector.ts';
 
 export type { BlobWriter } from './blob-writer.ts';
 export { type Blobs, createBlobs } from './blobs.ts';
 export type { ManifestUse, ManifestUser } from './collection.store.ts';
 export {
-  keyOfSingleBlob,
+  buildSingleBlobKey,
   type ObjectStore,
   type ObjectStoreSettings,
   type S3Patience,
@@ -15,5 +15,5 @@ export { type KeptBlobs, requireListed, takeBlobs } from './taking.store.ts';
 
 export const blobs: Slice<CollectorServices> = {
   name: 'blobs',
-  periodic: (services) => [collectionJob(services)],
+  periodic: (services) => [createCollectionJob(services)],
 };

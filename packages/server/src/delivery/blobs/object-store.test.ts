@@ -1,4 +1,4 @@
-/** What every kind of object store does, and what each says when it cannot. */
+/** Tests that every kind of object store passes, and the errors of each kind. */
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
@@ -15,9 +15,11 @@ import { createPack } from './pack.ts';
 
 const s3: FakeS3 = await startFakeS3();
 const folder = await mkdtemp(join(tmpdir(), 'headgate-objects-'));
-/** A second without a byte is told as silence; whoever answers at all here answers sooner. */
+/** A second of silence is an error; this test server responds sooner. */
 const impatient = { silentMilliseconds: 1_000, wholeMilliseconds: 30_000, attempts: 2 };
-const bucket = (about: Partial<Extract<ObjectStoreSettings, { kind: 's3' }>> = {}): ObjectStoreSettings => ({
+const openBucket = (
+  about: Partial<Extract<ObjectStoreSettings, { kind: 's3' }>> = {},
+): ObjectStoreSettings => ({
   kind: 's3',
   bucket: s3.bucket,
   prefix: 'one/installation/',
@@ -42,15 +44,15 @@ after(async () => {
 
 const kinds: Record<ObjectStoreSettings['kind'], ObjectStoreSettings> = {
   folder: { kind: 'folder', folder: join(folder, 'conformance', 'deep') },
-  s3: bucket(),
+  s3: openBucket(),
 };
 
-async function bytesOf(store: ObjectStore, accountId: string, key: string, start: number, length: number) {
+async function readBytes(store: ObjectStore, accountId: string, key: string, start: number, length: number) {
   const stream = await store.read(accountId, key, { start, length });
   return stream && (await buffer(stream));
 }
 
-async function keysOf(store: ObjectStore, accountId: string): Promise<string[]> {
+async function listKeys(store: ObjectStore, accountId: string): Promise<string[]> {
   const keys: string[] = [];
   for await (const { key, modifiedAt } of store.list(accountId)) {
     assert.ok(Math.abs(Date.now() - modifiedAt.getTime()) < 600_000);
@@ -64,58 +66,58 @@ for (const [kind, settings] of Object.entries(kinds)) {
     const store = await open(settings);
     const account = randomUUID();
 
-    test('works where it is told to', () => store.probe());
+    test('works in the configured place', () => store.probe());
 
-    test('gives back any part of what was put, and only to its account', async () => {
+    test('reads any part of an object, only for its account', async () => {
       const bytes = randomBytes(300_000);
       const key = randomUUID();
       await store.put(account, key, [bytes.subarray(0, 100_000), bytes.subarray(100_000)]);
-      assert.deepEqual(await bytesOf(store, account, key, 0, bytes.length), bytes);
-      assert.deepEqual(await bytesOf(store, account, key, 99_999, 3), bytes.subarray(99_999, 100_002));
-      assert.deepEqual(await bytesOf(store, account, key, 299_999, 1), bytes.subarray(299_999));
-      assert.equal(await bytesOf(store, randomUUID(), key, 0, 1), undefined);
-      assert.equal(await bytesOf(store, account, randomUUID(), 0, 1), undefined);
+      assert.deepEqual(await readBytes(store, account, key, 0, bytes.length), bytes);
+      assert.deepEqual(await readBytes(store, account, key, 99_999, 3), bytes.subarray(99_999, 100_002));
+      assert.deepEqual(await readBytes(store, account, key, 299_999, 1), bytes.subarray(299_999));
+      assert.equal(await readBytes(store, randomUUID(), key, 0, 1), undefined);
+      assert.equal(await readBytes(store, account, randomUUID(), 0, 1), undefined);
     });
 
-    test('gives back a pack of any length', async () => {
+    test('reads packs of any length', async () => {
       for (const length of [1, 262_143, 262_144, 262_145, 524_287, 524_288, 528_385]) {
         const pack = createPack(randomUUID());
         const bytes = randomBytes(length);
         for (let at = 0; at < length; at += 50_000) pack.add(`${at}`, bytes.subarray(at, at + 50_000));
         await store.put(account, pack.key, pack.chunks);
-        assert.ok(bytes.equals((await bytesOf(store, account, pack.key, 0, length)) ?? Buffer.alloc(0)));
+        assert.ok(bytes.equals((await readBytes(store, account, pack.key, 0, length)) ?? Buffer.alloc(0)));
       }
     });
 
-    test('takes the same object again', async () => {
+    test('accepts the same object again', async () => {
       const key = `ab/${randomUUID()}`;
       for (let time = 0; time < 2; time++) await store.put(account, key, [Buffer.from('the same')]);
-      assert.equal(String(await bytesOf(store, account, key, 0, 8)), 'the same');
+      assert.equal(String(await readBytes(store, account, key, 0, 8)), 'the same');
     });
 
-    test('lists what an account has, however much, and forgets what was removed', async () => {
+    test('lists all objects of an account, without removed ones', async () => {
       const owner = randomUUID();
-      assert.deepEqual(await keysOf(store, owner), []);
+      assert.deepEqual(await listKeys(store, owner), []);
       const keys = Array.from({ length: 8 }, (_, index) =>
         index % 2 ? `ab/${randomUUID()}` : randomUUID(),
       ).sort();
       for (const key of keys) await store.put(owner, key, [Buffer.from(key)]);
       await store.put(account, randomUUID(), [Buffer.from('of another')]);
-      assert.deepEqual(await keysOf(store, owner), keys);
+      assert.deepEqual(await listKeys(store, owner), keys);
       for (const key of [...keys, 'never-there']) await store.remove(owner, key);
-      assert.deepEqual(await keysOf(store, owner), []);
-      assert.equal(await bytesOf(store, owner, keys[0] ?? '', 0, 1), undefined);
+      assert.deepEqual(await listKeys(store, owner), []);
+      assert.equal(await readBytes(store, owner, keys[0] ?? '', 0, 1), undefined);
     });
 
-    test('takes many at once', async () => {
+    test('accepts concurrent puts', async () => {
       const keys = Array.from({ length: 20 }, () => randomUUID());
       await Promise.all(keys.map((key) => store.put(account, key, [Buffer.from(key)])));
-      for (const key of keys) assert.equal(String(await bytesOf(store, account, key, 0, key.length)), key);
+      for (const key of keys) assert.equal(String(await readBytes(store, account, key, 0, key.length)), key);
     });
   });
 }
 
-async function failureOf(work: Promise<unknown>): Promise<Problem> {
+async function catchFailure(work: Promise<unknown>): Promise<Problem> {
   const failure = await work.then(
     () => assert.fail('it succeeded'),
     (reason) => reason,
@@ -128,11 +130,11 @@ async function failureOf(work: Promise<unknown>): Promise<Problem> {
 }
 
 describe('a bucket', async () => {
-  const store = await open(bucket({ patience: impatient }));
+  const store = await open(openBucket({ patience: impatient }));
   const account = randomUUID();
   const put = (key = randomUUID()) => store.put(account, key, [Buffer.from('x')]);
 
-  test('that refuses, hangs, cuts the connection or is full is told as that, within its time', async () => {
+  test('that refuses, hangs, cuts the connection or is full is reported in time', async () => {
     const codes = {
       refuse: 'storage-unavailable',
       'slow-down': 'storage-unavailable',
@@ -142,18 +144,18 @@ describe('a bucket', async () => {
     } as const;
     for (const [behaviour, code] of Object.entries(codes)) {
       s3.behave(() => behaviour as keyof typeof codes);
-      assert.equal((await failureOf(put())).code, code, behaviour);
+      assert.equal((await catchFailure(put())).code, code, behaviour);
       assert.equal(
-        (await failureOf(store.read(account, 'x', { start: 0, length: 1 }))).code,
+        (await catchFailure(store.read(account, 'x', { start: 0, length: 1 }))).code,
         code,
         behaviour,
       );
-      assert.equal((await failureOf(store.remove(account, 'x'))).code, code, behaviour);
-      assert.equal((await failureOf(keysOf(store, account))).code, code, behaviour);
+      assert.equal((await catchFailure(store.remove(account, 'x'))).code, code, behaviour);
+      assert.equal((await catchFailure(listKeys(store, account))).code, code, behaviour);
     }
   });
 
-  test('is asked again when it failed for a moment', async () => {
+  test('is retried after a temporary failure', async () => {
     for (const behaviour of ['slow-down', 'cut', 'hang'] as const) {
       let first = true;
       s3.behave(() => {
@@ -163,47 +165,50 @@ describe('a bucket', async () => {
       });
       const key = randomUUID();
       await put(key);
-      assert.equal(String(await bytesOf(store, account, key, 0, 1)), 'x');
+      assert.equal(String(await readBytes(store, account, key, 0, 1)), 'x');
     }
   });
 
-  test('that breaks off in the middle of an object fails who reads it', async () => {
+  test('that breaks off in the middle of an object fails the read', async () => {
     const key = randomUUID();
     await store.put(account, key, [Buffer.from('many bytes')]);
     s3.behave(() => 'cut-body');
-    await assert.rejects(bytesOf(store, account, key, 0, 10));
+    await assert.rejects(readBytes(store, account, key, 0, 10));
   });
 
-  test('is told apart from another by name, keys and region before anything relies on it', async () => {
+  test('with a wrong name, wrong keys or a wrong region fails the probe', async () => {
     const secretAccessKey = new Secret('another secret');
     const faults: [ObjectStoreSettings, string][] = [
-      [bucket({ bucket: 'no-such-bucket' }), 'NoSuchBucket'],
-      [bucket({ credentials: { accessKeyId: 'AKIANOBODY', secretAccessKey } }), 'InvalidAccessKeyId'],
-      [bucket({ credentials: { accessKeyId: s3.accessKeyId, secretAccessKey } }), 'SignatureDoesNotMatch'],
+      [openBucket({ bucket: 'no-such-bucket' }), 'NoSuchBucket'],
+      [openBucket({ credentials: { accessKeyId: 'AKIANOBODY', secretAccessKey } }), 'InvalidAccessKeyId'],
+      [
+        openBucket({ credentials: { accessKeyId: s3.accessKeyId, secretAccessKey } }),
+        'SignatureDoesNotMatch',
+      ],
     ];
     for (const [settings, name] of faults) await assert.rejects((await open(settings)).probe(), { name });
     s3.behave((method) => (method === 'DELETE' ? 'refuse' : 'serve'));
-    await assert.rejects((await open(bucket())).probe(), { name: 'AccessDenied' });
-    const nobody = bucket({ endpoint: 'http://127.0.0.1:1' });
+    await assert.rejects((await open(openBucket())).probe(), { name: 'AccessDenied' });
+    const nobody = openBucket({ endpoint: 'http://127.0.0.1:1' });
     await assert.rejects((await open(nobody)).probe(), { code: 'ECONNREFUSED' });
   });
 });
 
 describe('a folder', async () => {
-  test('whose disk fails is told as that, and leaves nothing by half', async () => {
+  test('whose disk fails is reported, and leaves no partial files', async () => {
     const place = join(folder, 'blocked');
     const store = await open({ kind: 'folder', folder: place });
     await store.probe();
     const account = randomUUID();
-    // Where the account's folder would be there is a file.
+    // A file is where the account's folder would be.
     await writeFile(join(place, account), '');
     assert.equal(
-      (await failureOf(store.put(account, 'key', [Buffer.from('x')]))).code,
+      (await catchFailure(store.put(account, 'key', [Buffer.from('x')]))).code,
       'storage-unavailable',
     );
   });
 
-  test('keeps its files from others', async () => {
+  test('creates files that only its user can read', async () => {
     const place = join(folder, 'private');
     const store = await open({ kind: 'folder', folder: place });
     const account = randomUUID();

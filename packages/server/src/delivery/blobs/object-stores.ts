@@ -1,5 +1,5 @@
-/** The kinds of object stores, each in a file of its own. */
-import { folderObjectStore } from './folder-object-store.ts';
+/** The kinds of object stores; each has its own file. */
+import { createFolderObjectStore } from './folder-object-store.ts';
 import type { ObjectStore, ObjectStoreSettings } from './object-store.ts';
 
 type Kind = ObjectStoreSettings['kind'];
@@ -8,9 +8,9 @@ type Factories = {
 };
 
 const factories: Factories = {
-  folder: folderObjectStore,
-  // Its SDK takes time and memory to load: only who uses it pays for it.
-  s3: async (settings) => (await import('./s3-object-store.ts')).s3ObjectStore(settings),
+  folder: createFolderObjectStore,
+  // Loaded only if used, because the SDK takes time and memory.
+  s3: async (settings) => (await import('./s3-object-store.ts')).createS3ObjectStore(settings),
 };
 
 export async function openObjectStore(settings: ObjectStoreSettings): Promise<ObjectStore> {

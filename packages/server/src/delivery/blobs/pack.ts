@@ -1,12 +1,12 @@
-/** Blobs one after another, gathered in memory until they are put as one object. */
+/** A pack: blobs one after another, collected in memory and put as one object. */
 
-/** A pack that has as much takes no further blob, and is put while the next one fills. */
+/** A pack of this size is put while the next one fills. */
 export const fullPackBytes = 2 * 1_048_576;
 
 /** Packs are written in pieces of this size. */
 const pieceBytes = 262_144;
 
-/** The key of a blob without bytes. */
+/** The key of an empty blob. */
 export const noObject = '';
 
 export interface PlacedBlob {
@@ -30,8 +30,8 @@ export function createPack(key: string): Pack {
   const pieces: Buffer[] = [];
   let size = 0;
 
-  /** What is left of the last piece, or a new piece. */
-  function room(): Buffer {
+  /** Returns the rest of the last piece, or a new piece. */
+  function getFreePiece(): Buffer {
     const used = size - (pieces.length - 1) * pieceBytes;
     const last = pieces.at(-1)?.subarray(used);
     if (last !== undefined && last.length > 0) return last;
@@ -53,7 +53,7 @@ export function createPack(key: string): Pack {
       const blob = { digest, size: bytes.length, key, offset: size };
       blobs.push(blob);
       for (let left = bytes; left.length > 0; ) {
-        const into = room();
+        const into = getFreePiece();
         const some = left.subarray(0, into.length);
         into.set(some);
         size += some.length;

@@ -1,4 +1,4 @@
-/** Objects in a bucket of anything that speaks S3: `<prefix><account>/<key>`. */
+/** Objects in a bucket of S3 or a compatible store: `<prefix><account>/<key>`. */
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import {
@@ -15,22 +15,26 @@ import type { ListedObject, ObjectStore, ObjectStoreSettings, S3Patience } from 
 
 type Settings = Extract<ObjectStoreSettings, { kind: 's3' }>;
 
-/** A store that is slow or away is told within about a minute. */
+/** A slow or unavailable store is reported within about a minute. */
 const usualPatience: S3Patience = { silentMilliseconds: 10_000, wholeMilliseconds: 60_000, attempts: 3 };
 const connectMilliseconds = 5_000;
-/** What compatible stores that know no regions are signed for. */
+/** The region in signatures for compatible stores without regions. */
 const usualRegion = 'us-east-1';
-/** Some of the compatible stores answer neither with one code nor with the other. */
+/** Codes of full stores; not every compatible store uses one of them. */
 const fullCodes = ['XMinioStorageFull', 'QuotaExceeded', 'InsufficientStorage'];
 
-export function s3ObjectStore(settings: Settings): ObjectStore {
+export function createS3ObjectStore(settings: Settings): ObjectStore {
   const { bucket, prefix } = settings;
   const patience = settings.patience ?? usualPatience;
-  const client = clientOf(settings, patience);
-  const nameOf = (accountId: string, key: string) => `${prefix}${accountId}/${key}`;
+  const client = createClient(settings, patience);
+  const buildName = (accountId: string, key: string) => `${prefix}${accountId}/${key}`;
 
-  /** Ends after the whole time whatever the attempts do; what streams in afterwards is bounded by its silence. */
-  async function bounded<Result>(work: (abortSignal: AbortSignal) => Promise<Result>): Promise<Result> {
+  /**
+   * Bounds the total time of all attempts. A body that streams afterwards is bounded by the silence limit.
+   */
+  async function runWithDeadline<Result>(
+    work: (abortSignal: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(), patience.wholeMilliseconds);
     try {
@@ -40,43 +44,47 @@ export function s3ObjectStore(settings: Settings): ObjectStore {
     }
   }
   const put = (Key: string, chunks: readonly Uint8Array[]) =>
-    bounded((abortSignal) =>
-      // Whole in memory: it is sent again when an attempt fails, and signed by its digest.
+    runWithDeadline((abortSignal) =>
+      // Complete in memory, because it is signed by its digest and may be sent again.
       client.send(new PutObjectCommand({ Bucket: bucket, Key, Body: Buffer.concat(chunks) }), {
         abortSignal,
       }),
     );
-  async function get(Key: string, start: number, end: number): Promise<Readable> {
+  async function getObject(Key: string, start: number, end: number): Promise<Readable> {
     const command = new GetObjectCommand({ Bucket: bucket, Key, Range: `bytes=${start}-${end}` });
-    const { Body } = await bounded((abortSignal) => client.send(command, { abortSignal }));
+    const { Body } = await runWithDeadline((abortSignal) => client.send(command, { abortSignal }));
     return Body as Readable;
   }
-  const drop = (Key: string) =>
-    bounded((abortSignal) => client.send(new DeleteObjectCommand({ Bucket: bucket, Key }), { abortSignal }));
-  function page(Prefix: string, after: string | undefined): Promise<ListObjectsV2CommandOutput> {
+  const deleteObject = (Key: string) =>
+    runWithDeadline((abortSignal) =>
+      client.send(new DeleteObjectCommand({ Bucket: bucket, Key }), { abortSignal }),
+    );
+  function listPage(Prefix: string, after: string | undefined): Promise<ListObjectsV2CommandOutput> {
     const from = after === undefined ? {} : { ContinuationToken: after };
     const command = new ListObjectsV2Command({ Bucket: bucket, Prefix, ...from });
-    return bounded((abortSignal) => client.send(command, { abortSignal }));
+    return runWithDeadline((abortSignal) => client.send(command, { abortSignal }));
   }
 
   return {
     isLocal: false,
     async put(accountId, key, chunks) {
-      await put(nameOf(accountId, key), chunks).catch(refuse);
+      await put(buildName(accountId, key), chunks).catch(throwProblem);
     },
     async read(accountId, key, { start, length }) {
-      return get(nameOf(accountId, key), start, start + length - 1).catch((failure) =>
-        isAbsence(failure) ? undefined : refuse(failure),
+      return getObject(buildName(accountId, key), start, start + length - 1).catch((failure) =>
+        isNotFound(failure) ? undefined : throwProblem(failure),
       );
     },
     async remove(accountId, key) {
-      await drop(nameOf(accountId, key)).catch((failure) => isAbsence(failure) || refuse(failure));
+      await deleteObject(buildName(accountId, key)).catch(
+        (failure) => isNotFound(failure) || throwProblem(failure),
+      );
     },
     async *list(accountId): AsyncGenerator<ListedObject> {
-      const folder = nameOf(accountId, '');
+      const folder = buildName(accountId, '');
       let after: string | undefined;
       do {
-        const found: ListObjectsV2CommandOutput = await page(folder, after).catch(refuse);
+        const found: ListObjectsV2CommandOutput = await listPage(folder, after).catch(throwProblem);
         for (const { Key = '', LastModified } of found.Contents ?? [])
           if (LastModified !== undefined) yield { key: Key.slice(folder.length), modifiedAt: LastModified };
         after = found.NextContinuationToken;
@@ -85,15 +93,15 @@ export function s3ObjectStore(settings: Settings): ObjectStore {
     async probe() {
       const name = `${prefix}probe-${randomUUID()}`;
       await put(name, [Buffer.from('probe')]);
-      (await get(name, 0, 4)).resume();
-      await page(name, undefined);
-      await drop(name);
+      (await getObject(name, 0, 4)).resume();
+      await listPage(name, undefined);
+      await deleteObject(name);
     },
     close: () => client.destroy(),
   };
 }
 
-function clientOf(
+function createClient(
   { region, endpoint, pathStyle, credentials: given }: Settings,
   patience: S3Patience,
 ): S3Client {
@@ -107,7 +115,7 @@ function clientOf(
     ...(credentials === undefined ? {} : { credentials }),
     forcePathStyle: pathStyle,
     maxAttempts: patience.attempts,
-    // What is sent is signed by its digest; further checksums are not known to every store that speaks S3.
+    // Requests are signed by their digest. Not every compatible store supports further checksums.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: {
@@ -117,12 +125,12 @@ function clientOf(
   });
 }
 
-function isAbsence(failure: unknown): boolean {
+function isNotFound(failure: unknown): boolean {
   return failure instanceof S3ServiceException && failure.name === 'NoSuchKey';
 }
 
-/** Throws in words that tell callers nothing of the bucket or its keys. */
-function refuse(failure: unknown): never {
+/** Throws a problem that reveals nothing of the bucket or its keys. */
+function throwProblem(failure: unknown): never {
   const full = failure instanceof Error && fullCodes.includes(failure.name);
   throw Object.assign(problem(full ? 'storage-full' : 'storage-unavailable'), { cause: failure });
 }

@@ -1,38 +1,43 @@
 /**
- * How blobs become the account's: the tables `blob` and `blob_object`, as an upload changes them (docs/adr/0028).
+ * How an upload adds blobs to an account: its changes to the tables `blob` and `blob_object`
+ * (docs/adr/0028).
  *
  * Terminology
- *   announced  an object has a row before it has bytes, so that it is found whatever happens; it is `pending`
- *   placed     a blob has a row that says where in such an object it lies. Nobody else takes notice of it yet
- *   taken      the commit of a version makes the objects of its upload `live`, and all that is placed in them is there at once
- *   contested  a blob that two uploads bring at the same time. Who placed it second has it from the other one when that has not taken it by then
+ *   announced  an object has a row, `pending`, before it has bytes, so that the collector always finds it
+ *   placed     a blob has a row with its place in such an object. Only its upload uses it yet
+ *   taken      the commit of a version makes the objects of its upload `live`, with all blobs placed in them
+ *   contested  a blob that two uploads bring at the same time. The later one places it in its own object if the
+ *              earlier one has not taken it by then
  */
 import { type Read, statement, type Transaction } from '../../kernel/database/database.ts';
 import { type Problem, problem } from '../../kernel/http/problems.ts';
 import { type Base, isTaken } from './blob.store.ts';
 import type { PlacedBlob } from './pack.ts';
 
-// Who removes blobs, chunks or manifests, or has blobs from another upload, holds this lock alone; who refers to them or places them holds it with
-// others: what is found there stays there.
-const lockName = (account: string) => `hashtextextended('headgate blobs ' || ${account}::text, 0)`;
+// Removing blobs, chunks or manifests and moving blobs from another upload need this lock exclusively.
+// Referencing or placing them needs it shared: what a transaction finds then stays.
+const buildLockName = (account: string) => `hashtextextended('headgate blobs ' || ${account}::text, 0)`;
 const shareBlobs = statement(
   { parameters: { account_id: 'text' } },
-  `select pg_advisory_xact_lock_shared(${lockName('$account_id')})`,
+  `select pg_advisory_xact_lock_shared(${buildLockName('$account_id')})`,
 );
 const holdBlobs = statement(
   { parameters: { account_id: 'text' } },
-  `select pg_advisory_xact_lock(${lockName('$account_id')})`,
+  `select pg_advisory_xact_lock(${buildLockName('$account_id')})`,
 );
 
 export function holdBlobsAlone(tx: Transaction, accountId: string): void {
   tx.send(holdBlobs, { account_id: accountId });
 }
 
-/** Removed meanwhile, because the upload lasted longer than such things are kept: then nothing of it is, and it is sent again. */
-const gone = (): Problem => problem('concurrent-change');
+/**
+ * Files were removed meanwhile, because the upload took longer than the grace period. Nothing of it is
+ * stored, and the client sends it again.
+ */
+const createGoneProblem = (): Problem => problem('concurrent-change');
 
-// In the order of their digests, so that two uploads of the same files do not wait for each other. Nothing is placed in an object that is doomed:
-// it would be nobody's for ever.
+// Ordered by digest, so that two uploads of the same files do not deadlock. Nothing is placed in a doomed
+// object: it would never be removed.
 const insertPlaced = statement(
   {
     parameters: {
@@ -65,7 +70,10 @@ const insertPlaced = statement(
   select breach('blob_object_pending') where not exists (select from announced)`,
 );
 
-/** Announces an object, and says where blobs lie in it. Answers the digests of those that have a place already: they are there, or contested. */
+/**
+ * Announces an object and places blobs in it. Returns the digests of blobs that already have a place: they
+ * exist or are contested.
+ */
 export async function placeBlobs(
   tx: Transaction,
   accountId: string,
@@ -73,9 +81,9 @@ export async function placeBlobs(
   blobs: readonly PlacedBlob[],
   now: Date,
 ): Promise<Set<string>> {
-  tx.onConstraint('blob_object_pending', gone);
+  tx.onConstraint('blob_object_pending', createGoneProblem);
   tx.send(shareBlobs, { account_id: accountId });
-  const { digests, sizes, offsets } = columnsOf(blobs);
+  const { digests, sizes, offsets } = splitColumns(blobs);
   const refused = await tx.query(insertPlaced, {
     account_id: accountId,
     object_key: key,
@@ -104,8 +112,9 @@ const deletePlaced = statement(
 );
 
 /**
- * Those of the objects that nobody has taken are nobody's from now on, with what is placed in them. A commit under way is waited for, and decides.
- * @param digests of all that may be placed in them
+ * Dooms those of the objects that no transaction has taken, and removes the blobs placed in them. Waits for
+ * a commit under way, which decides.
+ * @param digests of all blobs that may be placed in them
  */
 export async function doomUntaken(
   tx: Transaction,
@@ -127,13 +136,13 @@ const deleteDoomed = statement(
   "delete from blob_object where account_id = $account_id and object_key = $object_key and state = 'doomed'",
 );
 
-/** After its bytes are removed. */
+/** Call it after removing the bytes. */
 export async function forgetObject(read: Read, accountId: string, key: string): Promise<void> {
   await read(deleteDoomed, { account_id: accountId, object_key: key });
 }
 
-// What another upload has placed and not taken is had from it; the objects of both count it where it is. A blob without bytes comes here, too: it has no
-// object that would be taken.
+// Moves blobs that another upload has placed but not taken, and adjusts the live bytes of both objects.
+// Empty blobs come here, too, because they have no object to take.
 const placeContested = statement(
   {
     parameters: {
@@ -186,8 +195,8 @@ const takeObjects = statement(
   select breach('blob_object_pending') where (select count(*) from taken) < cardinality($object_keys::text[])`,
 );
 
-// They are looked for only when any were removed meanwhile: thousands of looks into the index. A `case`, since PostgreSQL may evaluate the
-// second part of an `and` first.
+// Files are looked up only if any were removed meanwhile, because it takes thousands of index lookups. A
+// `case`, because PostgreSQL may evaluate the second part of an `and` first.
 const requireFiles = statement(
   { parameters: { account_id: 'uuid', manifest_digest: 'text', removals: 'bigint' }, alone: true },
   `
@@ -200,41 +209,41 @@ const requireFiles = statement(
         select from blob b where b.account_id = $account_id and b.digest = encode(file, 'hex') and ${isTaken('b')})))) end`,
 );
 
-/** What an upload brought: blobs in objects that are put, and those that were there before. */
+/** What an upload stored: new blobs in objects, and blobs that existed before. */
 export interface KeptBlobs {
-  /** Read before the first of them was looked for. */
+  /** Read before the first lookup of a file. */
   base: Base;
-  /** Contested ones, and those without bytes. */
+  /** Contested and empty blobs. */
   unplaced: readonly PlacedBlob[];
-  /** What the others are placed in. */
+  /** The objects with all other new blobs. */
   objects: readonly { key: string; size: number }[];
-  /** Every new byte outlives a crash: waited for before the commit. */
+  /** Resolves when every new byte is durable; awaited before the commit. */
   stored: Promise<unknown>;
-  /** Told after the commit of the transaction that took them. */
-  taken(): void;
+  /** Called after the commit of the transaction that took the blobs. */
+  markTaken(): void;
 }
 
 /**
- * Makes blobs the account's. The first thing in its transaction: no lock is waited for before this one. The manifest that lists them comes
- * after it, and then `requireListed`.
+ * Adds the blobs to the account. Call it first in its transaction, so that it waits for no lock while
+ * holding others; then write the manifest that lists the blobs, then call `requireListed`.
  */
 export function takeBlobs(tx: Transaction, accountId: string, kept: KeptBlobs, now: Date): void {
   const { unplaced, objects } = kept;
-  tx.onConstraint('blob_object_pending', gone);
+  tx.onConstraint('blob_object_pending', createGoneProblem);
   tx.send(unplaced.length > 0 ? holdBlobs : shareBlobs, { account_id: accountId });
   if (unplaced.length > 0) {
-    const { digests, sizes, offsets, keys } = columnsOf(unplaced);
+    const { digests, sizes, offsets, keys } = splitColumns(unplaced);
     tx.send(placeContested, { account_id: accountId, digests, sizes, offsets, object_keys: keys, now });
   }
   const keys = objects.map((object) => object.key);
   const sizes = objects.map((object) => object.size);
   if (keys.length > 0) tx.send(takeObjects, { account_id: accountId, object_keys: keys, sizes, now });
-  tx.afterCommit(() => kept.taken());
+  tx.afterCommit(() => kept.markTaken());
 }
 
 /**
- * No manifest lists what is gone, or what is not stored. In the transaction of `takeBlobs`: the database does its work while the last bytes
- * are put.
+ * Checks that every file of the manifest exists and is stored. Call it in the transaction of `takeBlobs`;
+ * the database works while the last bytes are put.
  */
 export async function requireListed(
   tx: Transaction,
@@ -242,7 +251,7 @@ export async function requireListed(
   manifestDigest: string,
   kept: KeptBlobs,
 ): Promise<void> {
-  tx.onConstraint('blob_there', gone);
+  tx.onConstraint('blob_there', createGoneProblem);
   const found = tx.query(requireFiles, {
     account_id: accountId,
     manifest_digest: manifestDigest,
@@ -251,7 +260,7 @@ export async function requireListed(
   await Promise.all([found, kept.stored]);
 }
 
-function columnsOf(blobs: readonly PlacedBlob[]) {
+function splitColumns(blobs: readonly PlacedBlob[]) {
   return {
     digests: blobs.map((blob) => blob.digest),
     sizes: blobs.map((blob) => blob.size),

@@ -34,15 +34,15 @@ export function sharedPipelineRoutes({ read, write, long }: Endpoints, store: Up
     const prefix = headers.sharedPipelineIdPrefix;
     const [newest] = await rows(newestManifest, { prefix });
     const base = newest?.manifest_digest ?? null;
-    return store.blobs.writing(scope.accountId, base, async (writer) => {
+    return store.blobs.writeBlobs(scope.accountId, base, async (writer) => {
       const checks = createPipelineChecks(
         store.readPipeline,
         `the shared pipelines ${JSON.stringify(prefix)}`,
       );
       const upload = await readUpload(request.raw, store.config.upload, writer, checks);
-      // The variables and secret references of the projects that will use it are not known yet.
+      // The variables and secret references of the projects that will use it are unknown here.
       const paths = upload.manifest.files.map((file) => file.path);
-      const found = checks.check(paths, checks.askedFor(), checks.secretsAskedFor());
+      const found = checks.check(paths, checks.listUnknownVariables(), checks.listUnknownSecrets());
       const version = {
         prefix,
         versionName: headers.versionName,
@@ -64,7 +64,7 @@ export function sharedPipelineRoutes({ read, write, long }: Endpoints, store: Up
         const after = { ...version, enabled: true, digest: manifest.digest, ...counts };
         return {
           body: { ignoredResources: ignored, versionName: version.versionName, ...found.told },
-          events: [{ name: 'shared-pipelines-created', subject: subjectOf(version), after }],
+          events: [{ name: 'shared-pipelines-created', subject: buildSubject(version), after }],
         };
       });
     });
@@ -103,7 +103,7 @@ export function sharedPipelineRoutes({ read, write, long }: Endpoints, store: Up
       events: [
         {
           name: 'shared-pipelines-updated',
-          subject: subjectOf({ prefix, versionName }),
+          subject: buildSubject({ prefix, versionName }),
           before: { versionName, enabled: before },
           after: { versionName, enabled },
         },
@@ -112,8 +112,8 @@ export function sharedPipelineRoutes({ read, write, long }: Endpoints, store: Up
   });
 }
 
-/** Events are found by the group. */
-function subjectOf({ prefix, versionName }: { prefix: string; versionName: string }) {
+/** The subject id is the group, so that events are found by it. */
+function buildSubject({ prefix, versionName }: { prefix: string; versionName: string }) {
   return { type: 'shared-pipelines', id: prefix, name: `${prefix} ${versionName}` };
 }
 

@@ -10,21 +10,21 @@ import {
 import { problem } from '../../kernel/http/problems.ts';
 import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
-import { insertManifest, keptIgnored, type Upload } from '../artifacts/index.ts';
+import { insertManifest, renderIgnoredPipelines, type Upload } from '../artifacts/index.ts';
 import type { ManifestUse } from '../blobs/index.ts';
 import { type ListedPipeline, versionRow } from './shared-pipeline.ts';
 
 const columns = 'v.prefix, v.version_name, v.branch, v.commit_hash, v.provider, v.enabled, v.created_at';
 const newestFirst = 'v.created_at desc, v.version_name desc';
 
-/** The pipelines of a manifest `m` as they are listed, by name: all, or so many. */
-const listedPipelines = (limit: string) => `
+/** SQL: the pipelines of a manifest `m` by name, all or a limited number. */
+const selectListedPipelines = (limit: string) => `
   (select coalesce(json_agg(json_build_object('name', p ->> 'name', 'type', p ->> 'type', 'description', p ->> 'description')), '[]')
    from (
      select p from jsonb_array_elements(m.pipelines) as each (p)
      order by p ->> 'name' collate "C", p ->> 'type' collate "C" limit ${limit}) listed)`;
 
-/** Of the group's newest version, which the next one may be much like; one row in any case. */
+/** The newest version of the group, to which the next one may be similar; always one row. */
 export const newestManifest = guardedRead(
   { parameters: { prefix: 'text' }, row: { manifest_digest: 'text?' } },
   `
@@ -58,7 +58,7 @@ const versionWithPipelines = {
   pipelines: typed<ListedPipeline[]>('json'),
 } satisfies ColumnTypes;
 const firstWhere = (condition: string) => `
-  select ${columns}, ${listedPipelines('all')} as pipelines
+  select ${columns}, ${selectListedPipelines('all')} as pipelines
   from shared_pipeline_version v join manifest m on m.account_id = v.account_id and m.digest = v.manifest_digest
   where v.account_id = $account_id and v.prefix = $prefix and ${condition}
   order by ${newestFirst} limit 1`;
@@ -90,7 +90,7 @@ export const groupPage = guardedPage(
         limit $limit offset $offset) g
     left join lateral (
       select v.version_name, jsonb_array_length(m.pipelines) as pipeline_count,
-        ${listedPipelines(String(listedSharedPipelineLimit))} as pipelines
+        ${selectListedPipelines(String(listedSharedPipelineLimit))} as pipelines
       from shared_pipeline_version v join manifest m on m.account_id = v.account_id and m.digest = v.manifest_digest
       where v.account_id = $account_id and v.prefix = g.prefix and v.enabled
       order by ${newestFirst} limit 1) latest on true
@@ -128,7 +128,7 @@ export interface NewSharedVersion {
   commitHash: string | null;
 }
 
-/** Makes the whole version visible with the commit. */
+/** The whole version becomes visible at commit. */
 export async function insertVersion(
   tx: Transaction,
   scope: Scope,
@@ -150,7 +150,7 @@ export async function insertVersion(
     commit_hash: commitHash,
     created_by: scope.actorId,
     created_at: now,
-    ignored_pipelines: keptIgnored(upload),
+    ignored_pipelines: renderIgnoredPipelines(upload),
   });
 }
 
@@ -168,7 +168,7 @@ const setEnabled = statement(
   returning was.enabled_before`,
 );
 
-/** Whether it was enabled before. Throws `shared-version-not-found`. */
+/** Returns whether the version was enabled before. Throws `shared-version-not-found`. */
 export async function enableVersion(
   tx: Transaction,
   scope: Scope,
@@ -185,6 +185,6 @@ export async function enableVersion(
   return row.enabled_before;
 }
 
-/** A version of shared pipelines is there. */
+/** A version of shared pipelines references it. */
 export const sharedVersionsUse: ManifestUse =
   'exists (select from shared_pipeline_version v where v.account_id = $account_id and v.manifest_digest = m.digest)';

@@ -1,8 +1,5 @@
-/**
- * E13, E14 and what is beside them: publishing, listing, reading, enabling and disabling versions of shared
- * pipelines.
- */
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
+/** E13, E14: publishing, listing, reading, enabling and disabling versions of shared pipelines. */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: expressions of the pipeline format
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type {
@@ -23,7 +20,7 @@ type Details = { artifactDetails: SharedArtifactDetails; sharedPipelines: Shared
 const artifacts = '/shared-pipelines/artifacts';
 const check = { name: 'check.orch.yaml', content: sharedPipeline };
 
-async function account() {
+async function createAccount() {
   const { admin, ...made } = await server.account();
   /** Each version is newer than the one before. */
   const publish = (versionName: string, headers: Record<string, string> = {}, parts = [check]) => {
@@ -48,7 +45,7 @@ async function account() {
 }
 
 test('a version is published and read back with its pipelines, described by their notes', async () => {
-  const { publish, details } = await account();
+  const { publish, details } = await createAccount();
   const bare = { name: 'folder/Load it.orch.yaml', content: smallPipeline };
   const broken = { name: 'broken.orch.yaml', content: '[' };
   const readme = { name: 'readme.md', content: 'x' };
@@ -84,16 +81,16 @@ test('a version is published and read back with its pipelines, described by thei
   });
 });
 
-test('a version is immutable; another group, and another account, may have it too', async () => {
-  const { publish } = await account();
+test('a version is immutable; other groups and accounts may have a version of the same name', async () => {
+  const { publish } = await createAccount();
   assert.equal((await publish('1')).status, 201);
   requireProblem(await publish('1'), 409, 'shared-version-exists');
   assert.equal((await publish('1', { sharedPipelineIdPrefix: 'Loads' })).status, 201);
-  assert.equal((await (await account()).publish('1')).status, 201);
+  assert.equal((await (await createAccount()).publish('1')).status, 201);
 });
 
-test('names that could not be used are refused', async () => {
-  const { publish } = await account();
+test('invalid names are refused', async () => {
+  const { publish } = await createAccount();
   for (const sharedPipelineIdPrefix of ['a/b', 'a\\b', '${a}', 'x'.repeat(101)]) {
     requireProblem(await publish('1', { sharedPipelineIdPrefix }), 400, 'invalid-request');
   }
@@ -104,8 +101,8 @@ test('names that could not be used are refused', async () => {
   assert.equal((await publish('1', { sharedPipelineIdPrefix: umlaut })).status, 201);
 });
 
-test('headers are read URL-encoded where they are too long as they are', async () => {
-  const { publish, groups } = await account();
+test('headers may be URL-encoded', async () => {
+  const { publish, groups } = await createAccount();
   const prefix = 'é'.repeat(80);
   const versionName = '日'.repeat(200);
   const encoded = {
@@ -117,8 +114,8 @@ test('headers are read URL-encoded where they are too long as they are', async (
   assert.equal((await groups()).results[0]?.sharedPipelineIdPrefix, prefix);
 });
 
-test('a form without a pipeline that can be read is refused, and says why', async () => {
-  const { publish, versions } = await account();
+test('a form without a readable pipeline is refused with the reasons', async () => {
+  const { publish, versions } = await createAccount();
   const broken = { name: 'broken.orch.yaml', content: 'type: orchestration\npipeline: [' };
   const answer = await publish('1', {}, [broken, { name: 'readme.md', content: 'x' }]);
   const { violations, errors } = requireProblem(answer, 422, 'shared-version-without-pipeline');
@@ -129,7 +126,7 @@ test('a form without a pipeline that can be read is refused, and says why', asyn
 });
 
 test('a finding about a group names the group', async () => {
-  const { publish } = await account();
+  const { publish } = await createAccount();
   const call = { type: 'run-orchestration', parameters: { orchestrationJob: 'gone' } };
   const load = { type: 'file-load', parameters: { source: 'a.csv', fileType: 'CSV', targetTable: 't' } };
   const first = { type: 'start', transitions: { success: ['Call', 'Load'] } };
@@ -144,8 +141,8 @@ test('a finding about a group names the group', async () => {
   assert.match(messages[1] ?? '', /^the file "a\.csv" is not in the shared pipelines "Checks": /);
 });
 
-test('versions are listed newest first: the enabled ones, all, or those of a group', async () => {
-  const { publish, enable, versions, admin } = await account();
+test('enabled versions, all versions, or those of a group are listed newest first', async () => {
+  const { publish, enable, versions, admin } = await createAccount();
   await publish('1');
   await publish('2');
   await publish('1', { sharedPipelineIdPrefix: 'Loads' });
@@ -162,27 +159,27 @@ test('versions are listed newest first: the enabled ones, all, or those of a gro
   assert.equal(total, 3);
 });
 
-test('without a version the newest enabled one is read; there may be none', async () => {
-  const { publish, enable, details } = await account();
+test('without a version name, the newest enabled version is read', async () => {
+  const { publish, enable, details } = await createAccount();
   requireProblem(await details(), 404, 'shared-version-not-found');
   await publish('2');
   await publish('1');
-  const latest = async () => (await details()).body.artifactDetails.versionName;
-  assert.equal(await latest(), '1', 'newest by time');
+  const readLatest = async () => (await details()).body.artifactDetails.versionName;
+  assert.equal(await readLatest(), '1', 'newest by time');
   assert.deepEqual((await enable('1', false)).body, { enabled: false, versionName: '1' });
-  assert.equal(await latest(), '2');
+  assert.equal(await readLatest(), '2');
   assert.equal((await details('&versionName=1')).body.artifactDetails.enabled, false);
   await enable('2', false);
   requireProblem(await details(), 404, 'shared-version-not-found');
   await enable('1', true);
-  assert.equal(await latest(), '1');
+  assert.equal(await readLatest(), '1');
   requireProblem(await details('&versionName=3'), 404, 'shared-version-not-found');
   requireProblem(await enable('3', true), 404, 'shared-version-not-found');
   requireProblem(await enable('1', true, 'Loads'), 404, 'shared-version-not-found');
 });
 
 test('groups are listed by prefix with the pipelines of their latest version', async () => {
-  const { publish, enable, groups } = await account();
+  const { publish, enable, groups } = await createAccount();
   await publish('1', { sharedPipelineIdPrefix: 'Zeros' });
   await publish('1');
   await publish('2', {}, [check, { name: 'other.orch.yaml', content: smallPipeline }]);
@@ -209,8 +206,8 @@ test('groups are listed by prefix with the pipelines of their latest version', a
   );
 });
 
-test('of a large group the list shows the first hundred by name, and how many there are', async () => {
-  const { publish, groups, details } = await account();
+test('of a large group the list contains the first 100 pipelines by name, and their number', async () => {
+  const { publish, groups, details } = await createAccount();
   const parts = Array.from({ length: 103 }, (_, index) => ({
     name: `${String(index).padStart(3, '0')}.orch.yaml`,
     content: sharedPipeline,
@@ -223,8 +220,8 @@ test('of a large group the list shows the first hundred by name, and how many th
   assert.equal((await details()).body.sharedPipelines.length, 103);
 });
 
-test('who published, enabled and disabled a version is found by its group', async () => {
-  const { publish, enable, admin } = await account();
+test('the events of a version are found by its group', async () => {
+  const { publish, enable, admin } = await createAccount();
   await publish('1');
   await enable('1', false);
   const from = new Date(server.clock.now().getTime() - 86_400_000).toISOString();
@@ -243,8 +240,8 @@ test('who published, enabled and disabled a version is found by its group', asyn
   assert.deepEqual(results[0]?.additionalInfo.after, { versionName: '1', enabled: false });
 });
 
-test('a publication sent again under its key is one, and answers the same', async () => {
-  const { admin, versions } = await account();
+test('a publication repeated with its idempotency key happens once and gets the same response', async () => {
+  const { admin, versions } = await createAccount();
   const send = () => publishShared(admin, [check], { 'idempotency-key': 'one' });
   const first = await send();
   const again = await send();
@@ -253,8 +250,8 @@ test('a publication sent again under its key is one, and answers the same', asyn
   assert.deepEqual(await versions(), ['Checks 1']);
 });
 
-test('of 6 publications of one version at once one is there', async () => {
-  const { admin, versions } = await account();
+test('of 6 concurrent publications of one version, one succeeds', async () => {
+  const { admin, versions } = await createAccount();
   const parts = [check];
   const answers = await Promise.all(Array.from({ length: 6 }, () => publishShared(admin, parts)));
   assert.deepEqual(answers.map(({ status }) => status).toSorted(), [201, 409, 409, 409, 409, 409]);

@@ -1,8 +1,14 @@
-/** How shared pipelines are named and shown. */
+/** Names and representations of shared pipelines. */
 import type { IgnoredResource, SharedArtifactDetails, SharedPipeline } from '@headgate/contract';
 import type { ColumnTypes, RowOf } from '../../kernel/database/database.ts';
 import { problem, withViolations } from '../../kernel/http/problems.ts';
-import { isPipelinePath, ofPart, type PipelineDescription, pathOf, type Upload } from '../artifacts/index.ts';
+import {
+  buildPartViolation,
+  isPipelinePath,
+  type PipelineDescription,
+  renderPipelinePath,
+  type Upload,
+} from '../artifacts/index.ts';
 
 export const versionRow = {
   prefix: 'text',
@@ -19,11 +25,11 @@ export type ListedPipeline = Pick<PipelineDescription, 'name' | 'type' | 'descri
 
 const toldFaultLimit = 100;
 
-/** Throws `shared-version-without-pipeline`, which tells why the pipelines of the form are none. */
+/** Throws `shared-version-without-pipeline` with the reasons why no pipeline was accepted. */
 export function requirePipelines({ pipelines, ignored }: Upload): void {
   if (pipelines.length > 0) return;
   const unread = ignored.filter(({ name }: IgnoredResource) => isPipelinePath(name)).slice(0, toldFaultLimit);
-  const violations = unread.map(({ name, reason }) => ofPart(name, reason));
+  const violations = unread.map(({ name, reason }) => buildPartViolation(name, reason));
   throw withViolations(problem('shared-version-without-pipeline'), violations);
 }
 
@@ -44,6 +50,6 @@ export function presentPipeline(prefix: string, { name, type, description }: Lis
   return {
     description: description ?? '',
     sharedPipelineId: `${prefix}/${name}`,
-    sourcePipeline: pathOf({ name, type }),
+    sourcePipeline: renderPipelinePath({ name, type }),
   };
 }

@@ -1,14 +1,14 @@
 /**
- * Which versions of shared pipelines an execution runs: chosen once, when it starts, for every use that it
- * may come to (docs/adr/0019). What cannot be chosen is told as a fault, for the step that names it may never
- * run.
+ * Chooses the versions of shared pipelines for an execution: once, when it starts, for every use that it
+ * may reach (docs/adr/0019). A missing version is a fault of the step that uses it, because the step may
+ * never run.
  */
 import { type IgnoredPipeline, type SharedArtifact, sharedArtifactLimit } from '@headgate/contract';
 import { type ColumnTypes, type Read, type RowOf, statement, typed } from '../../kernel/database/database.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import type { PipelineDescription } from '../artifacts/index.ts';
 
-/** Of one version; an execution may use a hundred. */
+/** The limit of one version; an execution may use a hundred. */
 const ignoredToldLimit = 20;
 
 const chosenRow = {
@@ -18,12 +18,12 @@ const chosenRow = {
   manifest_digest: 'text?',
   enabled: 'boolean?',
   known: typed<true | null>('boolean'),
-  /** Null when there are none. */
+  /** Null if there are none. */
   ignored_pipelines: typed<IgnoredPipeline[] | null>('jsonb'),
 } satisfies ColumnTypes;
 type ChosenRow = RowOf<typeof chosenRow>;
 
-const candidate = (prefix: string, requested: string) => `
+const selectCandidate = (prefix: string, requested: string) => `
   left join lateral (
     (select version_name, manifest_digest, enabled from shared_pipeline_version
      where ${requested} is null and account_id = $account_id and prefix = ${prefix} and enabled
@@ -34,10 +34,10 @@ const candidate = (prefix: string, requested: string) => `
     limit 1
   ) v on true`;
 
-// A use that was met before is not followed again, so that groups may use each other; no more is looked up
-// than is taken. What belongs to a use is asked by scalar queries, as they are answered by the keys: joined,
-// all manifests and versions of the account could be gathered first. Uses come from arrays, of which few
-// elements are expected: for as many as of a set of JSON, memory is laid out first that costs 20 ms.
+// Each use is followed once, so that groups may use each other, and the search stops at the limit. Scalar
+// subqueries make PostgreSQL use the keys; a join may first collect all manifests and versions of the
+// account. Uses are arrays, not JSON sets, because PostgreSQL expects few elements of an array; for a JSON
+// set it prepares memory that costs 20 ms.
 const chooseAll = statement(
   {
     parameters: {
@@ -51,14 +51,14 @@ const chooseAll = statement(
   with recursive used as (
     select wanted.prefix, wanted.requested, v.version_name, v.manifest_digest, v.enabled
     from unnest($prefixes::text[], $version_names::text[]) as wanted (prefix,
-      requested) ${candidate('wanted.prefix', 'wanted.requested')}
+      requested) ${selectCandidate('wanted.prefix', 'wanted.requested')}
     union
     select use ->> 'prefix', use ->> 'versionName', v.version_name, v.manifest_digest, v.enabled
     from used u
     cross join lateral unnest(array(
       select jsonb_path_query(pipelines, '$[*].sharedPipelines[*]') from manifest
       where account_id = $account_id and digest = u.manifest_digest)) as named (use)
-    ${candidate("named.use ->> 'prefix'", "named.use ->> 'versionName'")}
+    ${selectCandidate("named.use ->> 'prefix'", "named.use ->> 'versionName'")}
     where u.enabled
   )
   select u.prefix, u.requested, u.version_name, u.manifest_digest, u.enabled,
@@ -70,7 +70,8 @@ const chooseAll = statement(
 );
 
 /**
- * For all pipelines of a version, the one that starts first. Asks nothing when they use no shared pipelines.
+ * Chooses for all pipelines of a version, starting with the executed one. Without shared pipelines it needs
+ * no query.
  */
 export async function chooseVersions(
   read: Read,
@@ -84,10 +85,10 @@ export async function chooseVersions(
   const prefixes = asked.map((use) => use.prefix);
   const versionNames = asked.map((use) => use.versionName ?? null);
   const rows = await read(chooseAll, { account_id: scope.accountId, prefixes, version_names: versionNames });
-  return rows.map(told);
+  return rows.map(presentChoice);
 }
 
-function told(row: ChosenRow): SharedArtifact {
+function presentChoice(row: ChosenRow): SharedArtifact {
   const { prefix, requested, version_name: versionName, manifest_digest: artifactDigest } = row;
   const ignored = row.ignored_pipelines === null ? {} : { ignoredPipelines: row.ignored_pipelines };
   return {
@@ -95,14 +96,15 @@ function told(row: ChosenRow): SharedArtifact {
     ...(requested === null ? {} : { requestedVersionName: requested }),
     ...(versionName !== null && artifactDigest !== null && row.enabled === true
       ? { versionName, artifactDigest, ...ignored }
-      : { fault: faultOf(row) }),
+      : { fault: explainMissingVersion(row) }),
   };
 }
 
-function faultOf({ prefix, requested, version_name, known }: ChosenRow): string {
-  const group = `the shared pipelines ${JSON.stringify(prefix)}`;
+function explainMissingVersion({ prefix, requested, version_name, known }: ChosenRow): string {
+  const name = `shared pipelines ${JSON.stringify(prefix)}`;
+  const group = `the ${name}`;
   if (known === null)
-    return `when the execution started, the account had no shared pipelines ${JSON.stringify(prefix)}: publish them, or correct "sharedPipelineIdPrefix", and start again`;
+    return `when the execution started, the account had no ${name}: publish them, or correct "sharedPipelineIdPrefix", and start again`;
   if (requested === null)
     return `when the execution started, ${group} had no enabled version: enable or publish one, and start again`;
   const version = `version ${JSON.stringify(requested)} of ${group}`;

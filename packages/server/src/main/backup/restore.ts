@@ -1,6 +1,6 @@
 /** Puts a backup's database and blobs in place of what is there. The file is read twice: nothing is touched before all of it is found whole. */
 import type pg from 'pg';
-import { keyOfSingleBlob, type ObjectStore } from '../../delivery/blobs/index.ts';
+import { buildSingleBlobKey, type ObjectStore } from '../../delivery/blobs/index.ts';
 import type { Sealer } from '../../kernel/security/sealed.ts';
 import { verifiedMembers, verifyArchive } from './archive.ts';
 import { type BackupHeader, headerName, readHeader, sealWith } from './header.ts';
@@ -80,5 +80,5 @@ async function putBack(
 
 /** Each as an object of its own, wherever it lay: what is there under the key is the same bytes. */
 async function putBlob(objects: ObjectStore, owner: string, digest: string, bytes: Buffer): Promise<void> {
-  if (bytes.length > 0) await objects.put(owner, keyOfSingleBlob(digest), [bytes]);
+  if (bytes.length > 0) await objects.put(owner, buildSingleBlobKey(digest), [bytes]);
 }

@@ -4,7 +4,7 @@ import { createWait, type Wakes } from '../../kernel/database/wakes.ts';
 import type { FailureLog } from '../../kernel/failure-log.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { Sealer, Secret } from '../../kernel/security/sealed.ts';
-import { currentSecret, secretWakeKey } from '../../workspace/agents/index.ts';
+import { findCurrentSecret, renderSecretWakeKey } from '../../workspace/agents/index.ts';
 
 /** A wake-up may be lost: whoever waits looks again by himself. */
 const lookAgainMilliseconds = 10_000;
@@ -30,9 +30,9 @@ export async function followSecret(
   let { generation } = agent;
   while (!stopping.aborted) {
     // Waiting begins before looking: what is refreshed meanwhile wakes us.
-    const wait = createWait(wakes, secretWakeKey(agentId));
+    const wait = createWait(wakes, renderSecretWakeKey(agentId));
     try {
-      const current = await currentSecret(database.read, sealer, accountId, agentId);
+      const current = await findCurrentSecret(database.read, sealer, accountId, agentId);
       failures.succeeded(job);
       if (current !== undefined && current.generation !== generation) {
         give(current.secret);

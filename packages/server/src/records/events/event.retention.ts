@@ -7,7 +7,7 @@ const oldEvents = oldRows({
   old: (time) => `r.occurred_at < ${time}`,
 });
 
-/** @param days undefined: forever */
+/** @param days undefined keeps events forever */
 export function eventRetention(days: number | undefined): RetentionRule {
   return { kind: 'events', days, ...oldEvents };
 }

@@ -10,45 +10,45 @@ const server = await startTestServer();
 const ever = 'from=2020-01-01T00:00:00.000Z&to=2100-01-01T00:00:00.000Z';
 const city = { name: 'city', type: 'TEXT', behaviour: 'SHARED' };
 
-const list = async (client: Client, query: string) =>
+const listEvents = async (client: Client, query: string) =>
   (await client.get<Page<AccountEventItem>>(`/events?${query}`)).body;
-const names = ({ results }: Page<AccountEventItem>) => results.map((event) => event.eventName);
+const listNames = ({ results }: Page<AccountEventItem>) => results.map((event) => event.eventName);
 
-/** Three changes of a variable, a second apart; the times before and after. */
-async function threeChanges() {
+/** Three changes of a variable, one second apart, with the times before and after. */
+async function makeThreeChanges() {
   const account = await server.account();
   const { path, projectId } = await account.project();
   const times: string[] = [];
-  const tick = () => {
+  const advanceClock = () => {
     server.clock.advance(1);
     times.push(server.clock.now().toISOString());
   };
-  tick();
+  advanceClock();
   await account.admin.post(`${path}/variables`, city);
-  tick();
+  advanceClock();
   await account.admin.patch(`${path}/variables/city`, { type: 'TEXT', behaviour: 'COPIED' });
-  tick();
+  advanceClock();
   await account.admin.delete(`${path}/variables/city`);
-  tick();
+  advanceClock();
   return { account, admin: account.admin, path, projectId, times };
 }
 
-test('events lie in a range of time, its start in it and its end not, newest first', async () => {
-  const { admin, times } = await threeChanges();
+test('events of a time range are listed newest first; the range includes its start, not its end', async () => {
+  const { admin, times } = await makeThreeChanges();
   const [first, second, third, last] = times;
-  assert.deepEqual(names(await list(admin, `from=${first}&to=${last}`)), [
+  assert.deepEqual(listNames(await listEvents(admin, `from=${first}&to=${last}`)), [
     'variable-deleted',
     'variable-updated',
     'variable-created',
   ]);
-  assert.deepEqual(names(await list(admin, `from=${first}&to=${second}`)), ['variable-created']);
-  assert.deepEqual(names(await list(admin, `from=${second}&to=${third}`)), ['variable-updated']);
+  assert.deepEqual(listNames(await listEvents(admin, `from=${first}&to=${second}`)), ['variable-created']);
+  assert.deepEqual(listNames(await listEvents(admin, `from=${second}&to=${third}`)), ['variable-updated']);
 });
 
-test('an event says who did what to what, with the state before and after', async () => {
-  const { admin, projectId, times } = await threeChanges();
+test('an event contains the actor, the action, the subject, and the state before and after', async () => {
+  const { admin, projectId, times } = await makeThreeChanges();
   const [, second, third] = times;
-  const [event] = (await list(admin, `from=${second}&to=${third}`)).results;
+  const [event] = (await listEvents(admin, `from=${second}&to=${third}`)).results;
   assert.ok(event);
   const { eventId: _, additionalInfo, ...told } = event;
   assert.deepEqual(told, {
@@ -68,12 +68,12 @@ test('an event says who did what to what, with the state before and after', asyn
   assert.match(String(requestId), /^[0-9a-f-]{36}$/);
 });
 
-test('each filter leaves what fits it, and together they leave what fits all', async () => {
-  const { account, admin, path, projectId } = await threeChanges();
+test('filters select events, and several filters must all match', async () => {
+  const { account, admin, path, projectId } = await makeThreeChanges();
   const other = await account.project();
   const colleague = await account.actor('SUPER_ADMIN');
   await colleague.post(`${other.path}/variables`, city);
-  const total = async (query: string) => (await list(admin, `${ever}&${query}`)).total;
+  const total = async (query: string) => (await listEvents(admin, `${ever}&${query}`)).total;
   assert.equal(await total(`projectId=${projectId}`), 6, 'the project, two environments, three changes');
   assert.equal(await total(`projectId=${other.projectId}`), 4);
   assert.equal(await total('eventName=variable-created'), 2);
@@ -83,18 +83,22 @@ test('each filter leaves what fits it, and together they leave what fits all', a
   assert.equal(await total('subjectType=environment&subjectId=dev'), 2);
   assert.equal(await total(`subjectType=environment&subjectId=dev&projectId=${projectId}`), 1);
   assert.equal(await total(`actorId=${colleague.actorId}&projectId=${projectId}`), 0);
-  assert.equal(await total('projectId=nothing&actorId=nobody'), 0, 'what no id can be finds nothing');
+  assert.equal(
+    await total('projectId=nothing&actorId=nobody'),
+    0,
+    'a value that cannot be an id matches no event',
+  );
   requireProblem(await admin.get(`/events?${ever}&eventName=nothing`), 400, 'invalid-request');
   await admin.delete(path);
-  assert.equal(await total(`projectId=${projectId}`), 7, 'the events of a deleted project stay');
+  assert.equal(await total(`projectId=${projectId}`), 7, 'the events of a deleted project remain');
 });
 
-test('pages follow one another without a gap, and each tells the total', async () => {
-  const { admin } = await threeChanges();
-  const whole = await list(admin, `${ever}&size=100`);
+test('pages have no gaps, and each contains the total', async () => {
+  const { admin } = await makeThreeChanges();
+  const whole = await listEvents(admin, `${ever}&size=100`);
   const paged: string[] = [];
   for (let page = 0; paged.length < whole.total; page += 1) {
-    const { results, total, size } = await list(admin, `${ever}&size=2&page=${page}`);
+    const { results, total, size } = await listEvents(admin, `${ever}&size=2&page=${page}`);
     assert.deepEqual([total, size], [whole.total, 2]);
     assert.ok(results.length > 0);
     paged.push(...results.map((event) => event.eventId));
@@ -103,11 +107,11 @@ test('pages follow one another without a gap, and each tells the total', async (
     paged,
     whole.results.map((event) => event.eventId),
   );
-  const behind = await list(admin, `${ever}&page=1000`);
+  const behind = await listEvents(admin, `${ever}&page=1000`);
   assert.deepEqual([behind.results, behind.total], [[], whole.total]);
 });
 
-test('the total is exact up to its limit and stays there beyond', async () => {
+test('the total is exact up to its limit and never exceeds it', async () => {
   const account = await server.account();
   const insert = (count: number) =>
     server.database.query(
@@ -117,7 +121,7 @@ test('the total is exact up to its limit and stays there beyond', async () => {
       [account.accountId, count],
     );
   const year = 'from=2021-01-01T00:00:00.000Z&to=2022-01-01T00:00:00.000Z';
-  const total = async (filter = '') => (await list(account.admin, `${year}${filter}`)).total;
+  const total = async (filter = '') => (await listEvents(account.admin, `${year}${filter}`)).total;
   await insert(countedEventLimit - 1);
   assert.equal(await total(), countedEventLimit - 1);
   assert.equal(await total('&eventName=variable-created'), countedEventLimit - 1);
@@ -126,7 +130,7 @@ test('the total is exact up to its limit and stays there beyond', async () => {
   assert.equal(await total('&subjectType=variable'), countedEventLimit);
 });
 
-test('a range that was full is believed to be so for a minute, and no other range is', async () => {
+test('a range is remembered as full for a minute, and only that range', async () => {
   const account = await server.account();
   await server.database.query(
     `insert into event (account_id, occurred_at, event_id, name, actor_kind, subject_type, subject_id)
@@ -135,7 +139,7 @@ test('a range that was full is believed to be so for a minute, and no other rang
     [account.accountId, countedEventLimit],
   );
   const total = async (from: string, to: string) =>
-    (await list(account.admin, `from=${from}T00:00:00.000Z&to=${to}T00:00:00.000Z`)).total;
+    (await listEvents(account.admin, `from=${from}T00:00:00.000Z&to=${to}T00:00:00.000Z`)).total;
   assert.equal(await total('2021-01-01', '2021-06-01'), countedEventLimit);
   await server.database.query(
     `delete from event where account_id = $1 and occurred_at < '2021-01-01T00:00:11Z'`,
@@ -148,7 +152,7 @@ test('a range that was full is believed to be so for a minute, and no other rang
   assert.equal(await total('2020-01-01', '2022-01-01'), countedEventLimit - 10, 'a minute later');
 });
 
-test('a range that is no range is refused', async () => {
+test('an invalid range is refused', async () => {
   const { admin } = await server.account();
   const at = '2024-01-01T00:00:00.000Z';
   requireProblem(await admin.get(`/events?from=${at}&to=${at}`), 422, 'empty-time-range');
@@ -158,11 +162,11 @@ test('a range that is no range is refused', async () => {
   requireProblem(await admin.get(`/events?from=2024-02-30T00:00:00.000Z&to=${at}`), 400, 'invalid-request');
 });
 
-test('events of another account are not there, whatever is asked for', async () => {
-  const { projectId, account } = await threeChanges();
+test('events of another account are never listed', async () => {
+  const { projectId, account } = await makeThreeChanges();
   const stranger = (await server.account()).admin;
   for (const filter of ['', `&projectId=${projectId}`, `&actorId=${account.admin.actorId}`]) {
-    const { results } = await list(stranger, `${ever}${filter}`);
+    const { results } = await listEvents(stranger, `${ever}${filter}`);
     assert.ok(
       results.every((event) => event.eventProjectId === undefined && event.actorId !== account.admin.actorId),
     );

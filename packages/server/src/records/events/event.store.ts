@@ -1,4 +1,4 @@
-/** The table `event`, as it is read. */
+/** Reading the table `event`. */
 import { type AccountEventItem, countedEventLimit, type EventName } from '@headgate/contract';
 import { type ColumnTypes, type ParameterTypes, type RowOf, typed } from '../../kernel/database/database.ts';
 import { guardedPage } from '../../kernel/security/guarded-read.ts';
@@ -29,8 +29,8 @@ const filters = `${byTime}
 const columns =
   'event_id, name, occurred_at, actor_id, actor_kind, request_id, project_id, subject_type, subject_id, subject_name, state_before, state_after';
 /**
- * A Counted. From the newest on, so that the earliest counted one tells where the range may begin and still
- * be full.
+ * Counts from the newest event back, so the earliest counted event shows where the range may begin and
+ * still be full.
  */
 const counted = (where: string) => `
   select json_build_object('counted', count(*), 'since', min(occurred_at)) as total
@@ -48,7 +48,7 @@ const rangeTypes = {
   limit: 'bigint',
   offset: 'bigint',
 } satisfies ParameterTypes;
-/** Null where nothing is filtered. */
+/** Null where there is no filter. */
 const filterTypes = {
   ...rangeTypes,
   names: 'text[]?',
@@ -58,10 +58,7 @@ const filterTypes = {
   subject_type: 'text?',
 } satisfies ParameterTypes;
 
-/**
- * The total is counted in the key alone: without a filter no row is
- * looked into.
- */
+/** Without a filter, the total is counted in the index alone. */
 export const eventPageByTime = {
   counted: guardedPage(
     {
@@ -106,8 +103,8 @@ export function presentEvent(row: EventRow): AccountEventItem {
   const item: AccountEventItem = {
     eventId: row.event_id,
     eventName: row.name,
-    eventType: typeOf(row.name),
-    eventDescription: describe(row),
+    eventType: renderType(row.name),
+    eventDescription: describeEvent(row),
     eventSource: row.actor_kind,
     eventTimestamp: row.occurred_at.toISOString(),
     eventSubjectId: row.subject_id,
@@ -123,14 +120,14 @@ export function presentEvent(row: EventRow): AccountEventItem {
   return item;
 }
 
-function typeOf(name: EventName): string {
+function renderType(name: EventName): string {
   if (/-(updated|written|rotated|cancel-requested)$/.test(name)) return 'UPDATE';
   if (/-(created|requested)$/.test(name)) return 'CREATE';
   return name.endsWith('-deleted') ? 'DELETE' : 'ACTION';
 }
 
 /** `variable-created` of the variable `limit` → `Variable created: limit` */
-function describe({ name, subject_name, subject_id }: EventRow): string {
+function describeEvent({ name, subject_name, subject_id }: EventRow): string {
   const words = name.replaceAll('-', ' ');
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}: ${subject_name ?? subject_id}`.slice(0, 1_000);
 }

@@ -1,17 +1,17 @@
 /**
- * Ranges of time that are known to hold more events than are counted. Counting ten thousand costs more than reading a page of them, and
- * whoever pages through the log, or looks again with a later end, asks for the same again: a range that contains a full one is full.
+ * Time ranges known to reach the counting limit. Counting 10,000 events costs more than reading a page, and
+ * paging clients ask for the same range again. A range that contains a full range is full.
  */
 import { countedEventLimit } from '@headgate/contract';
 import type { Clock } from '../../kernel/clock.ts';
 
-/** Retention removes events: what was counted is believed for so long. */
+/** Retention removes events, so a full range is remembered only this long. */
 const believedMilliseconds = 60_000;
 const mostKnown = 1_000;
 
 export interface Counted {
   counted: number;
-  /** When the earliest counted one happened; null when there is none. */
+  /** Time of the earliest counted event; null if there is none. */
   since: string | null;
 }
 
@@ -28,18 +28,18 @@ export interface FullRanges {
 }
 
 export function createFullRanges(clock: Clock): FullRanges {
-  /** By account and filters, the one learnt last: it is the one that is asked for again. */
+  /** The latest full range by account and filters: it is the likeliest to be requested again. */
   const known = new Map<string, { since: number; to: number; until: number }>();
-  const keyOf = ({ accountId, filters }: EventsAsked) => JSON.stringify([accountId, filters]);
+  const buildKey = ({ accountId, filters }: EventsAsked) => JSON.stringify([accountId, filters]);
   return {
     contains(asked) {
-      const range = known.get(keyOf(asked));
+      const range = known.get(buildKey(asked));
       if (range === undefined || range.until < clock.now().getTime()) return false;
       return asked.from.getTime() <= range.since && asked.to.getTime() >= range.to;
     },
     learn(asked, { counted, since }) {
       if (counted < countedEventLimit || since === null) return;
-      const key = keyOf(asked);
+      const key = buildKey(asked);
       known.delete(key);
       const until = clock.now().getTime() + believedMilliseconds;
       known.set(key, { since: Date.parse(since), to: asked.to.getTime(), until });

@@ -9,7 +9,7 @@ import {
   agentProtocolVersion,
   agentReport,
 } from '@headgate/contract';
-import { manifestFiles } from '../../delivery/artifacts/index.ts';
+import { readManifestFiles } from '../../delivery/artifacts/index.ts';
 import type { Blobs } from '../../delivery/blobs/index.ts';
 import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Endpoints, Services } from '../../kernel/endpoint/endpoint.ts';
@@ -88,7 +88,7 @@ export function agentLinkRoutes({ app }: Endpoints, services: AgentLinkServices)
     const { read } = services.database;
     const [isAllowed, files] = await Promise.all([
       mayReadManifest(read, agent, digest),
-      manifestFiles(read, agent.accountId, digest),
+      readManifestFiles(read, agent.accountId, digest),
     ]);
     if (!isAllowed || files === undefined) throw problem('blob-not-found', { digest });
     return { digest, files };

@@ -8,7 +8,7 @@ import { insertIntoEvent } from '../../kernel/database/events.ts';
 import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
-import { agentStates, connectedSeconds, heardOf } from '../../workspace/agents/index.ts';
+import { agentStates, connectedSeconds, hasLiveInstance } from '../../workspace/agents/index.ts';
 
 const batch = 500;
 
@@ -50,7 +50,7 @@ const silence = statement(
   ), moving as (
     select a.account_id, a.agent_id, a.name, a.status from (select distinct account_id, agent_id from gone) one
     join agent a on a.account_id = one.account_id and a.agent_id = one.agent_id
-    where ${movesTo('unknown')} and not ${heardOf('$now')}
+    where ${movesTo('unknown')} and not ${hasLiveInstance('$now')}
   ), ${moveTo('unknown')}
   select agent_id from gone`,
 );

@@ -3,7 +3,7 @@ import { type Database, statement } from '../../kernel/database/database.ts';
 import type { Wakes } from '../../kernel/database/wakes.ts';
 import { type Problem, problem } from '../../kernel/http/problems.ts';
 import type { TokenOwner } from '../../kernel/security/tokens.ts';
-import { agentOfSecretKey } from '../../workspace/agents/index.ts';
+import { parseSecretWakeKey } from '../../workspace/agents/index.ts';
 
 export interface CallingAgent {
   accountId: string;
@@ -36,7 +36,7 @@ export function createKnownAgents({ read }: Pick<Database, 'read'>, wakes: Wakes
   const known = new Map<string, { agent: CallingAgent; askedAt: number }>();
   let forgotten = 0;
   wakes.listen((key) => {
-    const agentId = key === undefined ? undefined : agentOfSecretKey(key);
+    const agentId = key === undefined ? undefined : parseSecretWakeKey(key);
     if (key !== undefined && agentId === undefined) return;
     forgotten += 1;
     // Messages may have been missed: about any agent.

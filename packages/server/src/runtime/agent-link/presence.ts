@@ -3,7 +3,7 @@ import type { AgentStatus, GoodbyeStage, HelloRequest } from '@headgate/contract
 import type { Transaction } from '../../kernel/database/database.ts';
 import { recordEvents } from '../../kernel/database/events.ts';
 import type { Services } from '../../kernel/endpoint/endpoint.ts';
-import { lockAgentStatus, settleStatus } from '../../workspace/agents/index.ts';
+import { lockAgentStatus, updateStatus } from '../../workspace/agents/index.ts';
 import {
   type InstanceKey,
   noteSignOfLife,
@@ -82,7 +82,7 @@ export function createPresence(
     return database.transaction((tx) => {
       lockAgentStatus(tx, accountId, agentId);
       changes(tx, now);
-      return settleStatus({ tx, source: sourceOf(by), now, newId }, agentId, whenNone);
+      return updateStatus({ tx, source: sourceOf(by), now, newId }, agentId, whenNone);
     });
   }
 

@@ -6,7 +6,7 @@ import {
   listPipelineExecutions,
   startPipelineExecution,
 } from '@headgate/contract';
-import { pathOf } from '../../delivery/artifacts/index.ts';
+import { renderPipelinePath } from '../../delivery/artifacts/index.ts';
 import { chooseVersions } from '../../delivery/shared-pipelines/index.ts';
 import { type Database, one } from '../../kernel/database/database.ts';
 import type { AccountEvent } from '../../kernel/database/events.ts';
@@ -17,7 +17,7 @@ import { pageBounds, pagingToken, readPagingToken } from '../../kernel/http/pagi
 import { invalidRequest, problem } from '../../kernel/http/problems.ts';
 import { asUuid, isUuid, timeOfId } from '../../kernel/identifiers.ts';
 import { commandTo, endAll, enqueueWork, type WorkTimes } from '../../kernel/work/work.ts';
-import { requireIn } from '../../workspace/environments/index.ts';
+import { requirePermissionIn } from '../../workspace/environments/index.ts';
 import { requireStart, startParameters, whatStartNeeds } from './execution.start.ts';
 import {
   executionById,
@@ -52,7 +52,7 @@ export function executionRoutes({ read, write }: Endpoints, services: ExecutionS
       executionId,
       projectId,
       environmentName,
-      pipelineName: pathOf(pipeline),
+      pipelineName: renderPipelinePath(pipeline),
       pipelineType: pipeline.type,
       versionName: version.name,
       manifestDigest: version.manifestDigest,
@@ -144,7 +144,7 @@ export function executionRoutes({ read, write }: Endpoints, services: ExecutionS
     const command = body.forceUpdate ? 'force-cancel' : 'cancel';
     const [work] = await commandTo(tx, scope.accountId, asUuid(id), command, now, services.times);
     const execution = await requireExecution(tx, scope, projectId, id);
-    await requireIn(
+    await requirePermissionIn(
       tx,
       scope,
       projectId,

@@ -8,10 +8,10 @@ import {
 } from '@headgate/contract';
 import { listCandidatePaths } from '@headgate/pipelines';
 import {
-  chosenVersion,
-  noVersion,
+  createVersionProblem,
   type PipelineDescription,
-  pathOf,
+  renderPipelinePath,
+  selectChosenVersion,
 } from '../../delivery/artifacts/index.ts';
 
 import {
@@ -75,7 +75,7 @@ export const whatStartNeeds = guardedRead(
         where account_id = $account_id order by agent_id limit 2) two
     ) end as only_agent_id
   from environment e
-  left join lateral (${chosenVersion('version_name, enabled, manifest_digest, ignored_pipelines')}) v on true
+  left join lateral (${selectChosenVersion('version_name, enabled, manifest_digest, ignored_pipelines')}) v on true
   left join manifest m on m.account_id = $account_id and m.digest = v.manifest_digest
   where e.account_id = $account_id and e.project_id = $project_id and e.name = $environment_name`,
 );
@@ -107,7 +107,7 @@ export function requireStart(found: StartRow | undefined, body: StartRequest): S
   if (found === undefined) throw problem('environment-not-found', { name: environmentName });
   const { version_name: name, manifest_digest: manifestDigest, pipelines } = found;
   if (name === null || manifestDigest === null || pipelines === null)
-    throw noVersion(environmentName, body.versionName);
+    throw createVersionProblem(environmentName, body.versionName);
   if (found.enabled !== true) throw problem('artifact-disabled', { versionName: name, environmentName });
   if (body.agentId !== undefined && found.named_agent_id === null)
     throw problem('unknown-agent', { id: body.agentId });
@@ -130,12 +130,12 @@ function findPipeline(
   versionName: string,
 ): PipelineDescription {
   for (const path of listCandidatePaths(named)) {
-    const pipeline = pipelines.find((each) => pathOf(each) === path);
+    const pipeline = pipelines.find((each) => renderPipelinePath(each) === path);
     if (pipeline !== undefined) return pipeline;
     const reason = ignored.find((each) => each.path === path)?.reason;
     if (reason !== undefined) throw problem('pipeline-unreadable', { path, versionName, reason });
   }
-  const known = [...pipelines.map(pathOf), ...ignored.map(({ path }) => path)];
+  const known = [...pipelines.map(renderPipelinePath), ...ignored.map(({ path }) => path)];
   const nearest = nearestName(named, known) ?? nearestName(listCandidatePaths(named)[0] ?? named, known);
   throw problem('pipeline-not-found', { name: named, versionName, nearest });
 }

@@ -13,7 +13,7 @@ import {
   type SecretCoordinates,
   secretCheckLimit,
 } from '@headgate/contract';
-import { coordinatesOf } from '../../workspace/secret-references/index.ts';
+import { buildCoordinates } from '../../workspace/secret-references/index.ts';
 import type { AskedAgentRow, EnvironmentRow, NamedSecretRow } from './secret-check.asked.ts';
 
 const toldNames = 10;
@@ -50,7 +50,7 @@ export function askingsOf(
 ): Asking[] {
   const askings = new Map<string, Asking>();
   for (const secret of secrets) {
-    const at = coordinatesOf(secret);
+    const at = buildCoordinates(secret);
     for (const [agentId, names] of agentsFor(secret, environments, onlyAgentId)) {
       const key = JSON.stringify([secret.reference, at, agentId]);
       const { reference } = secret;

@@ -7,7 +7,7 @@ import { type ColumnTypes, statement, typed } from '../../kernel/database/databa
 import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Endpoints, Services } from '../../kernel/endpoint/endpoint.ts';
 import { problem } from '../../kernel/http/problems.ts';
-import { coordinatesOf } from '../../workspace/secret-references/index.ts';
+import { buildCoordinates } from '../../workspace/secret-references/index.ts';
 import { createAgentEndpoints } from '../agent-link/index.ts';
 
 const foundRow = {
@@ -63,6 +63,6 @@ export function secretLookupRoutes({ app }: Endpoints, services: Services & { wa
     if (secretName === null) throw problem('secret-reference-not-found', { name });
     if (agentId !== null && agentId !== agent.agentId)
       throw problem('secret-reference-of-another-agent', { name, agent: agentName ?? agentId });
-    return coordinatesOf({ ...row, secretName });
+    return buildCoordinates({ ...row, secretName });
   });
 }

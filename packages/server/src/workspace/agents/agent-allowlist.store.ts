@@ -7,7 +7,7 @@ import type { Scope } from '../../kernel/security/permissions.ts';
 
 const allowedProjectRow = {
   project_id: 'uuid',
-  /** Null: every one. */
+  /** Null means every environment. */
   environments: 'text[]?',
 } satisfies ColumnTypes;
 
@@ -18,7 +18,7 @@ const selectAll = statement(
   from agent_allowed_place where account_id = $account_id and agent_id = $agent_id group by project_id order by project_id`,
 );
 
-export async function allowlistOf(tx: Transaction, scope: Scope, agentId: string): Promise<AgentAllowlist> {
+export async function readAllowlist(tx: Transaction, scope: Scope, agentId: string): Promise<AgentAllowlist> {
   const rows = await tx.query(selectAll, { account_id: scope.accountId, agent_id: agentId });
   const entries = rows.map(
     ({ project_id, environments }) => [project_id, environments === null ? {} : { environments }] as const,
@@ -38,7 +38,7 @@ const insertPlaces = statement(
   from jsonb_to_recordset($places) as p ("projectId" uuid, "environmentName" text)`,
 );
 
-// Its queued work is checked anew.
+// Makes the sweep check the agent's queued work again.
 const noteChange = statement(
   { parameters: { account_id: 'uuid', agent_id: 'uuid' } },
   'update agent set places_changed = true where account_id = $account_id and agent_id = $agent_id',
@@ -46,7 +46,7 @@ const noteChange = statement(
 
 const lastOfKey = /, ([^,]*)\) is not present/;
 
-/** Throws `unknown-project`, and with the commit also `unknown-environment`. */
+/** Throws `unknown-project`, and at commit also `unknown-environment`. */
 export function writeAllowlist(
   tx: Transaction,
   scope: Scope,

@@ -1,4 +1,4 @@
-/** What is asked of an agent beside its settings: its credentials, commands, and its allowlist. */
+/** Credentials, commands and allowlist of an agent. */
 import {
   type AgentAllowlist,
   agentCommandWords,
@@ -15,32 +15,35 @@ import type { Endpoints, Outcome, WriteCall } from '../../kernel/endpoint/endpoi
 import { problem } from '../../kernel/http/problems.ts';
 import { requireWord } from '../../kernel/http/words.ts';
 import { generateSecret, type Sealer } from '../../kernel/security/sealed.ts';
-import { settleStatus } from './agent.status.ts';
+import { updateStatus } from './agent.status.ts';
 import { lockAgent } from './agent.store.ts';
-import { allowlistOf, writeAllowlist } from './agent-allowlist.store.ts';
-import { askForRestart, writePause } from './agent-control.store.ts';
+import { readAllowlist, writeAllowlist } from './agent-allowlist.store.ts';
+import { requestRestart, writePause } from './agent-control.store.ts';
 import {
   lockClient,
   openSecret,
   refreshSecret,
+  renderSecretWakeKey,
   revokeCertificates,
-  secretWakeKey,
 } from './agent-secret.store.ts';
 
 export function agentControlRoutes(endpoints: Endpoints, services: { sealer: Sealer; wakes: Wakes }): void {
-  credentialsOfAgent(endpoints, services);
-  commandsToAgent(endpoints, services.wakes);
-  allowlists(endpoints);
+  agentCredentialRoutes(endpoints, services);
+  agentCommandRoutes(endpoints, services.wakes);
+  allowlistRoutes(endpoints);
 }
 
-function credentialsOfAgent({ write }: Endpoints, { sealer, wakes }: { sealer: Sealer; wakes: Wakes }): void {
-  // A read that leaves an event is a write.
+function agentCredentialRoutes(
+  { write }: Endpoints,
+  { sealer, wakes }: { sealer: Sealer; wakes: Wakes },
+): void {
+  // A write, because reading credentials records an event.
   write(getAgentCredentials, async ({ tx, scope, params }) => {
     const client = await lockClient(tx, scope, params.agentId);
     const { client_id: clientId } = client;
     return {
       body: { clientId, clientSecret: openSecret(sealer, client).reveal() },
-      events: [{ name: 'agent-credentials-read', subject: subjectOf(client), after: { clientId } }],
+      events: [{ name: 'agent-credentials-read', subject: buildSubject(client), after: { clientId } }],
     };
   });
 
@@ -50,21 +53,21 @@ function credentialsOfAgent({ write }: Endpoints, { sealer, wakes }: { sealer: S
     const secret = generateSecret();
     const revoked = await revokeCertificates(tx, scope, client.agent_id, now);
     refreshSecret(tx, sealer, scope, client.agent_id, secret);
-    tx.afterCommit(() => wakes.wake(secretWakeKey(client.agent_id), 'all'));
+    tx.afterCommit(() => wakes.wake(renderSecretWakeKey(client.agent_id), 'all'));
     const { client_id: clientId } = client;
     return {
       body: { clientId, clientSecret: secret.reveal() },
       events: [
-        { name: 'agent-secret-refreshed', subject: subjectOf(client), after: { clientId } },
+        { name: 'agent-secret-refreshed', subject: buildSubject(client), after: { clientId } },
         ...revoked.map(
-          (before) => ({ name: 'certificate-revoked', subject: subjectOf(client), before }) as const,
+          (before) => ({ name: 'certificate-revoked', subject: buildSubject(client), before }) as const,
         ),
       ],
     };
   });
 }
 
-function commandsToAgent({ write }: Endpoints, wakes: Wakes): void {
+function agentCommandRoutes({ write }: Endpoints, wakes: Wakes): void {
   write(commandAgent, async ({ tx, scope, params, body, now, newId, requestId }) => {
     const command = requireWord(agentCommandWords, body.command, 'command');
     const until = command === 'PAUSE' && body.pausedUntil !== undefined ? new Date(body.pausedUntil) : null;
@@ -72,17 +75,17 @@ function commandsToAgent({ write }: Endpoints, wakes: Wakes): void {
     const agent = await lockAgent(tx, scope, params.agentId, now);
     const { agent_id: agentId, name } = agent;
     if (command === 'RESTART') {
-      const told = await askForRestart(tx, scope, agentId, now);
+      const told = await requestRestart(tx, scope, agentId, now);
       if (told === 0) throw problem('agent-cannot-restart', { name });
     } else {
       writePause(tx, scope, agentId, { paused: command === 'PAUSE', until });
       const source = { ...scope, actorKind: 'credential', requestId } as const;
-      settleStatus({ tx, source, now, newId }, agentId);
+      updateStatus({ tx, source, now, newId }, agentId);
     }
-    // Paused or told to restart, or free to take what has waited: each instance looks.
+    // Every instance must check: it may be paused, must restart, or can take queued work again.
     tx.afterCommit(() => wakes.wake(agentId, 'all'));
     const after = { command, ...(until === null ? {} : { pausedUntil: until.toISOString() }) };
-    return { events: [{ name: 'agent-command-given', subject: subjectOf(agent), after }] };
+    return { events: [{ name: 'agent-command-given', subject: buildSubject(agent), after }] };
   });
 }
 
@@ -91,7 +94,7 @@ type AllowlistOperation =
   | typeof extendAgentAllowlist
   | typeof clearAgentAllowlist;
 
-function allowlists({ write }: Endpoints): void {
+function allowlistRoutes({ write }: Endpoints): void {
   write(replaceAgentAllowlist, (call) => changeAllowlist(call, () => call.body));
   write(extendAgentAllowlist, (call) =>
     changeAllowlist(call, ({ projects }) => ({ projects: { ...projects, ...call.body.projects } })),
@@ -104,15 +107,15 @@ async function changeAllowlist(
   change: (list: AgentAllowlist) => AgentAllowlist,
 ): Promise<Outcome<AllowlistOperation>> {
   const agent = await lockAgent(tx, scope, params.agentId, now);
-  const before = await allowlistOf(tx, scope, agent.agent_id);
+  const before = await readAllowlist(tx, scope, agent.agent_id);
   writeAllowlist(tx, scope, agent.agent_id, change(before));
-  const after = await allowlistOf(tx, scope, agent.agent_id);
+  const after = await readAllowlist(tx, scope, agent.agent_id);
   return {
     body: after,
-    events: [{ name: 'agent-allowlist-updated', subject: subjectOf(agent), before, after }],
+    events: [{ name: 'agent-allowlist-updated', subject: buildSubject(agent), before, after }],
   };
 }
 
-function subjectOf({ agent_id: id, name }: { agent_id: string; name: string }) {
+function buildSubject({ agent_id: id, name }: { agent_id: string; name: string }) {
   return { type: 'agent', id, name };
 }

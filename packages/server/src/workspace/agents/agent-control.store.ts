@@ -1,4 +1,4 @@
-/** What is asked of a running agent: a pause in the table `agent`, a restart in `agent_instance`. */
+/** Requests to a running agent: a pause in the table `agent`, a restart in `agent_instance`. */
 import { instanceAbilities } from '@headgate/contract';
 import { statement, type Transaction } from '../../kernel/database/database.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
@@ -25,7 +25,7 @@ export function writePause(
 
 const [restart] = instanceAbilities;
 
-const requestRestart = statement(
+const updateRestart = statement(
   { parameters: { account_id: 'uuid', agent_id: 'uuid', now: 'timestamptz' }, row: { instance_id: 'uuid' } },
   `
   update agent_instance set restart_requested = true
@@ -34,12 +34,12 @@ const requestRestart = statement(
   returning instance_id`,
 );
 
-/** Answers how many instances are to be told. */
-export async function askForRestart(
+/** Returns how many instances will get the request. */
+export async function requestRestart(
   tx: Transaction,
   scope: Scope,
   agentId: string,
   now: Date,
 ): Promise<number> {
-  return (await tx.query(requestRestart, { account_id: scope.accountId, agent_id: agentId, now })).length;
+  return (await tx.query(updateRestart, { account_id: scope.accountId, agent_id: agentId, now })).length;
 }

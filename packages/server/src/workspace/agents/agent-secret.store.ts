@@ -1,6 +1,6 @@
 /**
- * The secrets in the table `agent`: a keyed hash to compare with, and the sealed secret, which administrators
- * can read.
+ * The secrets in the table `agent`: a keyed hash for comparison, and the sealed secret, which
+ * administrators can read.
  */
 import { clientSecretPurpose } from '../../access/credentials/index.ts';
 import {
@@ -15,13 +15,13 @@ import { asUuid } from '../../kernel/identifiers.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import type { Sealer, Secret } from '../../kernel/security/sealed.ts';
 
-export const secretPurpose = (agentId: string) => `secret of the agent ${agentId}`;
+export const getSecretPurpose = (agentId: string) => `secret of the agent ${agentId}`;
 
-/** A secret as the table stores it: the hash to compare with, and the sealed secret to read back. */
-export function keptForms(sealer: Sealer, agentId: string, secret: Secret) {
+/** The two stored forms of a secret. */
+export function sealForStorage(sealer: Sealer, agentId: string, secret: Secret) {
   return {
     secret_digest: sealer.digest(secret.reveal(), clientSecretPurpose),
-    secret_sealed: sealer.seal(secret, secretPurpose(agentId)),
+    secret_sealed: sealer.seal(secret, getSecretPurpose(agentId)),
   };
 }
 
@@ -50,7 +50,7 @@ export async function lockClient(tx: Transaction, scope: Scope, id: string): Pro
 /** Throws `agent-secret-not-kept`. */
 export function openSecret(sealer: Sealer, { agent_id, name, secret_sealed }: ClientRow): Secret {
   if (secret_sealed === null) throw problem('agent-secret-not-kept', { name });
-  return sealer.unseal(secret_sealed, secretPurpose(agent_id));
+  return sealer.unseal(secret_sealed, getSecretPurpose(agent_id));
 }
 
 const replaceSecret = statement(
@@ -60,7 +60,7 @@ const replaceSecret = statement(
   where account_id = $account_id and agent_id = $agent_id`,
 );
 
-/** Invalidates the previous secret, and the tokens that it gave. */
+/** Invalidates the previous secret and its tokens. */
 export function refreshSecret(
   tx: Transaction,
   sealer: Sealer,
@@ -71,7 +71,7 @@ export function refreshSecret(
   tx.send(replaceSecret, {
     account_id: scope.accountId,
     agent_id: agentId,
-    ...keptForms(sealer, agentId, secret),
+    ...sealForStorage(sealer, agentId, secret),
   });
 }
 
@@ -87,7 +87,7 @@ const selectCertificates = statement(
   order by c.key_id
   limit 100`,
 );
-// No agent can claim it any more: the next sweep ends it, and wakes the request that waits for it.
+// No agent can claim it any more. The next sweep ends it and wakes the waiting request.
 const endSealedWork = statement(
   { parameters: { account_id: 'uuid', agent_id: 'uuid', now: 'timestamptz' } },
   `
@@ -97,8 +97,8 @@ const endSealedWork = statement(
 );
 
 /**
- * Before the secret is replaced: the certificates that end with it, for the events. What is sealed to them is
- * worth nothing from now on.
+ * Call it before replacing the secret. Returns the revoked certificates for the events. Secrets sealed to
+ * them can no longer be used.
  */
 export async function revokeCertificates(
   tx: Transaction,
@@ -113,11 +113,11 @@ export async function revokeCertificates(
 
 const ofSecret = ':secret';
 
-/** Whom a refreshed secret, or the end of the agent, concerns waits for this. */
-export const secretWakeKey = (agentId: string) => `${agentId}${ofSecret}`;
+/** The wake key for a refreshed secret or a deleted agent. */
+export const renderSecretWakeKey = (agentId: string) => `${agentId}${ofSecret}`;
 
-/** The agent that the key of an occasion names; undefined for an occasion of another kind. */
-export function agentOfSecretKey(key: string): string | undefined {
+/** The agent id in a wake key; undefined for other wake keys. */
+export function parseSecretWakeKey(key: string): string | undefined {
   return key.endsWith(ofSecret) ? key.slice(0, -ofSecret.length) : undefined;
 }
 
@@ -136,10 +136,10 @@ const selectSecret = statement(
 );
 
 /**
- * An agent's secret with its generation, for who runs the agent; undefined when it was deleted, or its secret
- * is not kept.
+ * An agent's secret with its generation, for the program that runs the agent. Undefined if the agent was
+ * deleted or its secret is not kept.
  */
-export async function currentSecret(
+export async function findCurrentSecret(
   read: Read,
   sealer: Sealer,
   accountId: string,
@@ -148,7 +148,7 @@ export async function currentSecret(
   const [row] = await read(selectSecret, { account_id: accountId, agent_id: agentId });
   if (row === undefined || row.secret_sealed === null) return undefined;
   return {
-    secret: sealer.unseal(row.secret_sealed, secretPurpose(agentId)),
+    secret: sealer.unseal(row.secret_sealed, getSecretPurpose(agentId)),
     generation: row.secret_generation,
   };
 }

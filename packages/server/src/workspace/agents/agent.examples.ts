@@ -3,7 +3,7 @@ import type { Examples, Place } from '../../testing/place.ts';
 
 const day = 86_400_000;
 
-const agentOf = ({ named }: Place) => ({
+const buildAgent = ({ named }: Place) => ({
   name: named('bergen').slice(0, 30),
   description: 'Loads the weather of the west',
   agentType: 'data_productivity_cloud',
@@ -12,12 +12,12 @@ const agentOf = ({ named }: Place) => ({
 });
 
 async function createAgent(place: Place): Promise<string> {
-  return (await place.account.admin.post<{ agentId: string }>('/agents', agentOf(place))).body.agentId;
+  return (await place.account.admin.post<{ agentId: string }>('/agents', buildAgent(place))).body.agentId;
 }
 
 export const agentExamples: Examples = {
   listAgents: () => ({ path: '/agents' }),
-  createAgent: (place) => ({ path: '/agents', body: agentOf(place) }),
+  createAgent: (place) => ({ path: '/agents', body: buildAgent(place) }),
   getAgent: ({ agent }) => ({ path: `/agents/${agent.agentId}` }),
   updateAgent: ({ agent }) => ({
     path: `/agents/${agent.agentId}`,

@@ -1,4 +1,4 @@
-/** The agents of an account as its administrators manage them. */
+/** Managing the agents of an account. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -17,7 +17,7 @@ const fargate = {
   deployment: 'fargate',
 };
 
-async function made(given: object = {}) {
+async function createAgent(given: object = {}) {
   const account = await server.account();
   const answer = await account.admin.post<Agent>('/agents', { ...fargate, ...given });
   assert.equal(answer.status, 201, answer.text);
@@ -26,14 +26,14 @@ async function made(given: object = {}) {
   return { account, admin: account.admin, agent: answer.body, answer, path, get };
 }
 
-/** The agent of these credentials: what its program does with them. */
-async function connectedWith(given: AgentCredentials) {
-  const { access_token: accessToken } = (await tokenFor(given)).body;
+/** Simulates the agent program with these credentials. */
+async function connectAgent(given: AgentCredentials) {
+  const { access_token: accessToken } = (await requestToken(given)).body;
   const client = createClient(server.transport, '/agent/v1', async () => accessToken ?? '');
   return { client, instance: instanceOf({ client }) };
 }
 
-async function tokenFor({ clientId, clientSecret }: AgentCredentials) {
+async function requestToken({ clientId, clientSecret }: AgentCredentials) {
   const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
   const headers = { 'content-type': 'application/x-www-form-urlencoded' };
   const anybody = createClient(server.transport, '', async () => undefined);
@@ -41,8 +41,8 @@ async function tokenFor({ clientId, clientSecret }: AgentCredentials) {
   return anybody.post<{ access_token: string }>('/oauth/dpc/token', body, { headers });
 }
 
-test('a registered agent is pending, and shown with all that describes it', async () => {
-  const { agent, answer, get } = await made({ enableAutoUpdates: true });
+test('a registered agent is pending and returned with all its members', async () => {
+  const { agent, answer, get } = await createAgent({ enableAutoUpdates: true });
   assert.match(agent.agentId, /^[0-9a-f-]{36}$/);
   assert.deepEqual(agent, {
     ...fargate,
@@ -64,8 +64,8 @@ test('a registered agent is pending, and shown with all that describes it', asyn
   assert.deepEqual(await get(), agent);
 });
 
-test('its words are read in any case, and others are refused by name', async () => {
-  const { agent, account } = await made({
+test('enumerated values are case-insensitive, and unknown ones are refused with the value', async () => {
+  const { agent, account } = await createAgent({
     ...{ agentType: 'Streaming', cloudProvider: 'AZURE' },
     ...{ deployment: 'Container App', trackName: 'STABLE' },
   });
@@ -79,15 +79,15 @@ test('its words are read in any case, and others are refused by name', async () 
   }
 });
 
-test('a mistyped word is answered with the nearest known one', async () => {
-  const { account } = await made();
+test('a mistyped value is refused with the nearest known one', async () => {
+  const { account } = await createAgent();
   const refused = await account.admin.post('/agents', { ...fargate, name: 'b', deployment: 'fragate' });
   const { detail } = requireProblem(refused, 422, 'unknown-word');
   assert.match(detail, /body\.deployment is "fragate"; .*\. Did you mean fargate\?$/);
 });
 
-test('a name has 1 to 30 characters and is one agent’s', async () => {
-  const { admin, path } = await made();
+test('a name has 1 to 30 characters and is unique', async () => {
+  const { admin, path } = await createAgent();
   requireProblem(await admin.post('/agents', fargate), 409, 'agent-name-taken');
   for (const name of ['', 'x'.repeat(31)])
     requireProblem(await admin.post('/agents', { ...fargate, name }), 400, 'invalid-request');
@@ -95,8 +95,8 @@ test('a name has 1 to 30 characters and is one agent’s', async () => {
   requireProblem(await admin.patch(path, { name: 'x'.repeat(30) }), 409, 'agent-name-taken');
 });
 
-test('a change keeps what it does not name, and is refused when somebody else was faster', async () => {
-  const { admin, path, get } = await made({ description: 'old' });
+test('an update keeps omitted members, and is refused if the agent has changed', async () => {
+  const { admin, path, get } = await createAgent({ description: 'old' });
   const { etag } = await admin.get(path);
   const changed = await admin.patch<Agent>(path, { restrictedAccess: true, trackName: 'Stable' });
   assert.equal(changed.status, 202);
@@ -112,8 +112,8 @@ test('a change keeps what it does not name, and is refused when somebody else wa
   assert.equal((await get()).description, '');
 });
 
-test('what is not there, or another account’s, is 404 to every operation', async () => {
-  const { agent } = await made();
+test('an agent that does not exist or belongs to another account is 404 for every operation', async () => {
+  const { agent } = await createAgent();
   const { admin } = await server.account();
   for (const id of [agent.agentId, randomUUID(), 'nobody']) {
     const path = `/agents/${id}`;
@@ -131,11 +131,11 @@ test('what is not there, or another account’s, is 404 to every operation', asy
   }
 });
 
-test('the credentials start its program, and each read of them leaves an event', async () => {
-  const { account, admin, path, get } = await made();
+test('the agent program connects with the credentials, and each read of them records an event', async () => {
+  const { account, admin, path, get } = await createAgent();
   const { body } = await admin.get<AgentCredentials>(`${path}/credentials`);
   assert.deepEqual((await admin.get(`${path}/credentials`)).body, body);
-  const { instance } = await connectedWith(body);
+  const { instance } = await connectAgent(body);
   assert.equal((await instance.hello({ agentVersion: '0.0.1' })).status, 200);
   const { agentStatus, connected, versionDetails } = await get();
   assert.deepEqual([agentStatus, connected], ['running', true]);
@@ -150,29 +150,29 @@ test('the credentials start its program, and each read of them leaves an event',
   assert.ok(!read?.told.includes(body.clientSecret));
 });
 
-test('a refreshed secret: the one before gets no token, and its tokens are refused at once', async () => {
-  const { admin, path } = await made();
+test('after a refresh, the previous secret and its tokens are refused at once', async () => {
+  const { admin, path } = await createAgent();
   const before = (await admin.get<AgentCredentials>(`${path}/credentials`)).body;
-  const { client, instance } = await connectedWith(before);
+  const { client, instance } = await connectAgent(before);
   await instance.hello();
   const refreshed = await admin.post<AgentCredentials>(`${path}/credentials`, { action: 'secret_refresh' });
   assert.equal(refreshed.status, 200, refreshed.text);
   const after = refreshed.body;
   assert.equal(after.clientId, before.clientId);
   assert.deepEqual((await admin.get(`${path}/credentials`)).body, after);
-  assert.equal((await tokenFor(before)).status, 401);
+  assert.equal((await requestToken(before)).status, 401);
   const { instanceId } = instance;
   requireProblem(await client.post('/heartbeats', { instanceId, held: [] }), 401, 'token-invalid');
-  const renewed = await connectedWith(after);
+  const renewed = await connectAgent(after);
   assert.equal((await renewed.instance.hello()).status, 200);
   requireProblem(await admin.post(`${path}/credentials`, { action: 'LOOK' }), 422, 'unknown-word');
 });
 
-test('a server that was not told of a refreshed secret hands out no work for a token of the one before', async () => {
-  const { account, admin, agent, path } = await made();
+test('a server that missed the notification of a refresh gives no work to a token of the previous secret', async () => {
+  const { account, admin, agent, path } = await createAgent();
   const project = await account.project();
   const credentials = (await admin.get<AgentCredentials>(`${path}/credentials`)).body;
-  const { instance } = await connectedWith(credentials);
+  const { instance } = await connectAgent(credentials);
   await instance.hello();
   await upload(admin, project, [{ name: 'main.orch.yaml', content: smallPipeline }]);
   await server.database.query(
@@ -182,11 +182,11 @@ test('a server that was not told of a refreshed secret hands out no work for a t
   const start = { pipelineName: 'main', environmentName: 'dev', agentId: agent.agentId };
   assert.equal((await admin.post(`${project.path}/pipeline-executions`, start)).status, 201);
   assert.deepEqual((await instance.claim()).work, []);
-  const renewed = await connectedWith(credentials);
+  const renewed = await connectAgent(credentials);
   assert.equal((await renewed.instance.claim()).work.length, 1);
 });
 
-test('an agent is deleted only when it is stopped, pending or unknown, and is gone at once', async () => {
+test('only a stopped, pending or unknown agent can be deleted', async () => {
   const account = await server.account();
   for (const status of ['running', 'stopping', 'pausing', 'paused']) {
     const { agentId } = await account.agent(status, { status });
@@ -201,7 +201,7 @@ test('an agent is deleted only when it is stopped, pending or unknown, and is go
   }
 });
 
-test('what a deleted agent held and had waiting ends, and its environments have no default any more', async () => {
+test('deleting an agent ends its work and removes it as the default of environments', async () => {
   const account = await server.account();
   const { admin } = account;
   const agent = await account.agent();

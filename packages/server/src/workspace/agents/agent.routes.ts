@@ -11,7 +11,7 @@ import {
   listAgents,
   updateAgent,
 } from '@headgate/contract';
-import { newClientId } from '../../access/credentials/index.ts';
+import { generateClientId } from '../../access/credentials/index.ts';
 import { one } from '../../kernel/database/database.ts';
 import type { AccountEvent } from '../../kernel/database/events.ts';
 import type { Wakes } from '../../kernel/database/wakes.ts';
@@ -27,17 +27,17 @@ import type { WorkOwners } from '../../kernel/work/work.ts';
 import {
   agentById,
   agentPage,
-  agentTag,
   deleteAgentRow,
   insertAgent,
   lockAgent,
   presentAgent,
   presentSummary,
+  renderAgentEtag,
   updateAgentRow,
 } from './agent.store.ts';
 import { deletableStatuses } from './agent.ts';
 import { agentControlRoutes } from './agent-control.routes.ts';
-import { revokeCertificates, secretWakeKey } from './agent-secret.store.ts';
+import { renderSecretWakeKey, revokeCertificates } from './agent-secret.store.ts';
 
 export interface AgentServices {
   sealer: Sealer;
@@ -57,8 +57,8 @@ function readingRoutes({ read }: Endpoints, { version }: AgentServices): void {
     const { limit, offset } = pageBounds(query);
     const { agentId } = query;
     const id = agentId === undefined ? null : asUuid(agentId);
-    const type = filterWord(agentTypes, query.agentType, 'agentType');
-    const status = filterWord(agentStatuses, query.agentStatus, 'agentStatus');
+    const type = requireFilterWord(agentTypes, query.agentType, 'agentType');
+    const status = requireFilterWord(agentStatuses, query.agentStatus, 'agentStatus');
     const { rows, total } = await page(agentPage, {
       agent_type: type,
       status,
@@ -76,7 +76,7 @@ function readingRoutes({ read }: Endpoints, { version }: AgentServices): void {
     const row = one(await rows(agentById, { agent_id: asUuid(id) }), () =>
       problem('agent-not-found', { id }),
     );
-    return { body: presentAgent(row, version), etag: agentTag(row) };
+    return { body: presentAgent(row, version), etag: renderAgentEtag(row) };
   });
 }
 
@@ -92,22 +92,22 @@ function writingRoutes({ write }: Endpoints, { sealer, owners, wakes, version }:
       track_name: requireWord(agentTracks, body.trackName ?? 'current', 'trackName'),
       enable_auto_updates: body.enableAutoUpdates ?? false,
       restricted_access: body.restrictedAccess ?? false,
-      client_id: newClientId(),
+      client_id: generateClientId(),
       secret: generateSecret(),
     };
     const row = insertAgent(tx, sealer, scope.accountId, made, now);
     const after = presentAgent(row, version);
     return {
       body: after,
-      etag: agentTag(row),
+      etag: renderAgentEtag(row),
       location: `/v1/agents/${row.agent_id}`,
-      events: [changed('agent-created', after, { after })],
+      events: [buildAgentEvent('agent-created', after, { after })],
     };
   });
 
   write(updateAgent, async ({ tx, scope, params, headers, body, now }) => {
     const stored = await lockAgent(tx, scope, params.agentId, now);
-    requireMatch(headers['If-Match'], agentTag(stored));
+    requireMatch(headers['If-Match'], renderAgentEtag(stored));
     const row = {
       ...stored,
       name: body.name ?? stored.name,
@@ -121,14 +121,14 @@ function writingRoutes({ write }: Endpoints, { sealer, owners, wakes, version }:
     const [before, after] = [presentAgent(stored, version), presentAgent(row, version)];
     return {
       body: after,
-      etag: agentTag(row),
-      events: [changed('agent-updated', after, { before, after })],
+      etag: renderAgentEtag(row),
+      events: [buildAgentEvent('agent-updated', after, { before, after })],
     };
   });
 
   write(deleteAgent, async ({ tx, scope, params, query, headers, now, newId, requestId }) => {
     const stored = await lockAgent(tx, scope, params.agentId, now);
-    requireMatch(headers['If-Match'], agentTag(stored));
+    requireMatch(headers['If-Match'], renderAgentEtag(stored));
     const { agent_id, name, status } = stored;
     const forced = !deletableStatuses.includes(status);
     if (forced && !query.force) throw problem('agent-not-stopped', { name, status });
@@ -136,21 +136,21 @@ function writingRoutes({ write }: Endpoints, { sealer, owners, wakes, version }:
     const source = { ...scope, actorKind: 'credential', requestId } as const;
     await endWorkOfAgent({ tx, accountId: scope.accountId, source, now, newId }, owners, agent_id);
     deleteAgentRow(tx, scope, agent_id);
-    // Every server forgets what it knows of the agent, and looks again for each claim of it that waits.
+    // Every server drops its cached state of the agent and checks the agent's waiting claims again.
     tx.afterCommit(() => {
-      wakes.wake(secretWakeKey(agent_id), 'all');
+      wakes.wake(renderSecretWakeKey(agent_id), 'all');
       wakes.wake(agent_id, 'all');
     });
     const before = presentAgent(stored, version);
     const ends = revoked.map((certificate) =>
-      changed('certificate-revoked', before, { before: certificate }),
+      buildAgentEvent('certificate-revoked', before, { before: certificate }),
     );
     const states = forced ? { before, after: { forced } } : { before };
-    return { events: [...ends, changed('agent-deleted', before, states)] };
+    return { events: [...ends, buildAgentEvent('agent-deleted', before, states)] };
   });
 }
 
-function changed(
+function buildAgentEvent(
   name: AccountEvent['name'],
   agent: Agent,
   states: { before?: object; after?: object },
@@ -158,7 +158,7 @@ function changed(
   return { name, subject: { type: 'agent', id: agent.agentId, name: agent.name }, ...states };
 }
 
-function filterWord<Word extends string>(
+function requireFilterWord<Word extends string>(
   words: readonly Word[],
   given: string | undefined,
   member: string,

@@ -1,12 +1,12 @@
-/** The status of an agent follows from what is known of its instances, and moves by the table of agent.ts. */
+/** The status of an agent is derived from its instances, by the table in agent.ts. */
 import type { AgentStatus } from '@headgate/contract';
 import { statement, type Transaction, typed } from '../../kernel/database/database.ts';
 import { type EventSource, insertIntoEvent } from '../../kernel/database/events.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import { agentStates, connectedSeconds } from './agent.ts';
 
-/** SQL: whether an instance of the agent `a` is heard of, at a time, with more conditions on it, `i`. */
-export const heardOf = (at: string, condition = 'true') => `exists (
+/** SQL: whether the agent `a` has a connected instance `i` at a time that meets a condition. */
+export const hasLiveInstance = (at: string, condition = 'true') => `exists (
     select from agent_instance i
     where i.account_id = a.account_id and i.agent_id = a.agent_id
       and i.last_seen_at > ${at}::timestamptz - interval '${connectedSeconds} seconds' and ${condition})`;
@@ -16,10 +16,7 @@ const lockOne = statement(
   'select from agent where account_id = $account_id and agent_id = $agent_id for update',
 );
 
-/**
- * Before what is known of its instances changes: two that change it at once follow one another, and the later
- * one sees both.
- */
+/** Lock before changing instances: of two concurrent changes, the later one then sees both. */
 export function lockAgentStatus(tx: Transaction, accountId: string, agentId: string): void {
   tx.send(lockOne, { account_id: accountId, agent_id: agentId });
 }
@@ -46,8 +43,8 @@ const settle = statement(
   `
   with facts as (
     select a.agent_id, a.name, a.status, case
-        when not ${heardOf('$now')} then coalesce($when_none, a.status)
-        when not ${heardOf('$now', 'not i.stopping')} then 'stopping'
+        when not ${hasLiveInstance('$now')} then coalesce($when_none, a.status)
+        when not ${hasLiveInstance('$now', 'not i.stopping')} then 'stopping'
         when not a.paused then 'running'
         when a.status = 'paused' then 'paused'
         else 'pausing'
@@ -77,11 +74,11 @@ export interface StatusMoment {
 }
 
 /**
- * Moves an agent to the status that its instances tell; the caller has locked it. `whenNone`: the status when
- * none is heard of, else it stays as it is. The rows are there after the commit: none for an agent that is
- * deleted.
+ * Moves an agent to the status derived from its instances; the caller holds the lock. `whenNone` is the
+ * status without a connected instance; by default the status stays. The returned rows are filled at commit,
+ * and empty for a deleted agent.
  */
-export function settleStatus(
+export function updateStatus(
   { tx, source, now, newId }: StatusMoment,
   agentId: string,
   whenNone?: 'stopped',

@@ -14,8 +14,8 @@ import { asUuid, isUuid } from '../../kernel/identifiers.ts';
 import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import type { Sealer, Secret } from '../../kernel/security/sealed.ts';
-import { heardOf } from './agent.status.ts';
-import { keptForms } from './agent-secret.store.ts';
+import { hasLiveInstance } from './agent.status.ts';
+import { sealForStorage } from './agent-secret.store.ts';
 
 const summaryRow = {
   agent_id: 'uuid',
@@ -40,19 +40,19 @@ const agentRow = {
 } satisfies ColumnTypes;
 export type AgentRow = RowOf<typeof agentRow>;
 
-const summaryColumns = (
+const renderSummaryColumns = (
   now: string,
 ) => `a.agent_id, a.name, a.description, a.agent_type, a.cloud_provider, a.deployment, a.status,
-    a.paused_until, ${heardOf(now)} as connected`;
-const columns = (now: string) =>
-  `${summaryColumns(now)}, a.track_name, a.enable_auto_updates, a.restricted_access, a.agent_version, a.version`;
+    a.paused_until, ${hasLiveInstance(now)} as connected`;
+const renderColumns = (now: string) =>
+  `${renderSummaryColumns(now)}, a.track_name, a.enable_auto_updates, a.restricted_access, a.agent_version, a.version`;
 
-// Of the id as a range, so that one agent is found by its key, however many there are.
+// The id as a range, so that PostgreSQL finds one agent by its key.
 const filters = `account_id = $account_id and ($agent_type::text is null or agent_type = $agent_type) and ($status::text is null or status = $status)
   and ($name::text is null or name = $name) and agent_id >= coalesce($agent_id::uuid, '00000000-0000-0000-0000-000000000000')
   and agent_id <= coalesce($agent_id::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')`;
 
-/** The total is null when the id is nobody's. */
+/** The total is null if no agent has the id. */
 export const agentPage = guardedPage(
   {
     parameters: {
@@ -68,7 +68,7 @@ export const agentPage = guardedPage(
   },
   {
     rows: `
-    select ${summaryColumns('$now')}
+    select ${renderSummaryColumns('$now')}
     from agent a where ${filters} order by created_at desc, agent_id desc limit $limit offset $offset`,
     total: `
     select case when $agent_id::uuid is null or exists (select from agent where account_id = $account_id
@@ -82,7 +82,7 @@ export const agentById = guardedRead(
     parameters: { agent_id: 'uuid' },
     row: agentRow,
   },
-  `select ${columns('$now')} from agent a where a.account_id = $account_id and a.agent_id = $agent_id`,
+  `select ${renderColumns('$now')} from agent a where a.account_id = $account_id and a.agent_id = $agent_id`,
 );
 
 export function presentSummary(row: SummaryRow): AgentSummary {
@@ -102,7 +102,7 @@ export function presentSummary(row: SummaryRow): AgentSummary {
   };
 }
 
-/** Both tracks offer the version of the server, with which agents are released. */
+/** Both tracks offer the version of the server, because agents are released with it. */
 export function presentAgent(row: AgentRow, serverVersion: string): Agent {
   const agentVersion = row.agent_version;
   return {
@@ -119,8 +119,10 @@ export function presentAgent(row: AgentRow, serverVersion: string): Agent {
   };
 }
 
-/** Of all that is shown: the status and the agent's version move without a write of the agent. */
-export function agentTag(row: AgentRow): string {
+/**
+ * A hash of everything that is returned, because status and version change without a write to the agent.
+ */
+export function renderAgentEtag(row: AgentRow): string {
   const state = JSON.stringify([presentAgent(row, ''), row.version]);
   return entityTag(row.agent_id, `v${createHash('sha256').update(state).digest('hex').slice(0, 16)}`);
 }
@@ -131,7 +133,7 @@ const lockOne = statement(
     row: agentRow,
   },
   `
-  select ${columns('$now')} from agent a where a.account_id = $account_id and a.agent_id = $agent_id for update of a`,
+  select ${renderColumns('$now')} from agent a where a.account_id = $account_id and a.agent_id = $agent_id for update of a`,
 );
 
 /** Throws `agent-not-found`. */
@@ -151,7 +153,7 @@ const selectAgent = statement(
   'select agent_id, name from agent where account_id = $account_id and agent_id = $agent_id',
 );
 
-/** Throws `unknown-agent`: for an agent that a body names. */
+/** Throws `unknown-agent`. For an agent in a request body. */
 export async function requireAgent(tx: Transaction, scope: Scope, agentId: string): Promise<KnownAgent> {
   const [row] = isUuid(agentId)
     ? await tx.query(selectAgent, { account_id: scope.accountId, agent_id: agentId })
@@ -160,13 +162,13 @@ export async function requireAgent(tx: Transaction, scope: Scope, agentId: strin
   return { agentId: row.agent_id, name: row.name };
 }
 
-// Locked, so that the agent is still there when what is to refer to it is written.
+// Locked, so that the agent still exists when the row that references it is written.
 const selectTwo = statement(
   { parameters: { account_id: 'uuid' }, row: { agent_id: 'uuid', name: 'text' } },
   'select agent_id, name from agent where account_id = $account_id order by agent_id limit 2 for key share',
 );
 
-/** The only agent of the account; undefined when it has none or several. */
+/** The only agent of the account; undefined if it has none or several. */
 export async function findOnlyAgent(tx: Transaction, scope: Scope): Promise<KnownAgent | undefined> {
   const [first, second] = await tx.query(selectTwo, { account_id: scope.accountId });
   if (first === undefined || second !== undefined) return undefined;
@@ -226,7 +228,7 @@ export function insertAgent(
     agent_id,
     ...shown,
     client_id,
-    ...keptForms(sealer, agent_id, secret),
+    ...sealForStorage(sealer, agent_id, secret),
     created_at: now,
   });
   const unseen = {

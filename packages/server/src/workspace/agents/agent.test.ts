@@ -9,14 +9,14 @@ import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer();
 
-async function agents() {
+async function createAgents() {
   const account = await server.account();
   const list = async (query = '') => (await account.admin.get<Page<AgentSummary>>(`/agents${query}`)).body;
   return { account, admin: account.admin, list };
 }
 
-test('an agent is shown with all that describes it', async () => {
-  const { account, list } = await agents();
+test('an agent is returned with all its members', async () => {
+  const { account, list } = await createAgents();
   const { agentId } = await account.agent('loader');
   assert.deepEqual((await list()).results, [
     {
@@ -33,7 +33,7 @@ test('an agent is shown with all that describes it', async () => {
 });
 
 test('agents are listed newest first, in pages', async () => {
-  const { account, list } = await agents();
+  const { account, list } = await createAgents();
   for (const name of ['a', 'b', 'c']) {
     server.clock.advance(1);
     await account.agent(name);
@@ -44,21 +44,21 @@ test('agents are listed newest first, in pages', async () => {
 });
 
 test('agents are found by type, status, name and id', async () => {
-  const { account, list } = await agents();
+  const { account, list } = await createAgents();
   const one = await account.agent('one', { agentType: 'streaming', status: 'paused' });
   await account.agent('two');
-  const names = async (query: string) => (await list(query)).results.map((agent) => agent.name).join(' ');
-  assert.equal(await names('?agentType=streaming'), 'one');
-  assert.equal(await names('?agentType=data_productivity_cloud'), 'two');
-  assert.equal(await names('?agentStatus=paused'), 'one');
-  assert.equal(await names('?name=two'), 'two');
-  assert.equal(await names('?name=nobody'), '');
-  assert.equal(await names(`?agentId=${one.agentId}`), 'one');
-  assert.equal(await names('?agentStatus=paused&name=two'), '');
+  const listNames = async (query: string) => (await list(query)).results.map((agent) => agent.name).join(' ');
+  assert.equal(await listNames('?agentType=streaming'), 'one');
+  assert.equal(await listNames('?agentType=data_productivity_cloud'), 'two');
+  assert.equal(await listNames('?agentStatus=paused'), 'one');
+  assert.equal(await listNames('?name=two'), 'two');
+  assert.equal(await listNames('?name=nobody'), '');
+  assert.equal(await listNames(`?agentId=${one.agentId}`), 'one');
+  assert.equal(await listNames('?agentStatus=paused&name=two'), '');
 });
 
-test('an agent that does not exist is 404; one that other filters leave out is not', async () => {
-  const { account, admin, list } = await agents();
+test('an unknown agent id is 404; an agent that other filters exclude is not', async () => {
+  const { account, admin, list } = await createAgents();
   const foreign = await (await server.account()).agent();
   for (const id of [randomUUID(), 'nobody', foreign.agentId]) {
     requireProblem(await admin.get(`/agents?agentId=${id}`), 404, 'agent-not-found');
@@ -67,31 +67,31 @@ test('an agent that does not exist is 404; one that other filters leave out is n
   assert.equal((await list(`?agentId=${mine.agentId}&name=other`)).total, 0);
 });
 
-test('a filter that no agent can match is refused', async () => {
-  const { admin } = await agents();
+test('an unknown filter value is refused', async () => {
+  const { admin } = await createAgents();
   requireProblem(await admin.get('/agents?agentType=robot'), 400, 'invalid-request');
   requireProblem(await admin.get('/agents?agentStatus=lost'), 400, 'invalid-request');
 });
 
-test('the words of the filters are read in any case', async () => {
-  const { account, list } = await agents();
+test('filter values are case-insensitive', async () => {
+  const { account, list } = await createAgents();
   await account.agent('one', { agentType: 'streaming', status: 'paused' });
   assert.equal((await list('?agentType=STREAMING&agentStatus=Paused')).total, 1);
 });
 
-test('an agent is connected while it gives signs of life', async () => {
-  const { account, list } = await agents();
+test('an agent is connected while it sends heartbeats', async () => {
+  const { account, list } = await createAgents();
   const agent = instanceOf(await account.agent());
   await agent.hello();
-  const shown = async () => {
+  const readAgent = async () => {
     const [found] = (await list()).results;
     return [found?.agentStatus, found?.connected];
   };
-  assert.deepEqual(await shown(), ['running', true]);
+  assert.deepEqual(await readAgent(), ['running', true]);
   server.clock.advance(10);
   await agent.heartbeat();
   server.clock.advance(10);
-  assert.deepEqual(await shown(), ['running', true]);
+  assert.deepEqual(await readAgent(), ['running', true]);
   server.clock.advance(6);
-  assert.equal((await shown())[1], false);
+  assert.equal((await readAgent())[1], false);
 });

@@ -1,14 +1,14 @@
 /**
  * The states of an agent (shapes.md, Agents).
  *
- *   pending   no instance of it ever said hello
- *   running   at least one instance is heard of and takes work
- *   pausing   paused, and something that it holds is not over; then paused
- *   stopping  every instance that is heard of has said that it ends
- *   stopped   the last one said that it is gone
- *   unknown   none is heard of, and none said why
+ *   pending   no instance has ever connected
+ *   running   at least one instance is connected and takes work
+ *   pausing   paused, but still has work; then `paused`
+ *   stopping  every connected instance has announced that it stops
+ *   stopped   the last instance has disconnected in an orderly way
+ *   unknown   no instance is connected, and the last one did not announce it
  *
- * A pause is kept beside the state: an agent that was silent or stopped comes back as pausing.
+ * A pause is stored beside the state: an agent that was silent or stopped comes back as pausing.
  */
 import type { AgentStatus } from '@headgate/contract';
 import { machine } from '../../kernel/work/machine.ts';
@@ -23,7 +23,10 @@ export const agentStates = machine<AgentStatus>({
   unknown: ['running', 'pausing', 'stopping', 'stopped'],
 });
 
-/** An instance counts as connected for so long after a sign of life; it gives one every 10 s or sooner. A dead one is noticed a sweep later. */
+/**
+ * An instance counts as connected this long after its last heartbeat. It sends one at least every 10 s, so
+ * a dead instance is noticed one sweep later.
+ */
 export const connectedSeconds = 13;
 
 /** The states in which an agent may be deleted (decisions.md §5). */

@@ -1,8 +1,8 @@
-/** The agent that runs beside its servers, in the table `agent`. */
+/** The agent that the server starts, in the table `agent`. */
 import { statement, type Transaction } from '../../kernel/database/database.ts';
 import type { Sealer, Secret } from '../../kernel/security/sealed.ts';
 import { insertAgent, type NewAgent } from './agent.store.ts';
-import { refreshSecret, secretPurpose } from './agent-secret.store.ts';
+import { getSecretPurpose, refreshSecret } from './agent-secret.store.ts';
 
 const lockByName = statement(
   {
@@ -23,8 +23,8 @@ export interface RegisteredAgent {
 }
 
 /**
- * Registers an agent that runs beside its server, under its name, or answers the one of that name with the secret that it has: servers that
- * share a database run instances of one agent, so none may change the secret of the others.
+ * Registers the local agent under its name, or returns the existing one with its secret. Servers that share
+ * a database run instances of one agent, so none may change the secret.
  */
 export async function registerLocalAgent(
   tx: Transaction,
@@ -37,7 +37,7 @@ export async function registerLocalAgent(
   if (known !== undefined) {
     const { agent_id: agentId, client_id: clientId, secret_sealed, secret_generation: generation } = known;
     if (secret_sealed !== null) {
-      const secret = sealer.unseal(secret_sealed, secretPurpose(agentId));
+      const secret = sealer.unseal(secret_sealed, getSecretPurpose(agentId));
       return { agentId, clientId, secret, generation, isNew: false };
     }
     refreshSecret(tx, sealer, { accountId }, agentId, agent.secret);

@@ -1,7 +1,7 @@
 import type { AccountEvent } from '../../kernel/database/events.ts';
 import type { ConnectionRow } from './connection.store.ts';
 
-export function connectionEvent(
+export function buildConnectionEvent(
   name: AccountEvent['name'],
   projectId: string,
   row: ConnectionRow,

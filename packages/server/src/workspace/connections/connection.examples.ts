@@ -1,7 +1,7 @@
 /** A request that succeeds for each operation on connections. */
 import type { Examples, Place } from '../../testing/place.ts';
 
-const connectionOf = ({ named }: Place) => ({
+const buildConnection = ({ named }: Place) => ({
   name: named('orders-api'),
   platformConnectionType: 'COMPONENT_BASIC',
   authProvider: 'NONE',
@@ -14,24 +14,24 @@ const connectionOf = ({ named }: Place) => ({
 });
 
 async function createConnection(place: Place) {
-  const body = connectionOf(place);
+  const body = buildConnection(place);
   await place.account.admin.post(`${place.project.path}/connections`, body);
   return body;
 }
 
-async function connectionOverride(place: Place) {
+async function buildConnectionOverride(place: Place) {
   const { name, authType } = await createConnection(place);
   const connectionOverrides = { connectionProperties: { secretName: 'orders-api-key-of-dev' } };
   return { environmentName: 'dev', connectionName: name, authType, connectionOverrides };
 }
 
 async function createConnectionOverride(place: Place) {
-  const body = await connectionOverride(place);
+  const body = await buildConnectionOverride(place);
   await place.account.admin.post(`${place.project.path}/connections/environment-overrides`, body);
   return body;
 }
 
-const dataPlatformConnectionOf = ({ named }: Place) => ({
+const buildDataPlatformConnection = ({ named }: Place) => ({
   name: named('analytics'),
   platformConnectionType: 'DWH',
   authProvider: 'POSTGRES',
@@ -45,7 +45,7 @@ const dataPlatformConnectionOf = ({ named }: Place) => ({
 });
 
 async function createDataPlatformConnection(place: Place) {
-  const { name, ...body } = dataPlatformConnectionOf(place);
+  const { name, ...body } = buildDataPlatformConnection(place);
   const path = `${place.project.path}/data-platform-connections`;
   await place.account.admin.post(path, { name, ...body });
   return { path: `${path}/${name}`, body };
@@ -56,7 +56,7 @@ export const connectionExamples: Examples = {
     await createConnection(place);
     return { path: `${place.project.path}/connections?authProvider=NONE` };
   },
-  createConnection: (place) => ({ path: `${place.project.path}/connections`, body: connectionOf(place) }),
+  createConnection: (place) => ({ path: `${place.project.path}/connections`, body: buildConnection(place) }),
   async updateConnection(place) {
     const { name, authProvider: _, ...body } = await createConnection(place);
     return { path: `${place.project.path}/connections?connectionName=${name}`, body };
@@ -70,7 +70,7 @@ export const connectionExamples: Examples = {
     return { path: `${place.project.path}/connections/environment-overrides?environmentName=dev` };
   },
   async writeConnectionOverride(place) {
-    const body = await connectionOverride(place);
+    const body = await buildConnectionOverride(place);
     return { path: `${place.project.path}/connections/environment-overrides`, body };
   },
   async deleteConnectionOverrides(place) {
@@ -84,7 +84,7 @@ export const connectionExamples: Examples = {
   },
   createDataPlatformConnection: (place) => ({
     path: `${place.project.path}/data-platform-connections`,
-    body: dataPlatformConnectionOf(place),
+    body: buildDataPlatformConnection(place),
   }),
   async getDataPlatformConnection(place) {
     const { path } = await createDataPlatformConnection(place);

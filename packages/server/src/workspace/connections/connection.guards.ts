@@ -1,4 +1,4 @@
-/** What this slice tells the tests over all operations. */
+/** What this slice contributes to the tests over all operations. */
 import type { SliceGuards } from '../../testing/slice-guards.ts';
 import { connectionExamples } from './connection.examples.ts';
 
@@ -26,16 +26,16 @@ export const connectionGuards: SliceGuards = {
   },
   uniqueNames: {
     createConnection: ({ account, project }, name) =>
-      account.admin.post(`${project.path}/connections`, basic(name)),
-    // The two kinds of connections share their names.
+      account.admin.post(`${project.path}/connections`, buildBasicConnection(name)),
+    // Both kinds of connections share one set of names.
     createDataPlatformConnection: ({ account, project }, name, turn) =>
       turn % 2 === 0
-        ? account.admin.post(`${project.path}/connections`, basic(name))
-        : account.admin.post(`${project.path}/data-platform-connections`, warehouse(name)),
+        ? account.admin.post(`${project.path}/connections`, buildBasicConnection(name))
+        : account.admin.post(`${project.path}/data-platform-connections`, buildWarehouseConnection(name)),
   },
 };
 
-function basic(name: string) {
+function buildBasicConnection(name: string) {
   return {
     name,
     platformConnectionType: 'COMPONENT_BASIC',
@@ -44,6 +44,6 @@ function basic(name: string) {
   };
 }
 
-function warehouse(name: string) {
+function buildWarehouseConnection(name: string) {
   return { name, platformConnectionType: 'DWH', authProvider: 'DUCKDB', authType: 'NONE' };
 }

@@ -22,30 +22,30 @@ import {
   type ConnectionRow,
   connectionOverridePage,
   connectionPage,
-  connectionTag,
   deleteConnectionRow,
   insertConnection,
   lockConnection,
   presentConnection,
   presentOverride,
   removeOverrides,
+  renderConnectionEtag,
   updateConnectionRow,
   writeOverride,
 } from './connection.store.ts';
-import { namesIn, requireDetails, requireProperties, type Triple } from './connection.ts';
-import { connectionEvent } from './connection-event.ts';
+import { requireDetails, requireProperties, splitNames, type Triple } from './connection.ts';
+import { buildConnectionEvent } from './connection-event.ts';
 import { dataPlatformConnectionRoutes } from './data-platform-connection.routes.ts';
 
 export function connectionRoutes(endpoints: Endpoints): void {
-  projectConnections(endpoints);
-  environmentOverrides(endpoints);
+  projectConnectionRoutes(endpoints);
+  environmentOverrideRoutes(endpoints);
   dataPlatformConnectionRoutes(endpoints);
 }
 
-function projectConnections({ read, write }: Endpoints): void {
+function projectConnectionRoutes({ read, write }: Endpoints): void {
   read(listConnections, async ({ params, query, page }) => {
     const { limit, offset } = pageBounds(query);
-    const names = query.connectionNames === undefined ? null : namesIn(query.connectionNames);
+    const names = query.connectionNames === undefined ? null : splitNames(query.connectionNames);
     const { rows, total } = await page(connectionPage, {
       is_warehouse: false,
       auth_provider: query.authProvider ?? null,
@@ -66,7 +66,7 @@ function projectConnections({ read, write }: Endpoints): void {
       platform_connection_type: body.platformConnectionType,
       auth_provider: body.authProvider,
       auth_type: body.authType,
-      details: knownDetails(body.connectionDetails),
+      details: pickKnownDetails(body.connectionDetails),
       version: 1,
       created_by: scope.actorId,
       created_at: now,
@@ -75,20 +75,20 @@ function projectConnections({ read, write }: Endpoints): void {
     const after = presentConnection(row, params.projectId);
     return {
       body: after,
-      etag: connectionTag(row),
-      events: [connectionEvent('connection-created', params.projectId, row, { after })],
+      etag: renderConnectionEtag(row),
+      events: [buildConnectionEvent('connection-created', params.projectId, row, { after })],
     };
   });
 
   write(updateConnection, async ({ tx, scope, params, query, headers, body }) => {
     const stored = await lockConnection(tx, scope, params.projectId, query.connectionName);
-    requireMatch(headers['If-Match'], connectionTag(stored));
+    requireMatch(headers['If-Match'], renderConnectionEtag(stored));
     requireDetails({ ...body, authProvider: stored.auth_provider }, body.connectionDetails);
     const row: ConnectionRow = {
       ...stored,
       platform_connection_type: body.platformConnectionType,
       auth_type: body.authType,
-      details: knownDetails(body.connectionDetails),
+      details: pickKnownDetails(body.connectionDetails),
       version: stored.version + 1,
     };
     updateConnectionRow(tx, scope, params.projectId, row);
@@ -96,8 +96,8 @@ function projectConnections({ read, write }: Endpoints): void {
     const before = presentConnection(stored, params.projectId);
     return {
       body: after,
-      etag: connectionTag(row),
-      events: [connectionEvent('connection-updated', params.projectId, row, { before, after })],
+      etag: renderConnectionEtag(row),
+      events: [buildConnectionEvent('connection-updated', params.projectId, row, { before, after })],
     };
   });
 
@@ -105,11 +105,11 @@ function projectConnections({ read, write }: Endpoints): void {
     const stored = await lockConnection(tx, scope, params.projectId, query.connectionName);
     deleteConnectionRow(tx, scope, params.projectId, stored.name);
     const before = presentConnection(stored, params.projectId);
-    return { events: [connectionEvent('connection-deleted', params.projectId, stored, { before })] };
+    return { events: [buildConnectionEvent('connection-deleted', params.projectId, stored, { before })] };
   });
 }
 
-function environmentOverrides({ read, write }: Endpoints): void {
+function environmentOverrideRoutes({ read, write }: Endpoints): void {
   read(listConnectionOverrides, async ({ params, query, page }) => {
     const { limit, offset } = pageBounds(query);
     const { rows, total } = await page(connectionOverridePage, {
@@ -134,7 +134,7 @@ function environmentOverrides({ read, write }: Endpoints): void {
       connectionProperties,
       'body.connectionOverrides.connectionProperties',
     );
-    const overrides = knownOverrides(connectionProperties, secretsLocation);
+    const overrides = pickKnownOverrides(connectionProperties, secretsLocation);
     const written = await writeOverride(
       tx,
       scope,
@@ -152,7 +152,7 @@ function environmentOverrides({ read, write }: Endpoints): void {
     const { created_by, created_at } = written;
     return {
       body: presentOverride({ ...row, overrides, created_by, created_at }, projectId),
-      events: [connectionEvent('connection-override-written', projectId, connection, states)],
+      events: [buildConnectionEvent('connection-override-written', projectId, connection, states)],
     };
   });
 
@@ -165,7 +165,7 @@ function environmentOverrides({ read, write }: Endpoints): void {
       scope,
       projectId,
       environmentName,
-      namesIn(query.connectionNames),
+      splitNames(query.connectionNames),
     );
     const events = removed.map(({ connection_name: name, overrides }): AccountEvent => {
       const before = { environmentName, overrides };
@@ -192,18 +192,19 @@ function requireOverridable(connection: ConnectionRow, authType: Triple['authTyp
   }
 }
 
-/** What is stored is what the interface knows, whatever else a request carries. */
-function knownDetails(details: ConnectionDetails | undefined): ConnectionDetails | null {
+/** Only documented members are stored. */
+function pickKnownDetails(details: ConnectionDetails | undefined): ConnectionDetails | null {
   if (details === undefined) return null;
   const known: ConnectionDetails = {};
   if (details.connectionProperties !== undefined)
-    known.connectionProperties = knownProperties(details.connectionProperties);
+    known.connectionProperties = pickKnownProperties(details.connectionProperties);
   if (details.description !== undefined) known.description = details.description;
-  if (details.secretsLocation !== undefined) known.secretsLocation = knownLocation(details.secretsLocation);
+  if (details.secretsLocation !== undefined)
+    known.secretsLocation = pickKnownLocation(details.secretsLocation);
   return known;
 }
 
-function knownProperties({
+function pickKnownProperties({
   credentialSecretName,
   secretName,
   secretKey,
@@ -215,14 +216,14 @@ function knownProperties({
   };
 }
 
-/** The member that each kind of vault has beside `type`. */
+/** The member of each kind of vault beside `type`. */
 const locationMembers = [
   { types: awsVaultTypes, member: 'region' },
   { types: azureVaultTypes, member: 'vaultName' },
   { types: gcpVaultTypes, member: 'gcpProjectId' },
 ] as const;
 
-function knownLocation(location: SecretsLocation): SecretsLocation {
+function pickKnownLocation(location: SecretsLocation): SecretsLocation {
   const { type } = location;
   const given: Readonly<Record<string, unknown>> = location;
   const member = locationMembers.find(({ types }) => types.some((each) => each === type))?.member;
@@ -232,12 +233,12 @@ function knownLocation(location: SecretsLocation): SecretsLocation {
   ) as SecretsLocation;
 }
 
-function knownOverrides(
+function pickKnownOverrides(
   properties: NonNullable<ConnectionDetails['connectionProperties']>,
   location: SecretsLocation | undefined,
 ) {
-  const connectionProperties = knownProperties(properties);
+  const connectionProperties = pickKnownProperties(properties);
   return location === undefined
     ? { connectionProperties }
-    : { connectionProperties, secretsLocation: knownLocation(location) };
+    : { connectionProperties, secretsLocation: pickKnownLocation(location) };
 }

@@ -19,7 +19,7 @@ import { problem } from '../../kernel/http/problems.ts';
 import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 
-/** The stored type of a data warehouse connection, which the lists of project connections leave out. */
+/** The stored type of a data warehouse connection. Lists of project connections omit it. */
 export const warehouseConnectionType = 'DWH';
 
 const connectionRow = {
@@ -28,7 +28,7 @@ const connectionRow = {
   platform_connection_type: typed<PlatformConnectionType | typeof warehouseConnectionType>('text'),
   auth_provider: 'text',
   auth_type: 'text',
-  /** Of a warehouse connection: its properties by their names. */
+  /** The properties of a warehouse connection by name. */
   details: typed<ConnectionDetails | { connectionProperties: ConnectionPropertyMap } | null>('jsonb'),
   version: 'bigint',
   created_by: 'uuid',
@@ -94,7 +94,7 @@ export function insertConnection(tx: Transaction, scope: Scope, projectId: strin
     platform_connection_type: row.platform_connection_type,
     auth_provider: row.auth_provider,
     auth_type: row.auth_type,
-    details: detailsParameter(row),
+    details: renderDetails(row),
     version: row.version,
     created_by: row.created_by,
     created_at: row.created_at,
@@ -118,7 +118,7 @@ const lockOne = statement(
     and (platform_connection_type = 'DWH') = $is_warehouse::boolean for update`,
 );
 
-const lockOf =
+const declareLock =
   (isWarehouse: boolean) =>
   async (tx: Transaction, scope: Scope, projectId: string, name: string): Promise<ConnectionRow> => {
     const [row] = await tx.query(lockOne, {
@@ -131,9 +131,9 @@ const lockOf =
     return row;
   };
 
-/** Both throw `connection-not-found`, also for a connection of the other sort. */
-export const lockConnection = lockOf(false);
-export const lockWarehouseConnection = lockOf(true);
+/** Both throw `connection-not-found`, also for a connection of the other kind. */
+export const lockConnection = declareLock(false);
+export const lockWarehouseConnection = declareLock(true);
 
 const updateOne = statement(
   {
@@ -165,7 +165,7 @@ export function updateConnectionRow(
     name: row.name,
     platform_connection_type: row.platform_connection_type,
     auth_type: row.auth_type,
-    details: detailsParameter(row),
+    details: renderDetails(row),
     version: row.version,
   });
 }
@@ -190,7 +190,7 @@ const overrideRow = {
 } satisfies ColumnTypes;
 type OverrideRow = RowOf<typeof overrideRow>;
 
-/** The total is null when there is no such environment. */
+/** The total is null if the environment does not exist. */
 export const connectionOverridePage = guardedPage(
   {
     parameters: { environment_name: 'text', limit: 'bigint', offset: 'bigint' },
@@ -255,7 +255,7 @@ export async function writeOverride(
     created_by: scope.actorId,
     created_at: now,
   });
-  if (row === undefined) throw new Error('An upsert answers its row.');
+  if (row === undefined) throw new Error('The upsert returned no row.');
   return row;
 }
 
@@ -272,8 +272,7 @@ const deleteOverrides = statement(
 );
 
 /**
- * Removes the overrides of all names. Throws `connection-override-not-found` when one is missing: then none
- * is removed.
+ * Removes the overrides of all names, or none: throws `connection-override-not-found` if one is missing.
  */
 export async function removeOverrides(
   tx: Transaction,
@@ -293,7 +292,7 @@ export async function removeOverrides(
   return rows;
 }
 
-function detailsParameter({ details }: ConnectionRow): string | null {
+function renderDetails({ details }: ConnectionRow): string | null {
   return details === null ? null : JSON.stringify(details);
 }
 
@@ -325,6 +324,6 @@ export function presentOverride(row: OverrideRow, projectId: string): Connection
   };
 }
 
-export function connectionTag(row: ConnectionRow): string {
+export function renderConnectionEtag(row: ConnectionRow): string {
   return entityTag(row.connection_id, row.version);
 }

@@ -16,14 +16,14 @@ const basic = {
   },
 };
 
-async function project() {
+async function createProject() {
   const account = await server.account();
   const made = await account.project();
   return { admin: account.admin, path: `${made.path}/connections` };
 }
 
-test('a connection is created, listed and found by name; the vault is given back as it was written', async () => {
-  const { admin, path } = await project();
+test('a connection is created, listed and found by name; the vault is returned as it was written', async () => {
+  const { admin, path } = await createProject();
   const created = await admin.post<IdentifiedConnection>(path, basic);
   assert.equal(created.status, 201);
   assert.deepEqual(created.body.connectionDetails, basic.connectionDetails);
@@ -47,8 +47,8 @@ const vaults = [
   { type: 'AWS_SECRET_MANAGER' },
 ];
 
-test('every spelling of a vault is given back as it was written, in a connection and in its override', async () => {
-  const { admin, path } = await project();
+test('every spelling of a vault is returned as it was written, in connections and overrides', async () => {
+  const { admin, path } = await createProject();
   for (const [index, secretsLocation] of vaults.entries()) {
     const connectionDetails = { connectionProperties: { secretName: 's' }, secretsLocation };
     const name = `connection ${index}`;
@@ -66,8 +66,8 @@ test('every spelling of a vault is given back as it was written, in a connection
   }
 });
 
-test('a vault has the member of its own kind, whatever else is sent', async () => {
-  const { admin, path } = await project();
+test('only the members of the kind of vault are stored', async () => {
+  const { admin, path } = await createProject();
   const more = { region: 'eu-west-1', vaultName: 'keys', gcpProjectId: 'keys-1' };
   for (const [type, own] of [
     ['GCP_SECRET_MANAGER', { gcpProjectId: 'keys-1' }],
@@ -80,8 +80,8 @@ test('a vault has the member of its own kind, whatever else is sent', async () =
   }
 });
 
-test('an update replaces all details: what it leaves out is unset', async () => {
-  const { admin, path } = await project();
+test('an update replaces all details; omitted members are unset', async () => {
+  const { admin, path } = await createProject();
   const { etag } = await admin.post(path, basic);
   const at = `${path}?connectionName=Warehouse reader`;
   const body = { authType: 'GENERIC_SECRET', platformConnectionType: 'COMPONENT_BASIC' };
@@ -100,35 +100,38 @@ test('an update replaces all details: what it leaves out is unset', async () => 
   );
 });
 
-test('only the allowed triples exist', async () => {
-  const { admin, path } = await project();
-  const triple = (platformConnectionType: string, authProvider: string, authType: string) =>
+test('only allowed triples are accepted', async () => {
+  const { admin, path } = await createProject();
+  const createTriple = (platformConnectionType: string, authProvider: string, authType: string) =>
     admin.post(path, { name: `${authProvider} ${authType}`, platformConnectionType, authProvider, authType });
-  assert.equal((await triple('COMPONENT_BASIC', 'salesforce', 'OAUTH_CLIENT_CRED')).status, 201);
-  assert.equal((await triple('COMPONENT_BASIC', 'netsuite', 'COMPOSITE_TOKEN')).status, 201);
-  assert.equal((await triple('CLOUD_PLATFORM_CREDENTIALS', 'aws', 'CLOUD_PROVIDER_SECRET')).status, 201);
+  assert.equal((await createTriple('COMPONENT_BASIC', 'salesforce', 'OAUTH_CLIENT_CRED')).status, 201);
+  assert.equal((await createTriple('COMPONENT_BASIC', 'netsuite', 'COMPOSITE_TOKEN')).status, 201);
+  assert.equal(
+    (await createTriple('CLOUD_PLATFORM_CREDENTIALS', 'aws', 'CLOUD_PROVIDER_SECRET')).status,
+    201,
+  );
   for (const [type, provider, auth, allowed] of [
-    ['COMPONENT_BASIC', 'NONE', 'OAUTH_CLIENT_CRED', /: it can have GENERIC_SECRET\.$/],
-    ['COMPONENT_BASIC', 'salesforce', 'COMPOSITE_TOKEN', /: it can have OAUTH_CLIENT_CRED, OAUTH_/],
+    ['COMPONENT_BASIC', 'NONE', 'OAUTH_CLIENT_CRED', /: its authType must be GENERIC_SECRET\.$/],
+    ['COMPONENT_BASIC', 'salesforce', 'COMPOSITE_TOKEN', /: its authType must be OAUTH_CLIENT_CRED, OAUTH_/],
     ['COMPONENT_BASIC', 'netsuite', 'GENERIC_SECRET', / or COMPOSITE_TOKEN\.$/],
-    ['COMPONENT_BASIC', 'Salesforce', 'OAUTH_CLIENT_CRED', /NONE, or the name of a connector in lower case/],
+    ['COMPONENT_BASIC', 'Salesforce', 'OAUTH_CLIENT_CRED', /NONE or the name of a connector in lower case/],
     ['CLOUD_PLATFORM_CREDENTIALS', 'NONE', 'CLOUD_PROVIDER_SECRET', /aws, azure or gcp, in lower case\.$/],
   ] as const) {
-    const { detail } = requireProblem(await triple(type, provider, auth), 422, 'connection-triple');
+    const { detail } = requireProblem(await createTriple(type, provider, auth), 422, 'connection-triple');
     assert.match(detail, allowed);
   }
 });
 
 test('properties must have the shape of their triple', async () => {
-  const { admin, path } = await project();
+  const { admin, path } = await createProject();
   const wrong = { ...basic, connectionDetails: { connectionProperties: { credentialSecretName: 'x' } } };
   requireProblem(await admin.post(path, wrong), 422, 'connection-properties');
   const empty = { ...basic, connectionDetails: { connectionProperties: {} } };
   requireProblem(await admin.post(path, empty), 422, 'connection-properties');
 });
 
-test('an override needs the parent’s authType, and goes with its connection', async () => {
-  const { admin, path } = await project();
+test('an override needs the authType of its connection, and is deleted with it', async () => {
+  const { admin, path } = await createProject();
   await admin.post(path, basic);
   const at = `${path}/environment-overrides`;
   const override = {

@@ -1,5 +1,6 @@
 /**
- * Which connections may be (decisions.md E1): the allowed triples and the shape of their properties, pure.
+ * Which connections are valid (decisions.md E1): the allowed triples and the shape of their properties.
+ * Pure.
  */
 import type {
   AuthType,
@@ -24,13 +25,14 @@ const clouds = ['aws', 'azure', 'gcp'];
 const anyOf = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 const connectorName = /^[a-z0-9][a-z0-9._-]*$/;
 
-/** Which providers a connection can have, for a provider that can have no authType at all. */
-const providersOf: Readonly<Record<PlatformConnectionType, string>> = {
-  CLOUD_PLATFORM_CREDENTIALS: `its authProvider is ${anyOf.format(clouds)}, in lower case`,
-  COMPONENT_BASIC: 'its authProvider is NONE, or the name of a connector in lower case, such as salesforce',
+/** The allowed providers by connection type, for an error about a provider without any authType. */
+const providerRules: Readonly<Record<PlatformConnectionType, string>> = {
+  CLOUD_PLATFORM_CREDENTIALS: `its authProvider must be ${anyOf.format(clouds)}, in lower case`,
+  COMPONENT_BASIC:
+    'its authProvider must be NONE or the name of a connector in lower case, such as salesforce',
 };
 
-function allowedAuthTypes({ platformConnectionType, authProvider }: Triple): readonly AuthType[] {
+function listAllowedAuthTypes({ platformConnectionType, authProvider }: Triple): readonly AuthType[] {
   if (platformConnectionType === 'CLOUD_PLATFORM_CREDENTIALS') {
     return clouds.includes(authProvider) ? ['CLOUD_PROVIDER_SECRET'] : [];
   }
@@ -42,18 +44,18 @@ function allowedAuthTypes({ platformConnectionType, authProvider }: Triple): rea
 
 /** Throws `connection-triple`. */
 export function requireTriple(triple: Triple): void {
-  const authTypes = allowedAuthTypes(triple);
+  const authTypes = listAllowedAuthTypes(triple);
   if (authTypes.includes(triple.authType)) return;
   const allowed =
     authTypes.length > 0
-      ? `it can have ${anyOf.format(authTypes)}`
-      : providersOf[triple.platformConnectionType];
+      ? `its authType must be ${anyOf.format(authTypes)}`
+      : providerRules[triple.platformConnectionType];
   throw problem('connection-triple', { ...triple, allowed });
 }
 
 /**
- * Properties must have the shape of their triple. Throws `connection-properties`; `field` is where the
- * properties are.
+ * Checks the shape of the properties. Throws `connection-properties`; `field` is the path of the
+ * properties.
  */
 export function requireProperties(
   { platformConnectionType }: Pick<Triple, 'platformConnectionType'>,
@@ -79,7 +81,7 @@ export function requireDetails(triple: Triple, details: ConnectionDetails | unde
   requireProperties(triple, details?.connectionProperties, 'body.connectionDetails.connectionProperties');
 }
 
-/** A comma list of names; empty members say nothing. */
-export function namesIn(list: string): string[] {
+/** Splits a comma-separated list of names; empty names are skipped. */
+export function splitNames(list: string): string[] {
   return [...new Set(list.split(',').map((name) => name.trim()))].filter((name) => name !== '');
 }

@@ -1,4 +1,4 @@
-/** Connections to data warehouses; they share the table of the other connections, and its names. */
+/** Connections to data warehouses. They share the table and the names of the other connections. */
 import {
   type ConnectionPropertyMap,
   createDataPlatformConnection,
@@ -15,19 +15,19 @@ import { requireMatch } from '../../kernel/http/if-match.ts';
 import { pageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { requireWord } from '../../kernel/http/words.ts';
-import { propertiesIn } from '../environments/index.ts';
+import { readProperties } from '../environments/index.ts';
 import {
   type ConnectionRow,
   connectionPage,
-  connectionTag,
   deleteConnectionRow,
   insertConnection,
   lockWarehouseConnection,
+  renderConnectionEtag,
   updateConnectionRow,
   warehouseConnectionByName,
   warehouseConnectionType,
 } from './connection.store.ts';
-import { connectionEvent } from './connection-event.ts';
+import { buildConnectionEvent } from './connection-event.ts';
 
 export function dataPlatformConnectionRoutes({ read, write }: Endpoints): void {
   read(listDataPlatformConnections, async ({ query, page }) => {
@@ -47,7 +47,7 @@ export function dataPlatformConnectionRoutes({ read, write }: Endpoints): void {
     const name = params.connectionName;
     const found = await rows(warehouseConnectionByName, { name });
     const row = one(found, () => problem('connection-not-found', { name }));
-    return { body: presentWarehouse(row), etag: connectionTag(row) };
+    return { body: presentWarehouse(row), etag: renderConnectionEtag(row) };
   });
 
   write(createDataPlatformConnection, ({ tx, scope, params, body, now, newId }) => {
@@ -59,7 +59,7 @@ export function dataPlatformConnectionRoutes({ read, write }: Endpoints): void {
       platform_connection_type: warehouseConnectionType,
       auth_provider: requireWord(dataPlatformWords.authProvider, body.authProvider, 'authProvider'),
       auth_type: requireWord(dataPlatformWords.authType, body.authType, 'authType'),
-      details: detailsOf(body.connectionProperties),
+      details: readDetails(body.connectionProperties),
       version: 1,
       created_by: scope.actorId,
       created_at: now,
@@ -68,40 +68,40 @@ export function dataPlatformConnectionRoutes({ read, write }: Endpoints): void {
     const after = presentWarehouse(row);
     return {
       body: after,
-      etag: connectionTag(row),
+      etag: renderConnectionEtag(row),
       location: `/v1/projects/${projectId}/data-platform-connections/${encodeURIComponent(row.name)}`,
-      events: [connectionEvent('connection-created', projectId, row, { after })],
+      events: [buildConnectionEvent('connection-created', projectId, row, { after })],
     };
   });
 
   write(updateDataPlatformConnection, async ({ tx, scope, params, headers, body }) => {
     const { projectId } = params;
     const stored = await lockWarehouseConnection(tx, scope, projectId, params.connectionName);
-    requireMatch(headers['If-Match'], connectionTag(stored));
+    requireMatch(headers['If-Match'], renderConnectionEtag(stored));
     if (body.platformConnectionType !== undefined) requireWarehouseType(body.platformConnectionType);
     if (body.authProvider !== undefined) requireOwnProvider(body.authProvider, stored.auth_provider);
     const row: ConnectionRow = {
       ...stored,
       auth_type: requireWord(dataPlatformWords.authType, body.authType, 'authType'),
-      details: detailsOf(body.connectionProperties),
+      details: readDetails(body.connectionProperties),
       version: stored.version + 1,
     };
     updateConnectionRow(tx, scope, projectId, row);
     const [before, after] = [presentWarehouse(stored), presentWarehouse(row)];
     return {
       body: after,
-      etag: connectionTag(row),
-      events: [connectionEvent('connection-updated', projectId, row, { before, after })],
+      etag: renderConnectionEtag(row),
+      events: [buildConnectionEvent('connection-updated', projectId, row, { before, after })],
     };
   });
 
   write(deleteDataPlatformConnection, async ({ tx, scope, params, headers }) => {
     const { projectId } = params;
     const stored = await lockWarehouseConnection(tx, scope, projectId, params.connectionName);
-    requireMatch(headers['If-Match'], connectionTag(stored));
+    requireMatch(headers['If-Match'], renderConnectionEtag(stored));
     deleteConnectionRow(tx, scope, projectId, stored.name);
     const before = presentWarehouse(stored);
-    return { events: [connectionEvent('connection-deleted', projectId, stored, { before })] };
+    return { events: [buildConnectionEvent('connection-deleted', projectId, stored, { before })] };
   });
 }
 
@@ -115,9 +115,9 @@ function requireOwnProvider(given: string, provider: string): void {
   if (found !== provider) throw problem('connection-provider-fixed', { provider, found });
 }
 
-function detailsOf(given: ConnectionPropertyMap | undefined): ConnectionRow['details'] {
+function readDetails(given: ConnectionPropertyMap | undefined): ConnectionRow['details'] {
   if (given === undefined) return null;
-  return { connectionProperties: propertiesIn(given, 'body.connectionProperties') };
+  return { connectionProperties: readProperties(given, 'body.connectionProperties') };
 }
 
 function presentWarehouse(row: ConnectionRow): DataPlatformConnection {

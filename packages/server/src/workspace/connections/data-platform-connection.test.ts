@@ -19,7 +19,7 @@ const snowflake = {
   },
 };
 
-async function project() {
+async function createProject() {
   const account = await server.account();
   const made = await account.project();
   const path = `${made.path}/data-platform-connections`;
@@ -31,7 +31,7 @@ async function project() {
 }
 
 test('a warehouse connection is created, found at its Location, listed, and read as it was written', async () => {
-  const { admin, path, one, create } = await project();
+  const { admin, path, one, create } = await createProject();
   const created = await create();
   assert.equal(created.status, 201);
   assert.deepEqual(created.body, snowflake);
@@ -43,8 +43,8 @@ test('a warehouse connection is created, found at its Location, listed, and read
   requireProblem(await admin.get(`${path}/none`), 404, 'connection-not-found');
 });
 
-test('one without properties has none in its answer', async () => {
-  const { admin, path, create } = await project();
+test('a connection without properties is returned without them', async () => {
+  const { admin, path, create } = await createProject();
   const { connectionProperties: _, ...words } = snowflake;
   assert.deepEqual((await create({ name: 'bare', connectionProperties: undefined })).body, {
     ...words,
@@ -54,8 +54,8 @@ test('one without properties has none in its answer', async () => {
   assert.equal((await admin.get<object>(`${path}/bare`)).text.includes('connectionProperties'), false);
 });
 
-test('a replacement unsets the properties that it leaves out, and keeps the provider', async () => {
-  const { admin, one, create, replace } = await project();
+test('an update unsets omitted properties and keeps the provider', async () => {
+  const { admin, one, create, replace } = await createProject();
   const { etag } = await create();
   const connectionProperties = { username: { value: 'OTHER' } };
   const body = { authProvider: 'snowflake', authType: 'password', connectionProperties };
@@ -74,8 +74,8 @@ test('a replacement unsets the properties that it leaves out, and keeps the prov
   requireProblem(other, 422, 'unknown-word');
 });
 
-test('a secret is named and never written out, and a property has one form', async () => {
-  const { create } = await project();
+test('secret properties must name a secret, and a property is either a value or a secret', async () => {
+  const { create } = await createProject();
   for (const name of ['password', 'privateKey', 'passphrase']) {
     const refused = await create({ connectionProperties: { [name]: { value: 'plain' } } });
     const { detail } = requireProblem(refused, 422, 'connection-properties');
@@ -87,8 +87,8 @@ test('a secret is named and never written out, and a property has one form', asy
   requireProblem(await create({ connectionProperties: { role: 'R' } }), 400, 'invalid-request');
 });
 
-test('a warehouse connection and another connection are not taken for each other', async () => {
-  const { admin, made, path, one, create, replace } = await project();
+test('warehouse connections and other connections are kept apart', async () => {
+  const { admin, made, path, one, create, replace } = await createProject();
   await create();
   const connection = {
     name: 'orders',
@@ -105,8 +105,8 @@ test('a warehouse connection and another connection are not taken for each other
   assert.equal((await admin.get(one)).status, 200);
 });
 
-test('a deleted one is gone, also as the default of an environment', async () => {
-  const { admin, made, path, one, create } = await project();
+test('a deleted connection is also removed as the default of an environment', async () => {
+  const { admin, made, path, one, create } = await createProject();
   await create();
   const defaultConnections = { DWH: { SNOWFLAKE: snowflake.name } };
   await admin.post(`${made.path}/environments`, { name: 'uat', defaultConnections });
@@ -120,8 +120,8 @@ test('a deleted one is gone, also as the default of an environment', async () =>
   assert.deepEqual(kept, []);
 });
 
-test('a secret reference that a warehouse connection names is deleted by force only', async () => {
-  const { admin, made, create } = await project();
+test('a secret reference that a warehouse connection uses can only be deleted with force', async () => {
+  const { admin, made, create } = await createProject();
   await create();
   const reference = `${made.path}/secret-references/flakes`;
   await admin.post(reference, { type: 'PASSWORD', secretName: 'prod/flakes' });

@@ -1,6 +1,6 @@
 import type { Slice } from '../../kernel/slice/slice.ts';
 import { connectionRoutes } from './connection.routes.ts';
 
-export { connectionsNaming, secretPlaces } from './named-secrets.store.ts';
+export { listConnectionsNaming, secretPlaces } from './named-secrets.store.ts';
 
 export const connections: Slice = { name: 'connections', routes: connectionRoutes };

@@ -4,9 +4,9 @@ import { statement, type Transaction } from '../../kernel/database/database.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 
 /**
- * SQL: wherever properties hold a secret's name: of a connection, of its overrides, and of an environment's
- * settings. An override without a location has that of its connection. A warehouse connection and an
- * environment hold several properties, each with a secret of its own.
+ * SQL: every place where properties name a secret: connections, their overrides, and the settings of an
+ * environment. An override without a location uses that of its connection. Warehouse connections and
+ * environments have several properties, each with its own secret.
  */
 export const secretPlaces = (account: string, project: string) => `
   select 'the connection ' || to_json(name) as used_by, null::text as environment_name, details -> 'connectionProperties' as properties,
@@ -31,8 +31,8 @@ export const secretPlaces = (account: string, project: string) => `
   where o.account_id = ${account} and o.project_id = ${project}`;
 
 /**
- * Named is a reference by its own name, or by the secret of the vault that it stands for; a key tells secrets
- * of one name apart where both have one.
+ * A reference is named by its own name, or by the vault secret that it stands for. If both have a key, the
+ * keys must be equal, too.
  */
 const naming = statement(
   {
@@ -55,8 +55,8 @@ const naming = statement(
   group by used_by order by used_by collate "C" limit $limit`,
 );
 
-/** So many of them at most, in words. */
-export async function connectionsNaming(
+/** Returns descriptions for messages, at most `limit`. */
+export async function listConnectionsNaming(
   tx: Transaction,
   scope: Scope,
   projectId: string,

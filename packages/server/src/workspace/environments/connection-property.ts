@@ -1,20 +1,20 @@
-/** Properties of connections as a request gives them: a value, or where a secret is kept. Pure. */
+/** Properties of connections in a request: each is a value or the location of a secret. Pure. */
 import { type ConnectionPropertyMap, type PropertyOverride, secretProperties } from '@headgate/contract';
 import { problem } from '../../kernel/http/problems.ts';
 
 /**
- * Returns what is stored. Throws `connection-properties` for a property that has both a value and a secret,
- * and for a secret that is written out; `field` is where the properties are.
+ * Returns the properties to store. Throws `connection-properties` for a property with both a value and a
+ * secret, and for a secret sent as a value; `field` is the path of the properties.
  */
-export function propertiesIn(given: ConnectionPropertyMap, field: string): ConnectionPropertyMap {
+export function readProperties(given: ConnectionPropertyMap, field: string): ConnectionPropertyMap {
   const known = Object.entries(given).map(([name, property]) => [
     name,
-    propertyIn(name, property, `${field}.${name}`),
+    readProperty(name, property, `${field}.${name}`),
   ]);
   return Object.fromEntries(known) as ConnectionPropertyMap;
 }
 
-function propertyIn(name: string, property: PropertyOverride, field: string): PropertyOverride {
+function readProperty(name: string, property: PropertyOverride, field: string): PropertyOverride {
   if ('value' in property) {
     if ('secretName' in property)
       throw problem('connection-properties', {
@@ -22,7 +22,7 @@ function propertyIn(name: string, property: PropertyOverride, field: string): Pr
         reason: 'has both `value` and `secretName`; send one',
       });
     if (secretProperties.includes(name)) {
-      const reason = 'is a secret; name where it is kept: {"secretName": "…", "secretKey": "…"}';
+      const reason = 'is a secret; send its location instead: {"secretName": "…", "secretKey": "…"}';
       throw problem('connection-properties', { field, reason });
     }
     return { value: property.value };

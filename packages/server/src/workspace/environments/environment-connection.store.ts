@@ -35,7 +35,7 @@ const insertDefaults = statement(
   returning auth_provider`,
 );
 
-/** Throws `unknown-connection` for one that the project does not have, or has with another provider. */
+/** Throws `unknown-connection` if the project has no such connection with this provider. */
 export async function insertDefaultConnections(
   tx: Transaction,
   { scope, projectId, environmentName }: At,
@@ -56,7 +56,7 @@ export async function insertDefaultConnections(
   }
 }
 
-/** The same in place of those that were there. */
+/** Replaces the existing ones; throws the same. */
 export async function replaceDefaultConnections(
   tx: Transaction,
   at: At,
@@ -107,7 +107,7 @@ export async function insertConnectionOverrides(
   throw problem('unknown-connection', { field, name: missing.connectionName, kind: 'connection' });
 }
 
-/** The same in place of those that were there. */
+/** Replaces the existing ones; throws the same. */
 export async function replaceConnectionOverrides(
   tx: Transaction,
   at: At,

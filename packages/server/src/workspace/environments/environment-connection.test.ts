@@ -1,7 +1,4 @@
-/**
- * An environment says with its making which warehouse connections it uses, and what of connections differs in
- * it.
- */
+/** An environment has default warehouse connections and overrides of connections. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AccountEventItem, Environment, Page } from '@headgate/contract';
@@ -10,25 +7,25 @@ import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer();
 
-async function withConnections() {
+async function createProjectWithConnections() {
   const account = await server.account();
   const { admin } = account;
   const { path, projectId } = await account.project();
-  const warehouse = (name: string, authProvider: string) =>
+  const createWarehouse = (name: string, authProvider: string) =>
     admin.post(`${path}/data-platform-connections`, {
       name,
       platformConnectionType: 'DWH',
       authProvider,
       authType: 'NONE',
     });
-  await warehouse('lake', 'DUCKDB');
-  await warehouse('flakes', 'SNOWFLAKE');
-  const stored = (table: string) =>
+  await createWarehouse('lake', 'DUCKDB');
+  await createWarehouse('flakes', 'SNOWFLAKE');
+  const readStored = (table: string) =>
     server.database.query(`select * from ${table} where project_id = $1 order by connection_name`, [
       projectId,
     ]);
   const create = (body: object) => admin.post<Environment>(`${path}/environments`, { name: 'uat', ...body });
-  return { admin, path, projectId, stored, create };
+  return { admin, path, projectId, readStored, create };
 }
 
 const overrides = [
@@ -38,13 +35,13 @@ const overrides = [
   },
 ];
 
-test('default connections and overrides are taken, kept, and told by the event', async () => {
-  const { admin, stored, create } = await withConnections();
+test('default connections and overrides are stored and included in the event', async () => {
+  const { admin, readStored, create } = await createProjectWithConnections();
   const defaultConnections = { dwh: { duckdb: 'lake', Snowflake: 'flakes' } };
   const created = await create({ defaultConnections, connectionOverrides: overrides });
   assert.equal(created.status, 201);
   assert.deepEqual(created.body, { name: 'uat' });
-  const kept = (await stored('environment_default_connection')).map((row) => [
+  const kept = (await readStored('environment_default_connection')).map((row) => [
     row.auth_provider,
     row.connection_name,
   ]);
@@ -53,7 +50,7 @@ test('default connections and overrides are taken, kept, and told by the event',
     ['DUCKDB', 'lake'],
   ]);
   assert.deepEqual(
-    (await stored('environment_connection_override'))[0]?.properties,
+    (await readStored('environment_connection_override'))[0]?.properties,
     overrides[0]?.connectionProperties,
   );
   const range = 'from=2020-01-01T00:00:00.000Z&to=2100-01-01T00:00:00.000Z';
@@ -67,28 +64,34 @@ test('default connections and overrides are taken, kept, and told by the event',
   });
 });
 
-test('both may be empty', async () => {
-  const { create } = await withConnections();
+test('default connections and overrides may be empty', async () => {
+  const { create } = await createProjectWithConnections();
   assert.equal((await create({ defaultConnections: {}, connectionOverrides: [] })).status, 201);
 });
 
-test('what the project does not have is refused, and no environment is made', async () => {
-  const { admin, path, create } = await withConnections();
-  const refused = async (
+test('unknown connections are refused, and no environment is created', async () => {
+  const { admin, path, create } = await createProjectWithConnections();
+  const requireRefusal = async (
     body: object,
     code: 'unknown-connection' | 'unknown-word' | 'duplicate-connection',
   ) => requireProblem(await create(body), 422, code);
-  await refused({ defaultConnections: { DWH: { DUCKDB: 'nothing' } } }, 'unknown-connection');
-  const other = await refused({ defaultConnections: { DWH: { DUCKDB: 'flakes' } } }, 'unknown-connection');
+  await requireRefusal({ defaultConnections: { DWH: { DUCKDB: 'nothing' } } }, 'unknown-connection');
+  const other = await requireRefusal(
+    { defaultConnections: { DWH: { DUCKDB: 'flakes' } } },
+    'unknown-connection',
+  );
   assert.match(other.detail, /^body\.defaultConnections\.DWH\.DUCKDB: .*"flakes"/);
-  await refused({ defaultConnections: { LAKE: { DUCKDB: 'lake' } } }, 'unknown-word');
-  await refused({ defaultConnections: { DWH: { ORACLE: 'lake' } } }, 'unknown-word');
-  await refused({ defaultConnections: { DWH: { DUCKDB: 'lake', duckdb: 'lake' } } }, 'duplicate-connection');
-  await refused(
+  await requireRefusal({ defaultConnections: { LAKE: { DUCKDB: 'lake' } } }, 'unknown-word');
+  await requireRefusal({ defaultConnections: { DWH: { ORACLE: 'lake' } } }, 'unknown-word');
+  await requireRefusal(
+    { defaultConnections: { DWH: { DUCKDB: 'lake', duckdb: 'lake' } } },
+    'duplicate-connection',
+  );
+  await requireRefusal(
     { connectionOverrides: [{ connectionName: 'nothing', connectionProperties: {} }] },
     'unknown-connection',
   );
-  await refused({ connectionOverrides: [...overrides, ...overrides] }, 'duplicate-connection');
+  await requireRefusal({ connectionOverrides: [...overrides, ...overrides] }, 'duplicate-connection');
   const bare = await create({
     connectionOverrides: [{ connectionName: 'lake', connectionProperties: { a: {} } }],
   });
@@ -96,47 +99,55 @@ test('what the project does not have is refused, and no environment is made', as
   requireProblem(await admin.get(`${path}/environments/uat`), 404, 'environment-not-found');
 });
 
-test('a change takes the place of the connections that were there, and what it leaves out stays', async () => {
-  const { admin, path, stored, create } = await withConnections();
+test('an update replaces the connections that it contains and keeps the others', async () => {
+  const { admin, path, readStored, create } = await createProjectWithConnections();
   await create({ defaultConnections: { DWH: { DUCKDB: 'lake' } }, connectionOverrides: overrides });
   const uat = `${path}/environments/uat`;
-  const defaults = async () =>
-    (await stored('environment_default_connection')).map((row) => row.connection_name);
-  const overridden = async () =>
-    (await stored('environment_connection_override')).map((row) => row.connection_name);
+  const listDefaults = async () =>
+    (await readStored('environment_default_connection')).map((row) => row.connection_name);
+  const listOverridden = async () =>
+    (await readStored('environment_connection_override')).map((row) => row.connection_name);
   const { etag } = await admin.get(uat);
   const changed = await admin.patch<Environment>(uat, {
     defaultConnections: { dwh: { snowflake: 'flakes' } },
   });
   assert.deepEqual([changed.status, changed.body], [200, { name: 'uat' }]);
   assert.notEqual(changed.etag, etag);
-  assert.deepEqual([await defaults(), await overridden()], [['flakes'], ['flakes']]);
+  assert.deepEqual([await listDefaults(), await listOverridden()], [['flakes'], ['flakes']]);
   const connectionOverrides = [{ connectionName: 'lake', connectionProperties: { path: { value: '/a' } } }];
   await admin.patch(uat, { connectionOverrides });
-  assert.deepEqual([await defaults(), await overridden()], [['flakes'], ['lake']]);
+  assert.deepEqual([await listDefaults(), await listOverridden()], [['flakes'], ['lake']]);
   await admin.patch(uat, { description: 'For users' });
-  assert.deepEqual([await defaults(), await overridden()], [['flakes'], ['lake']]);
+  assert.deepEqual([await listDefaults(), await listOverridden()], [['flakes'], ['lake']]);
   const wrong = await admin.patch(uat, {
     defaultConnections: {},
     connectionOverrides: [...overrides, ...overrides],
   });
   requireProblem(wrong, 422, 'duplicate-connection');
-  assert.deepEqual(await defaults(), ['flakes'], 'all of the change or nothing');
+  assert.deepEqual(await listDefaults(), ['flakes'], 'a refused update changes nothing');
   await admin.patch(uat, { defaultConnections: {}, connectionOverrides: [] });
-  assert.deepEqual([await defaults(), await overridden()], [[], []]);
+  assert.deepEqual([await listDefaults(), await listOverridden()], [[], []]);
 });
 
-test('a property has a value or a secret, and a secret is named only', async () => {
-  const { create } = await withConnections();
-  const override = (properties: object) =>
+test('a property has a value or the name of a secret, never a secret value', async () => {
+  const { create } = await createProjectWithConnections();
+  const writeOverride = (properties: object) =>
     create({ connectionOverrides: [{ connectionName: 'flakes', connectionProperties: properties }] });
-  const plain = requireProblem(await override({ password: { value: 'x' } }), 422, 'connection-properties');
+  const plain = requireProblem(
+    await writeOverride({ password: { value: 'x' } }),
+    422,
+    'connection-properties',
+  );
   assert.match(plain.detail, /^body\.connectionOverrides\[0\]\.connectionProperties\.password: is a secret/);
-  requireProblem(await override({ role: { value: 'x', secretName: 's' } }), 422, 'connection-properties');
+  requireProblem(
+    await writeOverride({ role: { value: 'x', secretName: 's' } }),
+    422,
+    'connection-properties',
+  );
 });
 
-test('a connection of another project is none of this one', async () => {
-  const [mine, theirs] = [await withConnections(), await withConnections()];
+test('a connection of another project is refused', async () => {
+  const [mine, theirs] = [await createProjectWithConnections(), await createProjectWithConnections()];
   await theirs.admin.post(`${theirs.path}/data-platform-connections`, {
     name: 'theirs',
     platformConnectionType: 'DWH',
@@ -147,8 +158,8 @@ test('a connection of another project is none of this one', async () => {
   requireProblem(refused, 422, 'unknown-connection');
 });
 
-test('the words of a data warehouse connection are read in any case and given back in capitals', async () => {
-  const { admin, path } = await withConnections();
+test('providers of warehouse connections are case-insensitive and returned in capitals', async () => {
+  const { admin, path } = await createProjectWithConnections();
   const at = `${path}/data-platform-connections`;
   const made = await admin.post(at, {
     name: 'a',
@@ -183,5 +194,5 @@ test('the words of a data warehouse connection are read in any case and given ba
     assert.match(detail, new RegExp(`^body\\.${Object.keys(wrong)[0]} is `));
   }
   const listed = await admin.get<Page<unknown>>(`${path}/connections`);
-  assert.equal(listed.body.total, 0, 'the list of connections leaves them out');
+  assert.equal(listed.body.total, 0, 'the list of connections omits them');
 });

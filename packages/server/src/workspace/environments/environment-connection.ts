@@ -1,4 +1,4 @@
-/** What a request says of the connections of an environment: pure. */
+/** The connections of an environment in a request. Pure. */
 import {
   type DefaultConnections,
   dataPlatformWords,
@@ -6,17 +6,17 @@ import {
 } from '@headgate/contract';
 import { problem } from '../../kernel/http/problems.ts';
 import { wordOf } from '../../kernel/http/words.ts';
-import { propertiesIn } from './connection-property.ts';
+import { readProperties } from './connection-property.ts';
 
 export interface DefaultConnection {
   provider: string;
   connectionName: string;
-  /** Where the request names it. */
+  /** Path in the request. */
   field: string;
 }
 
-/** Throws `unknown-word`, `duplicate-connection` for two spellings of one provider. */
-export function defaultConnectionsIn(given: DefaultConnections = {}): DefaultConnection[] {
+/** Throws `unknown-word`, and `duplicate-connection` for two spellings of one provider. */
+export function readDefaultConnections(given: DefaultConnections = {}): DefaultConnection[] {
   const { platformConnectionType: types, authProvider: providers } = dataPlatformWords;
   const found = new Map<string, DefaultConnection>();
   for (const [type, byProvider] of Object.entries(given)) {
@@ -34,8 +34,8 @@ export function defaultConnectionsIn(given: DefaultConnections = {}): DefaultCon
   return [...found.values()];
 }
 
-/** Returns what is stored. Throws `duplicate-connection` and `connection-properties`. */
-export function connectionOverridesIn(
+/** Returns the rows to store. Throws `duplicate-connection` and `connection-properties`. */
+export function readConnectionOverrides(
   given: readonly EnvironmentConnectionOverride[] = [],
 ): EnvironmentConnectionOverride[] {
   const names = new Set<string>();
@@ -44,6 +44,6 @@ export function connectionOverridesIn(
       throw problem('duplicate-connection', { field: 'body.connectionOverrides', name: connectionName });
     names.add(connectionName);
     const field = `body.connectionOverrides[${index}].connectionProperties`;
-    return { connectionName, connectionProperties: propertiesIn(connectionProperties, field) };
+    return { connectionName, connectionProperties: readProperties(connectionProperties, field) };
   });
 }

@@ -19,10 +19,10 @@ import {
   deleteEnvironmentRow,
   environmentByName,
   environmentPage,
-  environmentTag,
   insertEnvironment,
   lockEnvironment,
   presentEnvironment,
+  renderEnvironmentEtag,
   updateEnvironmentRow,
 } from './environment.store.ts';
 import {
@@ -31,7 +31,7 @@ import {
   replaceConnectionOverrides,
   replaceDefaultConnections,
 } from './environment-connection.store.ts';
-import { connectionOverridesIn, defaultConnectionsIn } from './environment-connection.ts';
+import { readConnectionOverrides, readDefaultConnections } from './environment-connection.ts';
 
 export function environmentRoutes(
   { read, write }: Endpoints,
@@ -48,7 +48,7 @@ export function environmentRoutes(
     const row = one(await rows(environmentByName, { name }), () =>
       problem('environment-not-found', { name }),
     );
-    return { body: presentEnvironment(row), etag: environmentTag(row) };
+    return { body: presentEnvironment(row), etag: renderEnvironmentEtag(row) };
   });
 
   write(createEnvironment, async ({ tx, scope, params, body, now }) => {
@@ -66,26 +66,26 @@ export function environmentRoutes(
       version: 1,
       created_at: now,
     };
-    const defaults = defaultConnectionsIn(body.defaultConnections);
-    const overrides = connectionOverridesIn(body.connectionOverrides);
+    const defaults = readDefaultConnections(body.defaultConnections);
+    const overrides = readConnectionOverrides(body.connectionOverrides);
     insertEnvironment(tx, scope, params.projectId, row);
     const at = { scope, projectId: params.projectId, environmentName: row.name };
     await insertDefaultConnections(tx, at, defaults);
     await insertConnectionOverrides(tx, at, overrides);
     const shown = presentEnvironment(row);
-    const after = { ...shown, ...givenConnections(body) };
+    const after = { ...shown, ...pickConnections(body) };
     return {
       body: shown,
-      etag: environmentTag(row),
+      etag: renderEnvironmentEtag(row),
       location: `/v1/projects/${params.projectId}/environments/${encodeURIComponent(row.name)}`,
-      events: [changed('environment-created', params.projectId, row.name, { after })],
+      events: [buildEnvironmentEvent('environment-created', params.projectId, row.name, { after })],
     };
   });
 
   write(updateEnvironment, async ({ tx, scope, params, headers, body }) => {
     const { projectId } = params;
     const stored = await lockEnvironment(tx, scope, projectId, params.environmentName);
-    requireMatch(headers['If-Match'], environmentTag(stored));
+    requireMatch(headers['If-Match'], renderEnvironmentEtag(stored));
     const { defaultAgentId } = body;
     const kept = { agentId: stored.default_agent_id, name: stored.default_agent_name };
     const agent =
@@ -107,25 +107,25 @@ export function environmentRoutes(
     const at = { scope, projectId, environmentName: row.name };
     const { defaultConnections, connectionOverrides } = body;
     if (defaultConnections !== undefined)
-      await replaceDefaultConnections(tx, at, defaultConnectionsIn(defaultConnections));
+      await replaceDefaultConnections(tx, at, readDefaultConnections(defaultConnections));
     if (connectionOverrides !== undefined)
-      await replaceConnectionOverrides(tx, at, connectionOverridesIn(connectionOverrides));
+      await replaceConnectionOverrides(tx, at, readConnectionOverrides(connectionOverrides));
     const shown = presentEnvironment(row);
     const states = {
       before: presentEnvironment(stored),
-      after: { ...shown, ...givenConnections(body) },
+      after: { ...shown, ...pickConnections(body) },
     };
     return {
       body: shown,
-      etag: environmentTag(row),
-      events: [changed('environment-updated', projectId, row.name, states)],
+      etag: renderEnvironmentEtag(row),
+      events: [buildEnvironmentEvent('environment-updated', projectId, row.name, states)],
     };
   });
 
   write(deleteEnvironment, async ({ tx, scope, params, headers, now }) => {
     const { projectId, environmentName } = params;
     const stored = await lockEnvironment(tx, scope, projectId, environmentName);
-    requireMatch(headers['If-Match'], environmentTag(stored));
+    requireMatch(headers['If-Match'], renderEnvironmentEtag(stored));
     const place = { accountId: scope.accountId, projectId, environmentName };
     const agents = await cancelWorkIn(tx, place, now, services.times);
     deleteEnvironmentRow(tx, scope, projectId, environmentName);
@@ -133,12 +133,12 @@ export function environmentRoutes(
       for (const agentId of agents) services.wakes.wake(agentId, 'all');
     });
     const before = presentEnvironment(stored);
-    return { events: [changed('environment-deleted', projectId, environmentName, { before })] };
+    return { events: [buildEnvironmentEvent('environment-deleted', projectId, environmentName, { before })] };
   });
 }
 
-/** Beside the environment itself, what the event of its making or change holds. */
-function givenConnections({
+/** The connections, for the event of a create or update. */
+function pickConnections({
   defaultConnections,
   connectionOverrides,
 }: Pick<BodyOf<typeof createEnvironment>, 'defaultConnections' | 'connectionOverrides'>) {
@@ -146,11 +146,11 @@ function givenConnections({
     ...(defaultConnections === undefined ? {} : { defaultConnections }),
     ...(connectionOverrides === undefined
       ? {}
-      : { connectionOverrides: connectionOverridesIn(connectionOverrides) }),
+      : { connectionOverrides: readConnectionOverrides(connectionOverrides) }),
   };
 }
 
-function changed(
+function buildEnvironmentEvent(
   name: AccountEvent['name'],
   projectId: string,
   environmentName: string,

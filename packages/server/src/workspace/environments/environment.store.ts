@@ -183,10 +183,10 @@ const selectWhere = statement(
 );
 
 /**
- * The environments of a project, and those in which the caller has a permission: for operations that name
- * several, or none.
+ * The environments of a project, and those in which the caller has a permission. For operations on several
+ * environments, or none.
  */
-export async function environmentsWhere(
+export async function findPermittedEnvironments(
   tx: Transaction,
   scope: Scope,
   projectId: string,
@@ -209,8 +209,8 @@ export async function environmentsWhere(
   };
 }
 
-/** Throws `forbidden` unless the caller has the permission in this one environment. */
-export async function requireIn(
+/** Throws `forbidden` unless the caller has the permission in this environment. */
+export async function requirePermissionIn(
   tx: Transaction,
   scope: Scope,
   projectId: string,
@@ -218,7 +218,7 @@ export async function requireIn(
   permission: Permission,
   now: Date,
 ): Promise<void> {
-  const { permitted } = await environmentsWhere(tx, scope, projectId, permission, now);
+  const { permitted } = await findPermittedEnvironments(tx, scope, projectId, permission, now);
   if (!permitted.has(environmentName))
     throw await forbidden(tx.query, scope, permission, { projectId, environmentName });
 }
@@ -233,10 +233,10 @@ export function presentEnvironment(row: EnvironmentRow): Environment {
 }
 
 /**
- * Of the representation, for the default agent's name may change without the environment, and of its making,
- * for a name may be used again.
+ * A hash of the representation, because the default agent's name can change without the environment, and of
+ * the creation time, because a name can be used again.
  */
-export function environmentTag(row: EnvironmentRow): string {
+export function renderEnvironmentEtag(row: EnvironmentRow): string {
   const state = JSON.stringify([presentEnvironment(row), row.version, row.created_at]);
   return `"${createHash('sha256').update(state).digest('base64url').slice(0, 16)}"`;
 }

@@ -37,7 +37,7 @@ test('environments are listed by name', async () => {
   assert.equal(body.total, 6);
 });
 
-test('the name of an environment is taken once a project', async () => {
+test('environment names are unique in a project', async () => {
   const account = await server.account();
   const [one, other] = [await account.project(), await account.project()];
   requireProblem(
@@ -48,7 +48,7 @@ test('the name of an environment is taken once a project', async () => {
   assert.equal((await account.admin.post(`${other.path}/environments`, { name: 'uat' })).status, 201);
 });
 
-test('a name outside of the pattern is refused', async () => {
+test('a name that does not match the pattern is refused', async () => {
   const account = await server.account();
   const { path } = await account.project();
   for (const name of ['', '-a', 'a-', 'a/b', 'a.b', 'é', 'x'.repeat(256)]) {
@@ -57,7 +57,7 @@ test('a name outside of the pattern is refused', async () => {
   assert.equal((await account.admin.post(`${path}/environments`, { name: 'x'.repeat(255) })).status, 201);
 });
 
-test('a default agent that the account does not have is refused', async () => {
+test('an unknown default agent is refused', async () => {
   const [account, other] = [await server.account(), await server.account()];
   const { path } = await account.project();
   const foreign = await other.agent();
@@ -67,7 +67,7 @@ test('a default agent that the account does not have is refused', async () => {
   }
 });
 
-test('an environment made without a default agent gets the only one of the account', async () => {
+test('an environment created without a default agent gets the only agent of the account', async () => {
   const account = await server.account();
   const { path } = await account.project();
   const create = async (name: string) =>
@@ -80,7 +80,7 @@ test('an environment made without a default agent gets the only one of the accou
   const second = await account.agent('second');
   assert.deepEqual(await create('two'), { name: 'two' });
   const read = async () => (await account.admin.get<Environment>(`${path}/environments/one`)).body;
-  assert.deepEqual(await read(), kept, 'another agent changes nothing');
+  assert.deepEqual(await read(), kept, 'a second agent does not change it');
   await account.admin.patch(`${path}/environments/one`, { defaultAgentId: second.agentId });
   assert.equal((await read()).defaultAgentId, second.agentId);
   await account.admin.patch(`${path}/environments/one`, { defaultAgentId: '' });

@@ -3,12 +3,12 @@ import type { Slice } from '../../kernel/slice/slice.ts';
 import type { WorkTimes } from '../../kernel/work/work.ts';
 import { environmentRoutes } from './environment.routes.ts';
 
-export { propertiesIn } from './connection-property.ts';
+export { readProperties } from './connection-property.ts';
 export {
   type EnvironmentsWhere,
-  environmentsWhere,
+  findPermittedEnvironments,
   requireEnvironment,
-  requireIn,
+  requirePermissionIn,
 } from './environment.store.ts';
 
 export const environments: Slice<{ wakes: Wakes; times: WorkTimes }> = {

@@ -20,7 +20,7 @@ import {
   presentProjectTag,
   projectTagByName,
   projectTagPage,
-  projectTagTag,
+  renderProjectTagEtag,
   taggedProjectPage,
   updateProjectTagRow,
 } from './project-tag.store.ts';
@@ -42,7 +42,7 @@ export function projectTagRoutes({ read, write }: Endpoints): void {
   read(getProjectTag, async ({ params, rows }) => {
     const name = params.projectTagName;
     const row = one(await rows(projectTagByName, { name }), () => problem('project-tag-not-found', { name }));
-    return { body: presentProjectTag(row), etag: projectTagTag(row) };
+    return { body: presentProjectTag(row), etag: renderProjectTagEtag(row) };
   });
 
   write(createProjectTag, ({ tx, scope, params: { projectId }, body, now, newId }) => {
@@ -51,36 +51,36 @@ export function projectTagRoutes({ read, write }: Endpoints): void {
     const after = presentProjectTag(row);
     return {
       body: after,
-      etag: projectTagTag(row),
+      etag: renderProjectTagEtag(row),
       location: `/v1/projects/${projectId}/tags/${row.name}`,
-      events: [changeEvent('project-tag-created', projectId, row, { after })],
+      events: [buildProjectTagEvent('project-tag-created', projectId, row, { after })],
     };
   });
 
   write(updateProjectTag, async ({ tx, scope, params, headers, body }) => {
     const { projectId, projectTagName } = params;
     const stored = await lockProjectTag(tx, scope, projectId, projectTagName);
-    requireMatch(headers['If-Match'], projectTagTag(stored));
+    requireMatch(headers['If-Match'], renderProjectTagEtag(stored));
     const row: ProjectTagRow = { ...stored, value: body.value, version: stored.version + 1 };
     updateProjectTagRow(tx, scope, projectId, row);
     const states = { before: presentProjectTag(stored), after: presentProjectTag(row) };
     return {
       body: states.after,
-      etag: projectTagTag(row),
-      events: [changeEvent('project-tag-updated', projectId, row, states)],
+      etag: renderProjectTagEtag(row),
+      events: [buildProjectTagEvent('project-tag-updated', projectId, row, states)],
     };
   });
 
   write(deleteProjectTag, async ({ tx, scope, params: { projectId, projectTagName }, headers }) => {
     const stored = await lockProjectTag(tx, scope, projectId, projectTagName);
-    requireMatch(headers['If-Match'], projectTagTag(stored));
+    requireMatch(headers['If-Match'], renderProjectTagEtag(stored));
     deleteProjectTagRow(tx, scope, projectId, stored.name);
     const before = presentProjectTag(stored);
-    return { events: [changeEvent('project-tag-deleted', projectId, stored, { before })] };
+    return { events: [buildProjectTagEvent('project-tag-deleted', projectId, stored, { before })] };
   });
 }
 
-function changeEvent(
+function buildProjectTagEvent(
   name: AccountEvent['name'],
   projectId: string,
   row: ProjectTagRow,

@@ -128,7 +128,7 @@ export function deleteProjectTagRow(tx: Transaction, scope: Scope, projectId: st
   tx.send(deleteOne, { account_id: scope.accountId, project_id: projectId, name });
 }
 
-export function projectTagTag({ project_tag_id: id, version }: ProjectTagRow): string {
+export function renderProjectTagEtag({ project_tag_id: id, version }: ProjectTagRow): string {
   return entityTag(id, version);
 }
 

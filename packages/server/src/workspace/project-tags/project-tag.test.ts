@@ -6,14 +6,14 @@ import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer();
 
-async function project() {
+async function createProject() {
   const account = await server.account();
   const made = await account.project();
   return { account, id: made.projectId, admin: account.admin, path: `${made.path}/tags` };
 }
 
 test('a tag is created, read, changed, listed and deleted', async () => {
-  const { admin, path } = await project();
+  const { admin, path } = await createProject();
   const made = await admin.post<ProjectTag>(path, { name: 'team', value: 'sales' });
   assert.equal(made.status, 201);
   const { id } = made.body;
@@ -29,16 +29,16 @@ test('a tag is created, read, changed, listed and deleted', async () => {
 });
 
 test('a project has one tag of a name, and names are validated', async () => {
-  const { admin, path } = await project();
+  const { admin, path } = await createProject();
   assert.equal((await admin.post(path, { name: 'team', value: 'sales' })).status, 201);
   requireProblem(await admin.post(path, { name: 'team', value: 'x' }), 409, 'project-tag-name-taken');
   requireProblem(await admin.post(path, { name: 'the team', value: 'x' }), 400, 'invalid-request');
-  const other = await project();
+  const other = await createProject();
   assert.equal((await other.admin.post(other.path, { name: 'team', value: 'sales' })).status, 201);
 });
 
 test('a tag that has changed is not deleted with an old ETag', async () => {
-  const { admin, path } = await project();
+  const { admin, path } = await createProject();
   const { etag } = await admin.post(path, { name: 'team', value: 'sales' });
   await admin.patch(`${path}/team`, { value: 'finance' });
   const headers = { 'if-match': etag };
@@ -46,15 +46,15 @@ test('a tag that has changed is not deleted with an old ETag', async () => {
 });
 
 test('projects are found by a tag, and only those in which the caller has a project role', async () => {
-  const { account, admin, id, path } = await project();
+  const { account, admin, id, path } = await createProject();
   const other = await account.project();
-  const stranger = await project();
+  const stranger = await createProject();
   await admin.post(path, { name: 'team', value: 'sales' });
   await admin.post(`${other.path}/tags`, { name: 'team', value: 'finance' });
   await stranger.admin.post(stranger.path, { name: 'team', value: 'sales' });
-  const find = async (actor: typeof admin, query: string) =>
+  const findProjects = async (actor: typeof admin, query: string) =>
     (await actor.get<Page<TaggedProject>>(`/project-tags?${query}`)).body;
-  const all = await find(admin, 'name=team');
+  const all = await findProjects(admin, 'name=team');
   assert.deepEqual(
     all.results.map(({ projectId, value }) => [projectId, value]),
     [
@@ -62,12 +62,12 @@ test('projects are found by a tag, and only those in which the caller has a proj
       [id, 'sales'],
     ],
   );
-  assert.deepEqual([(await find(admin, 'name=team&value=sales')).total, all.total], [1, 2]);
+  assert.deepEqual([(await findProjects(admin, 'name=team&value=sales')).total, all.total], [1, 2]);
   const viewer = await account.actor('MEMBER', { projectId: id, role: 'VIEWER' });
   const operator = await account.actor('MEMBER', { projectId: id, environmentName: 'dev', role: 'OPERATOR' });
   assert.deepEqual(
-    (await find(viewer, 'name=team')).results.map(({ projectId }) => projectId),
+    (await findProjects(viewer, 'name=team')).results.map(({ projectId }) => projectId),
     [id],
   );
-  assert.equal((await find(operator, 'name=team')).total, 0);
+  assert.equal((await findProjects(operator, 'name=team')).total, 0);
 });

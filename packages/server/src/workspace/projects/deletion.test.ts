@@ -1,4 +1,4 @@
-/** A project is deleted with everything that it owns and everything that runs in it; its events stay. */
+/** Deleting a project deletes everything in it and ends its runs; its events remain. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type AccountEventItem, type Operation, operations, type Page } from '@headgate/contract';
@@ -21,7 +21,7 @@ async function startIn({ account, agent, project }: Place, environmentName = 'de
   return answer.body.pipelineExecutionId;
 }
 
-async function startedBy(
+async function startWork(
   place: Place,
 ): Promise<{ instance: Instance; held: { workId: string; epoch: number } }> {
   await startIn(place);
@@ -42,7 +42,7 @@ async function startedBy(
 }
 
 /** Fills every table that a project owns, mostly by the examples of operations that create something in it. */
-async function furnish(place: Place): Promise<void> {
+async function fillTables(place: Place): Promise<void> {
   const { account, project } = place;
   await account.actor('MEMBER', { projectId: project.projectId, environmentName: 'dev', role: 'OPERATOR' });
   const connection = {
@@ -90,46 +90,46 @@ function createsInProject({ method, path, success }: Operation): boolean {
   return method === 'POST' && success.status === 201 && path.startsWith('/v1/projects/{projectId}/');
 }
 
-async function countsOf(tables: readonly OwnedTable[], projectId: string): Promise<Record<string, number>> {
+async function countRows(tables: readonly OwnedTable[], projectId: string): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const table of tables) counts[table.name] = await rowsOf(server.database, table, projectId);
   return counts;
 }
 
-test('the deletion of a project leaves no row of any table with a project key, and those of another project alone', async () => {
+test('deleting a project deletes all its rows, and none of another project', async () => {
   const place = await createPlace(await server.account());
   const other = { ...place, project: (await createPlace(place.account)).project };
   for (const each of [place, other]) {
-    await furnish(each);
-    await startedBy(each);
+    await fillTables(each);
+    await startWork(each);
   }
   const tables = await ownedTables(server.database);
-  assert.ok(tables.length >= 10, 'the tables are found');
+  assert.ok(tables.length >= 10, 'tables with a project key exist');
   const { projectId, path } = place.project;
-  const before = await countsOf(tables, projectId);
+  const before = await countRows(tables, projectId);
   const empty = Object.keys(before).filter((name) => before[name] === 0);
   assert.deepEqual(empty, [], 'each table that a project owns has a row in this test: see furnish()');
-  const others = await countsOf(tables, other.project.projectId);
+  const others = await countRows(tables, other.project.projectId);
 
   assert.equal((await place.account.admin.delete(path)).status, 204);
-  const left = await countsOf(tables, projectId);
+  const left = await countRows(tables, projectId);
   assert.deepEqual(
     Object.keys(left).filter((name) => left[name] !== 0),
     [],
   );
-  assert.deepEqual(await countsOf(tables, other.project.projectId), others);
+  assert.deepEqual(await countRows(tables, other.project.projectId), others);
   requireProblem(await place.account.admin.get(path), 404, 'project-not-found');
 });
 
-test('what runs in a deleted project ends: its holder is told, and the log says so', async () => {
+test('deleting a project ends its work, notifies the agent, and is logged', async () => {
   const place = await createPlace(await server.account());
   const { admin } = place.account;
-  const { instance, held } = await startedBy(place);
+  const { instance, held } = await startWork(place);
   const queued = await startIn(place);
   await admin.delete(place.project.path);
 
   assert.deepEqual(await instance.heartbeat(held), [{ ...held, state: 'lost' }]);
-  assert.deepEqual((await instance.claim()).work, [], 'what waited is not given out any more');
+  assert.deepEqual((await instance.claim()).work, [], 'queued work is not claimed any more');
   const late = await instance.report(held, { type: 'completed', outcome: { status: 'SUCCESS' } });
   assert.ok(!late.accepted && late.code === 'work-not-found');
   const range = 'from=2020-01-01T00:00:00.000Z&to=2100-01-01T00:00:00.000Z';
@@ -138,10 +138,7 @@ test('what runs in a deleted project ends: its holder is told, and the log says 
   );
   const names = body.results.map((event) => event.eventName);
   assert.equal(names[0], 'project-deleted');
-  assert.ok(
-    names.includes('project-created') && names.includes('variable-created'),
-    'what was before is still there',
-  );
+  assert.ok(names.includes('project-created') && names.includes('variable-created'), 'earlier events remain');
   const ended = body.results.filter((event) => event.eventName === 'pipeline-execution-ended');
   assert.deepEqual(new Set(ended.map((event) => event.eventSubjectId)), new Set([held.workId, queued]));
   for (const { additionalInfo, actorId } of ended) {
@@ -150,18 +147,18 @@ test('what runs in a deleted project ends: its holder is told, and the log says 
   }
 });
 
-test('with If-Match a project is deleted only as it was read', async () => {
+test('a deletion with If-Match is refused if the project has changed', async () => {
   const place = await createPlace(await server.account());
   const { admin } = place.account;
   const { etag } = await admin.get(place.project.path);
-  await admin.patch(place.project.path, { description: 'changed since' });
+  await admin.patch(place.project.path, { description: 'changed after the read' });
   const refused = await admin.delete(place.project.path, { headers: { 'if-match': etag } });
   requireProblem(refused, 412, 'etag-mismatch');
   const current = (await admin.get(place.project.path)).etag;
   assert.equal((await admin.delete(place.project.path, { headers: { 'if-match': current } })).status, 204);
 });
 
-test('the name of a deleted project is free, and the new one has nothing of the old', async () => {
+test('the name of a deleted project can be used again, and the new project is empty', async () => {
   const account = await server.account();
   const wanted = { name: 'Sales', warehouse: 'DUCKDB', agentDeploymentType: 'HYBRID' };
   const make = async () =>
@@ -178,12 +175,12 @@ test('the name of a deleted project is free, and the new one has nothing of the 
   assert.deepEqual(body.results, []);
 });
 
-test('the deletion of an environment cancels what runs in it, takes what it has, and leaves the other environment alone', async () => {
+test('deleting an environment cancels its work and deletes its rows, but none of another environment', async () => {
   const place = await createPlace(await server.account());
   const { admin } = place.account;
   const { path } = place.project;
-  await furnish(place);
-  const { instance, held } = await startedBy(place);
+  await fillTables(place);
+  const { instance, held } = await startWork(place);
   const queued = await startIn(place);
   assert.equal((await admin.delete(`${path}/environments/dev`)).status, 204);
 
@@ -193,7 +190,7 @@ test('the deletion of an environment cancels what runs in it, takes what it has,
   await server.sweep();
   for (const id of [held.workId, queued]) {
     const { body } = await admin.get<{ status: string }>(`${path}/pipeline-executions/${id}/status`);
-    assert.equal(body.status, 'CANCELLED', 'executions stay to be read');
+    assert.equal(body.status, 'CANCELLED', 'executions can still be read');
   }
   requireProblem(await admin.get(`${path}/environments/dev`), 404, 'environment-not-found');
   assert.equal((await admin.get(`${path}/environments/prod`)).status, 200);

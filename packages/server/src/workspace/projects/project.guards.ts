@@ -1,4 +1,4 @@
-/** What this slice tells the tests over all operations. */
+/** What this slice contributes to the tests over all operations. */
 
 import { countedDescription } from '../../testing/counted-description.ts';
 import type { SliceGuards } from '../../testing/slice-guards.ts';

@@ -13,7 +13,7 @@ import {
   presentProject,
   projectById,
   projectPage,
-  projectTag,
+  renderProjectEtag,
   updateProjectRow,
 } from './project.store.ts';
 
@@ -26,7 +26,7 @@ export function projectRoutes({ read, write }: Endpoints, services: { owners: Wo
 
   read(getProject, async ({ params, rows }) => {
     const row = one(await rows(projectById, {}), () => problem('project-not-found', params));
-    return { body: presentProject(row), etag: projectTag(row) };
+    return { body: presentProject(row), etag: renderProjectEtag(row) };
   });
 
   write(createProject, ({ tx, scope, body, now, newId }) => {
@@ -42,7 +42,7 @@ export function projectRoutes({ read, write }: Endpoints, services: { owners: Wo
     insertProject(tx, scope, row, now);
     return {
       body: { projectId: row.project_id },
-      etag: projectTag(row),
+      etag: renderProjectEtag(row),
       location: `/v1/projects/${row.project_id}`,
       events: [
         {
@@ -61,7 +61,7 @@ export function projectRoutes({ read, write }: Endpoints, services: { owners: Wo
 
   write(updateProject, async ({ tx, scope, params, headers, body }) => {
     const stored = await lockProject(tx, scope, params.projectId);
-    requireMatch(headers['If-Match'], projectTag(stored));
+    requireMatch(headers['If-Match'], renderProjectEtag(stored));
     const row = {
       ...stored,
       name: body.name ?? stored.name,
@@ -73,12 +73,12 @@ export function projectRoutes({ read, write }: Endpoints, services: { owners: Wo
     const subject = { type: 'project', id: row.project_id, name: row.name };
     const before = presentProject(stored);
     const event = { name: 'project-updated', projectId: row.project_id, subject, before, after } as const;
-    return { body: after, etag: projectTag(row), events: [event] };
+    return { body: after, etag: renderProjectEtag(row), events: [event] };
   });
 
   write(deleteProject, async ({ tx, scope, params, headers, now, newId, requestId }) => {
     const stored = await lockProject(tx, scope, params.projectId);
-    requireMatch(headers['If-Match'], projectTag(stored));
+    requireMatch(headers['If-Match'], renderProjectEtag(stored));
     const source = { ...scope, actorKind: 'credential', requestId } as const;
     const moment = { tx, accountId: scope.accountId, source, now, newId };
     await endWorkOfProject(moment, services.owners, stored.project_id);

@@ -27,7 +27,7 @@ export const projectPage = guardedPage(
   },
 );
 
-/** No parameters: the project is the guard's. */
+/** No parameters: the guard gives the project. */
 export const projectById = guardedRead(
   { row: projectRow },
   'select project_id, name, description, version from project where account_id = $account_id and project_id = $project_id',
@@ -89,7 +89,10 @@ const lockOne = statement(
     and project_id = $project_id for update`,
 );
 
-/** Locks a project until the end of the transaction: what is written into it meanwhile waits. Throws `project-not-found`. */
+/**
+ * Locks a project until the end of the transaction. Other writes to the project wait. Throws
+ * `project-not-found`.
+ */
 export async function lockProject(tx: Transaction, scope: Scope, projectId: string): Promise<ProjectRow> {
   const [row] = await tx.query(lockOne, { account_id: scope.accountId, project_id: projectId });
   if (row === undefined) throw problem('project-not-found', { projectId });
@@ -122,7 +125,7 @@ export function updateProjectRow(tx: Transaction, scope: Scope, row: ProjectRow)
   });
 }
 
-// Everything that a project owns refers to it, directly or through what it owns, and goes by cascade.
+// Everything that a project owns references it, directly or indirectly, and is deleted by cascade.
 const deleteOne = statement(
   { parameters: { account_id: 'uuid', project_id: 'uuid' }, alone: true },
   'delete from project where account_id = $account_id and project_id = $project_id',
@@ -138,6 +141,6 @@ export function presentProject(row: ProjectRow): Project {
   return project;
 }
 
-export function projectTag(row: ProjectRow): string {
+export function renderProjectEtag(row: ProjectRow): string {
   return entityTag(row.project_id, row.version);
 }

@@ -24,7 +24,7 @@ test('a project is created, found at its Location, and listed', async () => {
   assert.deepEqual((await admin.get<Page<Project>>('/projects')).body.results, [read.body]);
 });
 
-test('a description that was not given is absent from answers', async () => {
+test('a missing description is absent from responses', async () => {
   const { admin } = await server.account();
   const { description: _, ...bare } = wanted;
   const { projectId } = (await admin.post<{ projectId: string }>('/projects', bare)).body;
@@ -34,7 +34,7 @@ test('a description that was not given is absent from answers', async () => {
   });
 });
 
-test('a project made without a warehouse has the embedded one', async () => {
+test('a project created without a warehouse has the embedded one', async () => {
   const { admin, accountId } = await server.account();
   const { warehouse: _, ...bare } = wanted;
   assert.equal((await admin.post('/projects', bare)).status, 201);
@@ -46,7 +46,7 @@ test('a project made without a warehouse has the embedded one', async () => {
   requireProblem(refused, 400, 'invalid-request');
 });
 
-test('the name of a project is taken once an account', async () => {
+test('project names are unique in an account', async () => {
   const [one, other] = [await server.account(), await server.account()];
   await one.admin.post('/projects', wanted);
   const refused = requireProblem(await one.admin.post('/projects', wanted), 409, 'project-name-taken');
@@ -67,14 +67,14 @@ test('projects are listed newest first', async () => {
   assert.deepEqual([next.page, next.results.map((project) => project.name)], [1, ['first']]);
 });
 
-test('who creates a project becomes its Owner', async () => {
+test('the creator of a project becomes its Owner', async () => {
   const account = await server.account();
   const creator = await account.actor('BILLING_ADMIN');
   const { projectId } = (await creator.post<{ projectId: string }>('/projects', wanted)).body;
   assert.equal((await creator.post(`/projects/${projectId}/environments`, { name: 'dev' })).status, 201);
 });
 
-test('a list of projects holds those in which the caller has a role, in any environment too', async () => {
+test('the list contains the projects in which the caller has a role, also in one environment only', async () => {
   const account = await server.account();
   const [, readable, visible] = [await account.project(), await account.project(), await account.project()];
   const caller = await account.actor(
@@ -90,7 +90,7 @@ test('a list of projects holds those in which the caller has a role, in any envi
   assert.equal(body.total, 2);
 });
 
-test('a project of another account is as one that never existed', async () => {
+test('a project of another account is not found', async () => {
   const [mine, theirs] = [await server.account(), await server.account()];
   const { projectId } = await theirs.project();
   const foreign = requireProblem(await mine.admin.get(`/projects/${projectId}`), 404, 'project-not-found');
@@ -99,7 +99,7 @@ test('a project of another account is as one that never existed', async () => {
   assert.equal(foreign.detail.replace(projectId, never), unknown.detail);
 });
 
-test('a path that holds no project identifier is refused as such', async () => {
+test('an invalid project id in the path is refused', async () => {
   const { admin } = await server.account();
   for (const id of ['x', '01890000-0000-7000-8000-00000000000G', '01890000-0000-7000-8000-00000000000A']) {
     const { violations } = requireProblem(await admin.get(`/projects/${id}`), 400, 'invalid-request');
@@ -107,7 +107,7 @@ test('a path that holds no project identifier is refused as such', async () => {
   }
 });
 
-test('every fault of a request is listed, by field and by pointer', async () => {
+test('every fault of a request is listed with field and pointer', async () => {
   const { admin } = await server.account();
   const refused = await admin.post('/projects', { name: '', warehouse: 'ORACLE', description: 7 });
   const { violations, errors } = requireProblem(refused, 400, 'invalid-request');
@@ -123,7 +123,7 @@ test('every fault of a request is listed, by field and by pointer', async () => 
   );
 });
 
-test('members that the shape does not have are ignored', async () => {
+test('unknown members are ignored', async () => {
   const { admin } = await server.account();
   assert.equal((await admin.post('/projects?colour=blue', { ...wanted, colour: 'blue' })).status, 201);
 });

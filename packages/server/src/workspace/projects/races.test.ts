@@ -1,4 +1,4 @@
-/** A project is deleted while sixteen clients write into it: each write is refused, or gone with the project. */
+/** Deletes a project while 16 clients write to it: each write is refused or deleted with the project. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Answer } from '../../testing/client.ts';
@@ -9,13 +9,13 @@ import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer({ settings: { HEADGATE_DATABASE_CONNECTIONS: '20' } });
 const clients = 16;
-/** Far more than come before the deletion. */
+/** Far more writes than happen before the deletion. */
 const mostTurns = 40;
 const rounds = 6;
 
 type Write = (place: Place, name: string) => Promise<Answer>;
 
-/** One for each way into a table that a project owns. */
+/** One write for each table that a project owns. */
 const writes: Write[] = [
   ({ account, project }, name) =>
     account.admin.post(`${project.path}/variables`, { name, type: 'TEXT', behaviour: 'SHARED' }),
@@ -52,8 +52,8 @@ const writes: Write[] = [
     }),
 ];
 
-/** A deletion that met a write at the same row is sent again, as its answer says. */
-async function deleted({ account, project }: Place): Promise<void> {
+/** Retries a deletion that conflicted with a write, as its response advises. */
+async function deleteProject({ account, project }: Place): Promise<void> {
   for (;;) {
     const answer = await account.admin.delete(project.path);
     if (answer.status === 204) return;
@@ -62,8 +62,8 @@ async function deleted({ account, project }: Place): Promise<void> {
   }
 }
 
-/** Writes until the project is gone. */
-async function writeOn(place: Place, client: number): Promise<Answer[]> {
+/** Writes until the project is deleted. */
+async function writeUntilDeleted(place: Place, client: number): Promise<Answer[]> {
   const answers: Answer[] = [];
   for (let turn = 0; turn < mostTurns; turn += 1) {
     const write = writes[(client + turn * 3) % writes.length] ?? assert.fail();
@@ -74,12 +74,12 @@ async function writeOn(place: Place, client: number): Promise<Answer[]> {
   return answers;
 }
 
-test('a project that is deleted under sixteen writers leaves nothing, and every writer is told', async () => {
+test('a project deleted under 16 writers leaves no rows, and every writer gets a problem', async () => {
   const tables = await ownedTables(server.database);
   for (let round = 0; round < rounds; round += 1) {
     const place = await createPlace(await server.account());
-    const writing = Array.from({ length: clients }, (_, client) => writeOn(place, client));
-    const [answers] = await Promise.all([Promise.all(writing), deleted(place)]);
+    const writing = Array.from({ length: clients }, (_, client) => writeUntilDeleted(place, client));
+    const [answers] = await Promise.all([Promise.all(writing), deleteProject(place)]);
     for (const { status, text } of answers.flat()) {
       assert.ok([200, 201, 204, 404, 409, 422].includes(status), `${status}: ${text}`);
     }

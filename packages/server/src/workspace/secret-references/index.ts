@@ -2,6 +2,6 @@ import type { Slice } from '../../kernel/slice/slice.ts';
 import { secretReferenceRoutes } from './secret-reference.routes.ts';
 
 export { secretReferencesAmong } from './secret-reference.store.ts';
-export { coordinatesOf } from './secret-reference.ts';
+export { buildCoordinates } from './secret-reference.ts';
 
 export const secretReferences: Slice = { name: 'secret-references', routes: secretReferenceRoutes };

@@ -11,7 +11,7 @@ import { pageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { requireWord } from '../../kernel/http/words.ts';
 import { asUuid } from '../../kernel/identifiers.ts';
-import { connectionsNaming } from '../connections/index.ts';
+import { listConnectionsNaming } from '../connections/index.ts';
 import {
   deleteSecretReferenceRow,
   insertSecretReference,
@@ -20,7 +20,7 @@ import {
   secretReferencePage,
 } from './secret-reference.store.ts';
 
-/** So many of those that name a reference are told. */
+/** At most this many users of a reference are listed in the problem. */
 const toldUsers = 5;
 
 export function secretReferenceRoutes({ read, write }: Endpoints): void {
@@ -40,7 +40,7 @@ export function secretReferenceRoutes({ read, write }: Endpoints): void {
     const { projectId, secretReferenceName: name } = params;
     const { agentId } = body;
     const type = body.secretReferenceType ?? body.type;
-    if (type === undefined) throw new Error('The schema takes a body with one of the two.');
+    if (type === undefined) throw new Error('The schema requires one of the two members.');
     if (agentId !== undefined && asUuid(agentId) !== agentId) throw problem('unknown-agent', { id: agentId });
     const after = presentSecretReference({
       name,
@@ -59,7 +59,7 @@ export function secretReferenceRoutes({ read, write }: Endpoints): void {
     return {
       body: after,
       location: `/v1/projects/${projectId}/secret-references/${name}`,
-      events: [changed('secret-reference-created', projectId, name, { after })],
+      events: [buildSecretReferenceEvent('secret-reference-created', projectId, name, { after })],
     };
   });
 
@@ -67,17 +67,17 @@ export function secretReferenceRoutes({ read, write }: Endpoints): void {
     const { projectId, secretReferenceName: name } = params;
     const before = await lockSecretReference(tx, scope, projectId, name);
     if (!query.force) {
-      const users = await connectionsNaming(tx, scope, projectId, before, toldUsers + 1);
+      const users = await listConnectionsNaming(tx, scope, projectId, before, toldUsers + 1);
       const more = users.length > toldUsers;
       if (users.length > 0)
         throw problem('secret-reference-in-use', { name, users: users.slice(0, toldUsers), more });
     }
     deleteSecretReferenceRow(tx, scope, projectId, name);
-    return { events: [changed('secret-reference-deleted', projectId, name, { before })] };
+    return { events: [buildSecretReferenceEvent('secret-reference-deleted', projectId, name, { before })] };
   });
 }
 
-function changed(
+function buildSecretReferenceEvent(
   name: AccountEvent['name'],
   projectId: string,
   reference: string,

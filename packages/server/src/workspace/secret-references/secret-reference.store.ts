@@ -10,9 +10,9 @@ import {
 import { problem } from '../../kernel/http/problems.ts';
 import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
-import { providerOf } from './secret-reference.ts';
+import { findProvider } from './secret-reference.ts';
 
-/** The columns that are shown, in the words of the interface; those that are null are left out. */
+/** The returned columns by their API names; null columns are omitted. */
 const secretReferenceRow = {
   name: 'text',
   type: typed<SecretReference['type']>('text'),
@@ -43,7 +43,7 @@ export const secretReferencePage = guardedPage(
   },
 );
 
-/** Those of the names that there are. */
+/** Which of the names exist. */
 export const secretReferencesAmong = guardedRead(
   { parameters: { names: 'text[]' }, row: { name: 'text' } },
   'select name from secret_reference where account_id = $account_id and project_id = $project_id and name = any ($names::text[])',
@@ -75,7 +75,7 @@ const insertOne = statement(
     $provider_of_vault, $agent_type, $agent_id, $description, $created_at)`,
 );
 
-/** Answers by problems: `secret-reference-taken`, `unknown-agent`. */
+/** Throws `secret-reference-taken` and `unknown-agent`. */
 export function insertSecretReference(
   tx: Transaction,
   scope: Scope,
@@ -96,7 +96,7 @@ export function insertSecretReference(
     vault_name: reference.vaultName ?? null,
     vault_type: reference.vaultType ?? null,
     provider: reference.provider ?? null,
-    provider_of_vault: providerOf(reference) ?? null,
+    provider_of_vault: findProvider(reference) ?? null,
     agent_type: reference.agentType ?? null,
     agent_id: agentId ?? null,
     description: reference.description ?? null,

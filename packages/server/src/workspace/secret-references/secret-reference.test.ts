@@ -7,16 +7,16 @@ import { startTestServer } from '../../testing/server.ts';
 const server = await startTestServer();
 const password = { secretReferenceType: 'PASSWORD', secretName: 'prod/reader' };
 
-async function project() {
+async function createProject() {
   const account = await server.account();
   const made = await account.project();
   return { account, admin: account.admin, path: `${made.path}/secret-references`, project: made };
 }
 
-const namesOf = ({ body }: { body: Page<SecretReference> }) => body.results.map(({ name }) => name);
+const listNames = ({ body }: { body: Page<SecretReference> }) => body.results.map(({ name }) => name);
 
-test('a reference is created with what it was told, and given back so: each spelling of a vault as it was written', async () => {
-  const { account, admin, path } = await project();
+test('a reference is returned as it was created, with the spelling of its vault', async () => {
+  const { account, admin, path } = await createProject();
   const { agentId } = await account.agent();
   const asked = {
     secretName: 's',
@@ -56,11 +56,11 @@ test('a reference is created with what it was told, and given back so: each spel
   });
 });
 
-test('a name is taken once in a project; one that does not fit its form, and a body without a type, are refused', async () => {
-  const { admin, path } = await project();
+test('names are unique in a project; invalid names and a body without a type are refused', async () => {
+  const { admin, path } = await createProject();
   assert.equal((await admin.post(`${path}/reader`, password)).status, 201);
   requireProblem(await admin.post(`${path}/reader`, password), 409, 'secret-reference-taken');
-  const other = await project();
+  const other = await createProject();
   assert.equal((await other.admin.post(`${other.path}/reader`, password)).status, 201);
   for (const name of ['a%20b', 'a.b', 'x'.repeat(129), '%C3%A9'])
     requireProblem(await admin.post(`${path}/${name}`, password), 400, 'invalid-request');
@@ -70,8 +70,8 @@ test('a name is taken once in a project; one that does not fit its form, and a b
   requireProblem(await admin.post(`${path}/none`, { ...password, provider: 'ORACLE' }), 422, 'unknown-word');
 });
 
-test('an agent type is read in any case, and each word for the hosted one is given back as it was written', async () => {
-  const { admin, path } = await project();
+test('agent types are case-insensitive, and each name of the hosted type is returned as it was written', async () => {
+  const { admin, path } = await createProject();
   for (const [written, shown] of [
     ['aws', 'AWS'],
     ['Azure', 'Azure'],
@@ -88,27 +88,27 @@ test('an agent type is read in any case, and each word for the hosted one is giv
   }
 });
 
-test('its agent must be one of the account', async () => {
-  const { admin, path } = await project();
+test('the agent of a reference must exist in the account', async () => {
+  const { admin, path } = await createProject();
   const { agentId } = await (await server.account()).agent();
   for (const id of [agentId, 'nobody'])
     requireProblem(await admin.post(`${path}/r`, { ...password, agentId: id }), 422, 'unknown-agent');
 });
 
-test('the list holds one type, PASSWORD by default; a provider narrows the others only', async () => {
-  const { admin, path } = await project();
+test('the list has one type, PASSWORD by default; the provider filter applies to the others only', async () => {
+  const { admin, path } = await createProject();
   const make = (name: string, type: string, more = {}) =>
     admin.post(`${path}/${name}`, { type, secretName: 's', ...more });
   await make('b', 'PASSWORD', { provider: 'AWS' });
   await make('a', 'PASSWORD');
   await make('aws', 'COMPOSITE_TOKEN', { provider: 'AWS' });
   await make('gcp', 'COMPOSITE_TOKEN', { vaultType: 'CLOUD_C_SECRET_MANAGER' });
-  const list = async (query: string) => namesOf(await admin.get<Page<SecretReference>>(`${path}?${query}`));
+  const list = async (query: string) => listNames(await admin.get<Page<SecretReference>>(`${path}?${query}`));
   assert.deepEqual(await list(''), ['a', 'b']);
-  assert.deepEqual(await list('provider=GCP'), ['a', 'b'], 'passwords have no provider to ask for');
+  assert.deepEqual(await list('provider=GCP'), ['a', 'b'], 'the provider filter does not apply to passwords');
   assert.deepEqual(await list('secretReferenceType=COMPOSITE_TOKEN'), ['aws', 'gcp']);
   assert.deepEqual(await list('type=COMPOSITE_TOKEN&provider=AWS'), ['aws']);
-  assert.deepEqual(await list('type=COMPOSITE_TOKEN&provider=GCP'), ['gcp'], 'that of its vault');
+  assert.deepEqual(await list('type=COMPOSITE_TOKEN&provider=GCP'), ['gcp'], 'the provider of its vault');
   assert.deepEqual(await list('page=1&size=1'), ['b']);
   const { total, size } = (await admin.get<Page<SecretReference>>(`${path}?size=1`)).body;
   assert.deepEqual({ total, size }, { total: 2, size: 1 });
@@ -116,21 +116,21 @@ test('the list holds one type, PASSWORD by default; a provider narrows the other
 });
 
 const basic = { platformConnectionType: 'COMPONENT_BASIC', authProvider: 'NONE', authType: 'GENERIC_SECRET' };
-const naming = (secretName: string, secretKey?: string) => ({
+const createConnectionNaming = (secretName: string, secretKey?: string) => ({
   connectionDetails: {
     connectionProperties: { secretName, ...(secretKey === undefined ? {} : { secretKey }) },
   },
 });
 
-test('a reference that a connection names is deleted by force only', async () => {
-  const { admin, path, project: made } = await project();
+test('a reference that a connection uses can only be deleted with force', async () => {
+  const { admin, path, project: made } = await createProject();
   const connections = `${made.path}/connections`;
   for (const [name, secretName, secretKey] of [
     ['by reference', 'reader'],
     ['by vault', 'prod/reader'],
     ['other key', 'prod/reader', 'user'],
   ] as const) {
-    await admin.post(connections, { name, ...basic, ...naming(secretName, secretKey) });
+    await admin.post(connections, { name, ...basic, ...createConnectionNaming(secretName, secretKey) });
     await admin.post(`${path}/reader`, { ...password, secretKey: 'password' });
     const answer = await admin.delete(`${path}/reader`);
     if (name === 'other key') assert.equal(answer.status, 204);
@@ -144,8 +144,8 @@ test('a reference that a connection names is deleted by force only', async () =>
   requireProblem(await admin.delete(`${path}/reader`), 404, 'secret-reference-not-found');
 });
 
-test('also one that an override or an environment names', async () => {
-  const { admin, path, project: made } = await project();
+test('a reference that an override or an environment uses can only be deleted with force', async () => {
+  const { admin, path, project: made } = await createProject();
   await admin.post(`${made.path}/connections`, { name: 'lake', ...basic });
   const secret = { secretName: 'reader' };
   await admin.post(`${made.path}/connections/environment-overrides`, {

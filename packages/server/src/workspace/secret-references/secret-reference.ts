@@ -1,4 +1,4 @@
-/** Which provider a reference counts as, and where it leads, pure. */
+/** The provider of a reference, and the secret that it stands for. Pure. */
 import {
   awsVaultTypes,
   azureVaultTypes,
@@ -16,8 +16,8 @@ const vaultsOf: Record<SecretProvider, readonly string[]> = {
   HEADGATE: plainVaultTypes,
 };
 
-/** The provider that was given, else that of the vault. */
-export function providerOf({
+/** The provider in the request, else that of the vault. */
+export function findProvider({
   provider,
   vaultType,
 }: Pick<SecretReference, 'provider' | 'vaultType'>): SecretProvider | undefined {
@@ -30,8 +30,8 @@ type Kept = Pick<SecretReference, 'secretName'> & {
   [Member in Members]: NonNullable<SecretReference[Member]> | null;
 };
 
-/** What an agent is told of a reference. The default vault is the agent's first, whatever its provider. */
-export function coordinatesOf({
+/** What an agent gets of a reference. The default vault is the agent's first one, of any provider. */
+export function buildCoordinates({
   secretName,
   secretKey,
   vaultName,
@@ -39,7 +39,7 @@ export function coordinatesOf({
   provider,
 }: Kept): SecretCoordinates {
   const vault = vaultType === null || vaultType === 'DEFAULT_SECRET_VAULT' ? {} : { vaultType };
-  const named = providerOf({ ...vault, ...(provider === null ? {} : { provider }) });
+  const named = findProvider({ ...vault, ...(provider === null ? {} : { provider }) });
   return {
     secretName,
     ...(secretKey ? { secretKey } : {}),

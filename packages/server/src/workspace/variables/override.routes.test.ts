@@ -10,7 +10,7 @@ const server = await startTestServer();
 type Written = { environmentOverrides: EnvironmentOverride[]; failedOverride: FailedOverride[] };
 type WithOverrides = Variable & { environmentOverrides: EnvironmentOverride[] };
 
-async function city(type = 'TEXT') {
+async function createCity(type = 'TEXT') {
   const account = await server.account();
   const { path, projectId } = await account.project();
   const variable = `${path}/variables/city`;
@@ -28,9 +28,9 @@ async function city(type = 'TEXT') {
 const prod = { environmentName: 'prod', value: 'Bergen' };
 const dev = { environmentName: 'dev', value: 'Oslo' };
 
-test('the body has three forms: the object, a bare array, one override', async () => {
+test('the body is an object, a bare array, or one override', async () => {
   for (const body of [{ environmentOverrides: [prod] }, [prod], prod]) {
-    const { admin, overrides } = await city();
+    const { admin, overrides } = await createCity();
     const written = await admin.post<Written>(overrides, body);
     assert.equal(written.status, 200);
     assert.deepEqual(written.body, { environmentOverrides: [prod], failedOverride: [] });
@@ -38,8 +38,8 @@ test('the body has three forms: the object, a bare array, one override', async (
   }
 });
 
-test('an override that is there is updated', async () => {
-  const { admin, overrides } = await city();
+test('an existing override is updated', async () => {
+  const { admin, overrides } = await createCity();
   await admin.post(overrides, [prod, dev]);
   await admin.post(overrides, { environmentName: 'prod', value: 'Tromsø' });
   assert.deepEqual((await admin.get<WithOverrides>(overrides)).body.environmentOverrides, [
@@ -48,8 +48,8 @@ test('an override that is there is updated', async () => {
   ]);
 });
 
-test('a variable is read with all its overrides by name, or with one', async () => {
-  const { admin, overrides, variable } = await city();
+test('reads return all overrides of a variable, sorted by name, or one', async () => {
+  const { admin, overrides, variable } = await createCity();
   await admin.post(overrides, [prod, dev]);
   const { body } = await admin.get<WithOverrides>(overrides);
   const { environmentOverrides, ...rest } = body;
@@ -59,8 +59,8 @@ test('a variable is read with all its overrides by name, or with one', async () 
   assert.deepEqual(one.body, { ...rest, environmentOverrides: [prod] });
 });
 
-test('an environment without an override has none to read', async () => {
-  const { admin, overrides } = await city();
+test('reading an override that does not exist is 404', async () => {
+  const { admin, overrides } = await createCity();
   for (const name of ['dev', 'uat']) {
     requireProblem(await admin.get(`${overrides}?environmentName=${name}`), 404, 'override-not-found');
   }
@@ -68,8 +68,8 @@ test('an environment without an override has none to read', async () => {
   requireProblem(await admin.get(overrides.replace('city', 'town')), 404, 'variable-not-found');
 });
 
-test('overrides that cannot be written are listed with a code, the others are written', async () => {
-  const { account, projectId, overrides } = await city();
+test('overrides that cannot be written are listed with a code; the others are written', async () => {
+  const { account, projectId, overrides } = await createCity();
   const writer = await account.actor('MEMBER', { projectId, environmentName: 'dev', role: 'CONTRIBUTOR' });
   const wanted = [dev, prod, { environmentName: 'uat', value: 'x' }, { environmentName: '-', value: 'x' }];
   const { body } = await writer.post<Written>(overrides, { environmentOverrides: wanted });
@@ -85,9 +85,9 @@ test('overrides that cannot be written are listed with a code, the others are wr
   for (const { reason, environmentName } of body.failedOverride) assert.ok(reason.includes(environmentName));
 });
 
-test('one override in an environment where the caller may not write is listed too, in each form of the body', async () => {
+test('an override in an environment where the caller may not write is listed, in each form of the body', async () => {
   for (const body of [{ environmentOverrides: [prod] }, [prod], prod]) {
-    const { account, projectId, overrides } = await city();
+    const { account, projectId, overrides } = await createCity();
     const writer = await account.actor('MEMBER', { projectId, environmentName: 'dev', role: 'CONTRIBUTOR' });
     const answer = await writer.post<Written>(overrides, body);
     assert.equal(answer.status, 200, `${JSON.stringify(body)}: ${answer.text}`);
@@ -95,14 +95,14 @@ test('one override in an environment where the caller may not write is listed to
   }
 });
 
-test('a value of another type fails with TYPE_MISMATCH and is given back as it was sent', async () => {
+test('a value of another type fails with TYPE_MISMATCH and is returned as it was sent', async () => {
   const values: [string, unknown[]][] = [
     ['TEXT', [1, null, true, ['a'], { a: 1 }, 'x'.repeat(65_537)]],
     ['NUMBER', ['1', null, {}]],
     ['GRID', ['', { columns: [], rows: [['x']] }, { columns: [{ name: 'a', type: 'DATE' }], rows: [] }]],
   ];
   for (const [type, misfits] of values) {
-    const { admin, overrides } = await city(type);
+    const { admin, overrides } = await createCity(type);
     for (const value of misfits) {
       const { body } = await admin.post<Written>(overrides, { environmentName: 'dev', value });
       assert.deepEqual(body.environmentOverrides, []);
@@ -114,8 +114,8 @@ test('a value of another type fails with TYPE_MISMATCH and is given back as it w
   }
 });
 
-test('a grid override holds its columns and rows and nothing else', async () => {
-  const { admin, overrides } = await city('GRID');
+test('only columns and rows of a grid override are stored', async () => {
+  const { admin, overrides } = await createCity('GRID');
   const value = { columns: [{ name: 'a', type: 'TEXT', colour: 'red' }], rows: [['x']], colour: 'blue' };
   const { body } = await admin.post<Written>(overrides, { environmentName: 'dev', value });
   assert.deepEqual(body.environmentOverrides[0]?.value, {
@@ -124,8 +124,8 @@ test('a grid override holds its columns and rows and nothing else', async () => 
   });
 });
 
-test('an environment may be named once', async () => {
-  const { admin, overrides } = await city();
+test('an environment may appear once in a request', async () => {
+  const { admin, overrides } = await createCity();
   for (const body of [[prod, dev, prod], { environmentOverrides: [prod, prod] }]) {
     const { detail } = requireProblem(await admin.post(overrides, body), 400, 'duplicate-environment');
     assert.match(detail, /"prod"/);
@@ -134,7 +134,7 @@ test('an environment may be named once', async () => {
 });
 
 test('atomic: all or none', async () => {
-  const { admin, overrides } = await city();
+  const { admin, overrides } = await createCity();
   const wanted = [dev, { environmentName: 'uat', value: 'x' }, { environmentName: 'prod', value: 7 }];
   const refused = await admin.post(`${overrides}?atomic=true`, wanted);
   const { violations } = requireProblem(refused, 422, 'overrides-refused');
@@ -147,8 +147,8 @@ test('atomic: all or none', async () => {
   requireProblem(await admin.post(`${overrides}?atomic=perhaps`, [dev]), 400, 'invalid-request');
 });
 
-test('500 overrides are written at once, 501 are refused, and none', async () => {
-  const { account, admin, path, overrides } = await city();
+test('a request may have 1 to 500 overrides', async () => {
+  const { account, admin, path, overrides } = await createCity();
   const [, , , projectId] = ['', ...path.split('/')];
   await server.database.query(
     `insert into environment (account_id, project_id, name, default_user_access_level, version, created_at)
@@ -163,8 +163,8 @@ test('500 overrides are written at once, 501 are refused, and none', async () =>
   requireProblem(await admin.post(overrides, { environmentOverrides: [] }), 400, 'invalid-request');
 });
 
-test('a body that is none of the three forms is refused', async () => {
-  const { admin, overrides } = await city();
+test('a body in another form is refused', async () => {
+  const { admin, overrides } = await createCity();
   const bodies = [
     'null',
     '1',
@@ -183,13 +183,13 @@ test('a body that is none of the three forms is refused', async () => {
   }
 });
 
-test('a member that does not belong to the form of the body is ignored', async () => {
+test('unknown members are ignored in each form of the body', async () => {
   for (const stray of [null, 7, 'x', {}]) {
-    const { admin, overrides } = await city();
+    const { admin, overrides } = await createCity();
     const answer = await admin.post<Written>(overrides, { ...prod, environmentOverrides: stray });
     assert.ok([200, 400].includes(answer.status), `${JSON.stringify(stray)}: ${answer.text}`);
   }
-  const { account, projectId, overrides } = await city();
+  const { account, projectId, overrides } = await createCity();
   const writer = await account.actor('MEMBER', { projectId, environmentName: 'dev', role: 'CONTRIBUTOR' });
   const { body } = await writer.post<Written>(overrides, {
     environmentOverrides: [dev],
@@ -199,15 +199,15 @@ test('a member that does not belong to the form of the body is ignored', async (
 });
 
 test('writing an override does not change the ETag of its variable', async () => {
-  const { admin, variable, overrides } = await city();
+  const { admin, variable, overrides } = await createCity();
   const { etag } = await admin.get(variable);
   await admin.post(overrides, prod);
   await admin.delete(`${overrides}/prod`);
   assert.equal((await admin.get(variable)).etag, etag);
 });
 
-test('an override is deleted; then the variable’s own value counts again', async () => {
-  const { admin, overrides } = await city();
+test('after its override is deleted, an environment uses the variable’s own value', async () => {
+  const { admin, overrides } = await createCity();
   await admin.post(overrides, [prod, dev]);
   const deleted = await admin.delete(`${overrides}/prod`);
   assert.equal(deleted.status, 204);
@@ -220,6 +220,6 @@ test('an override is deleted; then the variable’s own value counts again', asy
 });
 
 test('overrides of a variable that does not exist cannot be written', async () => {
-  const { admin, overrides } = await city();
+  const { admin, overrides } = await createCity();
   requireProblem(await admin.post(overrides.replace('city', 'town'), prod), 404, 'variable-not-found');
 });

@@ -1,4 +1,4 @@
-/** What becomes of each override of one request (E8): a pure judgement over what is stored. */
+/** Decides for each override of a request whether it can be written (E8). Pure. */
 import {
   type EnvironmentOverride,
   environmentNamePattern,
@@ -8,13 +8,13 @@ import {
 } from '@headgate/contract';
 import { type Problem, problem, withViolations } from '../../kernel/http/problems.ts';
 import type { EnvironmentsWhere } from '../environments/index.ts';
-import { isFit, knownValue, misfit } from './variable.ts';
+import { explainMisfit, hasType, pickKnownValue } from './variable.ts';
 
 type Body = { environmentOverrides: OverrideToWrite[] } | OverrideToWrite[] | OverrideToWrite;
 const environmentName = new RegExp(environmentNamePattern);
 
 /** The overrides of a body in any of its three forms. Throws `duplicate-environment`. */
-export function overridesIn(body: Body): OverrideToWrite[] {
+export function readOverrides(body: Body): OverrideToWrite[] {
   const list = Array.isArray(body) ? body : isList(body) ? body.environmentOverrides : [body];
   const names = new Set<string>();
   for (const each of list) {
@@ -25,7 +25,7 @@ export function overridesIn(body: Body): OverrideToWrite[] {
   return list;
 }
 
-/** A single override may carry a stray member of the list's name, which is then ignored as any unknown member is. */
+/** A single override may have an unknown member of this name, which is ignored like any other. */
 function isList(body: object): body is { environmentOverrides: OverrideToWrite[] } {
   return 'environmentOverrides' in body && Array.isArray(body.environmentOverrides);
 }
@@ -38,24 +38,24 @@ export function judgeOverrides(
   const accepted: EnvironmentOverride[] = [];
   const failed: FailedOverride[] = [];
   for (const each of wanted) {
-    const fault = faultOf(each, variable.type, writable);
+    const fault = findFault(each, variable.type, writable);
     if (fault !== undefined)
       failed.push({ environmentName: each.environmentName, value: each.value ?? null, ...fault });
-    else if (isFit(variable.type, each.value))
-      accepted.push({ environmentName: each.environmentName, value: knownValue(each.value) });
+    else if (hasType(variable.type, each.value))
+      accepted.push({ environmentName: each.environmentName, value: pickKnownValue(each.value) });
   }
   return { accepted, failed };
 }
 
-function faultOf(
+function findFault(
   override: OverrideToWrite,
   type: VariableType,
   writable: EnvironmentsWhere,
 ): Pick<FailedOverride, 'code' | 'reason'> | undefined {
-  // A name that is too long is told by its beginning.
+  // Shorten a long name in the message.
   const name = JSON.stringify(override.environmentName).slice(0, 300);
   if (!environmentName.test(override.environmentName)) {
-    return { code: 'INVALID_NAME', reason: `${name} cannot be the name of an environment.` };
+    return { code: 'INVALID_NAME', reason: `${name} is not a valid environment name.` };
   }
   if (!writable.all.has(override.environmentName)) {
     return { code: 'ENVIRONMENT_NOT_FOUND', reason: `The project has no environment ${name}.` };
@@ -63,14 +63,14 @@ function faultOf(
   if (!writable.permitted.has(override.environmentName)) {
     return { code: 'FORBIDDEN', reason: `The caller may not write overrides in the environment ${name}.` };
   }
-  const found = misfit(type, override.value);
+  const found = explainMisfit(type, override.value);
   return found === undefined
     ? undefined
     : { code: 'TYPE_MISMATCH', reason: `The variable is a ${type}; the value is ${found}.` };
 }
 
-/** The refusal of an atomic request, naming each override that cannot be written. */
-export function refusedOverrides(
+/** The problem of an atomic request; lists each override that cannot be written. */
+export function createOverridesProblem(
   wanted: readonly OverrideToWrite[],
   failed: readonly FailedOverride[],
 ): Problem {

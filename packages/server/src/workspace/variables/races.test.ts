@@ -1,4 +1,4 @@
-/** Writers at the same time, on real PostgreSQL: what they leave is as if one had come after another. */
+/** Concurrent writers on real PostgreSQL: the result is the same as of sequential writes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EnvironmentOverride, Page, Variable } from '@headgate/contract';
@@ -8,13 +8,13 @@ import { startTestServer } from '../../testing/server.ts';
 const server = await startTestServer({ settings: { HEADGATE_DATABASE_CONNECTIONS: '16' } });
 const city = { name: 'city', type: 'TEXT', behaviour: 'SHARED', value: 'Oslo' };
 
-async function project() {
+async function createProject() {
   const account = await server.account();
   const { path } = await account.project();
   return { admin: account.admin, path, variables: `${path}/variables` };
 }
 
-const times = <Result>(count: number, each: (index: number) => Promise<Result>) =>
+const repeat = <Result>(count: number, each: (index: number) => Promise<Result>) =>
   Promise.all(Array.from({ length: count }, (_, index) => each(index)));
 
 function requireOnly(answers: readonly Answer[], ...statuses: number[]): void {
@@ -22,25 +22,25 @@ function requireOnly(answers: readonly Answer[], ...statuses: number[]): void {
     assert.ok(statuses.includes(answer.status), `${answer.status}: ${answer.text}`);
 }
 
-test('of several creates of one name one succeeds and the others are told', async () => {
-  const { admin, path, variables } = await project();
+test('of concurrent creates of one name, one succeeds and the others are refused', async () => {
+  const { admin, path, variables } = await createProject();
   for (let round = 0; round < 5; round += 1) {
     const wanted = { ...city, name: `v${round}` };
-    const answers = await times(8, () => admin.post(variables, wanted));
+    const answers = await repeat(8, () => admin.post(variables, wanted));
     requireOnly(answers, 201, 409);
     assert.equal(answers.filter((answer) => answer.status === 201).length, 1);
-    const environments = await times(8, () => admin.post(`${path}/environments`, { name: `e${round}` }));
+    const environments = await repeat(8, () => admin.post(`${path}/environments`, { name: `e${round}` }));
     requireOnly(environments, 201, 409);
     assert.equal(environments.filter((answer) => answer.status === 201).length, 1);
   }
   const { body } = await admin.get<Page<Variable>>(`${variables}?size=100`);
-  assert.deepEqual([body.total, body.results.length], [5, 5], 'the total counts what is there');
+  assert.deepEqual([body.total, body.results.length], [5, 5], 'the total matches the rows');
 });
 
-test('creates and deletes of one name leave a total that counts what is there', async () => {
-  const { admin, variables } = await project();
+test('concurrent creates and deletes of one name leave a total that matches the rows', async () => {
+  const { admin, variables } = await createProject();
   for (let round = 0; round < 5; round += 1) {
-    const answers = await times(16, (index) =>
+    const answers = await repeat(16, (index) =>
       index % 2 === 0 ? admin.post(variables, city) : admin.delete(`${variables}/city`),
     );
     requireOnly(answers, 201, 204, 404, 409);
@@ -49,11 +49,11 @@ test('creates and deletes of one name leave a total that counts what is there', 
   }
 });
 
-test('16 writers of one override: each succeeds, and one of the values is there', async () => {
-  const { admin, variables } = await project();
+test('16 concurrent writers of one override all succeed, and one of the values remains', async () => {
+  const { admin, variables } = await createProject();
   await admin.post(variables, city);
   const overrides = `${variables}/city/environment-overrides`;
-  const answers = await times(16, (index) =>
+  const answers = await repeat(16, (index) =>
     admin.post(overrides, { environmentName: 'dev', value: `v${index}` }),
   );
   requireOnly(answers, 200);
@@ -62,21 +62,21 @@ test('16 writers of one override: each succeeds, and one of the values is there'
   assert.match(String(body.environmentOverrides[0]?.value), /^v\d+$/);
 });
 
-test('writers of several overrides in opposite orders do not wait for each other for ever', async () => {
-  const { admin, variables } = await project();
+test('writers of several overrides in opposite orders do not deadlock', async () => {
+  const { admin, variables } = await createProject();
   await admin.post(variables, city);
   const both = [
     { environmentName: 'dev', value: 'a' },
     { environmentName: 'prod', value: 'b' },
   ];
-  const answers = await times(16, (index) =>
+  const answers = await repeat(16, (index) =>
     admin.post(`${variables}/city/environment-overrides`, index % 2 === 0 ? both : both.toReversed()),
   );
   requireOnly(answers, 200);
 });
 
-test('a change of the type against a write of an override never leaves an override that does not fit', async () => {
-  const { admin, variables } = await project();
+test('a concurrent change of the type and write of an override never leave an override of another type', async () => {
+  const { admin, variables } = await createProject();
   for (let round = 0; round < 15; round += 1) {
     const name = `r${round}`;
     await admin.post(variables, { ...city, name });

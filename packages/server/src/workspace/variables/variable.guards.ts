@@ -1,4 +1,4 @@
-/** What this slice tells the tests over all operations. */
+/** What this slice contributes to the tests over all operations. */
 import type { SliceGuards } from '../../testing/slice-guards.ts';
 import { variableExamples } from './variable.examples.ts';
 
@@ -20,14 +20,14 @@ export const variableGuards: SliceGuards = {
   counted: {
     updateVariable: {
       create: ({ account, project }) =>
-        account.admin.post(`${project.path}/variables`, { name: 'count', ...numberOf(0) }),
+        account.admin.post(`${project.path}/variables`, { name: 'count', ...readNumber(0) }),
       path: ({ project }) => `${project.path}/variables/count`,
-      set: numberOf,
+      set: readNumber,
       get: (body) => Number(body.value),
     },
   },
 };
 
-function numberOf(value: number) {
+function readNumber(value: number) {
   return { type: 'NUMBER', behaviour: 'SHARED', value };
 }

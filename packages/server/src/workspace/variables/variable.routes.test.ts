@@ -9,14 +9,14 @@ import { startTestServer } from '../../testing/server.ts';
 const server = await startTestServer();
 const city = { name: 'city', type: 'TEXT', behaviour: 'SHARED', value: 'Oslo' };
 
-async function projectOf(account: Account) {
+async function createProjectIn(account: Account) {
   const { path } = await account.project();
   return { account, admin: account.admin, path, variables: `${path}/variables` };
 }
-const project = async () => projectOf(await server.account());
+const createProject = async () => createProjectIn(await server.account());
 
 test('a variable is created, found at its Location, and read again', async () => {
-  const { admin, variables } = await project();
+  const { admin, variables } = await createProject();
   const wanted = { ...city, description: 'Where', supportsDoubleResolution: true };
   const created = await admin.post<Variable>(variables, wanted);
   assert.equal(created.status, 201);
@@ -27,19 +27,19 @@ test('a variable is created, found at its Location, and read again', async () =>
   const read = await admin.get<Variable>(`${variables}/city`);
   assert.deepEqual(read.body, created.body);
   assert.equal(read.etag, created.etag);
-  assert.match(read.etag, /^"[^"]+"$/, 'a strong tag');
+  assert.match(read.etag, /^"[^"]+"$/, 'a strong ETag');
 });
 
-test('a variable without a value is empty: TEXT "", GRID without columns and rows, NUMBER none', async () => {
-  const { admin, variables } = await project();
-  const variableOf = async (type: string) => {
+test('a variable without a value is empty: TEXT is "", GRID has no columns and rows, NUMBER has no value', async () => {
+  const { admin, variables } = await createProject();
+  const createVariable = async (type: string) => {
     const wanted = { name: type, type, behaviour: 'COPIED' };
     return (await admin.post<Variable>(variables, wanted)).body;
   };
-  assert.equal((await variableOf('TEXT')).value, '');
-  assert.deepEqual((await variableOf('GRID')).value, { columns: [], rows: [] });
-  const number = await variableOf('NUMBER');
-  assert.ok(!('value' in number) && !('description' in number), 'an unset member is absent');
+  assert.equal((await createVariable('TEXT')).value, '');
+  assert.deepEqual((await createVariable('GRID')).value, { columns: [], rows: [] });
+  const number = await createVariable('NUMBER');
+  assert.ok(!('value' in number) && !('description' in number), 'the member is absent');
   assert.equal(number.supportsDoubleResolution, false);
 });
 
@@ -54,8 +54,8 @@ const grid = {
   ],
 };
 
-test('values come back as they were written', async () => {
-  const { admin, variables } = await project();
+test('values are returned as they were written', async () => {
+  const { admin, variables } = await createProject();
   const values: [string, unknown][] = [
     ['TEXT', 'Größe "𝒳" \\ \u0001 \n'],
     ['TEXT', 'x'.repeat(65_536)],
@@ -71,8 +71,8 @@ test('values come back as they were written', async () => {
   }
 });
 
-test('a value that does not fit the type is refused', async () => {
-  const { admin, variables } = await project();
+test('a value of another type is refused', async () => {
+  const { admin, variables } = await createProject();
   const misfits: [string, unknown][] = [
     ['TEXT', 1],
     ['NUMBER', '1'],
@@ -89,8 +89,8 @@ test('a value that does not fit the type is refused', async () => {
   }
 });
 
-test('a value that no type has breaks the schema', async () => {
-  const { admin, variables } = await project();
+test('a value that no type allows is an invalid request', async () => {
+  const { admin, variables } = await createProject();
   for (const value of [true, [], { columns: [] }, 'x'.repeat(65_537)]) {
     requireProblem(await admin.post(variables, { ...city, value }), 400, 'invalid-request');
   }
@@ -98,15 +98,15 @@ test('a value that no type has breaks the schema', async () => {
   requireProblem(await admin.post(variables, infinite), 400, 'invalid-request');
 });
 
-test('a grid holds its columns and rows and nothing else', async () => {
-  const { admin, variables } = await project();
+test('only columns and rows of a grid are stored', async () => {
+  const { admin, variables } = await createProject();
   const colourful = { columns: [{ ...grid.columns[0], colour: 'red' }], rows: [['Oslo']], colour: 'blue' };
   const created = await admin.post<Variable>(variables, { ...city, type: 'GRID', value: colourful });
   assert.deepEqual(created.body.value, { columns: [grid.columns[0]], rows: [['Oslo']] });
 });
 
 test('names match the pattern', async () => {
-  const { admin, variables } = await project();
+  const { admin, variables } = await createProject();
   for (const name of ['$', '1a', 'a-b', 'a b', '', 'é', 'a'.repeat(256)]) {
     requireProblem(await admin.post(variables, { ...city, name }), 400, 'invalid-request');
     if (name !== '') {
@@ -120,38 +120,38 @@ test('names match the pattern', async () => {
   }
 });
 
-test('the name of a variable is taken once a project', async () => {
-  const one = await project();
-  const other = await projectOf(one.account);
+test('variable names are unique in a project', async () => {
+  const one = await createProject();
+  const other = await createProjectIn(one.account);
   await one.admin.post(one.variables, city);
   requireProblem(await one.admin.post(one.variables, { ...city, type: 'TEXT' }), 409, 'variable-name-taken');
   assert.equal((await one.admin.post(other.variables, city)).status, 201);
 });
 
 test('variables are listed by name, in pages with a total', async () => {
-  const { admin, variables } = await project();
+  const { admin, variables } = await createProject();
   for (const name of ['b', '_', 'a', '$z', 'Z']) await admin.post(variables, { ...city, name });
-  const names = async (query: string) => {
+  const listNames = async (query: string) => {
     const { results, ...rest } = (await admin.get<Page<Variable>>(variables + query)).body;
     return { ...rest, names: results.map((variable) => variable.name).join(' ') };
   };
-  assert.deepEqual(await names(''), { page: 0, size: 25, total: 5, names: '$z Z _ a b' });
-  assert.deepEqual(await names('?page=1&size=2'), { page: 1, size: 2, total: 5, names: '_ a' });
-  assert.deepEqual(await names('?page=9&size=2'), { page: 9, size: 2, total: 5, names: '' });
+  assert.deepEqual(await listNames(''), { page: 0, size: 25, total: 5, names: '$z Z _ a b' });
+  assert.deepEqual(await listNames('?page=1&size=2'), { page: 1, size: 2, total: 5, names: '_ a' });
+  assert.deepEqual(await listNames('?page=9&size=2'), { page: 9, size: 2, total: 5, names: '' });
   await admin.delete(`${variables}/_`);
-  assert.deepEqual(await names('?size=1'), { page: 0, size: 1, total: 4, names: '$z' });
+  assert.deepEqual(await listNames('?size=1'), { page: 0, size: 1, total: 4, names: '$z' });
 });
 
 test('a size above 100 is capped, not refused', async () => {
-  const { admin, variables } = await project();
+  const { admin, variables } = await createProject();
   for (const size of ['101', '5000', '999999999999', '99999999999999999999']) {
     const { body } = await admin.get<Page<Variable>>(`${variables}?size=${size}`);
     assert.equal(body.size, 100);
   }
 });
 
-test('a page that is no number from 0, or a size that is none from 1, is refused', async () => {
-  const { admin, variables } = await project();
+test('an invalid page or size is refused', async () => {
+  const { admin, variables } = await createProject();
   for (const query of [
     'page=-1',
     'size=0',
@@ -167,8 +167,8 @@ test('a page that is no number from 0, or a size that is none from 1, is refused
   }
 });
 
-test('a change keeps the members that it leaves out', async () => {
-  const { admin, variables } = await project();
+test('an update keeps omitted members', async () => {
+  const { admin, variables } = await createProject();
   const wanted = { ...city, description: 'Where', supportsDoubleResolution: true };
   const { body: before, etag } = await admin.post<Variable>(variables, wanted);
   const changed = await admin.patch<Variable>(`${variables}/city`, { type: 'TEXT', behaviour: 'COPIED' });
@@ -184,8 +184,8 @@ test('a change keeps the members that it leaves out', async () => {
   assert.deepEqual((await admin.get(`${variables}/city`)).body, value.body);
 });
 
-test('type and behaviour are required in a change', async () => {
-  const { admin, variables } = await project();
+test('an update requires type and behaviour', async () => {
+  const { admin, variables } = await createProject();
   await admin.post(variables, city);
   const { violations } = requireProblem(
     await admin.patch(`${variables}/city`, { value: 'Bergen' }),
@@ -195,8 +195,8 @@ test('type and behaviour are required in a change', async () => {
   assert.deepEqual(violations?.toSorted(), ['body.behaviour: is required', 'body.type: is required']);
 });
 
-test('a change of the type empties the value when it gives none', async () => {
-  const { admin, variables } = await project();
+test('changing the type without a value resets the value', async () => {
+  const { admin, variables } = await createProject();
   await admin.post(variables, city);
   const number = await admin.patch<Variable>(`${variables}/city`, { type: 'NUMBER', behaviour: 'SHARED' });
   assert.ok(!('value' in number.body));
@@ -208,8 +208,8 @@ test('a change of the type empties the value when it gives none', async () => {
   assert.deepEqual(grown.body.value, grid);
 });
 
-test('a change of the value must fit the type that it gives', async () => {
-  const { admin, variables } = await project();
+test('the value of an update must have the type of the update', async () => {
+  const { admin, variables } = await createProject();
   await admin.post(variables, city);
   const refused = await admin.patch(`${variables}/city`, {
     type: 'NUMBER',
@@ -219,8 +219,8 @@ test('a change of the value must fit the type that it gives', async () => {
   requireProblem(refused, 422, 'value-type-mismatch');
 });
 
-test('a type that stored overrides do not fit is refused, and the environments are named', async () => {
-  const { admin, variables } = await project();
+test('a type that stored overrides do not have is refused; the problem lists the environments', async () => {
+  const { admin, variables } = await createProject();
   await admin.post(variables, city);
   const override = { environmentName: 'prod', value: 'Bergen' };
   await admin.post(`${variables}/city/environment-overrides`, override);
@@ -237,7 +237,7 @@ test('a type that stored overrides do not fit is refused, and the environments a
 });
 
 test('a variable is deleted with its overrides', async () => {
-  const { admin, variables } = await project();
+  const { admin, variables } = await createProject();
   await admin.post(variables, city);
   await admin.post(`${variables}/city/environment-overrides`, { environmentName: 'prod', value: 'Bergen' });
   assert.equal((await admin.delete(`${variables}/city`)).status, 204);
@@ -250,8 +250,8 @@ test('a variable is deleted with its overrides', async () => {
   assert.deepEqual(body.environmentOverrides, []);
 });
 
-test('a write with If-Match is refused when the variable has changed since', async () => {
-  const { admin, variables } = await project();
+test('a write with If-Match is refused if the variable has changed', async () => {
+  const { admin, variables } = await createProject();
   const { etag } = await admin.post<Variable>(variables, city);
   const change = (ifMatch: string, value: string) =>
     admin.patch<Variable>(
@@ -268,15 +268,15 @@ test('a write with If-Match is refused when the variable has changed since', asy
     'etag-mismatch',
   );
   assert.equal((await admin.get<Variable>(`${variables}/city`)).body.value, 'Bergen');
-  assert.equal((await change(`"other", ${second.etag}`, 'Tromsø')).status, 200, 'one of a list');
-  assert.equal((await change('*', 'Bodø')).status, 200, 'whatever it is');
+  assert.equal((await change(`"other", ${second.etag}`, 'Tromsø')).status, 200, 'one ETag of a list');
+  assert.equal((await change('*', 'Bodø')).status, 200, 'any ETag');
   const { etag: last } = await admin.get(`${variables}/city`);
   requireProblem(await change(`W/${last}`, 'Oslo'), 412, 'etag-mismatch');
   assert.equal((await admin.delete(`${variables}/city`, { headers: { 'if-match': last } })).status, 204);
 });
 
-test('a variable that was deleted and made again has another ETag', async () => {
-  const { admin, variables } = await project();
+test('a variable that is deleted and created again has another ETag', async () => {
+  const { admin, variables } = await createProject();
   const first = await admin.post(variables, city);
   await admin.delete(`${variables}/city`);
   const second = await admin.post(variables, city);

@@ -15,24 +15,24 @@ import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { requireMatch } from '../../kernel/http/if-match.ts';
 import { pageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
-import { environmentsWhere, requireEnvironment } from '../environments/index.ts';
-import { judgeOverrides, overridesIn, refusedOverrides } from './override.ts';
+import { findPermittedEnvironments, requireEnvironment } from '../environments/index.ts';
+import { createOverridesProblem, judgeOverrides, readOverrides } from './override.ts';
 import {
   deleteVariableRow,
   insertVariable,
+  listOverrides,
   lockVariable,
-  overridesOfVariable,
   presentVariable,
   removeOverride,
+  renderVariableEtag,
   updateVariableRow,
   type VariableRow,
   variableByName,
   variablePage,
-  variableTag,
   variableWithOverrides,
   writeOverrideRows,
 } from './variable.store.ts';
-import { emptyValue, isFit, knownValue, misfit } from './variable.ts';
+import { explainMisfit, getEmptyValue, hasType, pickKnownValue } from './variable.ts';
 
 export function variableRoutes({ read, write }: Endpoints): void {
   read(listVariables, async ({ query, page }) => {
@@ -44,18 +44,18 @@ export function variableRoutes({ read, write }: Endpoints): void {
   read(getVariable, async ({ params, rows }) => {
     const name = params.variableName;
     const row = one(await rows(variableByName, { name }), () => problem('variable-not-found', { name }));
-    return { body: presentVariable(row), etag: variableTag(row) };
+    return { body: presentVariable(row), etag: renderVariableEtag(row) };
   });
 
   write(createVariable, ({ tx, scope, params, body, now, newId }) => {
-    requireFit('body.value', body);
+    requireFittingValue('body.value', body);
     const row: VariableRow = {
       variable_id: newId(),
       name: body.name,
       type: body.type,
       behaviour: body.behaviour,
       description: body.description ?? null,
-      value: body.value === undefined ? (emptyValue(body.type) ?? null) : knownValue(body.value),
+      value: body.value === undefined ? (getEmptyValue(body.type) ?? null) : pickKnownValue(body.value),
       supports_double_resolution: body.supportsDoubleResolution ?? false,
       version: 1,
     };
@@ -63,30 +63,30 @@ export function variableRoutes({ read, write }: Endpoints): void {
     const after = presentVariable(row);
     return {
       body: after,
-      etag: variableTag(row),
+      etag: renderVariableEtag(row),
       location: `/v1/projects/${params.projectId}/variables/${row.name}`,
-      events: [changed('variable-created', params.projectId, row, { after })],
+      events: [buildVariableEvent('variable-created', params.projectId, row, { after })],
     };
   });
 
   write(updateVariable, async ({ tx, scope, params, headers, body }) => {
-    requireFit('body.value', body);
+    requireFittingValue('body.value', body);
     const stored = await lockVariable(tx, scope, params.projectId, params.variableName);
-    requireMatch(headers['If-Match'], variableTag(stored));
+    requireMatch(headers['If-Match'], renderVariableEtag(stored));
     if (body.type !== stored.type) {
-      const overrides = await overridesOfVariable(tx, scope, params.projectId, stored.name);
+      const overrides = await listOverrides(tx, scope, params.projectId, stored.name);
       const environments = overrides
-        .filter(({ value }) => !isFit(body.type, value))
+        .filter(({ value }) => !hasType(body.type, value))
         .map((each) => each.environmentName);
       if (environments.length > 0) throw problem('override-type-mismatch', { type: body.type, environments });
     }
-    const kept = body.type === stored.type ? stored.value : (emptyValue(body.type) ?? null);
+    const kept = body.type === stored.type ? stored.value : (getEmptyValue(body.type) ?? null);
     const row: VariableRow = {
       ...stored,
       type: body.type,
       behaviour: body.behaviour,
       description: body.description ?? stored.description,
-      value: body.value === undefined ? kept : knownValue(body.value),
+      value: body.value === undefined ? kept : pickKnownValue(body.value),
       supports_double_resolution: body.supportsDoubleResolution ?? stored.supports_double_resolution,
       version: stored.version + 1,
     };
@@ -94,18 +94,18 @@ export function variableRoutes({ read, write }: Endpoints): void {
     const states = { before: presentVariable(stored), after: presentVariable(row) };
     return {
       body: states.after,
-      etag: variableTag(row),
-      events: [changed('variable-updated', params.projectId, row, states)],
+      etag: renderVariableEtag(row),
+      events: [buildVariableEvent('variable-updated', params.projectId, row, states)],
     };
   });
 
   write(deleteVariable, async ({ tx, scope, params, headers }) => {
     const stored = await lockVariable(tx, scope, params.projectId, params.variableName);
-    requireMatch(headers['If-Match'], variableTag(stored));
-    const environmentOverrides = await overridesOfVariable(tx, scope, params.projectId, stored.name);
+    requireMatch(headers['If-Match'], renderVariableEtag(stored));
+    const environmentOverrides = await listOverrides(tx, scope, params.projectId, stored.name);
     deleteVariableRow(tx, scope, params.projectId, stored.name);
     const before = { ...presentVariable(stored), environmentOverrides };
-    return { events: [changed('variable-deleted', params.projectId, stored, { before })] };
+    return { events: [buildVariableEvent('variable-deleted', params.projectId, stored, { before })] };
   });
 
   read(getOverrides, async ({ params, query, rows }) => {
@@ -128,15 +128,15 @@ export function variableRoutes({ read, write }: Endpoints): void {
   });
 
   write(writeOverrides, async ({ tx, scope, params, query, body, now }) => {
-    const wanted = overridesIn(body);
+    const wanted = readOverrides(body);
     const { projectId, variableName } = params;
     const [writable, variable, before] = await Promise.all([
-      environmentsWhere(tx, scope, projectId, writeOverrides.permission, now),
+      findPermittedEnvironments(tx, scope, projectId, writeOverrides.permission, now),
       lockVariable(tx, scope, projectId, variableName),
-      overridesOfVariable(tx, scope, projectId, variableName),
+      listOverrides(tx, scope, projectId, variableName),
     ]);
     const { accepted, failed } = judgeOverrides(wanted, variable, writable);
-    if (query.atomic && failed.length > 0) throw refusedOverrides(wanted, failed);
+    if (query.atomic && failed.length > 0) throw createOverridesProblem(wanted, failed);
     writeOverrideRows(tx, scope, params.projectId, variable.name, accepted);
     const named = new Set(accepted.map((each) => each.environmentName));
     const states = {
@@ -145,7 +145,10 @@ export function variableRoutes({ read, write }: Endpoints): void {
     };
     return {
       body: { environmentOverrides: accepted, failedOverride: failed },
-      events: accepted.length === 0 ? [] : [changed('override-written', params.projectId, variable, states)],
+      events:
+        accepted.length === 0
+          ? []
+          : [buildVariableEvent('override-written', params.projectId, variable, states)],
     };
   });
 
@@ -155,17 +158,17 @@ export function variableRoutes({ read, write }: Endpoints): void {
     const { environmentName } = params;
     const value = await removeOverride(tx, scope, params.projectId, variable.name, environmentName);
     const before = { environmentOverrides: [{ environmentName, value }] };
-    return { events: [changed('override-deleted', params.projectId, variable, { before })] };
+    return { events: [buildVariableEvent('override-deleted', params.projectId, variable, { before })] };
   });
 }
 
-function requireFit(field: string, { type, value }: Pick<Variable, 'type' | 'value'>): void {
+function requireFittingValue(field: string, { type, value }: Pick<Variable, 'type' | 'value'>): void {
   if (value === undefined) return;
-  const found = misfit(type, value);
+  const found = explainMisfit(type, value);
   if (found !== undefined) throw problem('value-type-mismatch', { field, type, found });
 }
 
-function changed(
+function buildVariableEvent(
   name: AccountEvent['name'],
   projectId: string,
   row: VariableRow,

@@ -37,7 +37,7 @@ const columns = 'variable_id, name, type, behaviour, description, value, support
 export const variablePage = guardedPage(
   { parameters: { limit: 'bigint', offset: 'bigint' }, row: variableRow },
   {
-    // Where the page begins is found in the index alone; only its rows are fetched.
+    // The start of the page is found in the index alone; only the rows of the page are fetched.
     rows: `
     select ${columns} from variable
     where account_id = $account_id and project_id = $project_id and name >= (
@@ -58,7 +58,7 @@ export const variableByName = guardedRead(
   `select ${columns} from variable where account_id = $account_id and project_id = $project_id and name = $name`,
 );
 
-/** A variable without overrides is one row without an environment. */
+/** A variable without overrides is returned as one row without an environment. */
 export const variableWithOverrides = guardedRead(
   {
     parameters: { variable_name: 'text', environment_name: 'text?' },
@@ -110,7 +110,7 @@ export function insertVariable(
     type: row.type,
     behaviour: row.behaviour,
     description: row.description,
-    value: valueParameter(row.value),
+    value: renderValue(row.value),
     supports_double_resolution: row.supports_double_resolution,
     version: row.version,
     created_at: now,
@@ -123,7 +123,10 @@ const lockOne = statement(
   select ${columns} from variable where account_id = $account_id and project_id = $project_id and name = $name for update`,
 );
 
-/** Locks a variable until the end of the transaction; its overrides are then only written by this one. */
+/**
+ * Locks a variable until the end of the transaction. Other transactions cannot write its overrides
+ * meanwhile.
+ */
 export async function lockVariable(
   tx: Transaction,
   scope: Scope,
@@ -163,7 +166,7 @@ export function updateVariableRow(tx: Transaction, scope: Scope, projectId: stri
     type: row.type,
     behaviour: row.behaviour,
     description: row.description,
-    value: valueParameter(row.value),
+    value: renderValue(row.value),
     supports_double_resolution: row.supports_double_resolution,
     version: row.version,
   });
@@ -190,7 +193,7 @@ const overridesOf = statement(
   where account_id = $account_id and project_id = $project_id and variable_name = $variable_name order by environment_name`,
 );
 
-export async function overridesOfVariable(
+export async function listOverrides(
   tx: Transaction,
   scope: Scope,
   projectId: string,
@@ -240,7 +243,7 @@ const deleteOverrideRow = statement(
   returning value`,
 );
 
-/** Answers the value that the override had. */
+/** Returns the value of the removed override. */
 export async function removeOverride(
   tx: Transaction,
   scope: Scope,
@@ -258,7 +261,7 @@ export async function removeOverride(
   return row.value;
 }
 
-function valueParameter(value: VariableValue | null): string | null {
+function renderValue(value: VariableValue | null): string | null {
   return value === null ? null : JSON.stringify(value);
 }
 
@@ -275,6 +278,6 @@ export function presentVariable(row: VariableRow): Variable {
   return variable;
 }
 
-export function variableTag(row: VariableRow): string {
+export function renderVariableEtag(row: VariableRow): string {
   return entityTag(row.variable_id, row.version);
 }
