@@ -6,6 +6,6 @@ export interface Clock {
 export const systemClock: Clock = { now: () => new Date() };
 
 /** So many seconds after a time; before it with a negative number. */
-export function after(time: Date, seconds: number): Date {
+export function addSeconds(time: Date, seconds: number): Date {
   return new Date(time.getTime() + seconds * 1_000);
 }

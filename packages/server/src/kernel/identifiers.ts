@@ -8,7 +8,7 @@ export type NewId = () => string;
  * UUIDs of version 7 (RFC 9562 §5.7): their order is the order of their making, to the millisecond and, within one process,
  * beyond it by a counter in `rand_a`. Indexes stay compact, and "newest first" is an order by id.
  */
-export function uuidsByTime(clock: Clock): NewId {
+export function createUuidMaker(clock: Clock): NewId {
   let lastMilliseconds = 0;
   let counter = 0;
   let pool = randomBytes(0);
@@ -43,7 +43,7 @@ export function uuidsByTime(clock: Clock): NewId {
 }
 
 /** The time in a UUID of version 7: of what is listed by its id, the time that agrees with the order. */
-export function timeOfId(id: string): Date {
+export function readTimeOfId(id: string): Date {
   return new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
 }
 
@@ -54,9 +54,9 @@ export function isUuid(text: string): boolean {
   return uuidForm.test(text);
 }
 
-const nobody = '00000000-0000-0000-0000-000000000000';
+const unusedUuid = '00000000-0000-0000-0000-000000000000';
 
 /** An opaque identifier as a parameter of a statement; one that cannot be ours becomes one that nothing has. */
-export function asUuid(text: string): string {
-  return isUuid(text) ? text : nobody;
+export function toUuid(text: string): string {
+  return isUuid(text) ? text : unusedUuid;
 }

@@ -12,7 +12,7 @@ export type LogLevel = (typeof logLevels)[number];
  */
 export function createLog(level: LogLevel, stream: DestinationStream): Log {
   return pino(
-    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: plainError } },
+    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: renderError } },
     stream,
   );
 }
@@ -22,17 +22,17 @@ export const silentLog: Log = createLog('silent', { write: () => undefined });
 /** A cause may be its own cause, by accident. */
 const deepestCause = 5;
 
-function plainError(failure: unknown, depth = 0): object {
+function renderError(failure: unknown, depth = 0): object {
   if (!(failure instanceof Error)) return { message: String(failure) };
   const { name, message, stack } = failure;
   const code = 'code' in failure && failure.code !== undefined ? { code: failure.code } : {};
   if (depth === deepestCause) return { name, message, ...code };
-  const cause = failure.cause === undefined ? {} : { cause: plainError(failure.cause, depth + 1) };
-  const several = failure instanceof AggregateError ? { errors: eachOf(failure, depth) } : {};
+  const cause = failure.cause === undefined ? {} : { cause: renderError(failure.cause, depth + 1) };
+  const several = failure instanceof AggregateError ? { errors: renderErrors(failure, depth) } : {};
   return { name, message, stack, ...code, ...cause, ...several };
 }
 
 /** Those of a connection that was tried at several addresses, say; the whole has no message then. */
-function eachOf(failure: AggregateError, depth: number): object[] {
-  return failure.errors.slice(0, deepestCause).map((each) => plainError(each, depth + 1));
+function renderErrors(failure: AggregateError, depth: number): object[] {
+  return failure.errors.slice(0, deepestCause).map((each) => renderError(each, depth + 1));
 }

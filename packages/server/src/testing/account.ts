@@ -9,7 +9,7 @@ import { tokenLifetimeSeconds } from '../kernel/security/signing-keys.ts';
 import type { Dependencies } from '../main/deps.ts';
 import { makeAccount } from '../main/provisioning.ts';
 import { type Client, createClient, type Transport } from './client.ts';
-import { createProjectOf, type TestProject } from './project.ts';
+import { createProjectWith, type TestProject } from './project.ts';
 
 export type Grant =
   | { projectId: string; role: ProjectRole }
@@ -135,7 +135,7 @@ export async function createAccount(server: AccountServer): Promise<Account> {
       const token = tokenSource(server, { accountId, actorId: agentId, clientId }, 'agent');
       return { agentId, name, clientId, secret, client: createClient(server.transport, '/agent/v1', token) };
     },
-    project: (name) => createProjectOf(admin, name),
+    project: (name) => createProjectWith(admin, name),
   };
 }
 

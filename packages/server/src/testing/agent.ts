@@ -33,7 +33,7 @@ export interface Instance {
   report(work: Held, said: Said, sequence?: number): Promise<ReportsResponse['results'][number]>;
 }
 
-export function instanceOf({ client }: Pick<RegisteredAgent, 'client'>): Instance {
+export function createInstance({ client }: Pick<RegisteredAgent, 'client'>): Instance {
   const instanceId = randomUUID();
   const sequences = new Map<string, number>();
   return {

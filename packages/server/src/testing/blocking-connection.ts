@@ -43,7 +43,7 @@ export class BlockingConnection {
   async exchange(method: string, path: string, headers: Record<string, string>, body?: Buffer) {
     const isFramed = body === undefined || 'transfer-encoding' in headers;
     const length = isFramed ? {} : { 'content-length': String(body.length) };
-    await this.write(requestHead(method, path, { ...length, ...headers }));
+    await this.write(renderRequestHead(method, path, { ...length, ...headers }));
     for (let at = 0; body !== undefined && at < body.length; at += pieceBytes)
       await this.write(body.subarray(at, at + pieceBytes));
     return this.answer();
@@ -102,7 +102,7 @@ export class BlockingConnection {
   }
 }
 
-export function requestHead(method: string, path: string, headers: Record<string, string>): string {
+export function renderRequestHead(method: string, path: string, headers: Record<string, string>): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   return `${[`${method} ${path} HTTP/1.1`, 'host: x', ...lines].join('\r\n')}\r\n\r\n`;
 }
@@ -113,7 +113,7 @@ export function requireRawProblem({ status, text }: RawAnswer, expected: number,
 }
 
 /** A body in the chunked transfer coding (RFC 9112 §7.1). */
-export function chunked(body: Buffer): Buffer {
+export function encodeChunked(body: Buffer): Buffer {
   const chunks: Buffer[] = [];
   for (let at = 0; at < body.length; at += pieceBytes) {
     const piece = body.subarray(at, at + pieceBytes);

@@ -11,7 +11,7 @@ export interface CheckingAgent extends RegisteredAgent {
   answerNext(finding: (secret: SecretCoordinates) => CheckedSecrets[number]): Promise<void>;
 }
 
-export async function checkingAgent(
+export async function createCheckingAgent(
   account: Account,
   given: { name?: string; abilities?: string[] } = {},
 ): Promise<CheckingAgent> {

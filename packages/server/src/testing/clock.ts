@@ -6,7 +6,7 @@ export interface MovableClock extends Clock {
 }
 
 /** Time that stands still until a test moves it; it begins at the real time, so that nothing made by the database lies in its future. */
-export function movableClock(start = new Date()): MovableClock {
+export function createMovableClock(start = new Date()): MovableClock {
   let milliseconds = start.getTime();
   return {
     now: () => new Date(milliseconds),

@@ -32,7 +32,7 @@ const routes = operations.map((operation) => ({
 }));
 
 /** The operation that a request is for; HEAD is for the GET of its path. */
-export function operationOf(method: string, url: string): Operation | undefined {
+export function findOperation(method: string, url: string): Operation | undefined {
   const path = url.split('?', 1)[0] ?? '';
   const asked = method === 'HEAD' ? 'GET' : method;
   // A literal path comes before one with a parameter in its place, as in the router.
@@ -43,7 +43,7 @@ export function operationOf(method: string, url: string): Operation | undefined 
 const parameters = ({ path }: Operation) => path.split('{').length;
 
 export function requireContract(received: Received): void {
-  const operation = operationOf(received.method, received.url);
+  const operation = findOperation(received.method, received.url);
   if (received.status >= 400) requireProblem(received, operation);
   else if (operation !== undefined) requireSuccess(received, operation);
 }

@@ -23,7 +23,7 @@ export interface DatabaseProxy {
 }
 
 /** Of an address as the embedded PostgreSQL gives it. */
-export function socketOf(connectionString: string): string {
+export function findSocket(connectionString: string): string {
   const url = new URL(connectionString);
   return `${url.searchParams.get('host')}/.s.PGSQL.${url.port}`;
 }

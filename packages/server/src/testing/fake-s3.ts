@@ -211,14 +211,14 @@ function requireSignature(state: State, { request, method, url, path, body }: Re
   for (const needed of ['host', 'x-amz-content-sha256', 'x-amz-date'])
     if (!names.includes(needed)) throw new Refusal(403, 'AccessDenied', `${needed} is not signed`);
   const date = String(request.headers['x-amz-date']);
-  if (!date.startsWith(day) || Math.abs(Date.now() - timeOf(date)) > 900_000)
+  if (!date.startsWith(day) || Math.abs(Date.now() - parseTime(date)) > 900_000)
     throw new Refusal(
       403,
       'RequestTimeTooSkewed',
       'The time of the request is too far from that of the server.',
     );
   const query = [...url.searchParams]
-    .map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
+    .map(([name, value]) => `${encodeUri(name)}=${encodeUri(value)}`)
     .sort()
     .join('&');
   const headers = names.map(
@@ -239,7 +239,7 @@ function requireSignature(state: State, { request, method, url, path, body }: Re
 }
 
 /** RFC 3986's unreserved characters stay. */
-function encoded(text: string): string {
+function encodeUri(text: string): string {
   return encodeURIComponent(text).replaceAll(
     /[!'()*]/g,
     (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
@@ -247,7 +247,7 @@ function encoded(text: string): string {
 }
 
 /** `20261121T190000Z` */
-function timeOf(date: string): number {
+function parseTime(date: string): number {
   return Date.parse(date.replace(/^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z$/, '$1-$2-$3T$4:$5:$6Z'));
 }
 

@@ -15,7 +15,7 @@ import { projectTagGuards } from '../workspace/project-tags/project-tag.guards.t
 import { projectGuards } from '../workspace/projects/project.guards.ts';
 import { secretReferenceGuards } from '../workspace/secret-references/secret-reference.guards.ts';
 import { variableGuards } from '../workspace/variables/variable.guards.ts';
-import { sumOf } from './guard-sum.ts';
+import { mergeTables } from './guard-sum.ts';
 import type { PermissionRowName } from './permission-rows.ts';
 
 /** In the order of main/slices.ts. */
@@ -38,15 +38,15 @@ const guards = [
 ];
 
 /** By the operation's id. */
-export const examples = sumOf('examples', guards, (each) => each.examples);
+export const examples = mergeTables('examples', guards, (each) => each.examples);
 /** By the id of the message. */
-export const protocolExamples = sumOf('examples', guards, (each) => each.protocolExamples);
-export const uniqueNames = sumOf('unique names', guards, (each) => each.uniqueNames);
-export const counted = sumOf('counted resources', guards, (each) => each.counted);
-export const countedElsewhere = sumOf('counted resources', guards, (each) => each.countedElsewhere);
+export const protocolExamples = mergeTables('examples', guards, (each) => each.protocolExamples);
+export const uniqueNames = mergeTables('unique names', guards, (each) => each.uniqueNames);
+export const counted = mergeTables('counted resources', guards, (each) => each.counted);
+export const countedElsewhere = mergeTables('counted resources', guards, (each) => each.countedElsewhere);
 /** The name of the row of the permission table for each operation. */
-export const permissionRowOf = sumOf('rows of permissions', guards, (each) =>
-  sumOf('rows of permissions', Object.entries(each.permissions), ([row, ids]) =>
+export const permissionRowOf = mergeTables('rows of permissions', guards, (each) =>
+  mergeTables('rows of permissions', Object.entries(each.permissions), ([row, ids]) =>
     Object.fromEntries(ids.map((id) => [id, row as PermissionRowName])),
   ),
 );
@@ -60,6 +60,6 @@ export function takesPlaceAway({ id }: Operation): boolean {
 }
 
 /** Those that remove the place come last. */
-export function inOrder(operations: readonly Operation[]): Operation[] {
+export function sortGuards(operations: readonly Operation[]): Operation[] {
   return operations.toSorted((one, other) => takers.indexOf(one.id) - takers.indexOf(other.id));
 }

@@ -53,13 +53,13 @@ const values: Readonly<Record<string, string>> = {
 };
 
 export async function fillTables(database: TestDatabase, accountId: string, rows: number): Promise<string[]> {
-  const columns = await columnsOf(database);
+  const columns = await listColumns(database);
   const tables = [...Map.groupBy(columns, (column) => column.table)].filter(
     ([table]) => !smallTables.includes(table),
   );
   for (const [table, all] of tables) {
     const names = all.map(({ name }) => name).join(', ');
-    const given = all.map((column) => valueFor(column)).join(', ');
+    const given = all.map((column) => sqlValue(column)).join(', ');
     // One string: the setting counts for its statement only. Triggers of foreign keys do not run.
     await database.query(`
       begin; set local session_replication_role = replica;
@@ -71,7 +71,7 @@ export async function fillTables(database: TestDatabase, accountId: string, rows
   return tables.map(([table]) => table);
 }
 
-function columnsOf(database: TestDatabase): Promise<Column[]> {
+function listColumns(database: TestDatabase): Promise<Column[]> {
   return database.query<Column & Record<string, unknown>>(`
     select c.table_name as table, c.column_name as name, c.udt_name as type, c.is_nullable = 'YES' as "isNullable",
       (select e.enumlabel from pg_enum e join pg_type t on t.oid = e.enumtypid where t.typname = c.udt_name order by e.enumsortorder limit 1) as label,
@@ -85,7 +85,7 @@ function columnsOf(database: TestDatabase): Promise<Column[]> {
 }
 
 /** Most keys repeat, as the projects of variables do; what ends a primary key does not. */
-function valueFor({ table, name, type, label, endsKey }: Column): string {
+function sqlValue({ table, name, type, label, endsKey }: Column): string {
   const given = values[`${table}.${name}`];
   if (given !== undefined) return given;
   if (name === 'account_id') return '$1';

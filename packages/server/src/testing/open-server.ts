@@ -17,7 +17,7 @@ import type { Certificate } from '../main/http/certificate.ts';
 import { sweepAgents } from '../runtime/agent-link/agent-sweep.ts';
 import { type Account, createAccount } from './account.ts';
 import type { Transport } from './client.ts';
-import { type MovableClock, movableClock } from './clock.ts';
+import { createMovableClock, type MovableClock } from './clock.ts';
 import type { TestDatabase } from './database.ts';
 
 export interface TestServer {
@@ -57,7 +57,7 @@ export async function openTestServer(
   options: TestServerOptions = {},
 ): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'headgate-test-'));
-  const clock = movableClock(options.startsAt);
+  const clock = createMovableClock(options.startsAt);
   const logLines: string[] = [];
   const log = createLog('trace', { write: (line) => void logLines.push(line) });
   const settings = {

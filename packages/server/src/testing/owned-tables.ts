@@ -10,7 +10,7 @@ export interface OwnedTable {
 /** Events outlive their project. */
 const outliving = ['event'];
 
-export async function ownedTables(database: TestDatabase): Promise<OwnedTable[]> {
+export async function listOwnedTables(database: TestDatabase): Promise<OwnedTable[]> {
   const keyed = await database.query<{ name: string }>(
     `
     select table_name as name from information_schema.columns
@@ -38,7 +38,11 @@ export async function ownedTables(database: TestDatabase): Promise<OwnedTable[]>
   ];
 }
 
-export async function rowsOf(database: TestDatabase, table: OwnedTable, projectId: string): Promise<number> {
+export async function readRows(
+  database: TestDatabase,
+  table: OwnedTable,
+  projectId: string,
+): Promise<number> {
   const [row] = await database.query<{ count: number }>(
     `select count(*)::integer as count from ${table.of}`,
     [projectId],

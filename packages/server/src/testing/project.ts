@@ -10,7 +10,10 @@ export interface TestProject {
 
 const environmentNames = ['dev', 'prod'] as const;
 
-export async function createProjectOf(admin: Client, name = `project ${randomUUID()}`): Promise<TestProject> {
+export async function createProjectWith(
+  admin: Client,
+  name = `project ${randomUUID()}`,
+): Promise<TestProject> {
   const wanted = { name, warehouse: 'DUCKDB', agentDeploymentType: 'HYBRID' };
   const { projectId } = (await admin.post<{ projectId: string }>('/projects', wanted)).body;
   const path = `/projects/${projectId}`;
@@ -27,7 +30,7 @@ export interface Part {
 export const multipartBoundary = 'boundary-of-a-test';
 
 /** A multipart form as clients write it; a part's name is put into its header as it is. */
-export function multipart(parts: readonly Part[]): Buffer {
+export function buildMultipart(parts: readonly Part[]): Buffer {
   const chunks = parts.flatMap(({ name, content, type = 'text/plain' }) => [
     Buffer.from(
       `--${multipartBoundary}\r\ncontent-disposition: form-data; name="${name}"; filename="file"\r\ncontent-type: ${type}\r\n\r\n`,
@@ -49,7 +52,7 @@ export function upload(
   parts: readonly Part[] | Buffer,
   headers: Record<string, string> = {},
 ): Promise<Answer<Uploaded>> {
-  const body = Buffer.isBuffer(parts) ? parts : multipart(parts);
+  const body = Buffer.isBuffer(parts) ? parts : buildMultipart(parts);
   const all = {
     'content-type': `multipart/form-data; boundary=${multipartBoundary}`,
     environmentName: 'dev',

@@ -36,7 +36,10 @@ export function makeKeys(type: 'ec' | 'rsa') {
 }
 
 /** A certificate request in PEM. */
-export async function requestFor(keys: { publicKey: KeyObject; privateKey: KeyObject }): Promise<string> {
+export async function makeCertificateRequest(keys: {
+  publicKey: KeyObject;
+  privateKey: KeyObject;
+}): Promise<string> {
   await import('reflect-metadata');
   const { Pkcs10CertificateRequestGenerator } = await import('@peculiar/x509');
   const algorithm = keys.privateKey.asymmetricKeyType === 'rsa' ? rsa : ec;
@@ -55,7 +58,7 @@ export async function requestFor(keys: { publicKey: KeyObject; privateKey: KeyOb
   return request.toString('pem');
 }
 
-export async function sealingAgent(
+export async function createSealingAgent(
   account: Account,
   given: { type?: 'ec' | 'rsa'; agent?: RegisteredAgent } = {},
 ): Promise<SealingAgent> {
@@ -72,7 +75,7 @@ export async function sealingAgent(
   };
   await client.post('/hello', hello);
   const keys = makeKeys(type);
-  const body = { instanceId, request: await requestFor(keys) };
+  const body = { instanceId, request: await makeCertificateRequest(keys) };
   const issued = (await client.post<IssuedCertificate>('/certificates', body)).body;
 
   const made: SealingAgent = {
@@ -94,7 +97,7 @@ export async function sealingAgent(
       const outcome =
         'message' in said
           ? { status: 'FAILED', ...said }
-          : { status: 'SUCCESS', receipt: await receiptOf(made, payload, said) };
+          : { status: 'SUCCESS', receipt: await makeReceipt(made, payload, said) };
       const reports = [
         { workId, epoch, sequence: 1, type: 'started' },
         { workId, epoch, sequence: 2, type: 'completed', outcome },
@@ -109,7 +112,7 @@ export async function sealingAgent(
   return made;
 }
 
-function receiptOf(
+function makeReceipt(
   { agentId, issued, privateKey }: SealingAgent,
   payload: WorkOf<'secret-write'>['payload'],
   said: Partial<Receipt>,

@@ -1,13 +1,13 @@
 /** Versions of shared pipelines of a test, published through the interface. */
 import type { Answer, Client } from './client.ts';
-import { multipart, multipartBoundary, type Part, type Uploaded } from './project.ts';
+import { buildMultipart, multipartBoundary, type Part, type Uploaded } from './project.ts';
 
 export function publishShared(
   client: Client,
   parts: readonly Part[],
   headers: Record<string, string> = {},
 ): Promise<Answer<Uploaded>> {
-  return client.post<Uploaded>('/shared-pipelines/artifacts', multipart(parts), {
+  return client.post<Uploaded>('/shared-pipelines/artifacts', buildMultipart(parts), {
     headers: {
       'content-type': `multipart/form-data; boundary=${multipartBoundary}`,
       sharedPipelineIdPrefix: 'Checks',

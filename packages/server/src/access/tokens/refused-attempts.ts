@@ -59,10 +59,14 @@ export function createRefusedAttempts({
       });
       if (lost > 0) log.warn({ job, lost }, 'refused attempts at a token left no event');
       lost = 0;
-      failures.succeeded(job);
+      failures.recordSuccess(job);
     } catch (failure) {
       lost += some.length;
-      failures.failed(job, failure, 'refused attempts at a token could not be written; they leave no event');
+      failures.recordFailure(
+        job,
+        failure,
+        'refused attempts at a token could not be written; they leave no event',
+      );
     }
   }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { movableClock } from '../../testing/clock.ts';
+import { createMovableClock } from '../../testing/clock.ts';
 import { addressKey, addressLimit, createThrottle, pairLimit, type Throttle } from './throttle.ts';
 
 const at = (address: string, clientId = 'client') => ({ address, clientId });
@@ -22,7 +22,7 @@ function repeat(throttle: Throttle, times: number, secret = 'of last year'): voi
 }
 
 function failing(times: number) {
-  const clock = movableClock();
+  const clock = createMovableClock();
   const throttle = createThrottle(clock);
   fail(throttle, times);
   return { clock, throttle };
@@ -56,7 +56,7 @@ test('another address of the same client waits for nothing, nor does another cli
 });
 
 test('an address waits after so many failures, whatever clients they were for', () => {
-  const clock = movableClock();
+  const clock = createMovableClock();
   const throttle = createThrottle(clock);
   for (let client = 0; client < addressLimit; client += 1) {
     assert.equal(throttle.addressPause(stranger), 0);
@@ -70,7 +70,7 @@ test('an address waits after so many failures, whatever clients they were for', 
 });
 
 test('one wrong secret sent again and again counts for its pair, and once for the address', () => {
-  const throttle = createThrottle(movableClock());
+  const throttle = createThrottle(createMovableClock());
   repeat(throttle, 10 * addressLimit);
   assert.equal(throttle.pairPause(at(stranger)), 300);
   fail(throttle, addressLimit - 2, stranger, 'other');
@@ -80,7 +80,7 @@ test('one wrong secret sent again and again counts for its pair, and once for th
 });
 
 test('stale secrets between right ones count once each for the address', () => {
-  const throttle = createThrottle(movableClock());
+  const throttle = createThrottle(createMovableClock());
   for (let round = 0; round < 5 * addressLimit; round += 1) {
     repeat(throttle, 1);
     repeat(throttle, 1, 'of the year before');

@@ -308,7 +308,7 @@ test('a token of our own key counts only with every claim, for us, and in its ti
   const { admin } = await server.account();
   const token = await admin.token();
   const claims = decodeJwt(token);
-  const key = server.deps.signingKeys.current();
+  const key = server.deps.signingKeys.findCurrent();
   const signed = (changed: object) =>
     new SignJWT({ ...claims, ...changed })
       .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: key.keyId })

@@ -6,7 +6,13 @@ import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import type { ArtifactDetails, Page } from '@headgate/contract';
 import { requireProblem } from '../../testing/client.ts';
-import { multipart, multipartBoundary, type Part, smallPipeline, upload } from '../../testing/project.ts';
+import {
+  buildMultipart,
+  multipartBoundary,
+  type Part,
+  smallPipeline,
+  upload,
+} from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer({
@@ -59,7 +65,9 @@ test('branch and commit are absent when they were not given', async () => {
 test('an upload names its environment and its version', async () => {
   const { admin, project: made, artifacts } = await project();
   const type = `multipart/form-data; boundary=${multipartBoundary}`;
-  const without = await admin.post(artifacts, multipart([text('a')]), { headers: { 'content-type': type } });
+  const without = await admin.post(artifacts, buildMultipart([text('a')]), {
+    headers: { 'content-type': type },
+  });
   const { violations } = requireProblem(without, 400, 'invalid-request');
   assert.equal(violations?.length, 2);
   requireProblem(await upload(admin, made, [text('a')], { environmentName: '-' }), 400, 'invalid-request');
@@ -73,7 +81,7 @@ test('an upload names its environment and its version', async () => {
 test('headers are named as they are written in the interface, in any case', async () => {
   const { admin, project: made, artifacts } = await project();
   const headers = { 'content-type': `multipart/form-data; boundary=${multipartBoundary}` };
-  const form = multipart([text('a')]);
+  const form = buildMultipart([text('a')]);
   const { violations } = requireProblem(
     await admin.post(artifacts, form, { headers }),
     400,
@@ -197,7 +205,7 @@ test('a part that cannot be told is refused, never dropped', async () => {
 
 test('a name that is not UTF-8 is refused', async () => {
   const { admin, project: made } = await project();
-  const body = multipart([text('a\u00ffb')]).toString('latin1');
+  const body = buildMultipart([text('a\u00ffb')]).toString('latin1');
   const answer = await upload(admin, made, Buffer.from(body.replace('\u00c3\u00bf', '\u00ff'), 'latin1'));
   assert.match(requireProblem(answer, 400, 'invalid-upload').detail, /part number 1 are not UTF-8/);
 });
@@ -360,7 +368,7 @@ test('the limits are 413: parts, bytes of a part, bytes of a request', async () 
 
 test('a form that is cut off or broken is refused and leaves nothing', async () => {
   const { admin, project: made, details } = await project();
-  const whole = multipart([text('a'), text('b')]);
+  const whole = buildMultipart([text('a'), text('b')]);
   const bodies = [
     whole.subarray(0, whole.length - 10),
     whole.subarray(0, 60),
@@ -380,7 +388,7 @@ test('an upload whose client goes away leaves nothing', async () => {
   const token = await admin.token();
   const socket = connect(Number(url.port), url.hostname);
   socket.on('error', () => undefined);
-  const body = multipart([text('a'), text('b')]);
+  const body = buildMultipart([text('a'), text('b')]);
   socket.write(
     `POST /dpc/v1${made.path}/artifacts HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\nenvironmentName: dev\r\nversionName: v1\r\n` +
       `content-type: multipart/form-data; boundary=${multipartBoundary}\r\ncontent-length: ${body.length}\r\n\r\n`,

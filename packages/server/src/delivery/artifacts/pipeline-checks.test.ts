@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type UploadWarning, uploadWarningLimit } from '@headgate/contract';
-import { multipart, upload } from '../../testing/project.ts';
+import { buildMultipart, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { createPipelineChecks } from './pipeline-checks.ts';
 import { createPipelineReader } from './pipeline-reader.ts';
@@ -214,8 +214,8 @@ test('the same upload under the same key is answered with the same warnings', as
   });
   const headers = { versionName: 'v2', 'idempotency-key': 'once' };
   const [first, again] = [
-    await upload(admin, project, multipart(parts), headers),
-    await upload(admin, project, multipart(parts), headers),
+    await upload(admin, project, buildMultipart(parts), headers),
+    await upload(admin, project, buildMultipart(parts), headers),
   ];
   assert.equal(again.headers['idempotency-replayed'], 'true');
   assert.deepEqual(again.body, first.body);

@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import type { Rest } from '../../kernel/retention/retention.ts';
 import type { Account } from '../../testing/account.ts';
-import { instanceOf } from '../../testing/agent.ts';
+import { createInstance } from '../../testing/agent.ts';
 import { type Part, smallPipeline, type TestProject, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { createCollector } from './collector.ts';
@@ -161,7 +161,7 @@ test('what is published again before its grace is over stays', async () => {
 
 test('an execution that is under way keeps the files of its version', async () => {
   const { account, project, published } = await scene();
-  const agent = instanceOf(await account.agent('the agent', { status: 'running' }));
+  const agent = createInstance(await account.agent('the agent', { status: 'running' }));
   await agent.hello();
   await published('prod', [file('main.orch.yaml', smallPipeline)]);
   const started = await account.admin.post(`${project.path}/pipeline-executions`, {

@@ -4,14 +4,14 @@ import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import type { Account } from '../../testing/account.ts';
 import { startTestServer } from '../../testing/server.ts';
-import { commitUpload, digestOf, unfinishedUpload } from '../../testing/unfinished-upload.ts';
+import { beginUpload, commitUpload, digestText } from '../../testing/unfinished-upload.ts';
 import type { Upload } from '../artifacts/index.ts';
 
 const server = await startTestServer();
 const { deps, database } = server;
 
 async function textOf({ accountId }: Account, text: string): Promise<string | undefined> {
-  const found = await deps.blobs.read(accountId, digestOf(text));
+  const found = await deps.blobs.read(accountId, digestText(text));
   return found && String(await buffer(found.stream));
 }
 
@@ -34,7 +34,7 @@ async function objectsOf({ accountId }: Account) {
 }
 
 const read = (account: Account, texts: readonly string[], then: (upload: Upload) => Promise<void>) =>
-  unfinishedUpload(deps, account, { texts }, then);
+  beginUpload(deps, account, { texts }, then);
 const commit = (account: Account, upload: Upload) => commitUpload(deps, account, upload);
 
 test("what an upload has brought is nobody's before its commit", async () => {
@@ -54,7 +54,7 @@ test('the second upload has a file from the first, which then has it from the se
     await read(account, ['of both', 'of the second'], async (second) => {
       assert.deepEqual(
         second.blobs.unplaced.map(({ digest }) => digest),
-        [digestOf('of both')],
+        [digestText('of both')],
       );
       await commit(account, second);
     });
@@ -125,7 +125,7 @@ test('two uploads that have files from each other do not wait for each other for
   const bothThere = Promise.withResolvers<void>();
   let arrived = 0;
   const one = (order: readonly string[]) =>
-    unfinishedUpload(deps, account, { texts: order, batch: 5 }, async (upload) => {
+    beginUpload(deps, account, { texts: order, batch: 5 }, async (upload) => {
       arrived += 1;
       if (arrived === 2) bothThere.resolve();
       await bothThere.promise;

@@ -12,7 +12,7 @@ import { after, test } from 'node:test';
 import { canonicalManifest } from '@headgate/contract';
 import { systemClock } from '../../kernel/clock.ts';
 import { openDatabase } from '../../kernel/database/database.ts';
-import { uuidsByTime } from '../../kernel/identifiers.ts';
+import { createUuidMaker } from '../../kernel/identifiers.ts';
 import { silentLog } from '../../kernel/log.ts';
 import { createTestDatabase } from '../../testing/database.ts';
 import { manifestFiles } from '../artifacts/index.ts';
@@ -65,7 +65,7 @@ test('the migration tells where they lie, and which manifest holds them', async 
     // Dropping the database ends its connections.
     onConnectionError: () => undefined,
   });
-  const services = { clock: systemClock, newId: uuidsByTime(systemClock), log: silentLog };
+  const services = { clock: systemClock, newId: createUuidMaker(systemClock), log: silentLog };
   const blobs = createBlobs({ ...services, database: opened, objects: folderObjectStore({ folder }) });
   for (const [index, { sha256 }] of files.entries()) {
     const found = await blobs.read(accountId, sha256);

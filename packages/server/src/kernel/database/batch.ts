@@ -49,7 +49,7 @@ const columnsOf = new WeakMap<PreparedStatement, Columns>();
 const noColumns: Columns = { names: [], parsers: [] };
 
 const nothing: readonly Sent[] = [];
-const toNobody = () => undefined;
+const ignoreEnd = () => undefined;
 
 export class Batch {
   #items: readonly Sent[];
@@ -83,7 +83,7 @@ export class Batch {
         connection.parse(statement);
         parsed.add(statement.name);
       }
-      connection.bind({ statement: statement.name, values: parameters, valueMapper: asText });
+      connection.bind({ statement: statement.name, values: parameters, valueMapper: encodeValue });
       if (!columnsOf.has(statement)) connection.describe({ type: 'P', name: '' });
       connection.execute({ portal: '' });
     }
@@ -137,13 +137,13 @@ export class Batch {
       this.#settle(failure);
       return;
     }
-    const undone = () => {
-      connection.off('readyForQuery', undone);
-      connection.off('end', undone);
+    const onRolledBack = () => {
+      connection.off('readyForQuery', onRolledBack);
+      connection.off('end', onRolledBack);
       this.#settle(failure);
     };
-    connection.on('readyForQuery', undone);
-    connection.on('end', undone);
+    connection.on('readyForQuery', onRolledBack);
+    connection.on('end', onRolledBack);
   }
 
   handleReadyForQuery(): void {
@@ -157,7 +157,7 @@ export class Batch {
     // V8 keeps batches for a while after their end, each with the next; with their rows they made collecting
     // a third of all work.
     this.#items = nothing;
-    this.#done = toNobody;
+    this.#done = ignoreEnd;
     done(failure);
   }
 }
@@ -171,28 +171,28 @@ export function sendOnClient(client: pg.ClientBase, items: readonly Sent[]): Pro
   });
 }
 
-function asText(value: Parameter): string | Buffer | null {
+function encodeValue(value: Parameter): string | Buffer | null {
   if (typeof value === 'string' || value === null || Buffer.isBuffer(value)) return value;
   if (value instanceof Date) return value.toISOString();
-  if (Array.isArray(value)) return arrayText(value);
+  if (Array.isArray(value)) return encodeArray(value);
   return String(value);
 }
 
-function arrayText(values: Extract<Parameter, readonly unknown[]>): string {
+function encodeArray(values: Extract<Parameter, readonly unknown[]>): string {
   // Thousands of digests, say: asked once whether anything needs care.
   if (values.every(isText) && !needsCare.test(values.join(''))) {
     return values.length === 0 ? '{}' : `{"${values.join('","')}"}`;
   }
   if (values.every(isNumber)) return `{${values.join(',')}}`;
-  return `{${values.map(elementText).join(',')}}`;
+  return `{${values.map(encodeElement).join(',')}}`;
 }
 
 const needsCare = /["\\]/;
 
-function elementText(value: string | number | boolean | null | Date | Buffer): string {
+function encodeElement(value: string | number | boolean | null | Date | Buffer): string {
   if (value === null) return 'NULL';
   if (Buffer.isBuffer(value)) return `"\\\\x${value.toString('hex')}"`;
-  return `"${String(asText(value)).replaceAll(/["\\]/g, '\\$&')}"`;
+  return `"${String(encodeValue(value)).replaceAll(/["\\]/g, '\\$&')}"`;
 }
 
 function isText(value: unknown): value is string {

@@ -50,4 +50,4 @@ export function isDiskFull(failure: unknown): boolean {
 }
 
 /** SQLSTATE of a refusal: what a write was judged by is not as it was read. */
-export const changed = 'HG412';
+export const conflictCode = 'HG412';

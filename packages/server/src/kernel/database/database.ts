@@ -21,12 +21,12 @@ import { createSharedReads, createSharedWrites } from './shared-trips.ts';
 import type { Statement } from './statement.ts';
 import { type Opening, PipelinedTransaction, type Read, type Transaction, toSend } from './transaction.ts';
 
-export { changed, isDatabaseError, isDiskFull, isUnavailable } from './database-error.ts';
+export { conflictCode, isDatabaseError, isDiskFull, isUnavailable } from './database-error.ts';
 export type { Hearing } from './own-connection.ts';
 export { type ColumnTypes, type ParametersOf, type ParameterTypes, type RowOf, typed } from './sql-types.ts';
 export {
-  allStatements,
   insertStatement,
+  listStatements,
   type PreparedStatement,
   type Statement,
   statement,
@@ -93,22 +93,22 @@ export function openDatabase(options: DatabaseOptions): Database {
 
   // What is under way when the server stops may wait in a shared trip: it still needs a connection.
   let underWay = 0;
-  let atRest: () => void = () => undefined;
+  let onIdle: () => void = () => undefined;
 
-  async function counted<Result>(work: () => Promise<Result>): Promise<Result> {
+  async function trackUse<Result>(work: () => Promise<Result>): Promise<Result> {
     underWay += 1;
     try {
       return await work();
     } finally {
       underWay -= 1;
-      if (underWay === 0) atRest();
+      if (underWay === 0) onIdle();
     }
   }
 
   async function close(): Promise<void> {
     if (underWay > 0) {
       const resting = new Promise<void>((resolve) => {
-        atRest = resolve;
+        onIdle = resolve;
       });
       await Promise.race([resting, delay(options.patienceMilliseconds, undefined, { ref: false })]);
     }
@@ -120,7 +120,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     parameters: NoInfer<Parameters>,
   ): Promise<Row[]> {
     const sent = toSend(query, parameters);
-    await counted(() => sendRead([sent]));
+    await trackUse(() => sendRead([sent]));
     return sent.rows as Row[];
   }
 
@@ -131,7 +131,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   ): Promise<[One[], Other[]]> {
     const first = toSend(one, parameters);
     const second = toSend(other, parameters);
-    await counted(() => sendRead([first, second]));
+    await trackUse(() => sendRead([first, second]));
     return [first.rows as One[], second.rows as Other[]];
   }
 
@@ -160,7 +160,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   return {
     read,
     readBoth,
-    transaction: (work, opening) => counted(() => transaction(work, opening)),
+    transaction: (work, opening) => trackUse(() => transaction(work, opening)),
     listen: (channel, hearing) =>
       listenOn({ keepAliveMilliseconds: defaultKeepAliveMilliseconds, ...options }, channel, hearing),
     alone: (work) => onOwnConnection(options, work),
@@ -201,7 +201,7 @@ function sendOn(pool: pg.Pool, items: readonly Sent[]): Promise<void> {
 }
 
 /** Throws `missing` when there is no row. */
-export function one<Row>(rows: readonly Row[], missing: () => Problem): Row {
+export function requireRow<Row>(rows: readonly Row[], missing: () => Problem): Row {
   const [row] = rows;
   if (row === undefined) throw missing();
   return row;

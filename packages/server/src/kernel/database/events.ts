@@ -84,8 +84,8 @@ export function recordEvents(
       subject_type: subject.type,
       subject_id: subject.id,
       subject_name: subject.name ?? null,
-      state_before: json(before),
-      state_after: json(after),
+      state_before: encodeState(before),
+      state_after: encodeState(after),
     });
     return;
   }
@@ -102,6 +102,6 @@ export function recordEvents(
   tx.send(insertEvents, { ...by, events: JSON.stringify(rows) });
 }
 
-function json(state: object | undefined): string | null {
+function encodeState(state: object | undefined): string | null {
   return state === undefined ? null : JSON.stringify(state);
 }

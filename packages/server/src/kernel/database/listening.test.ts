@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createTestDatabase } from '../../testing/database.ts';
-import { openDatabaseProxy, socketOf } from '../../testing/database-proxy.ts';
+import { findSocket, openDatabaseProxy } from '../../testing/database-proxy.ts';
 import { createLog } from '../log.ts';
 import { type Database, openDatabase } from './database.ts';
 import { createWait, openWakes, type Wakes } from './wakes.ts';
@@ -22,7 +22,7 @@ after(async () => {
 });
 
 async function openBehindProxy() {
-  const proxy = await openDatabaseProxy(socketOf(address));
+  const proxy = await openDatabaseProxy(findSocket(address));
   closing.push(() => proxy.close());
   const opened = openDatabase({
     connection: proxy.connectionTo(address),
@@ -55,7 +55,7 @@ async function isWoken(wakes: Wakes, other: Wakes, key: string): Promise<boolean
       },
     });
     other.wake(key, 'all');
-    await wait.atMost(200, new AbortController().signal);
+    await wait.waitAtMost(200, new AbortController().signal);
     wait.end();
     if (woken) return true;
   }
@@ -103,7 +103,7 @@ for (const [how, befall] of [
     const waiting = createWait(wakes, 'waits meanwhile');
     await befall(proxy);
     const began = performance.now();
-    await waiting.atMost(soon, new AbortController().signal);
+    await waiting.waitAtMost(soon, new AbortController().signal);
     assert.ok(performance.now() - began < soon - 100, 'who waited was not woken');
     assert.equal(forgotten, 1, 'what is known of who need not look is forgotten');
     assert.ok(await isWoken(wakes, others, 'after'));

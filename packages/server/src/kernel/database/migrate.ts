@@ -60,7 +60,7 @@ export async function applyMigrations(client: pg.Client, wanted: readonly Applie
     const migration = known.get(name);
     if (migration?.checksum !== checksum) {
       throw new Error(
-        `The backup has the migration ${name}, which this Headgate does not have: use the Headgate that made it, or a newer one.`,
+        `The backup contains the migration ${name}, which this version of Headgate does not have. Restore it with the version that made it, or a later one.`,
       );
     }
     await apply(client, migration);
@@ -70,7 +70,7 @@ export async function applyMigrations(client: pg.Client, wanted: readonly Applie
 async function refuseOldServer(client: pg.Client): Promise<void> {
   const version = await client.query<{ server_version_num: string }>('show server_version_num');
   if (Number(version.rows[0]?.server_version_num) < oldestSupported) {
-    throw new Error('The database is older than PostgreSQL 15: give DATABASE_URL of a newer one.');
+    throw new Error('The database is older than PostgreSQL 15. Set DATABASE_URL to PostgreSQL 15 or later.');
   }
 }
 
@@ -95,7 +95,7 @@ async function applyOnce(
 ): Promise<boolean> {
   if (before === migration.checksum) return false;
   if (before !== undefined)
-    throw new Error(`The migration ${migration.name} was changed after it was applied to this database.`);
+    throw new Error(`The migration ${migration.name} was modified after it was applied to this database.`);
   await client.query('begin');
   try {
     await apply(client, migration);
@@ -121,7 +121,7 @@ async function refuseTransactionPooler(client: pg.Client): Promise<void> {
   const stable = first.rows[0]?.pid === second.rows[0]?.pid;
   if (!stable || name.rows[0]?.application_name !== 'headgate migration') {
     throw new Error(
-      'DATABASE_URL leads through a transaction pooler: name the database itself, or a session pool, for LISTEN and prepared statements.',
+      'DATABASE_URL points to a transaction pooler, which breaks LISTEN and prepared statements. Connect to PostgreSQL directly, or use session pooling.',
     );
   }
 }

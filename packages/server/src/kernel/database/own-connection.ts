@@ -89,18 +89,18 @@ async function listenOnce(
   const over = new AbortController();
   const broken = new Promise<never>((_, reject) => {
     client.on('error', reject);
-    client.on('end', () => reject(new Error('The connection that listens has ended.')));
+    client.on('end', () => reject(new Error('The LISTEN connection was closed.')));
     over.signal.addEventListener('abort', () => reject(over.signal.reason));
   });
   broken.catch(() => over.abort());
-  const end = () => over.abort(new Error('closed'));
-  closing.addEventListener('abort', end, { once: true });
+  const abortListening = () => over.abort(new Error('closed'));
+  closing.addEventListener('abort', abortListening, { once: true });
   client.on('notification', ({ payload }) => hearing.message(payload ?? ''));
-  const answered = async (text: string) => {
+  const queryWithin = async (text: string) => {
     const patience = new AbortController();
     const silent = delay(patienceMilliseconds, undefined, { signal: patience.signal }).then(() => {
       throw new Error(
-        `PostgreSQL did not answer on the connection that listens within ${patienceMilliseconds} ms.`,
+        `PostgreSQL did not respond on the LISTEN connection within ${patienceMilliseconds} ms.`,
       );
     });
     silent.catch(() => undefined);
@@ -110,14 +110,14 @@ async function listenOnce(
   };
   try {
     await Promise.race([client.connect(), broken]);
-    await answered(`listen ${pg.escapeIdentifier(channel)}`);
+    await queryWithin(`listen ${pg.escapeIdentifier(channel)}`);
     listening();
     for (;;) {
       await Promise.race([delay(keepAliveMilliseconds, undefined, { signal: over.signal }), broken]);
-      await answered('select 1');
+      await queryWithin('select 1');
     }
   } finally {
-    closing.removeEventListener('abort', end);
+    closing.removeEventListener('abort', abortListening);
     // While a query is unanswered this destroys the socket; an idle one says goodbye.
     const ended = client.end().catch(() => undefined);
     if (closing.aborted) await Promise.race([ended, delay(patienceMilliseconds, undefined, { ref: false })]);

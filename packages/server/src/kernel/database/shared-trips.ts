@@ -39,7 +39,7 @@ export function createSharedReads(send: Send): Send {
   }
 
   return (items) => {
-    if (mayTakeLong(items)) return send(items);
+    if (isSentAlone(items)) return send(items);
     return new Promise((resolve, reject) => {
       if (waiting.length === 0) setImmediate(depart);
       waiting.push({ items, resolve, reject });
@@ -71,7 +71,7 @@ export function createSharedWrites({ together, alone }: { together: Send; alone:
   }
 
   return (items) => {
-    if (toGoAlone > 0 || mayTakeLong(items)) {
+    if (toGoAlone > 0 || isSentAlone(items)) {
       toGoAlone = Math.max(0, toGoAlone - 1);
       return alone(items);
     }
@@ -111,6 +111,6 @@ function travel(
 /** The connection gave up waiting (PostgreSQL, Appendix A: lock_not_available). */
 const lockNotAvailable = '55P03';
 
-function mayTakeLong(items: readonly Sent[]): boolean {
+function isSentAlone(items: readonly Sent[]): boolean {
   return items.some(({ statement }) => statement.alone);
 }

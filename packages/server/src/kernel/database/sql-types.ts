@@ -46,7 +46,7 @@ export function typed<T>(name: string): Typed<T> {
 }
 
 /** The name of a type as PostgreSQL knows it. */
-export function sqlName(type: ParameterType): string {
+export function nameSqlType(type: ParameterType): string {
   return typeof type === 'string' ? type.replace('?', '') : type.name;
 }
 

@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import pg from 'pg';
 import { startTestServer } from '../../testing/server.ts';
 import { guardedPage, guardedRead } from '../security/guarded-read.ts';
-import { allStatements, type PreparedStatement, statement } from './database.ts';
-import { type ColumnType, type ParameterType, sqlName } from './sql-types.ts';
+import { listStatements, type PreparedStatement, statement } from './database.ts';
+import { type ColumnType, nameSqlType, type ParameterType } from './sql-types.ts';
 
 const server = await startTestServer();
 const { database } = server.deps;
@@ -81,7 +81,7 @@ async function compare(
   const found: string[] = [];
   for (const name of names) {
     const type = types.get(name);
-    const wanted = type === undefined ? 'not declared' : sqlName(type);
+    const wanted = type === undefined ? 'not declared' : nameSqlType(type);
     const oid = oids.get(name);
     const is = oid === undefined ? 'not there' : await typeName(client, oid);
     const sameAs = type === undefined ? wanted : await typeName(client, wanted);
@@ -116,7 +116,7 @@ async function onClient(work: (client: pg.Client) => Promise<void>): Promise<voi
 test('the parameters and columns of every statement are as PostgreSQL describes them', () =>
   onClient(async (client) => {
     let compared = 0;
-    for (const each of allStatements()) {
+    for (const each of listStatements()) {
       const found = await differences(client, each).catch((failure: Error) => [failure.message]);
       assert.deepEqual(found, [], each.source);
       compared += 1;
@@ -146,7 +146,7 @@ test('a statement takes exactly the parameters that it declares', () => {
   assert.throws(() => statement({}, 'select $name::text as name'), /The parameter \$name is not declared/);
   assert.throws(
     () => statement({ parameters: { name: 'text' } }, 'select 1 as one'),
-    /The declared parameter \$name is not in the text/,
+    /The declared parameter \$name is not used/,
   );
   const again = { parameters: { name: 'text' }, row: { count: 'integer' } } as const;
   assert.throws(() => statement(again, countAccounts.source), /declared before with other types/);
@@ -156,7 +156,7 @@ test('a statement takes exactly the parameters that it declares', () => {
   );
   assert.throws(
     () => guardedPage({ parameters: { name: 'text' }, row: {} }, { rows: 'select', total: 'select 1' }),
-    /The declared parameter \$name is not in the texts/,
+    /The declared parameter \$name is not used/,
   );
 });
 

@@ -5,10 +5,10 @@
 import { createHash } from 'node:crypto';
 import {
   type ColumnTypes,
+  nameSqlType,
   type ParametersOf,
   type ParameterTypes,
   type RowOf,
-  sqlName,
 } from './sql-types.ts';
 
 /** A statement as PostgreSQL gets it. */
@@ -62,12 +62,11 @@ export function statement<
   source: string,
 ): Statement<RowOf<Columns>, ParametersOf<Parameters>> {
   const parameterTypes: ParameterTypes = parameters ?? {};
-  const names = parametersIn(source);
+  const names = listParameters(source);
   const unknown = names.find((name) => parameterTypes[name] === undefined);
   if (unknown !== undefined) throw new Error(`The parameter $${unknown} is not declared: ${source}`);
   const unused = Object.keys(parameterTypes).find((name) => !names.includes(name));
-  if (unused !== undefined)
-    throw new Error(`The declared parameter $${unused} is not in the text: ${source}`);
+  if (unused !== undefined) throw new Error(`The declared parameter $${unused} is not used: ${source}`);
   const text = source.replaceAll(placeholder, (_, name: string) => `$${names.indexOf(name) + 1}`);
   const name = createHash('sha256').update(text).digest('base64url').slice(0, 16);
   const declared = { name, text, source, parameters: names, parameterTypes, columnTypes: row, alone };
@@ -77,23 +76,23 @@ export function statement<
 
 /** A text may be declared twice, but not with other types: the test of the declarations would see one of them only. */
 function remember(declared: PreparedStatement): void {
-  const typesOf = ({ parameterTypes, columnTypes }: PreparedStatement) =>
+  const describeTypes = ({ parameterTypes, columnTypes }: PreparedStatement) =>
     JSON.stringify([parameterTypes, columnTypes]);
   const earlier = everyStatement.get(declared.name) ?? declared;
-  if (typesOf(earlier) !== typesOf(declared))
-    throw new Error(`This statement was declared before with other types: ${declared.source}`);
+  if (describeTypes(earlier) !== describeTypes(declared))
+    throw new Error(`This statement is already declared with different types: ${declared.source}`);
   everyStatement.set(declared.name, declared);
 }
 
 const placeholder = /\$(\w+)/g;
 
 /** The names of the parameters in a text, each once, in their order. */
-export function parametersIn(source: string): string[] {
+export function listParameters(source: string): string[] {
   return [...new Set(Array.from(source.matchAll(placeholder), ([, name]) => name ?? ''))];
 }
 
 /** The values of a statement in the order of its text. */
-export function valuesOf<Parameters>(
+export function orderValues<Parameters>(
   { parameters }: Statement<unknown, Parameters>,
   values: NoInfer<Parameters>,
 ): Parameter[] {
@@ -115,7 +114,7 @@ export function insertStatement<const Columns extends ParameterTypes>(
   { derived = {}, with: changes = [] }: MoreOfInsert = {},
 ): Statement<never, ParametersOf<Columns>> {
   const names = Object.keys(columns);
-  const parameters = Object.entries(columns).map(([name, type]) => `$${name}::${sqlName(type)}`);
+  const parameters = Object.entries(columns).map(([name, type]) => `$${name}::${nameSqlType(type)}`);
   const values = [...names.map((name) => `given.${name}`), ...Object.values(derived)];
   return statement<Columns>(
     { parameters: columns },
@@ -127,6 +126,6 @@ export function insertStatement<const Columns extends ParameterTypes>(
 }
 
 /** For the test that prepares each of them on the migrated database. */
-export function allStatements(): Iterable<PreparedStatement> {
+export function listStatements(): Iterable<PreparedStatement> {
   return everyStatement.values();
 }

@@ -8,7 +8,7 @@ import type { Problem } from '../http/problems.ts';
 import { type Sent, sendOnClient } from './batch.ts';
 import { type DatabaseError, isConnectionSpent, isDatabaseError } from './database-error.ts';
 import type { Send } from './shared-trips.ts';
-import { type PreparedStatement, type Statement, valuesOf } from './statement.ts';
+import { orderValues, type PreparedStatement, type Statement } from './statement.ts';
 
 export type Read = <Row, Parameters>(
   query: Statement<Row, Parameters>,
@@ -39,10 +39,10 @@ export function toSend<Row, Parameters>(
   query: Statement<Row, Parameters>,
   parameters: NoInfer<Parameters>,
 ): Sent {
-  return { statement: query, parameters: valuesOf(query, parameters), rows: [] };
+  return { statement: query, parameters: orderValues(query, parameters), rows: [] };
 }
 
-// Of the protocol, not of the schema: they are not among allStatements().
+// Of the protocol, not of the schema: they are not among listStatements().
 const [begin, commit, rollback] = ['begin', 'commit', 'rollback'].map(
   (word): PreparedStatement => ({
     ...{ name: word, text: word, source: word, alone: true },

@@ -32,7 +32,7 @@ export interface Wakes {
   /** Wakes the waiter at the next occasion for the key, once. */
   wait(key: string, waiter: Waiter): void;
   /** It waits no more, woken or not. */
-  end(key: string, waiter: Waiter): void;
+  stopWaiting(key: string, waiter: Waiter): void;
   /** Wakes one waiter for new work, or all for what concerns each. */
   wake(key: string, whom: 'one' | 'all'): void;
   /** Called by a woken waiter that leaves the occasion to others. */
@@ -42,7 +42,7 @@ export interface Wakes {
    * missed.
    */
   listen(heard: (key?: string) => void): void;
-  waiting(): number;
+  countWaiting(): number;
   close(): Promise<void>;
 }
 
@@ -64,7 +64,7 @@ export async function openWakes(database: Database, log: Log): Promise<Wakes> {
   let count = 0;
   let lastNumber = 0;
 
-  function take(key: string, waiter: Waiter): void {
+  function removeWaiter(key: string, waiter: Waiter): void {
     const here = waiters.get(key);
     const place = here?.indexOf(waiter) ?? -1;
     if (here === undefined || place < 0) return;
@@ -75,7 +75,7 @@ export async function openWakes(database: Database, log: Log): Promise<Wakes> {
 
   function wakeAll(key: string): void {
     for (const waiter of [...(waiters.get(key) ?? [])]) {
-      take(key, waiter);
+      removeWaiter(key, waiter);
       waiter.wake();
     }
   }
@@ -84,37 +84,37 @@ export async function openWakes(database: Database, log: Log): Promise<Wakes> {
   function wakeOne(key: string, occasion: Occasion): boolean {
     const [first] = waiters.get(key) ?? [];
     if (first === undefined || first.number > occasion.number) return false;
-    take(key, first);
+    removeWaiter(key, first);
     first.wake(occasion);
     return true;
   }
 
-  function wakeEverybody(): void {
+  function wakeAllKeys(): void {
     for (const heard of listeners) heard();
     clearTimeout(lookingAgain);
     const keys = [...waiters.keys()];
-    const next = () => {
+    const wakeNextBatch = () => {
       for (const key of keys.splice(0, lookAgainAtOnce)) wakeAll(key);
-      if (keys.length > 0) lookingAgain = setTimeout(next, lookAgainEveryMilliseconds);
+      if (keys.length > 0) lookingAgain = setTimeout(wakeNextBatch, lookAgainEveryMilliseconds);
     };
-    next();
+    wakeNextBatch();
   }
 
-  function tell(key: string, whom: 'one' | 'all', inMilliseconds = coalesceMilliseconds): void {
+  function queueNotification(key: string, whom: 'one' | 'all', inMilliseconds = coalesceMilliseconds): void {
     outgoing.set(key, whom === 'all' ? 'all' : (outgoing.get(key) ?? 'one'));
     if (!isClosed) timer ??= setTimeout(flush, inMilliseconds);
   }
 
-  function hear(key: string, whom: 'one' | 'all', isFromHere: boolean): void {
+  function dispatchWake(key: string, whom: 'one' | 'all', isFromHere: boolean): void {
     for (const heard of listeners) heard(key);
     if (whom === 'all') {
       wakeAll(key);
-      if (isFromHere) tell(key, 'all');
+      if (isFromHere) queueNotification(key, 'all');
       return;
     }
     lastNumber += 1;
     // Someone here takes the work: the other servers need not hear of it.
-    if (!wakeOne(key, { number: lastNumber, isFromHere }) && isFromHere) tell(key, 'one');
+    if (!wakeOne(key, { number: lastNumber, isFromHere }) && isFromHere) queueNotification(key, 'one');
   }
 
   function flush(): void {
@@ -125,8 +125,8 @@ export async function openWakes(database: Database, log: Log): Promise<Wakes> {
       const some = entries.slice(from, from + payloadLimit);
       const payload = some.map(([key, whom]) => `${whom === 'one' ? 1 : 0}${key}`);
       database.read(notify, { payload: `${server} ${payload.join(' ')}` }).catch((failure) => {
-        log.debug({ err: failure }, 'wake-ups for other servers were not sent; they are sent again');
-        for (const [key, whom] of some) tell(key, whom, notifyAgainMilliseconds);
+        log.debug({ err: failure }, 'could not notify the other servers of new work; retrying');
+        for (const [key, whom] of some) queueNotification(key, whom, notifyAgainMilliseconds);
       });
     }
   }
@@ -135,11 +135,14 @@ export async function openWakes(database: Database, log: Log): Promise<Wakes> {
     message(text) {
       const [sender, ...keys] = text.split(' ');
       if (sender === server) return;
-      for (const key of keys) hear(key.slice(1), key.startsWith('1') ? 'one' : 'all', false);
+      for (const key of keys) dispatchWake(key.slice(1), key.startsWith('1') ? 'one' : 'all', false);
     },
     missed() {
-      log.info({ waiting: count }, 'listening for wake-ups again; everyone who waits looks again');
-      wakeEverybody();
+      log.info(
+        { waiting: count },
+        'listening for notifications again; all waiting requests check for new work',
+      );
+      wakeAllKeys();
     },
   });
 
@@ -152,13 +155,13 @@ export async function openWakes(database: Database, log: Log): Promise<Wakes> {
       else here.push(waiter);
       count += 1;
     },
-    end: take,
-    wake: (key, whom) => hear(key, whom, true),
+    stopWaiting: removeWaiter,
+    wake: (key, whom) => dispatchWake(key, whom, true),
     pass(key, occasion) {
-      if (!wakeOne(key, occasion) && occasion.isFromHere) tell(key, 'one');
+      if (!wakeOne(key, occasion) && occasion.isFromHere) queueNotification(key, 'one');
     },
     listen: (heard) => void listeners.push(heard),
-    waiting: () => count,
+    countWaiting: () => count,
     async close() {
       isClosed = true;
       clearTimeout(timer);
@@ -186,7 +189,7 @@ export class Wait implements Waiter {
   }
 
   end(): void {
-    this.#wakes.end(this.#key, this);
+    this.#wakes.stopWaiting(this.#key, this);
   }
 
   wake(): void {
@@ -194,13 +197,13 @@ export class Wait implements Waiter {
   }
 
   /** Until there is an occasion to look again, and no longer than so. */
-  async atMost(milliseconds: number, stopping: AbortSignal): Promise<void> {
-    const over = () => this.wake();
-    const timer = setTimeout(over, milliseconds);
-    stopping.addEventListener('abort', over);
-    if (stopping.aborted) over();
+  async waitAtMost(milliseconds: number, stopping: AbortSignal): Promise<void> {
+    const wakeNow = () => this.wake();
+    const timer = setTimeout(wakeNow, milliseconds);
+    stopping.addEventListener('abort', wakeNow);
+    if (stopping.aborted) wakeNow();
     await this.#woken.promise;
     clearTimeout(timer);
-    stopping.removeEventListener('abort', over);
+    stopping.removeEventListener('abort', wakeNow);
   }
 }

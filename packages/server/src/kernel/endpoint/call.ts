@@ -67,7 +67,7 @@ export interface LongCall<Op extends Operation> extends ReadCall<Op> {
 
 export interface AwaitedWork<Op extends Operation> {
   /** What an earlier request under the same key came to; throws `idempotency-key-in-use` while that one still waits. */
-  earlier(): Promise<Earlier | undefined>;
+  findEarlier(): Promise<Earlier | undefined>;
   /** The first write: the work and its events. Answers the work to wait for, or what a request under the same key came to in this moment. */
   begin(pending: PendingWork, work: (tx: Transaction) => readonly AccountEvent[]): Promise<Earlier>;
   /** The last: the answer is kept under the key. */

@@ -1,7 +1,11 @@
 /** What every operation has in common over HTTP (decisions.md §2, Conventions). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BlockingConnection, requestHead, requireRawProblem } from '../../testing/blocking-connection.ts';
+import {
+  BlockingConnection,
+  renderRequestHead,
+  requireRawProblem,
+} from '../../testing/blocking-connection.ts';
 import { type Client, createClient, requireProblem } from '../../testing/client.ts';
 import { startTestServer } from '../../testing/server.ts';
 
@@ -236,7 +240,7 @@ test('over a real connection: a refused body does not become the next request', 
   const connection = await BlockingConnection.open(await server.listen());
   const headers = { authorization: `Bearer ${await admin.token()}`, 'content-type': 'application/json' };
   const path = `/dpc/v1${variables}`;
-  const request = Buffer.from(requestHead('DELETE', `${path}/city`, headers));
+  const request = Buffer.from(renderRequestHead('DELETE', `${path}/city`, headers));
   const large = Buffer.concat(Array.from({ length: 40_000 }, () => request));
   requireRawProblem(await connection.exchange('POST', path, headers, large), 413, 'body-too-large');
   assert.equal((await connection.exchange('GET', path, headers)).status, 200);

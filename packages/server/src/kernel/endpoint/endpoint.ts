@@ -14,17 +14,17 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { isDatabaseError, isDiskFull, isUnavailable } from '../database/database.ts';
 import { acceptsJson } from '../http/accept.ts';
 import { takeReadBody } from '../http/body-reading.ts';
-import { readerOfHeaders } from '../http/declared-headers.ts';
+import { createHeaderReader } from '../http/declared-headers.ts';
 import { type FileAnswer, sendFile } from '../http/file-answer.ts';
-import { asksStrictHandling, noteIgnored } from '../http/ignored-members.ts';
+import { prefersStrictHandling, warnOfIgnored } from '../http/ignored-members.ts';
 import { invalidRequest, Problem, problem } from '../http/problems.ts';
-import { secretiveCheck } from '../http/secret-body.ts';
-import { admission, ownerOf } from '../security/admission.ts';
-import { permissionOf } from '../security/guard.ts';
-import { requiredRoles } from '../security/permissions.ts';
-import { placeReader } from '../security/place.ts';
+import { createSecretSafeCheck } from '../http/secret-body.ts';
+import { createAdmission, requireTokenOwner } from '../security/admission.ts';
+import { requirePermission } from '../security/guard.ts';
+import { findRequiredRoles } from '../security/permissions.ts';
+import { createPlaceReader } from '../security/place.ts';
 import type { Surface } from '../security/tokens.ts';
-import { awaitedWork } from './awaited-work.ts';
+import { createAwaitedWork } from './awaited-work.ts';
 import type {
   Answer,
   Answered,
@@ -37,8 +37,15 @@ import type {
   WriteCall,
 } from './call.ts';
 import type { StoredAnswer } from './idempotency.ts';
-import { readCall } from './read-call.ts';
-import { answerOf, keyOfContent, keyOfRequest, publicPrefix, rendered, write } from './write.ts';
+import { createReadCall } from './read-call.ts';
+import {
+  publicPrefix,
+  readKeyOfContent,
+  readKeyOfRequest,
+  renderAnswer,
+  requireAnswer,
+  write,
+} from './write.ts';
 
 export type * from './call.ts';
 
@@ -67,15 +74,15 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
     operation: Op,
     serve: (serving: Serving<Op>, reply: FastifyReply) => Promise<FastifyReply>,
   ): void {
-    const check = secretiveCheck(operation);
-    const headersOf = readerOfHeaders(operation);
-    const roles = requiredRoles(permissionOf(operation));
-    const placeOf = placeReader(operation);
+    const check = createSecretSafeCheck(operation);
+    const headersOf = createHeaderReader(operation);
+    const roles = findRequiredRoles(requirePermission(operation));
+    const placeOf = createPlaceReader(operation);
     app.route({
       method: operation.method,
       url: routePath(operation),
       config: { operation },
-      onRequest: admission(operation, services),
+      onRequest: createAdmission(operation, services),
       handler: async (request, reply) => {
         // A file has the one type that it has.
         if (operation.success.mediaType === undefined && !acceptsJson(request.headers.accept))
@@ -86,13 +93,13 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
           headers: headersOf(request.headers),
           body: request.body,
         };
-        const strict = asksStrictHandling(request.headers.prefer);
-        noteIgnored(reply, check(parts, takeReadBody(request), strict));
+        const strict = prefersStrictHandling(request.headers.prefer);
+        warnOfIgnored(reply, check(parts, takeReadBody(request), strict));
         // The handler takes the secret out of the body; the request, which others hold, keeps none.
         if (operation.bodyHoldsSecret !== undefined) request.body = undefined;
         const call = {
           ...parts,
-          scope: ownerOf(request),
+          scope: requireTokenOwner(request),
           now: services.clock.now(),
           newId: services.newId,
           requestId: request.id,
@@ -106,35 +113,36 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
     app,
     read(operation, handler) {
       route(operation, async (serving, reply) =>
-        send(reply, rendered(operation, await handler(readCall(serving)), {})),
+        send(reply, renderAnswer(operation, await handler(createReadCall(serving)), {})),
       );
     },
     write(operation, handler) {
       route(operation, async (serving, reply) => {
-        const key = keyOfRequest(serving);
+        const key = readKeyOfRequest(serving);
         return send(
           reply,
-          answerOf(await write(serving, key, (tx, rows) => handler({ ...serving.call, tx, rows }))),
+          requireAnswer(await write(serving, key, (tx, rows) => handler({ ...serving.call, tx, rows }))),
         );
       });
     },
     long(operation, handler) {
-      route(operation, async (serving, reply) => send(reply, await handler(longCall(serving))));
+      route(operation, async (serving, reply) => send(reply, await handler(createLongCall(serving))));
     },
     file(operation, handler) {
       route(operation, async (serving, reply) =>
-        sendFile(serving.request, reply, await handler(readCall(serving))),
+        sendFile(serving.request, reply, await handler(createReadCall(serving))),
       );
     },
   };
 }
 
-function longCall<Op extends Operation>(serving: Serving<Op>): LongCall<Op> {
+function createLongCall<Op extends Operation>(serving: Serving<Op>): LongCall<Op> {
   return {
-    ...readCall(serving),
+    ...createReadCall(serving),
     request: serving.request,
-    write: async (content, work) => answerOf(await write(serving, keyOfContent(serving, content), work)),
-    awaited: awaitedWork(serving),
+    write: async (content, work) =>
+      requireAnswer(await write(serving, readKeyOfContent(serving, content), work)),
+    awaited: createAwaitedWork(serving),
   };
 }
 
@@ -147,7 +155,7 @@ function send(reply: FastifyReply, { status, headers, body }: StoredAnswer) {
  * A failure in words for the caller, where there are any: a database that is away or whose disk is full is
  * 503, a value beyond its types 400.
  */
-export function asProblem(failure: unknown): Problem | undefined {
+export function toProblem(failure: unknown): Problem | undefined {
   if (failure instanceof Problem) return failure;
   if (isDiskFull(failure)) return problem('storage-full');
   // A deadlock, or a conflict of transactions: the same request succeeds when it is sent again.
@@ -156,7 +164,7 @@ export function asProblem(failure: unknown): Problem | undefined {
   // SQLSTATE class 22, data exception: a date in the year 0, say, which is well-formed and cannot be stored.
   if (isDatabaseError(failure) && failure.code.startsWith('22')) {
     return invalidRequest([
-      { field: 'request', pointer: '', detail: 'holds a value beyond what can be stored' },
+      { field: 'request', pointer: '', detail: 'contains a value outside the range that can be stored' },
     ]);
   }
   return undefined;

@@ -5,7 +5,7 @@ import type { Page, Variable } from '@headgate/contract';
 import { requireProblem } from '../../testing/client.ts';
 import { multipartBoundary, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
-import { idempotencyKey } from './idempotency.ts';
+import { parseIdempotencyKey } from './idempotency.ts';
 
 const server = await startTestServer();
 const city = { name: 'city', type: 'TEXT', behaviour: 'SHARED', value: 'Oslo' };
@@ -116,7 +116,7 @@ test('while the first request is under way the second is refused', async () => {
   const { account, admin, path, variables } = await project();
   const { url } = { url: `/dpc/v1${variables}` };
   const about = { actorId: admin.actorId, method: 'POST', path: url, request: Buffer.alloc(32) };
-  const key = idempotencyKey(server.deps.sealer, 'busy', about)?.key;
+  const key = parseIdempotencyKey(server.deps.sealer, 'busy', about)?.key;
   assert.ok(key);
   await server.deps.database.transaction(async (tx) => {
     // As the entry of the first request holds it.

@@ -67,19 +67,19 @@ const insertRecord = insertStatement('idempotency_record', {
 });
 
 /** Of what a request asks for: kept to tell whether another one under its key is the same. */
-export function requestDigest(sealer: Sealer, content: Buffer | string): Buffer {
+export function digestRequest(sealer: Sealer, content: Buffer | string): Buffer {
   return sealer.digest(content, 'idempotent request');
 }
 
 /** The key of a request, scoped to its actor, method and path; undefined when it carries none. */
-export function idempotencyKey(
+export function parseIdempotencyKey(
   sealer: Sealer,
   header: string | string[] | undefined,
   about: { actorId: string; method: string; path: string; request: Buffer },
 ): IdempotencyKey | undefined {
   if (header === undefined) return undefined;
   if (Array.isArray(header) || header.length === 0 || header.length > keyLimit) {
-    const detail = `must be one text of 1 to ${keyLimit} characters`;
+    const detail = `must be a single value of 1 to ${keyLimit} characters`;
     throw invalidRequest([{ field: 'headers.Idempotency-Key', pointer: '/headers/Idempotency-Key', detail }]);
   }
   return {
@@ -212,7 +212,7 @@ export function removePending(
  * What an earlier request under the key came to, if there was one. Throws `idempotency-key-reused` when the
  * request was another.
  */
-export async function earlier(
+export async function findEarlier(
   services: { read: Read; sealer: Sealer },
   accountId: string,
   { key, request }: IdempotencyKey,
@@ -224,7 +224,7 @@ export async function earlier(
   const { status, headers, body_sealed: sealed, pending_work_id: workId, pending_until: until } = record;
   if (workId !== null && until !== null) return { pending: { workId, until } };
   if (status === null || headers === null)
-    throw new Error('An idempotency record has neither an answer nor work.');
+    throw new Error('An idempotency record has neither a response nor pending work.');
   const body = sealed === null ? record.body : services.sealer.unseal(sealed, sealingPurpose).reveal();
   return { answer: { status, headers, body } };
 }

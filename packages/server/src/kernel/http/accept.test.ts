@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { acceptsJson, preferredEncoding, prefersHtml } from './accept.ts';
+import { acceptsJson, chooseEncoding, prefersHtml } from './accept.ts';
 
 test('JSON is accepted by default, by its name, and by the ranges that hold it', () => {
   const accepted = [
@@ -62,5 +62,5 @@ test('of the encodings the most wanted is taken, and none where none is', () => 
     ['deflate, zstd', undefined],
     ['', undefined],
   ];
-  for (const [header, expected] of cases) assert.equal(preferredEncoding(header, offered), expected, header);
+  for (const [header, expected] of cases) assert.equal(chooseEncoding(header, offered), expected, header);
 });

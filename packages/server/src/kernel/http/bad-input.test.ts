@@ -117,7 +117,7 @@ test('a piece of a path that does not decode, or decodes to NUL, at every operat
   }
 });
 
-test('a member that is there twice is refused, where the last would be taken in silence', async () => {
+test('a member that occurs twice is refused, where the last would be taken in silence', async () => {
   const path = `${place.project.path}/variables`;
   const twice = [
     '{"name":"a","name":"b","type":"TEXT","behaviour":"SHARED"}',
@@ -126,7 +126,7 @@ test('a member that is there twice is refused, where the last would be taken in 
   ];
   for (const body of twice) {
     const { detail } = requireProblem(await refused({ method: 'POST' }, { path, body }), 400, 'invalid-json');
-    assert.match(detail, /the member "(name|type|x)" is there twice/);
+    assert.match(detail, /the member "(name|type|x)" occurs twice/);
   }
 });
 

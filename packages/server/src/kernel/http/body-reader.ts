@@ -5,7 +5,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import type { Operation } from '@headgate/contract';
-import { type BodyReading, bodyReading, type ReadBody } from './body-reading.ts';
+import { type BodyReading, createBodyReading, type ReadBody } from './body-reading.ts';
 import { createFairQueue } from './fair-queue.ts';
 import { Problem, problem } from './problems.ts';
 
@@ -51,43 +51,43 @@ export function createBodyReader({
   let idle: NodeJS.Timeout | undefined;
   const queue = createFairQueue(waitingBounds, () => problem('overloaded'));
 
-  function end(): void {
+  function endThread(): void {
     const ending = thread;
     thread = undefined;
     void ending?.terminate();
   }
 
-  function inThread({ id }: Operation, content: Buffer): Promise<ReadBody> {
+  function readInThread({ id }: Operation, content: Buffer): Promise<ReadBody> {
     clearTimeout(idle);
     thread ??= startThread(megabytes);
     const asked = thread;
     return new Promise<ReadBody>((resolve, reject) => {
       function settle(): void {
         clearTimeout(late);
-        asked.off('message', answered).off('error', failed);
+        asked.off('message', onMessage).off('error', onError);
         asked.unref();
-        idle = setTimeout(end, idleMilliseconds).unref();
+        idle = setTimeout(endThread, idleMilliseconds).unref();
       }
-      function answered(reading: Reading): void {
+      function onMessage(reading: Reading): void {
         settle();
         if ('faulty' in reading) resolve({ value: undefined, ...reading.faulty });
         else if ('json' in reading)
           resolve({ value: JSON.parse(reading.json), unknown: reading.unknown, faults: [] });
         else reject(new Problem('invalid-json', reading.invalid));
       }
-      function failed(failure: NodeJS.ErrnoException): void {
+      function onError(failure: NodeJS.ErrnoException): void {
         settle();
-        end();
+        endThread();
         const isOutOfMemory = failure.code === 'ERR_WORKER_OUT_OF_MEMORY';
-        reject(isOutOfMemory ? tooCostly('takes too much memory') : failure);
+        reject(isOutOfMemory ? refuseCostly('takes too much memory') : failure);
       }
       const milliseconds = startMilliseconds + (content.length / 1_048_576) * timePerMegabyte;
       const late = setTimeout(() => {
         settle();
-        end();
-        reject(tooCostly('takes too long'));
+        endThread();
+        reject(refuseCostly('takes too long'));
       }, milliseconds);
-      asked.on('message', answered).on('error', failed);
+      asked.on('message', onMessage).on('error', onError);
       asked.ref();
       const order: ReadingOrder = { operationId: id, content };
       asked.postMessage(order);
@@ -99,12 +99,12 @@ export function createBodyReader({
       if (content.length <= smallBytes) {
         let reading = readings.get(operation);
         if (reading === undefined) {
-          reading = bodyReading(operation);
+          reading = createBodyReading(operation);
           readings.set(operation, reading);
         }
         return reading(content);
       }
-      return queue.run(accountId, () => inThread(operation, content));
+      return queue.run(accountId, () => readInThread(operation, content));
     },
   };
 }
@@ -120,6 +120,6 @@ function startThread(megabytes: number): Worker {
   return thread.on('error', () => undefined);
 }
 
-function tooCostly(why: string): Problem {
-  return problem('invalid-json', { reason: `reading it ${why}; send less in one request` });
+function refuseCostly(why: string): Problem {
+  return problem('invalid-json', { reason: `reading it ${why}; send less data in one request` });
 }

@@ -4,12 +4,12 @@
  */
 import { bodyIsOptional, type Operation } from '@headgate/contract';
 import type { ErrorObject } from 'ajv';
-import { type Fault, faultsOf } from './faults.ts';
+import { type Fault, findFaults } from './faults.ts';
 import { readJson } from './json-body.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { tidyMembers, type UnknownMember } from './members.ts';
 import { bodySchemas, isFormat } from './schemas.ts';
-import { textFault } from './text-faults.ts';
+import { findTextFault } from './text-faults.ts';
 
 export interface ReadBody {
   /** With defaults, without unknown members. */
@@ -27,20 +27,20 @@ export type BodyReading = (content: Uint8Array) => ReadBody;
 
 const backslash = 0x5c;
 
-export function bodyReading(operation: Operation): BodyReading {
-  const judge = bodyJudge(operation);
+export function createBodyReading(operation: Operation): BodyReading {
+  const judge = createBodyJudge(operation);
   const holdsSecret = operation.bodyHoldsSecret !== undefined;
   return (content) => {
     if (content.length === 0) return judge(undefined);
     const value = readJson(content, holdsSecret);
     // Unescaped, JSON has neither NUL nor a surrogate.
-    const fault = content.includes(backslash) ? textFault(value) : undefined;
+    const fault = content.includes(backslash) ? findTextFault(value) : undefined;
     return fault === undefined ? judge(value) : { value, unknown: [], faults: [fault] };
   };
 }
 
 /** The same of a value, as of a body that was left out. */
-export function bodyJudge(operation: Operation): (value: unknown) => ReadBody {
+export function createBodyJudge(operation: Operation): (value: unknown) => ReadBody {
   const schema = operation.body as JsonSchema | undefined;
   if (operation.body === undefined || schema === undefined)
     return (value) => ({ value, unknown: [], faults: [] });
@@ -55,13 +55,13 @@ export function bodyJudge(operation: Operation): (value: unknown) => ReadBody {
       dropUnknown();
       return { value, unknown, faults: [] };
     }
-    const faults = faultsOf(schema, value, judging);
-    return { value, unknown, faults: faults.length > 0 ? faults : [isValid.errors?.[0]].map(plainFault) };
+    const faults = findFaults(schema, value, judging);
+    return { value, unknown, faults: faults.length > 0 ? faults : [isValid.errors?.[0]].map(toFault) };
   };
 }
 
 /** Should the two ever disagree, what Ajv says is still told. */
-export function plainFault(error: ErrorObject | undefined): Fault {
+export function toFault(error: ErrorObject | undefined): Fault {
   return { pointer: error?.instancePath ?? '', detail: error?.message ?? 'is not valid' };
 }
 

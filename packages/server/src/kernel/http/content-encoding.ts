@@ -26,7 +26,7 @@ type Encoding = keyof typeof decoders;
 const known = Object.keys(decoders).join(', ');
 
 /** Undefined for a body as it is. Throws `unsupported-content-encoding`. */
-function encodingOf(headers: IncomingHttpHeaders): Encoding | undefined {
+function readEncoding(headers: IncomingHttpHeaders): Encoding | undefined {
   const given = headers['content-encoding'];
   if (given === undefined) return undefined;
   const name = given.trim().toLowerCase();
@@ -38,7 +38,7 @@ function encodingOf(headers: IncomingHttpHeaders): Encoding | undefined {
 }
 
 export function requireKnownEncoding(headers: IncomingHttpHeaders): void {
-  encodingOf(headers);
+  readEncoding(headers);
 }
 
 /** Hands on what the bytes hold, or `body-too-large` beyond the limit, or `invalid-content-encoding`. */
@@ -48,7 +48,7 @@ export function decode(
   limit: { bytes: number; exceeded: () => Problem },
   done: (failure: Error | null, content?: Buffer) => void,
 ): void {
-  const encoding = encodingOf(headers);
+  const encoding = readEncoding(headers);
   if (encoding === undefined || bytes.length === 0) {
     done(null, bytes);
     return;
@@ -65,8 +65,8 @@ export function decode(
 }
 
 /** The content of a request piece by piece; who reads it counts. Whatever ends the reading, the request itself is left to be read. */
-export async function* decodedContent(request: IncomingMessage): AsyncGenerator<Buffer, void, undefined> {
-  const encoding = encodingOf(request.headers);
+export async function* decodeContent(request: IncomingMessage): AsyncGenerator<Buffer, void, undefined> {
+  const encoding = readEncoding(request.headers);
   if (encoding === undefined) {
     yield* request.iterator({ destroyOnReturn: false });
     return;
@@ -82,7 +82,7 @@ export async function* decodedContent(request: IncomingMessage): AsyncGenerator<
   try {
     yield* decoder;
   } catch (failure) {
-    throw lost ?? (isOfDecoder(failure) ? problem('invalid-content-encoding', { encoding }) : failure);
+    throw lost ?? (isDecoderError(failure) ? problem('invalid-content-encoding', { encoding }) : failure);
   } finally {
     request.unpipe(decoder);
     request.off('error', onLost);
@@ -91,7 +91,7 @@ export async function* decodedContent(request: IncomingMessage): AsyncGenerator<
 }
 
 /** zlib's codes begin with Z_, those of Brotli with ERR_. */
-function isOfDecoder(failure: unknown): boolean {
+function isDecoderError(failure: unknown): boolean {
   return (
     failure instanceof Error &&
     'code' in failure &&

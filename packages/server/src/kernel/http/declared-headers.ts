@@ -7,7 +7,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Operation } from '@headgate/contract';
 import { textSchemas } from './schemas.ts';
 
-export function readerOfHeaders({
+export function createHeaderReader({
   headers,
 }: Operation): (sent: IncomingHttpHeaders) => Record<string, string> {
   const declared = Object.entries(headers?.properties ?? {}).map(([name, schema]) => ({
@@ -30,20 +30,20 @@ export function readerOfHeaders({
  * `My%20Env`), was encoded.
  */
 function readHeader(header: string, isValid: (text: string) => boolean): string {
-  const text = headerText(header);
+  const text = decodeHeader(header);
   if (isValid(text)) return text;
-  const decoded = urlDecoded(text);
+  const decoded = decodeUrlText(text);
   return decoded !== undefined && isValid(decoded) ? decoded : text;
 }
 
 /** HTTP carries bytes, which Node reads as Latin-1 and clients mean as UTF-8. */
-function headerText(header: string): string {
+function decodeHeader(header: string): string {
   const bytes = Buffer.from(header, 'latin1');
   return isUtf8(bytes) ? bytes.toString('utf8') : header;
 }
 
 /** Undefined for what does not decode, or decodes to what no header can hold. */
-function urlDecoded(text: string): string | undefined {
+function decodeUrlText(text: string): string | undefined {
   try {
     const decoded = decodeURIComponent(text.replaceAll('+', ' '));
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Operation, operations } from '@headgate/contract';
 import fc from 'fast-check';
-import { type Fault, faultsOf } from './faults.ts';
-import { alternativesOf, type JsonSchema } from './json-schema.ts';
+import { type Fault, findFaults } from './faults.ts';
+import { type JsonSchema, listAlternatives } from './json-schema.ts';
 import { bodySchemas, isFormat } from './schemas.ts';
 
 const judging = { most: 100, quotes: true, isFormat };
 const sentences = (schema: JsonSchema, value: unknown, most = 100) =>
-  faultsOf(schema, value, { ...judging, most }).map(({ pointer, detail }) => `${pointer} ${detail}`);
+  findFaults(schema, value, { ...judging, most }).map(({ pointer, detail }) => `${pointer} ${detail}`);
 
 const parts = ['params', 'query', 'headers', 'body'] as const;
 const schemas = operations.flatMap((operation: Operation) =>
@@ -47,11 +47,11 @@ function nearly(schema: JsonSchema, depth = 0): fc.Arbitrary<unknown> {
     fc.constant([]),
     fc.constant({}),
   );
-  const [first = {}] = alternativesOf(schema);
+  const [first = {}] = listAlternatives(schema);
   const sound =
     schema.anyOf === undefined
       ? sounding(first, depth)
-      : fc.oneof(...alternativesOf(schema).map((each) => nearly(each, depth)));
+      : fc.oneof(...listAlternatives(schema).map((each) => nearly(each, depth)));
   return fc.oneof({ weight: 6, arbitrary: sound }, { weight: 1, arbitrary: odd });
 }
 
@@ -101,7 +101,7 @@ test('a value has faults exactly when Ajv refuses it, in every schema of every r
     const isValid = bodySchemas.compile(structuredClone(schema));
     fc.assert(
       fc.property(nearly(schema), (value) => {
-        const faults = faultsOf(schema, value, judging);
+        const faults = findFaults(schema, value, judging);
         // Ajv writes defaults into what it checks.
         assert.equal(
           faults.length === 0,
@@ -132,7 +132,7 @@ test('a search ends at its bound: the faults of twenty thousand cells cost no mo
     reads = 0;
     const body = rowsOf(true, count);
     const rows = body.value.rows.map((row) => new Proxy(row, { get: countedRead }));
-    const found: Fault[] = faultsOf(createVariable, { ...body, value: { ...body.value, rows } }, judging);
+    const found: Fault[] = findFaults(createVariable, { ...body, value: { ...body.value, rows } }, judging);
     assert.equal(found.length, 100);
     return reads;
   };
@@ -170,7 +170,7 @@ test('faults are told in words: what it must be, what it is, and the nearest wor
     '/kind must be a string, not a number',
   ]);
   assert.deepEqual(sentences({ type: 'number' }, Number.POSITIVE_INFINITY), [
-    ' must be a number, not a number beyond the range of a double',
+    ' must be a number, not a number outside the range of a double',
   ]);
   assert.deepEqual(sentences({ anyOf: [{ type: 'string' }, { type: 'null' }] }, true), [
     ' must be a string or null, not a boolean',
@@ -193,7 +193,7 @@ test('of a union the alternative is judged that its tag names', () => {
 
 test('text of a body that may hold a secret is not quoted', () => {
   const schema: JsonSchema = { type: 'string', pattern: '^[0-9]+$', 'x-form': 'digits' };
-  assert.deepEqual(faultsOf(schema, 'hunter2', { ...judging, quotes: false }), [
+  assert.deepEqual(findFaults(schema, 'hunter2', { ...judging, quotes: false }), [
     { pointer: '', detail: 'must be digits' },
   ]);
 });

@@ -23,7 +23,7 @@ export async function sendFile(
   reply.headers({
     'content-type': 'text/plain; charset=utf-8',
     'content-length': size,
-    'content-disposition': attachment(path.slice(path.lastIndexOf('/') + 1)),
+    'content-disposition': renderAttachment(path.slice(path.lastIndexOf('/') + 1)),
   });
   return reply.send(stream);
 }
@@ -35,7 +35,7 @@ function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
 }
 
 /** RFC 6266: a name that any client reads, and the real one beside it. */
-function attachment(name: string): string {
+function renderAttachment(name: string): string {
   const plain = name.replaceAll(/[^\w .()-]/g, '_');
   const encoded = encodeURIComponent(name).replaceAll(
     /['()*]/g,

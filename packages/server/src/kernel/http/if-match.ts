@@ -1,7 +1,7 @@
 import { problem } from './problems.ts';
 
 /** A strong entity tag (RFC 9110 §8.8.3) of one state of one resource: another resource of the same name never has it. */
-export function entityTag(id: string, version: number | string): string {
+export function makeEntityTag(id: string, version: number | string): string {
   return `"${version}-${id.slice(-12)}"`;
 }
 
@@ -9,7 +9,7 @@ export function entityTag(id: string, version: number | string): string {
 export const encodings = ['br', 'gzip'] as const;
 
 /** The tag of the same state in an encoding, which is another representation of it (RFC 9110 §8.8.3.3). */
-export function encodedTag(tag: string, encoding: (typeof encodings)[number]): string {
+export function addEncodingToTag(tag: string, encoding: (typeof encodings)[number]): string {
   return tag.replace(/"$/, `-${encoding}"`);
 }
 

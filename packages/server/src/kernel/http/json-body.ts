@@ -28,24 +28,24 @@ export function readJson(bytes: Uint8Array, holdsSecret = false): unknown {
   try {
     text = utf8.decode(bytes);
   } catch {
-    throw problem('invalid-json', { reason: 'its bytes are not UTF-8' });
+    throw problem('invalid-json', { reason: 'it is not valid UTF-8' });
   }
   // Before it is parsed: a structure out of bounds is not worth the time and the memory.
-  const fault = structureFault(text, holdsSecret);
+  const fault = findStructureFault(text, holdsSecret);
   if (fault !== undefined) throw problem('invalid-json', { reason: fault });
   try {
     return JSON.parse(text);
   } catch (failure) {
     const { message } = failure as Error;
-    throw problem('invalid-json', { reason: holdsSecret ? withoutContent(message) : message.slice(0, 200) });
+    throw problem('invalid-json', { reason: holdsSecret ? removeContent(message) : message.slice(0, 200) });
   }
 }
 
 /** V8 quotes the text around a token that it does not expect; in its other messages it names a position. */
-function withoutContent(message: string): string {
+function removeContent(message: string): string {
   return /^(Unexpected end of JSON input|[\w ',}\]-]* at position [\d a-z()]*)$/.test(message)
     ? message
-    : 'it has a character where JSON allows none';
+    : 'it has an unexpected character';
 }
 
 const [quote, colon, backslash] = [0x22, 0x3a, 0x5c];
@@ -55,7 +55,7 @@ const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x
  * What `JSON.parse` accepts silently: duplicate members, of which it keeps the last, and structures without
  * bounds. One pass; text that is not JSON is left to `JSON.parse`.
  */
-export function structureFault(text: string, holdsSecret = false): string | undefined {
+export function findStructureFault(text: string, holdsSecret = false): string | undefined {
   const around: (Set<string> | undefined)[] = [];
   let names: Set<string> | undefined;
   let depth = 0;
@@ -64,17 +64,17 @@ export function structureFault(text: string, holdsSecret = false): string | unde
   for (let at = 0; at < text.length; at++) {
     const character = text.charCodeAt(at);
     if (character === quote) {
-      const end = endOfString(text, at);
+      const end = findEndOfString(text, at);
       if (end < 0) return undefined;
       if (isName(text, end)) {
-        const name = textOf(text, at, end);
+        const name = decodeName(text, at, end);
         names ??= new Set();
         if (names.has(name))
-          return `${holdsSecret ? 'a member' : `the member ${JSON.stringify(name).slice(0, 200)}`} is there twice`;
+          return `${holdsSecret ? 'a member' : `the member ${JSON.stringify(name).slice(0, 200)}`} occurs twice`;
         names.add(name);
         allNames.add(name);
         if (allNames.size > nameLimit)
-          return `it has more than ${nameLimit.toLocaleString('en')} different names of members`;
+          return `it has more than ${nameLimit.toLocaleString('en')} different member names`;
         if (names.size > memberLimit)
           return `an object has more than ${memberLimit.toLocaleString('en')} members`;
       }
@@ -93,7 +93,7 @@ export function structureFault(text: string, holdsSecret = false): string | unde
     } else if (character === closeBracket) depth--;
     if (depth > depthLimit) return `it is nested deeper than ${depthLimit} levels`;
     if (containers > containerLimit)
-      return `it has more than ${containerLimit.toLocaleString('en')} objects and lists; send less in one request`;
+      return `it has more than ${containerLimit.toLocaleString('en')} objects and arrays; send less data in one request`;
   }
   return undefined;
 }
@@ -102,7 +102,7 @@ export function structureFault(text: string, holdsSecret = false): string | unde
  * Where the string that starts here ends: at the next quote behind an even number of backslashes. Negative
  * for one without an end.
  */
-function endOfString(text: string, start: number): number {
+function findEndOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); ; end = text.indexOf('"', end + 1)) {
     if (end < 0) return end;
     let before = end;
@@ -119,7 +119,7 @@ function isName(text: string, end: number): boolean {
 }
 
 /** Two spellings of one name are the same name. */
-function textOf(text: string, start: number, end: number): string {
+function decodeName(text: string, start: number, end: number): string {
   const written = text.slice(start + 1, end);
   if (!written.includes('\\')) return written;
   try {

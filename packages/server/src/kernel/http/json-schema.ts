@@ -34,7 +34,7 @@ export interface Path {
 }
 
 /** RFC 6901. */
-export function pointerOf(path: Path | undefined): string {
+export function renderPointer(path: Path | undefined): string {
   const steps: string[] = [];
   for (let at = path; at !== undefined; at = at.above)
     steps.push(`/${String(at.key).replaceAll('~', '~0').replaceAll('/', '~1')}`);
@@ -42,32 +42,34 @@ export function pointerOf(path: Path | undefined): string {
 }
 
 /** The type names of a schema; none when it takes any type. */
-export function typesOf({ type, enum: words, const: only, properties }: JsonSchema): readonly string[] {
+export function listTypes({ type, enum: words, const: only, properties }: JsonSchema): readonly string[] {
   if (type !== undefined) return typeof type === 'string' ? [type] : type;
-  if (words !== undefined) return [...new Set(words.map(typeName))];
-  if (only !== undefined) return [typeName(only)];
+  if (words !== undefined) return [...new Set(words.map(findTypeName))];
+  if (only !== undefined) return [findTypeName(only)];
   return properties === undefined ? [] : ['object'];
 }
 
-export function typeName(value: unknown): string {
+export function findTypeName(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'array' : typeof value;
 }
 
 export function isOfType(schema: JsonSchema, value: unknown): boolean {
-  const types = typesOf(schema);
+  const types = listTypes(schema);
   if (types.length === 0) return true;
   // JSON text such as 1e999 is read as Infinity.
   const name =
-    value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY ? 'infinity' : typeName(value);
+    value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY
+      ? 'infinity'
+      : findTypeName(value);
   return types.some((type) => type === name || (type === 'integer' && Number.isInteger(value)));
 }
 
 /** A schema as its alternatives: those of a union, also of a union in a union, or itself. */
-export function alternativesOf(schema: JsonSchema): readonly JsonSchema[] {
+export function listAlternatives(schema: JsonSchema): readonly JsonSchema[] {
   let known = knownAlternatives.get(schema);
   if (known === undefined) {
-    known = schema.anyOf === undefined ? [schema] : schema.anyOf.flatMap(alternativesOf);
+    known = schema.anyOf === undefined ? [schema] : schema.anyOf.flatMap(listAlternatives);
     knownAlternatives.set(schema, known);
   }
   return known;

@@ -3,7 +3,7 @@
  * unknown members).
  */
 import { nearestName } from '@headgate/contract';
-import { alternativesOf, isPlainObject, type JsonSchema, type Path, pointerOf } from './json-schema.ts';
+import { isPlainObject, type JsonSchema, listAlternatives, type Path, renderPointer } from './json-schema.ts';
 
 /** A member that no schema knows. */
 export interface UnknownMember {
@@ -34,7 +34,7 @@ const comparedLimit = 20;
 export function tidyMembers(schema: JsonSchema, value: unknown, nullIsAbsent: boolean): TidyMembers {
   const unknown: UnknownMember[] = [];
   const strays: [holder: Record<string, unknown>, name: string][] = [];
-  walk(alternativesOf(schema), value, undefined);
+  walk(listAlternatives(schema), value, undefined);
   return {
     unknown,
     dropUnknown() {
@@ -45,13 +45,13 @@ export function tidyMembers(schema: JsonSchema, value: unknown, nullIsAbsent: bo
   function walk(schemas: readonly JsonSchema[], at: unknown, path: Path | undefined): void {
     if (typeof at !== 'object' || at === null) return;
     if (Array.isArray(at)) {
-      const { items, most } = itemsOf(schemas);
+      const { items, most } = findItems(schemas);
       // A list out of bounds is refused as a whole.
       if (items.length === 0 || at.length > most) return;
       for (let index = 0; index < at.length; index++) {
         if (typeof at[index] === 'object') walk(items, at[index], { above: path, key: index });
       }
-    } else if (isPlainObject(at)) walkObject(membersOf(schemas), at, path);
+    } else if (isPlainObject(at)) walkObject(findMembers(schemas), at, path);
   }
 
   function walkObject(members: Members, at: Record<string, unknown>, path: Path | undefined): void {
@@ -76,7 +76,7 @@ export function tidyMembers(schema: JsonSchema, value: unknown, nullIsAbsent: bo
     strays.push([at, name]);
     if (unknown.length >= unknownLimit) return;
     const near = unknown.length < comparedLimit ? nearestName(name, members.named.keys()) : undefined;
-    unknown.push({ pointer: pointerOf({ above: path, key: name }), near });
+    unknown.push({ pointer: renderPointer({ above: path, key: name }), near });
   }
 }
 
@@ -109,13 +109,13 @@ interface Items {
   most: number;
 }
 
-function itemsOf(schemas: readonly JsonSchema[]): Items {
+function findItems(schemas: readonly JsonSchema[]): Items {
   let known = knownItems.get(schemas);
   if (known === undefined) {
-    const items = schemas.flatMap((each) => (each.items === undefined ? [] : alternativesOf(each.items)));
+    const items = schemas.flatMap((each) => (each.items === undefined ? [] : listAlternatives(each.items)));
     known = {
       items,
-      most: greatest(schemas.filter((each) => each.items !== undefined).map(({ maxItems }) => maxItems)),
+      most: findGreatest(schemas.filter((each) => each.items !== undefined).map(({ maxItems }) => maxItems)),
     };
     knownItems.set(schemas, known);
   }
@@ -123,11 +123,11 @@ function itemsOf(schemas: readonly JsonSchema[]): Items {
 }
 
 /** Without a bound there is none. */
-function greatest(bounds: readonly (number | undefined)[]): number {
+function findGreatest(bounds: readonly (number | undefined)[]): number {
   return Math.max(...bounds.map((bound) => bound ?? Number.POSITIVE_INFINITY));
 }
 
-function membersOf(schemas: readonly JsonSchema[]): Members {
+function findMembers(schemas: readonly JsonSchema[]): Members {
   let members = knownMembers.get(schemas);
   if (members === undefined) {
     members = collectMembers(schemas);
@@ -146,19 +146,19 @@ function collectMembers(schemas: readonly JsonSchema[]): Members {
   for (const name of names) {
     const ofName = objects.flatMap((each) => {
       const member = each.properties?.[name];
-      return member === undefined ? [] : alternativesOf(member);
+      return member === undefined ? [] : listAlternatives(member);
     });
     named.set(name, { schemas: ofName, mayBeLeftOut: !isRequired(name) && !ofName.some(takesNull) });
   }
   const values = objects.flatMap(({ additionalProperties: each }) =>
-    typeof each === 'object' ? alternativesOf(each) : [],
+    typeof each === 'object' ? listAlternatives(each) : [],
   );
   return {
     named,
     others: values.length === 0 ? undefined : { schemas: values, mayBeLeftOut: false },
     isOpen: objects.some(({ additionalProperties }) => additionalProperties === true),
     isFree: objects.length === 0,
-    most: greatest(objects.map(({ maxProperties }) => maxProperties)),
+    most: findGreatest(objects.map(({ maxProperties }) => maxProperties)),
   };
 }
 

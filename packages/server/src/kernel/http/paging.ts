@@ -6,13 +6,13 @@ export interface PageRequest {
 }
 
 /** decisions.md §2: a larger size is capped, not refused. */
-export function pageBounds({ page, size }: PageRequest): { limit: number; offset: number } {
+export function computePageBounds({ page, size }: PageRequest): { limit: number; offset: number } {
   const limit = Math.min(size, pageSizeLimit);
   return { limit, offset: page * limit };
 }
 
 /** The token of token paging: the id of the last item, opaque to the caller. */
-export function pagingToken(lastId: string): string {
+export function makePagingToken(lastId: string): string {
   return Buffer.from(`1:${lastId}`).toString('base64url');
 }
 

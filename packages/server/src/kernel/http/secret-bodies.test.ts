@@ -11,10 +11,10 @@ import { getHeapSnapshot } from 'node:v8';
 import { gzipSync } from 'node:zlib';
 import { type Operation, operations } from '@headgate/contract';
 import type { Answer } from '../../testing/client.ts';
-import { examples, inOrder } from '../../testing/guards.ts';
+import { examples, sortGuards } from '../../testing/guards.ts';
 import { createPlace, type Example } from '../../testing/place.ts';
-import { sealingAgent } from '../../testing/sealing-agent.ts';
-import { formsOf } from '../../testing/secret-forms.ts';
+import { createSealingAgent } from '../../testing/sealing-agent.ts';
+import { listForms } from '../../testing/secret-forms.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer();
@@ -67,7 +67,7 @@ test('a body or an answer with a member that is named like a secret declares tha
 test('no cache keeps an answer that holds a secret, nor one that is given again, nor a refusal in its place', async () => {
   const place = await createPlace(await server.account());
   const { admin } = place.account;
-  const shown = inOrder(operations.filter(({ answerHoldsSecret }) => answerHoldsSecret));
+  const shown = sortGuards(operations.filter(({ answerHoldsSecret }) => answerHoldsSecret));
   assert.ok(shown.length >= 4);
   for (const { id, method } of shown) {
     const { path, ...asked } = (await examples[id]?.(place)) ?? assert.fail(id);
@@ -149,7 +149,7 @@ test('a refused body with a secret is repeated nowhere', async () => {
   const inside = answers.filter(({ text }) => text.includes('/body/secret/value'));
   assert.ok(inside.length > 5);
   for (const { text } of inside) assert.match(text, /body\.secret\.value: does not have the form/);
-  const found = places.filter((place) => formsOf(secret).some((form) => place.includes(form)));
+  const found = places.filter((place) => listForms(secret).some((form) => place.includes(form)));
   assert.deepEqual(found, []);
 });
 
@@ -191,7 +191,7 @@ async function heapHas(bytes: Buffer): Promise<boolean> {
 
 test('while a secret is on its way to a vault, and after, the server has it in no text any more', async () => {
   const { account } = await createPlace(await server.account());
-  const agent = await sealingAgent(account);
+  const agent = await createSealingAgent(account);
   const url = new URL(await server.listen());
   // Never a text in this process but where the server makes one of it.
   const secret = Buffer.from(randomBytes(24).toString('hex').toUpperCase());

@@ -4,14 +4,13 @@
  */
 import type { Operation } from '@headgate/contract';
 import { Problem, type Violation, withViolations } from './problems.ts';
-import { type RequestCheck, requestCheck } from './validation.ts';
+import { createRequestCheck, type RequestCheck } from './validation.ts';
 
-const notRepeated =
-  'does not have the form that its schema asks for; what is wrong in it is not repeated, because it holds a secret';
+const notRepeated = 'does not match its schema; details are omitted because it may contain a secret';
 
 /** requestCheck, for any operation. */
-export function secretiveCheck(operation: Operation): RequestCheck {
-  const check = requestCheck(operation);
+export function createSecretSafeCheck(operation: Operation): RequestCheck {
+  const check = createRequestCheck(operation);
   const held = (operation.bodyHoldsSecret ?? []).map((pointer) => `/body${pointer}`);
   if (held.length === 0) return check;
   return (...asked) => {
@@ -19,14 +18,14 @@ export function secretiveCheck(operation: Operation): RequestCheck {
       return check(...asked);
     } catch (failure) {
       if (!(failure instanceof Problem)) throw failure;
-      const told = failure.violations.map((violation) => withoutSecret(violation, held));
+      const told = failure.violations.map((violation) => removeSecret(violation, held));
       const once = new Map(told.map((violation) => [`${violation.pointer} ${violation.detail}`, violation]));
       throw withViolations(failure, [...once.values()]);
     }
   };
 }
 
-function withoutSecret(violation: Violation, held: readonly string[]): Violation {
+function removeSecret(violation: Violation, held: readonly string[]): Violation {
   const inside = held.find(
     (pointer) => violation.pointer === pointer || violation.pointer.startsWith(`${pointer}/`),
   );

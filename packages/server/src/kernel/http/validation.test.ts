@@ -12,9 +12,9 @@ import {
   updateVariable,
   writeOverrides,
 } from '@headgate/contract';
-import { bodyReading } from './body-reading.ts';
+import { createBodyReading } from './body-reading.ts';
 import { Problem } from './problems.ts';
-import { requestCheck } from './validation.ts';
+import { createRequestCheck } from './validation.ts';
 
 const projectId = '01890000-0000-7000-8000-000000000000';
 
@@ -33,8 +33,9 @@ function check(
   try {
     // As the parser of bodies reads it.
     const { body } = request;
-    const read = body === undefined ? undefined : bodyReading(operation)(Buffer.from(JSON.stringify(body)));
-    const ignored = requestCheck(operation)(request, read, strict);
+    const read =
+      body === undefined ? undefined : createBodyReading(operation)(Buffer.from(JSON.stringify(body)));
+    const ignored = createRequestCheck(operation)(request, read, strict);
     return { request, violations: [], ignored };
   } catch (failure) {
     assert.ok(failure instanceof Problem);
@@ -185,9 +186,9 @@ test('an unknown member is ignored and told apart, with a known one that is clos
     { field: 'body.colour', near: undefined },
   ]);
   assert.deepEqual(check(startPipelineExecution, { body, query: { pagee: '1' } }, true).violations, [
-    'query.pagee: is not known; leave it out',
-    'body.scalarVariable: is not known; did you mean scalarVariables?',
-    'body.colour: is not known; leave it out',
+    'query.pagee: is unknown; remove it',
+    'body.scalarVariable: is unknown; did you mean scalarVariables?',
+    'body.colour: is unknown; remove it',
   ]);
   assert.deepEqual(check(listVariables, { query: { pgae: '1' } }).ignored, [
     { field: 'query.pgae', near: 'page' },

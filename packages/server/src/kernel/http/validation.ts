@@ -1,12 +1,12 @@
 /** Checks a request against the schemas of its operation, and names every fault in the caller's words. */
 import type { Operation } from '@headgate/contract';
-import { bodyJudge, faultLimit, plainFault, type ReadBody } from './body-reading.ts';
-import { type Fault, faultsOf } from './faults.ts';
+import { createBodyJudge, faultLimit, type ReadBody, toFault } from './body-reading.ts';
+import { type Fault, findFaults } from './faults.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { tidyMembers, type UnknownMember } from './members.ts';
 import { invalidRequest, type Violation } from './problems.ts';
 import { isFormat, textSchemas } from './schemas.ts';
-import { textFault } from './text-faults.ts';
+import { findTextFault } from './text-faults.ts';
 
 export interface RequestParts {
   params: unknown;
@@ -30,25 +30,25 @@ export interface Ignored {
  */
 export type RequestCheck = (request: RequestParts, body?: ReadBody, strict?: boolean) => readonly Ignored[];
 
-export function requestCheck(operation: Operation): RequestCheck {
-  const checks = textParts.map((part) => [part, partCheck(operation, part)] as const);
-  const judge = bodyJudge(operation);
+export function createRequestCheck(operation: Operation): RequestCheck {
+  const checks = textParts.map((part) => [part, createPartCheck(operation, part)] as const);
+  const judge = createBodyJudge(operation);
   return (request, body = judge(request.body), strict = false) => {
     request.body = body.value;
     const violations: Violation[] = [];
     const ignored: Ignored[] = [];
-    const note = (part: string, faults: readonly Fault[], unknown: readonly UnknownMember[]) => {
-      for (const { pointer, detail } of faults) violations.push(violationAt(part, pointer, detail));
+    const addFaults = (part: string, faults: readonly Fault[], unknown: readonly UnknownMember[]) => {
+      for (const { pointer, detail } of faults) violations.push(createViolation(part, pointer, detail));
       for (const { pointer, near } of unknown) {
-        if (strict) violations.push(violationAt(part, pointer, notKnown(near)));
-        else ignored.push({ field: fieldOf(part, pointer), near });
+        if (strict) violations.push(createViolation(part, pointer, describeUnknown(near)));
+        else ignored.push({ field: renderField(part, pointer), near });
       }
     };
     for (const [part, check] of checks) {
       const { faults, unknown } = check(request[part]);
-      note(part, faults, unknown);
+      addFaults(part, faults, unknown);
     }
-    note('body', body.faults, body.unknown);
+    addFaults('body', body.faults, body.unknown);
     if (violations.length > 0) throw invalidRequest(violations.slice(0, faultLimit));
     return ignored;
   };
@@ -57,7 +57,10 @@ export function requestCheck(operation: Operation): RequestCheck {
 type Checked = Pick<ReadBody, 'faults' | 'unknown'>;
 const nothing: Checked = { faults: [], unknown: [] };
 
-function partCheck(operation: Operation, part: (typeof textParts)[number]): (value: unknown) => Checked {
+function createPartCheck(
+  operation: Operation,
+  part: (typeof textParts)[number],
+): (value: unknown) => Checked {
   const declared = operation[part];
   // A request without a query has nothing that could be ignored.
   const schema = (declared ?? { type: 'object', properties: {} }) as JsonSchema;
@@ -65,21 +68,21 @@ function partCheck(operation: Operation, part: (typeof textParts)[number]): (val
   const judging = { most: faultLimit, quotes: true, isText: true, isFormat };
   return (value) => {
     // Headers are Latin-1 already, and any may come.
-    const fault = part === 'headers' ? undefined : textFault(value);
+    const fault = part === 'headers' ? undefined : findTextFault(value);
     if (fault !== undefined) return { ...nothing, faults: [fault] };
     const unknown = part === 'query' ? tidyMembers(schema, value, false).unknown : [];
     if (isValid(value)) return unknown.length === 0 ? nothing : { ...nothing, unknown };
-    const faults = faultsOf(schema, value, judging);
+    const faults = findFaults(schema, value, judging);
     const [error] = ('errors' in isValid && isValid.errors) || [];
-    return { unknown, faults: faults.length > 0 ? faults : [plainFault(error)] };
+    return { unknown, faults: faults.length > 0 ? faults : [toFault(error)] };
   };
 }
 
-function notKnown(near: string | undefined): string {
-  return near === undefined ? 'is not known; leave it out' : `is not known; did you mean ${near}?`;
+function describeUnknown(near: string | undefined): string {
+  return near === undefined ? 'is unknown; remove it' : `is unknown; did you mean ${near}?`;
 }
 
-function fieldOf(part: string, pointer: string): string {
+function renderField(part: string, pointer: string): string {
   const path = pointer
     .split('/')
     .slice(1)
@@ -89,6 +92,6 @@ function fieldOf(part: string, pointer: string): string {
   return `${part}${path}`.slice(0, 1_000);
 }
 
-function violationAt(part: string, pointer: string, detail: string): Violation {
-  return { field: fieldOf(part, pointer), pointer: `/${part}${pointer}`.slice(0, 1_000), detail };
+function createViolation(part: string, pointer: string, detail: string): Violation {
+  return { field: renderField(part, pointer), pointer: `/${part}${pointer}`.slice(0, 1_000), detail };
 }

@@ -23,7 +23,7 @@ const restMilliseconds = 50;
  * @param about.kind how the metrics name the rows
  * @param about.remove deletes up to `batch` rows and returns how many
  */
-export function removalJob(
+export function createRemovalJob(
   services: { database: Database; metrics: Metrics; clock: Clock },
   about: { kind: string; batch: number; remove: (read: Read, now: Date) => Promise<number> },
 ): PeriodicJob {
@@ -32,7 +32,7 @@ export function removalJob(
     everyMilliseconds: removalMilliseconds,
     async run(rest) {
       const removed = await about.remove(services.database.read, services.clock.now());
-      services.metrics.removed(about.kind, removed);
+      services.metrics.countRemovedRows(about.kind, removed);
       await rest(restMilliseconds);
       return removed === about.batch;
     },

@@ -108,7 +108,7 @@ const stillHere = statement({}, 'select 1');
  * Does what one server at a time does, under a name; undefined when another one is at it. `pass` rests by
  * what it is given, and by nothing else.
  */
-export function asTheOnlyOne<Result>(
+export function runExclusively<Result>(
   database: Database,
   name: string,
   rest: Rest,
@@ -128,7 +128,7 @@ export function asTheOnlyOne<Result>(
 }
 
 /** How long is rested after what took so long. */
-export function restAfter(milliseconds: number): number {
+export function computeRest(milliseconds: number): number {
   return Math.max(shortestRestMilliseconds, milliseconds * restFactor);
 }
 
@@ -139,7 +139,7 @@ export async function applyRetention(
   now: Date,
   rest: Rest,
 ): Promise<number> {
-  const removed = await asTheOnlyOne(services.database, 'retention', rest, async (between) => {
+  const removed = await runExclusively(services.database, 'retention', rest, async (between) => {
     let total = 0;
     for (const rule of rules) total += await applyRule(services, rule, now, between);
     return total;
@@ -161,7 +161,11 @@ async function applyRule(
     if (stopping.aborted) break;
     total += await removeOld(services, rule, { accountId, before }, rest);
   }
-  if (total > 0) log.info({ kind: rule.kind, rows: total, before }, 'what was kept long enough was removed');
+  if (total > 0)
+    log.info(
+      { kind: rule.kind, rows: total, before },
+      `retention removed ${total} ${rule.kind} rows older than ${rule.days} days`,
+    );
   return total;
 }
 
@@ -182,8 +186,8 @@ async function removeOld(
     });
     const removed = row?.removed ?? 0;
     total += removed;
-    metrics.removed(rule.kind, removed);
-    await rest(restAfter(performance.now() - began));
+    metrics.countRemovedRows(rule.kind, removed);
+    await rest(computeRest(performance.now() - began));
     if (row === undefined || removed < batchRows) break;
     cursor = row.cursor;
   }

@@ -14,26 +14,26 @@ const owners = new WeakMap<FastifyRequest, TokenOwner>();
  * The `onRequest` hook of every operation. Throws `token-required`, `token-invalid` and `rate-limited`; the
  * agent protocol has no limit.
  */
-export function admission(
+export function createAdmission(
   { surface, answerHoldsSecret }: Operation,
   { tokens, rateLimit }: { tokens: Tokens; rateLimit: RateLimit },
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
   return async (request, reply) => {
     // Also of a refusal, and of an answer that is given again.
     if (answerHoldsSecret) reply.header('cache-control', 'no-store');
-    const owner = await tokens.verify(bearer(request), surface);
+    const owner = await tokens.verify(readBearer(request), surface);
     if (surface === 'dpc') reply.headers(rateLimit.count(owner.accountId));
     owners.set(request, owner);
   };
 }
 
-export function ownerOf(request: FastifyRequest): TokenOwner {
+export function requireTokenOwner(request: FastifyRequest): TokenOwner {
   const owner = owners.get(request);
-  if (owner === undefined) throw new Error('The request was not admitted.');
+  if (owner === undefined) throw new Error('The request was not authenticated.');
   return owner;
 }
 
-function bearer(request: FastifyRequest): string {
+function readBearer(request: FastifyRequest): string {
   const match = /^Bearer +([\w.~+/=-]+) *$/i.exec(request.headers.authorization ?? '');
   if (match?.[1] === undefined) throw problem('token-required');
   return match[1];

@@ -5,9 +5,9 @@ import { operations } from '@headgate/contract';
 import { clientSecretPurpose } from '../../access/credentials/index.ts';
 import { secretOfExample } from '../../runtime/secrets/secret.examples.ts';
 import { createClient } from '../../testing/client.ts';
-import { examples, inOrder } from '../../testing/guards.ts';
+import { examples, sortGuards } from '../../testing/guards.ts';
 import { createPlace } from '../../testing/place.ts';
-import { formsOf } from '../../testing/secret-forms.ts';
+import { listForms } from '../../testing/secret-forms.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const masterKey = Buffer.from('canary of the master key: 32 b!!');
@@ -15,7 +15,7 @@ const server = await startTestServer({ settings: { HEADGATE_MASTER_KEY: masterKe
 
 function found(secrets: Record<string, string>, where: string, text: string): string[] {
   return Object.entries(secrets).flatMap(([name, secret]) =>
-    formsOf(secret).some((form) => text.includes(form)) ? [`${name} in ${where}`] : [],
+    listForms(secret).some((form) => text.includes(form)) ? [`${name} in ${where}`] : [],
   );
 }
 
@@ -78,7 +78,7 @@ test('a client secret, a token and the master key are found nowhere', async () =
 
   // The token on every operation, also where it does not belong.
   const caller = createClient(server.transport, '/dpc/v1', async () => token);
-  for (const { id, method } of inOrder(operations.filter((each) => each.id in examples))) {
+  for (const { id, method } of sortGuards(operations.filter((each) => each.id in examples))) {
     const example = examples[id] ?? assert.fail(id);
     const { path, ...asked } = await example(place);
     const headers = { ...asked.headers, 'idempotency-key': `once ${id}` };

@@ -54,28 +54,28 @@ const resolveBySystem: Resolve = async (host) => {
 };
 
 export function createEgressGuard(allow: EgressAllow, resolve: Resolve = resolveBySystem): EgressGuard {
-  const inRange = (ip: ipaddr.IPv4 | ipaddr.IPv6) =>
+  const isInAllowedRange = (ip: ipaddr.IPv4 | ipaddr.IPv6) =>
     allow.ranges.some(
       ([network, bits]) => network.kind() === ip.kind() && ip.match(network as ipaddr.IPv4, bits),
     );
 
   function permit(text: string, hostAllowed: boolean): ipaddr.IPv4 | ipaddr.IPv6 {
-    const ip = embedded(ipaddr.process(text));
-    if (hostAllowed || inRange(ip) || ip.range() === 'unicast') return ip;
-    throw new EgressRefused(`The address ${text} is in a ${ip.range()} range, which is not allowed here.`);
+    const ip = unwrapIpv4(ipaddr.process(text));
+    if (hostAllowed || isInAllowedRange(ip) || ip.range() === 'unicast') return ip;
+    throw new EgressRefused(`The address ${text} is in a ${ip.range()} range, which is not allowed.`);
   }
 
   return {
     async check(address) {
-      const url = parse(address);
+      const url = parseAddress(address);
       const host = url.hostname.replace(/^\[|\]$/g, '').toLowerCase();
       const hostAllowed = allow.hosts.has(host);
-      const found = ipaddr.isValid(host) ? [host] : await resolved(resolve, host);
+      const found = ipaddr.isValid(host) ? [host] : await resolveHost(resolve, host);
       // Every address of the name must be fit: which one is taken is not in our hand for ever.
       const ips = found.map((text) => permit(text, hostAllowed));
       const [ip] = ips;
       if (ip === undefined) throw new EgressRefused(`The host ${host} has no address.`);
-      if (url.protocol === 'http:' && !hostAllowed && !inRange(ip)) {
+      if (url.protocol === 'http:' && !hostAllowed && !isInAllowedRange(ip)) {
         throw new EgressRefused(`Plain http to ${host} is not allowed; use https.`);
       }
       return { url, ip: ip.toString(), family: ip.kind() === 'ipv4' ? 4 : 6 };
@@ -84,7 +84,7 @@ export function createEgressGuard(allow: EgressAllow, resolve: Resolve = resolve
 }
 
 /** IPv4-compatible IPv6 (`::127.0.0.1`, RFC 4291 §2.5.5.1) leads to the IPv4 address in it. */
-function embedded(ip: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6 {
+function unwrapIpv4(ip: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6 {
   if (ip.kind() === 'ipv4') return ip;
   const bytes = ip.toByteArray();
   const compatible =
@@ -92,7 +92,7 @@ function embedded(ip: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6 {
   return compatible ? new ipaddr.IPv4(bytes.slice(12)) : ip;
 }
 
-function parse(address: string): URL {
+function parseAddress(address: string): URL {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
     throw new EgressRefused('The address must be an absolute http or https URL.');
@@ -102,10 +102,10 @@ function parse(address: string): URL {
   return url;
 }
 
-async function resolved(resolve: Resolve, host: string): Promise<readonly string[]> {
+async function resolveHost(resolve: Resolve, host: string): Promise<readonly string[]> {
   try {
     return await resolve(host);
   } catch {
-    throw new EgressRefused(`The host ${host} cannot be resolved.`);
+    throw new EgressRefused(`The host ${host} could not be resolved.`);
   }
 }

@@ -14,14 +14,14 @@ export interface Asking {
   roles: RequiredRoles;
 }
 
-export function permissionOf(operation: Operation) {
+export function requirePermission(operation: Operation) {
   if (operation.permission === undefined)
     throw new Error(`The operation ${operation.id} declares no permission.`);
   return operation.permission;
 }
 
 /** The parameters of rights(), in every guarded statement and in the entry of a write. */
-export function guardParameters({ call, place, roles }: Asking): GuardParameters {
+export function makeGuardParameters({ call, place, roles }: Asking): GuardParameters {
   return {
     account_id: call.scope.accountId,
     credential_id: call.scope.actorId,
@@ -34,7 +34,7 @@ export function guardParameters({ call, place, roles }: Asking): GuardParameters
   };
 }
 
-export async function refusal(
+export async function findRefusal(
   read: Read,
   standing: Standing,
   { operation, call, place }: Asking,
@@ -45,7 +45,7 @@ export async function refusal(
     case 'inactive':
       return problem('token-invalid', { reason: 'its credential was revoked or has expired.' });
     case 'forbidden':
-      return forbidden(read, call.scope, permissionOf(operation), place);
+      return explainForbidden(read, call.scope, requirePermission(operation), place);
     case 'unknown':
       return problem('project-not-found', { projectId: place.projectId ?? '' });
   }
@@ -68,7 +68,7 @@ const selectRoles = statement(
 );
 
 /** Names the permission that is missing, the roles that have it, and the caller's own roles. */
-export async function forbidden(
+export async function explainForbidden(
   read: Read,
   scope: Scope,
   permission: Permission,

@@ -5,7 +5,7 @@
  */
 import { type Statement, statement, typed } from '../database/database.ts';
 import type { ColumnTypes, ParametersOf, ParameterTypes, RowOf, Typed } from '../database/sql-types.ts';
-import { parametersIn } from '../database/statement.ts';
+import { listParameters } from '../database/statement.ts';
 import type { Standing } from './permissions.ts';
 
 /** The parameters of rights(). */
@@ -29,7 +29,7 @@ export type GuardParameters = ParametersOf<typeof guardTypes>;
  * SQL: the caller's rights. `environment`: an expression for the environment of the resource that is read, for operations that take
  * theirs from it.
  */
-const rightsIn = (environment?: string) => {
+const sqlRights = (environment?: string) => {
   const checked =
     environment === undefined
       ? '$environment_of_rights::text'
@@ -70,9 +70,9 @@ export function guardedRead<
   const columns = { standing: typed<Standing>('text'), found: typed<true | null>('boolean'), ...row };
   const text = `
     select guard.standing, body.*
-    from ${rightsIn(environment)} guard
+    from ${sqlRights(environment)} guard
     left join lateral (select true as found, chosen.* from (${body}) chosen) body on guard.standing = 'permitted'`;
-  const declared = statement({ parameters: withGuard(parameters), row: columns, alone }, text);
+  const declared = statement({ parameters: addGuardTypes(parameters), row: columns, alone }, text);
   return { guarded: declared as unknown as GuardedRead<RowOf<Columns>, ParametersOf<Parameters>>['guarded'] };
 }
 
@@ -104,16 +104,16 @@ export function guardedPage<
 ): GuardedPage<RowOf<Columns>, RowOf<{ total: Total }>['total'], ParametersOf<Parameters>> {
   const { parameters, row, alone = false, environment, totalType = 'bigint' } = declared;
   const head = `
-    select standing, case when standing = 'permitted' then (${total}) end as total from ${rightsIn(environment)}`;
-  const types = withGuard(parameters);
-  const unused = Object.keys(parameters ?? {}).find((name) => !parametersIn(head + rows).includes(name));
-  if (unused !== undefined) throw new Error(`The declared parameter $${unused} is not in the texts: ${rows}`);
-  const only = (text: string) =>
-    Object.fromEntries(Object.entries(types).filter(([name]) => parametersIn(text).includes(name)));
+    select standing, case when standing = 'permitted' then (${total}) end as total from ${sqlRights(environment)}`;
+  const types = addGuardTypes(parameters);
+  const unused = Object.keys(parameters ?? {}).find((name) => !listParameters(head + rows).includes(name));
+  if (unused !== undefined) throw new Error(`The declared parameter $${unused} is not used: ${rows}`);
+  const pickTypes = (text: string) =>
+    Object.fromEntries(Object.entries(types).filter(([name]) => listParameters(text).includes(name)));
   const columns: ColumnTypes = { standing: typed<Standing>('text'), total: totalType };
   const page = {
-    head: statement({ parameters: only(head), row: columns, alone }, head),
-    rows: statement({ parameters: only(rows), row, alone }, rows),
+    head: statement({ parameters: pickTypes(head), row: columns, alone }, head),
+    rows: statement({ parameters: pickTypes(rows), row, alone }, rows),
   };
   return page as unknown as GuardedPage<
     RowOf<Columns>,
@@ -122,9 +122,9 @@ export function guardedPage<
   >;
 }
 
-function withGuard(own: ParameterTypes = {}): ParameterTypes {
+function addGuardTypes(own: ParameterTypes = {}): ParameterTypes {
   const taken = Object.keys(own).find((name) => name in guardTypes);
   if (taken !== undefined)
-    throw new Error(`The parameter $${taken} is the guard's; give your own another name.`);
+    throw new Error(`The parameter $${taken} is reserved for the permission check; use another name.`);
   return { ...guardTypes, ...own };
 }

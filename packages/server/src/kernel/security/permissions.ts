@@ -14,14 +14,14 @@ export interface RequiredRoles {
   environment: string;
 }
 
-const asArray = (roles: readonly string[]) => `{${roles.join(',')}}`;
+const encodeArray = (roles: readonly string[]) => `{${roles.join(',')}}`;
 
-export function requiredRoles(permission: Permission): RequiredRoles {
+export function findRequiredRoles(permission: Permission): RequiredRoles {
   const grant = permissions[permission];
   return {
-    account: asArray(grant.account),
-    project: asArray(grant.project),
-    environment: asArray(grant.environment),
+    account: encodeArray(grant.account),
+    project: encodeArray(grant.project),
+    environment: encodeArray(grant.environment),
   };
 }
 

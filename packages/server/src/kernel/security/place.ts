@@ -17,9 +17,13 @@ type Parts = Readonly<Record<'params' | 'query' | 'headers' | 'body', unknown>>;
  * Looks at what the operation declares and at nothing else (decisions.md §3). The request must have passed
  * its schemas.
  */
-export function placeReader(operation: Operation): (request: Parts) => Place {
-  const projectOf = operation.path.includes('{projectId}') ? textAt('params.projectId') : () => null;
-  const environmentOf = isMember(operation.environmentFrom) ? textAt(operation.environmentFrom) : () => null;
+export function createPlaceReader(operation: Operation): (request: Parts) => Place {
+  const projectOf = operation.path.includes('{projectId}')
+    ? createTextReader('params.projectId')
+    : () => null;
+  const environmentOf = isMember(operation.environmentFrom)
+    ? createTextReader(operation.environmentFrom)
+    : () => null;
   return (request) => ({ projectId: projectOf(request), environmentName: environmentOf(request) });
 }
 
@@ -29,13 +33,13 @@ function isMember(source: EnvironmentSource | undefined): source is MemberSource
   return source !== undefined && source !== 'resource' && source !== 'items';
 }
 
-function textAt(source: MemberSource): (request: Parts) => string {
+function createTextReader(source: MemberSource): (request: Parts) => string {
   const [part, name] = source.split('.', 2) as [keyof Parts, string];
   return (request) => {
     const found = (request[part] as Readonly<Record<string, unknown>> | undefined)?.[name];
     // Without its place a check would count a role in any environment.
     if (typeof found !== 'string')
-      throw new Error(`The request has no ${source}, which its permission needs.`);
+      throw new Error(`The request has no ${source}, which the permission check requires.`);
     return found;
   };
 }

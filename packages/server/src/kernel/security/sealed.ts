@@ -54,7 +54,7 @@ export function createSealer(masterKey: Buffer): Sealer {
     },
     unseal(sealed, purpose) {
       if (sealed[0] !== version || sealed.length < 1 + ivBytes + tagBytes) {
-        throw new Error(`The sealed value for ${purpose} is not whole.`);
+        throw new Error(`The sealed value for ${purpose} is incomplete.`);
       }
       const decipher = createDecipheriv('aes-256-gcm', sealingKey, sealed.subarray(1, 1 + ivBytes));
       decipher.setAAD(Buffer.from(purpose));
@@ -64,7 +64,7 @@ export function createSealer(masterKey: Buffer): Sealer {
         return new Secret(Buffer.concat([body, decipher.final()]).toString('utf8'));
       } catch {
         throw new Error(
-          `The sealed value for ${purpose} was not sealed by this master key: was HEADGATE_MASTER_KEY changed?`,
+          `The sealed value for ${purpose} was sealed with another master key. Was HEADGATE_MASTER_KEY changed?`,
         );
       }
     },
@@ -84,7 +84,7 @@ export function loadMasterKey(given: Secret | undefined, file: string): Buffer {
     return parseMasterKey(new Secret(kept));
   } catch {
     throw new Error(
-      `${file} does not hold a master key. Put it back from a backup: what was sealed by it cannot be read without it.`,
+      `${file} does not contain a valid master key. Restore it from a backup: without it, stored secrets cannot be read.`,
     );
   }
 }

@@ -17,7 +17,7 @@ import {
   importPKCS8,
   type JWK,
 } from 'jose';
-import type { Clock } from '../clock.ts';
+import { addSeconds, type Clock } from '../clock.ts';
 import { type ColumnTypes, type Database, type RowOf, statement, typed } from '../database/database.ts';
 import type { Log } from '../log.ts';
 import { type Sealer, Secret } from './sealed.ts';
@@ -45,9 +45,9 @@ export interface SigningKey {
 
 export interface SigningKeys {
   /** The signing key. */
-  current(): SigningKey;
+  findCurrent(): SigningKey;
   /** Newest first. */
-  published(): readonly SigningKey[];
+  listPublished(): readonly SigningKey[];
   isPublished(keyId: string): boolean;
   /** A published key, also one that another server made a moment ago. */
   find(keyId: string): Promise<SigningKey | undefined>;
@@ -113,11 +113,11 @@ export async function openSigningKeys(
   async function load(): Promise<void> {
     lookedAt = clock.now().getTime();
     const rows = await database.read(selectKeys, {});
-    keys = await Promise.all(rows.map(async (row) => byId.get(row.key_id) ?? (await opened(row, sealer))));
+    keys = await Promise.all(rows.map(async (row) => byId.get(row.key_id) ?? (await openRow(row, sealer))));
     byId = new Map(keys.map((key) => [key.keyId, key]));
   }
 
-  function look(): Promise<void> {
+  function reload(): Promise<void> {
     looking ??= load().finally(() => {
       looking = undefined;
     });
@@ -126,25 +126,25 @@ export async function openSigningKeys(
 
   async function refresh(): Promise<void> {
     const made = await rotateKeys(store, { why: 'by-age', days: store.rotationDays });
-    if (made.isNew) log.info({ keyId: made.keyId, signsFrom: made.signsFrom }, 'a signing key was made');
-    await look();
+    if (made.isNew) log.info({ keyId: made.keyId, signsFrom: made.signsFrom }, 'created a signing key');
+    await reload();
   }
 
   await refresh();
   return {
-    current() {
+    findCurrent() {
       const now = clock.now();
       // At the very first start of several servers whose clocks differ, the one key there is may seem to wait.
       const key = keys.find(({ signsFrom }) => signsFrom <= now) ?? keys.at(-1);
       if (key === undefined) throw new Error('There is no signing key.');
       return key;
     },
-    published: () => keys,
+    listPublished: () => keys,
     isPublished: (keyId) => byId.has(keyId),
     async find(keyId) {
       const known = byId.get(keyId);
       if (known !== undefined || clock.now().getTime() - lookedAt < lookAgainMilliseconds) return known;
-      await look();
+      await reload();
       return byId.get(keyId);
     },
     refresh,
@@ -159,14 +159,14 @@ export async function rotateKeys(
   const now = clock.now();
   const found = await database.read(selectKeys, {});
   const [newest] = found;
-  if (newest !== undefined && isNothing(changes(found, rotation, now))) return answer(newest, false);
+  if (newest !== undefined && isUnchanged(planChanges(found, rotation, now))) return toRotated(newest, false);
   return database.transaction(async (tx) => {
     tx.send(lockKeys, {});
     const rows = await tx.query(selectKeys, {});
-    const { signsFrom, remove } = changes(rows, rotation, now);
+    const { signsFrom, remove } = planChanges(rows, rotation, now);
     if (remove.length > 0) tx.send(deleteKeys, { key_ids: remove });
     const [last] = rows;
-    if (signsFrom === undefined && last !== undefined) return answer(last, false);
+    if (signsFrom === undefined && last !== undefined) return toRotated(last, false);
     // Whoever has another master key must not make a key that the others cannot open.
     if (last !== undefined) sealer.unseal(last.private_key_sealed, signingKeyPurpose);
     const made = await makeKey(sealer);
@@ -177,11 +177,11 @@ export async function rotateKeys(
       created_at: now,
       signs_from: signsFrom ?? now,
     });
-    return answer({ key_id: made.key_id, signs_from: signsFrom ?? now }, true);
+    return toRotated({ key_id: made.key_id, signs_from: signsFrom ?? now }, true);
   });
 }
 
-const answer = (row: Pick<KeyRow, 'key_id' | 'signs_from'>, isNew: boolean): Rotated => ({
+const toRotated = (row: Pick<KeyRow, 'key_id' | 'signs_from'>, isNew: boolean): Rotated => ({
   keyId: row.key_id,
   signsFrom: row.signs_from,
   isNew,
@@ -193,33 +193,31 @@ interface Changes {
   remove: string[];
 }
 
-const isNothing = ({ signsFrom, remove }: Changes) => signsFrom === undefined && remove.length === 0;
+const isUnchanged = ({ signsFrom, remove }: Changes) => signsFrom === undefined && remove.length === 0;
 
 /** What is to be done with the keys, newest first. */
-function changes(rows: readonly KeyRow[], rotation: Rotation, now: Date): Changes {
+function planChanges(rows: readonly KeyRow[], rotation: Rotation, now: Date): Changes {
   const [newest] = rows;
   if (newest === undefined) return { signsFrom: now, remove: [] };
   if (rotation.why === 'leaked') return { signsFrom: now, remove: rows.map(({ key_id }) => key_id) };
   const remove = rows.filter((_, index) => isSpent(rows[index - 1], now)).map(({ key_id }) => key_id);
   const waits = newest.signs_from > now;
   const isDue = rotation.why === 'asked' || isOlder(newest.signs_from, rotation.days, now);
-  return waits || !isDue ? { remove } : { signsFrom: later(now, waitingSeconds), remove };
+  return waits || !isDue ? { remove } : { signsFrom: addSeconds(now, waitingSeconds), remove };
 }
 
 /** A key is spent when the last token that was signed before its successor began has ended. */
 function isSpent(successor: KeyRow | undefined, now: Date): boolean {
-  return successor !== undefined && later(successor.signs_from, tokenLifetimeSeconds + spareSeconds) < now;
+  return (
+    successor !== undefined && addSeconds(successor.signs_from, tokenLifetimeSeconds + spareSeconds) < now
+  );
 }
 
 function isOlder(since: Date, days: number | undefined, now: Date): boolean {
-  return days !== undefined && later(since, days * 86_400) <= now;
+  return days !== undefined && addSeconds(since, days * 86_400) <= now;
 }
 
-function later(date: Date, seconds: number): Date {
-  return new Date(date.getTime() + seconds * 1_000);
-}
-
-async function opened(row: KeyRow, sealer: Sealer): Promise<SigningKey> {
+async function openRow(row: KeyRow, sealer: Sealer): Promise<SigningKey> {
   const pem = sealer.unseal(row.private_key_sealed, signingKeyPurpose);
   return {
     keyId: row.key_id,

@@ -28,7 +28,7 @@ export interface Tokens {
   issue(owner: TokenOwner & { clientId: string }, surface: Surface): Promise<string>;
   /** Throws `token-invalid`. */
   verify(token: string, surface: Surface): Promise<TokenOwner>;
-  publicKeys(): { keys: JWK[] };
+  listPublicKeys(): { keys: JWK[] };
   issuer: string;
 }
 
@@ -73,7 +73,7 @@ export function createTokens(services: {
   return {
     issuer: publicUrl,
     async issue(owner, surface) {
-      const key = keys.current();
+      const key = keys.findCurrent();
       const issuedAt = Math.floor(clock.now().getTime() / 1_000);
       const { clientId, accountId, generation } = owner;
       const ofAgent = generation === undefined ? {} : { generation };
@@ -96,10 +96,10 @@ export function createTokens(services: {
       try {
         return await check(token, surface);
       } catch (failure) {
-        throw problem('token-invalid', { reason: reasonOf(failure) });
+        throw problem('token-invalid', { reason: describeRefusal(failure) });
       }
     },
-    publicKeys: () => ({ keys: keys.published().map((key) => key.publicKey) }),
+    listPublicKeys: () => ({ keys: keys.listPublished().map((key) => key.publicKey) }),
   };
 }
 
@@ -110,11 +110,11 @@ interface Verified {
   expiresAt: number;
 }
 
-function reasonOf(failure: unknown): string {
+function describeRefusal(failure: unknown): string {
   const code = failure instanceof Error && 'code' in failure ? failure.code : undefined;
   const claim = failure instanceof Error && 'claim' in failure ? failure.claim : undefined;
   if (code === 'ERR_JWT_EXPIRED') return 'it has expired; get a new one.';
-  if (claim === 'aud') return 'it is for another interface or region.';
+  if (claim === 'aud') return 'it is for another API or region.';
   if (claim === 'iss') return 'another service issued it.';
-  return 'it is not a token that this service signed.';
+  return 'this service did not sign it.';
 }

@@ -12,7 +12,7 @@ export type Looked<Ended> = { ended: Ended } | { waitsFor: string };
  * @param look what is so at this moment
  * @returns undefined when it has not ended in the time that a request waits. Throws `shutting-down`.
  */
-export async function endWithin<Ended>(
+export async function waitForEnd<Ended>(
   services: { wakes: Wakes; stopping: AbortSignal },
   seconds: number,
   first: string,
@@ -32,7 +32,7 @@ export async function endWithin<Ended>(
       const left = until - Date.now();
       if (services.stopping.aborted) throw problem('shutting-down');
       if (left <= 0) return undefined;
-      await wait.atMost(Math.min(left, lookAgainMilliseconds), services.stopping);
+      await wait.waitAtMost(Math.min(left, lookAgainMilliseconds), services.stopping);
     } finally {
       wait.end();
     }

@@ -1,5 +1,5 @@
 /** Claims: an instance of an agent takes queued work, with the next epoch and a lease (work.ts). */
-import { after } from '../clock.ts';
+import { addSeconds } from '../clock.ts';
 import { statement, type Transaction, typed } from '../database/database.ts';
 import { insertIntoEvent } from '../database/events.ts';
 import type { NewId } from '../identifiers.ts';
@@ -23,11 +23,11 @@ export const isAllowed = (work: string) => `(${work}.project_id is null or exist
  * chosen ones are an array: joined, they would be looked for among all work of the account while the plan is
  * from a small table.
  */
-export type ClaimStatement = ReturnType<typeof claimStatement>;
+export type ClaimStatement = ReturnType<typeof declareClaim>;
 
-export function claimStatement(owners: WorkOwners) {
+export function declareClaim(owners: WorkOwners) {
   const kinds = [...owners];
-  const ofKind = (told: (owner: WorkOwner) => string) =>
+  const chooseByKind = (told: (owner: WorkOwner) => string) =>
     `case kind ${kinds.map(([kind, owner]) => `when '${kind}' then ${told(owner)}`).join(' ')} end`;
   return statement(
     {
@@ -81,7 +81,7 @@ export function claimStatement(owners: WorkOwners) {
         'agent', $request_id, project_id, kind, work_id::text, name, null, null
       from claimed
     )${kinds.map(([, { claimed }]) => claimed.with.map((cte) => `, ${cte}`).join('')).join('')}
-    select work_id, kind, epoch, ${ofKind(({ claimed }) => `(${claimed.payload})`)} as payload from claimed`,
+    select work_id, kind, epoch, ${chooseByKind(({ claimed }) => `(${claimed.payload})`)} as payload from claimed`,
   );
 }
 
@@ -95,20 +95,20 @@ export interface Claiming {
   generation: number;
 }
 
-export function claim(
+export function claimWork(
   tx: Transaction,
-  claimWork: ClaimStatement,
+  claimQuery: ClaimStatement,
   by: Claiming,
   { now, newId }: { now: Date; newId: NewId },
   times: WorkTimes,
 ): readonly ClaimedWork[] {
-  return tx.collect(claimWork, {
+  return tx.collect(claimQuery, {
     account_id: by.accountId,
     agent_id: by.agentId,
     max: by.max,
     instance_id: by.instanceId,
-    lease_expires_at: after(now, times.leaseSeconds),
-    run_bound: after(now, times.runLimitSeconds + times.graceSeconds),
+    lease_expires_at: addSeconds(now, times.leaseSeconds),
+    run_bound: addSeconds(now, times.runLimitSeconds + times.graceSeconds),
     now,
     event_ids: Array.from({ length: by.max }, newId),
     request_id: by.requestId,

@@ -8,8 +8,8 @@ import { type Database, statement, typed } from '../database/database.ts';
 import type { EventSource } from '../database/events.ts';
 import type { NewId } from '../identifiers.ts';
 import { isAllowed } from './claim.ts';
-import { endAll, ownerOf, type WorkMoment, type WorkOwners, type WorkRow } from './work.ts';
-import { forbiddenEnd, sweepBatch } from './work-sweep.ts';
+import { endWork, requireOwner, type WorkMoment, type WorkOwners, type WorkRow } from './work.ts';
+import { createForbiddenEnd, sweepBatch } from './work-sweep.ts';
 
 const anyChanged = statement(
   {},
@@ -83,9 +83,9 @@ export async function endForbiddenWork(
     if (rows.length === 0) return isLast;
     const source: EventSource = { accountId, actorId: null, actorKind: 'system', requestId: null };
     const moment: WorkMoment = { tx, accountId, source, now, newId: services.newId };
-    endAll(tx, accountId, ids, now);
+    endWork(tx, accountId, ids, now);
     for (const [kind, works] of Map.groupBy(rows, (row) => row.kind))
-      ownerOf(owners, kind).ended(moment, works.map(forbiddenEnd));
+      requireOwner(owners, kind).onEnded(moment, works.map(createForbiddenEnd));
     return true;
   });
 }

@@ -1,9 +1,9 @@
 /** What an instance says of the work that it holds, fenced by epochs (work.ts). */
 import type { WorkCommand } from '@headgate/contract';
-import { after } from '../clock.ts';
+import { addSeconds } from '../clock.ts';
 import {
   type ColumnTypes,
-  changed,
+  conflictCode,
   isDatabaseError,
   type Read,
   type RowOf,
@@ -49,7 +49,7 @@ const selectHeld = statement(
 );
 
 /** What is so of the work that an agent says it holds, at this moment. */
-export function readHeld(
+export function readHeldWork(
   read: Read,
   accountId: string,
   agentId: string,
@@ -61,7 +61,7 @@ export function readHeld(
 const lockAsRead = statement(
   { parameters: { account_id: 'uuid', work_ids: 'uuid[]', states: 'text[]' } },
   `
-  select case when count(*) filter (where is_so = was_so) < cardinality($work_ids::uuid[]) then refuse('${changed}') end
+  select case when count(*) filter (where is_so = was_so) < cardinality($work_ids::uuid[]) then refuse('${conflictCode}') end
   from (
     select concat_ws(' ', epoch, state, report_sequence, command) as is_so,
       ($states::text[])[array_position($work_ids::uuid[], work_id)] as was_so
@@ -72,19 +72,19 @@ const lockAsRead = statement(
 );
 
 /** Locks work that was read before, and refuses the transaction when it is not as it was: see hasChanged. */
-export function lockAsItWas(tx: Transaction, accountId: string, rows: readonly HeldRow[]): void {
+export function lockUnchanged(tx: Transaction, accountId: string, rows: readonly HeldRow[]): void {
   const states = rows.map((row) =>
     [row.epoch, row.state, row.report_sequence, row.command ?? []].flat().join(' '),
   );
   tx.send(lockAsRead, { account_id: accountId, work_ids: rows.map((row) => row.work_id), states });
 }
 
-export function hasChanged(failure: unknown): boolean {
-  return isDatabaseError(failure) && failure.code === changed;
+export function isChangedWork(failure: unknown): boolean {
+  return isDatabaseError(failure) && failure.code === conflictCode;
 }
 
 /** Locks what an agent says it holds, and answers what is so. */
-export function lockHeld(
+export function lockHeldWork(
   tx: Transaction,
   accountId: string,
   agentId: string,
@@ -93,7 +93,7 @@ export function lockHeld(
   return tx.query(lockWork, { account_id: accountId, agent_id: agentId, work_ids: workIds });
 }
 
-const extendLeases = statement(
+const updateLeases = statement(
   { parameters: { account_id: 'uuid', work_ids: 'uuid[]', lease_expires_at: 'timestamptz' } },
   `
   update work set state = 'held', silent_since = null, lease_expires_at = $lease_expires_at::timestamptz,
@@ -101,7 +101,7 @@ const extendLeases = statement(
   where account_id = $account_id and work_id = any ($work_ids::uuid[])`,
 );
 
-export function extend(
+export function extendLeases(
   tx: Transaction,
   accountId: string,
   workIds: readonly string[],
@@ -109,10 +109,10 @@ export function extend(
   times: WorkTimes,
 ): void {
   if (workIds.length > 0)
-    tx.send(extendLeases, {
+    tx.send(updateLeases, {
       account_id: accountId,
       work_ids: workIds,
-      lease_expires_at: after(now, times.leaseSeconds),
+      lease_expires_at: addSeconds(now, times.leaseSeconds),
     });
 }
 
@@ -142,7 +142,7 @@ const applyReported = statement(
  * What was heard of held work: by `sequences` how far, and what of it has ended; the rest is held for another
  * lease.
  */
-export function noteReported(
+export function recordReported(
   tx: Transaction,
   accountId: string,
   heard: { sequences: ReadonlyMap<string, number>; ended: ReadonlySet<string> },
@@ -150,7 +150,7 @@ export function noteReported(
   times: WorkTimes,
 ): void {
   const ids = [...heard.sequences.keys()];
-  const lease = after(now, times.leaseSeconds);
+  const lease = addSeconds(now, times.leaseSeconds);
   tx.send(applyReported, {
     account_id: accountId,
     work_ids: ids,

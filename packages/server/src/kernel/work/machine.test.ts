@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { machine } from './machine.ts';
+import { createMachine } from './machine.ts';
 import { workStates } from './work.ts';
 
 test('a machine answers for all pairs of its states', () => {
-  const door = machine({ open: ['shut'], shut: ['open', 'locked'], locked: ['shut'], gone: [] });
+  const door = createMachine({ open: ['shut'], shut: ['open', 'locked'], locked: ['shut'], gone: [] });
   const allowed = door.states.flatMap((from) =>
     door.states.filter((to) => door.allows(from, to)).map((to) => `${from} → ${to}`),
   );
   assert.deepEqual(allowed, ['open → shut', 'shut → open', 'shut → locked', 'locked → shut']);
   for (const to of door.states) {
     assert.deepEqual(
-      door.sources(to),
+      door.listSources(to),
       door.states.filter((from) => door.allows(from, to)),
     );
   }
   assert.deepEqual(
-    door.states.filter((state) => door.ended(state)),
+    door.states.filter((state) => door.isEnd(state)),
     ['gone'],
   );
 });
@@ -35,5 +35,5 @@ test('work goes from queued to ended by way of its holders, and never back from 
     'silent → held',
     'silent → queued',
   ]);
-  assert.ok(workStates.ended('ended'));
+  assert.ok(workStates.isEnd('ended'));
 });

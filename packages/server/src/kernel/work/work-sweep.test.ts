@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pg from 'pg';
 import { planning } from '../../main/deps.ts';
-import { instanceOf } from '../../testing/agent.ts';
-import { executionOf } from '../../testing/executions.ts';
+import { createInstance } from '../../testing/agent.ts';
+import { createExecution } from '../../testing/executions.ts';
 import { createPlace } from '../../testing/place.ts';
 import { startTestServer } from '../../testing/server.ts';
-import { after } from '../clock.ts';
-import { allStatements } from '../database/database.ts';
+import { addSeconds } from '../clock.ts';
+import { listStatements } from '../database/database.ts';
 import { sweepWork } from './work-sweep.ts';
 
 const server = await startTestServer();
@@ -30,19 +30,19 @@ async function dueOf(path: string): Promise<Date | null> {
 
 test('due_at follows work: its first look, its queue limit, its lease, its grace, its end', async () => {
   const place = await createPlace(await server.account());
-  const instance = instanceOf(place.agent);
+  const instance = createInstance(place.agent);
   await instance.hello();
   const created = clock.now();
-  const path = await executionOf(place);
-  assert.deepEqual(await dueOf(path), after(created, 2), 'most work is claimed before that');
+  const path = await createExecution(place);
+  assert.deepEqual(await dueOf(path), addSeconds(created, 2), 'most work is claimed before that');
   clock.advance(2);
   assert.deepEqual(await sweep(), { moved: 0, isMore: false });
-  assert.deepEqual(await dueOf(path), after(created, times.queueLimitSeconds));
+  assert.deepEqual(await dueOf(path), addSeconds(created, times.queueLimitSeconds));
 
   const claimed = clock.now();
   const [work] = (await instance.claim()).work;
   assert.ok(work);
-  const lease = after(claimed, times.leaseSeconds);
+  const lease = addSeconds(claimed, times.leaseSeconds);
   assert.deepEqual(await dueOf(path), lease);
   clock.advance(5);
   const beaten = clock.now();
@@ -50,25 +50,25 @@ test('due_at follows work: its first look, its queue limit, its lease, its grace
   assert.deepEqual(await dueOf(path), lease, 'a heartbeat leaves it, so that no index changes');
   clock.advance(times.leaseSeconds - 4);
   assert.deepEqual(await sweep(), { moved: 0, isMore: false });
-  assert.deepEqual(await dueOf(path), after(beaten, times.leaseSeconds));
+  assert.deepEqual(await dueOf(path), addSeconds(beaten, times.leaseSeconds));
 
   clock.advance(times.leaseSeconds);
   assert.equal((await sweep()).moved, 1);
-  assert.deepEqual(await dueOf(path), after(clock.now(), times.graceSeconds));
+  assert.deepEqual(await dueOf(path), addSeconds(clock.now(), times.graceSeconds));
   await instance.report(work, { type: 'completed', outcome: { status: 'SUCCESS' } });
   assert.equal(await dueOf(path), null);
 });
 
 test('a forced cancel brings it forward', async () => {
   const place = await createPlace(await server.account());
-  const instance = instanceOf(place.agent);
+  const instance = createInstance(place.agent);
   await instance.hello();
-  const path = await executionOf(place);
+  const path = await createExecution(place);
   const [work] = (await instance.claim()).work;
   assert.ok(work);
   const body = { status: 'CANCELLED', forceUpdate: true };
   assert.ok((await place.account.admin.patch(path, body)).status < 300);
-  const bound = after(clock.now(), times.leaseSeconds + times.graceSeconds);
+  const bound = addSeconds(clock.now(), times.leaseSeconds + times.graceSeconds);
   for (let beat = 0; clock.now() < bound; beat += 1) {
     assert.ok(beat < 20);
     await instance.heartbeat(work);
@@ -91,7 +91,7 @@ test('with 100,000 executions that wait for an absent agent, a round reads a few
   const client = new pg.Client({ ...database.connection, options: planning });
   await client.connect();
   try {
-    const ofSweep = [...allStatements()].filter(({ text }) => /from work\b[^;]*\bdue_at <= \$1/.test(text));
+    const ofSweep = [...listStatements()].filter(({ text }) => /from work\b[^;]*\bdue_at <= \$1/.test(text));
     assert.equal(ofSweep.length, 2);
     for (const { name, text, parameters } of ofSweep) {
       await client.query(`prepare "${name}" as ${text}`);

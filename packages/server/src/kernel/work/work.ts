@@ -19,15 +19,15 @@
  * comes in work-sweep.ts.
  */
 import type { WorkCommand } from '@headgate/contract';
-import { after } from '../clock.ts';
+import { addSeconds } from '../clock.ts';
 import { insertStatement, statement, type Transaction, typed } from '../database/database.ts';
 import type { EventSource } from '../database/events.ts';
 import type { Wakes } from '../database/wakes.ts';
 import type { NewId } from '../identifiers.ts';
 import type { Metrics } from '../metrics.ts';
-import { machine } from './machine.ts';
+import { createMachine } from './machine.ts';
 
-export const workStates = machine({
+export const workStates = createMachine({
   queued: ['held', 'ended'],
   held: ['silent', 'queued', 'ended'],
   silent: ['held', 'queued', 'ended'],
@@ -85,12 +85,12 @@ export interface WorkOwner {
    * needs in the `with` before it.
    */
   claimed: { with: readonly string[]; payload: string };
-  started(moment: WorkMoment, works: readonly WorkSubject[]): void;
-  ended(moment: WorkMoment, ends: readonly WorkEnd[]): void;
+  onStarted(moment: WorkMoment, works: readonly WorkSubject[]): void;
+  onEnded(moment: WorkMoment, ends: readonly WorkEnd[]): void;
   /** Its agent does not answer; `came back` is the reverse. */
-  silent(moment: WorkMoment, workIds: readonly string[]): void;
-  cameBack(moment: WorkMoment, workIds: readonly string[]): void;
-  requeued(moment: WorkMoment, works: readonly WorkSubject[]): void;
+  onSilent(moment: WorkMoment, workIds: readonly string[]): void;
+  onCameBack(moment: WorkMoment, workIds: readonly string[]): void;
+  onRequeued(moment: WorkMoment, works: readonly WorkSubject[]): void;
 }
 
 /** What the owner of a kind of work is made from. */
@@ -103,9 +103,9 @@ export interface WorkServices {
 /** By the kind of work. */
 export type WorkOwners = ReadonlyMap<string, WorkOwner>;
 
-export function ownerOf(owners: WorkOwners, kind: string): WorkOwner {
+export function requireOwner(owners: WorkOwners, kind: string): WorkOwner {
   const owner = owners.get(kind);
-  if (owner === undefined) throw new Error(`no slice owns work of the kind ${JSON.stringify(kind)}`);
+  if (owner === undefined) throw new Error(`No slice owns work of kind ${JSON.stringify(kind)}.`);
   return owner;
 }
 
@@ -165,7 +165,7 @@ export function enqueueWork(
   });
 }
 
-const endWork = statement(
+const updateEnded = statement(
   {
     parameters: {
       account_id: 'uuid',
@@ -179,12 +179,17 @@ const endWork = statement(
   where account_id = $account_id and work_id = any ($work_ids::uuid[]) and state = any ($states)`,
 );
 
-export function endAll(tx: Transaction, accountId: string, workIds: readonly string[], now: Date): void {
+export function endWork(tx: Transaction, accountId: string, workIds: readonly string[], now: Date): void {
   if (workIds.length > 0)
-    tx.send(endWork, { account_id: accountId, work_ids: workIds, now, states: workStates.sources('ended') });
+    tx.send(updateEnded, {
+      account_id: accountId,
+      work_ids: workIds,
+      now,
+      states: workStates.listSources('ended'),
+    });
 }
 
-const requeueWork = statement(
+const updateRequeued = statement(
   {
     parameters: {
       account_id: 'uuid',
@@ -199,12 +204,12 @@ const requeueWork = statement(
   where account_id = $account_id and work_id = any ($work_ids::uuid[]) and state = any ($states)`,
 );
 
-export function requeueAll(tx: Transaction, accountId: string, workIds: readonly string[], now: Date): void {
+export function requeueWork(tx: Transaction, accountId: string, workIds: readonly string[], now: Date): void {
   if (workIds.length > 0)
-    tx.send(requeueWork, {
+    tx.send(updateRequeued, {
       account_id: accountId,
       work_ids: workIds,
-      states: workStates.sources('queued'),
+      states: workStates.listSources('queued'),
       now,
     });
 }
@@ -230,7 +235,7 @@ const commandWork = statement(
  * Asks the holder of a work to end it. A forced command has a bound, at which the work ends without its
  * agent; asking again neither moves the bound nor softens the command.
  */
-export function commandTo(
+export function sendCommand(
   tx: Transaction,
   accountId: string,
   workId: string,
@@ -238,7 +243,7 @@ export function commandTo(
   now: Date,
   times: WorkTimes,
 ) {
-  const bound = command === 'force-cancel' ? after(now, times.leaseSeconds + times.graceSeconds) : null;
+  const bound = command === 'force-cancel' ? addSeconds(now, times.leaseSeconds + times.graceSeconds) : null;
   return tx.query(commandWork, { account_id: accountId, work_id: workId, command, bound });
 }
 
@@ -271,7 +276,7 @@ export async function cancelWorkIn(
   now: Date,
   times: WorkTimes,
 ): Promise<string[]> {
-  const bound = after(now, times.leaseSeconds + times.graceSeconds);
+  const bound = addSeconds(now, times.leaseSeconds + times.graceSeconds);
   const rows = await tx.query(commandEnvironment, {
     account_id: place.accountId,
     project_id: place.projectId,
@@ -293,6 +298,6 @@ const commandsForAgent = statement(
     'silent') and instance_id = $instance_id`,
 );
 
-export function commandsFor(tx: Transaction, accountId: string, agentId: string, instanceId: string) {
+export function collectCommands(tx: Transaction, accountId: string, agentId: string, instanceId: string) {
   return tx.collect(commandsForAgent, { account_id: accountId, agent_id: agentId, instance_id: instanceId });
 }

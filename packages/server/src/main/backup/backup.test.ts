@@ -10,10 +10,10 @@ import { createBlobs, openObjectStore } from '../../delivery/blobs/index.ts';
 import { openDatabase } from '../../kernel/database/database.ts';
 import { createSealer } from '../../kernel/security/sealed.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
-import { examples, inOrder, protocolExamples } from '../../testing/guards.ts';
+import { examples, protocolExamples, sortGuards } from '../../testing/guards.ts';
 import { createPlace } from '../../testing/place.ts';
 import { startTestServer } from '../../testing/server.ts';
-import { unfinishedUpload } from '../../testing/unfinished-upload.ts';
+import { beginUpload } from '../../testing/unfinished-upload.ts';
 import { makeBackup } from './backup.ts';
 import { onOneConnection } from './connection.ts';
 import { restoreBackup, verifyBackup } from './restore.ts';
@@ -39,7 +39,7 @@ async function anotherDatabase(): Promise<TestDatabase> {
 /** An account that has something of everything. */
 async function fill(): Promise<void> {
   const place = await createPlace(await server.account());
-  for (const operation of inOrder(operations.filter((each) => !each.id.startsWith('delete')))) {
+  for (const operation of sortGuards(operations.filter((each) => !each.id.startsWith('delete')))) {
     const of = operation.surface === 'dpc' ? examples : protocolExamples;
     const request = await of[operation.id]?.(place);
     const client = operation.surface === 'dpc' ? place.account.admin : place.agent.client;
@@ -118,7 +118,7 @@ test('every table comes back row by row, and every blob byte for byte', async ()
 test('of an upload under way a backup has nothing', async () => {
   const account = await server.account();
   const target = await anotherDatabase();
-  await unfinishedUpload(server.deps, account, { texts: ['brought, and not published'] }, async () => {
+  await beginUpload(server.deps, account, { texts: ['brought, and not published'] }, async () => {
     await restore(await backup('under-way'), target);
   });
   for (const table of ['blob', 'blob_object'])

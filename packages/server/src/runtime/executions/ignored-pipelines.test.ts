@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { IgnoredPipeline } from '@headgate/contract';
-import { instanceOf } from '../../testing/agent.ts';
+import { createInstance } from '../../testing/agent.ts';
 import { requireProblem } from '../../testing/client.ts';
 import { smallPipeline, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
@@ -23,7 +23,7 @@ async function project(parts: Record<string, string | Buffer>) {
   );
   const start = (pipelineName: string, environmentName = 'dev') =>
     admin.post(`${made.path}/pipeline-executions`, { pipelineName, environmentName });
-  return { admin, made, start, instance: instanceOf(agent) };
+  return { admin, made, start, instance: createInstance(agent) };
 }
 
 test('a start of a pipeline that was ignored at upload repeats the reason, with its line', async () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type SharedArtifact, sharedArtifactLimit } from '@headgate/contract';
 import { chooseVersions } from '../../delivery/shared-pipelines/index.ts';
-import { instanceOf } from '../../testing/agent.ts';
+import { createInstance } from '../../testing/agent.ts';
 import { type Part, smallPipeline, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { pipelineUsing, publishShared } from '../../testing/shared-pipelines.ts';
@@ -15,7 +15,7 @@ async function project(main: string) {
   const account = await server.account();
   const { admin } = account;
   const agent = await account.agent();
-  const instance = instanceOf(agent);
+  const instance = createInstance(agent);
   const made = await account.project();
   await upload(admin, made, [{ name: 'main.orch.yaml', content: main }]);
   return {
@@ -75,7 +75,7 @@ test('the agent may fetch what was chosen', async () => {
   ]);
   const body = { pipelineName: 'main', environmentName: 'dev' };
   await account.admin.post(`${made.path}/pipeline-executions`, body);
-  const [work] = (await instanceOf(agent).claim()).work;
+  const [work] = (await createInstance(agent).claim()).work;
   const digest = work?.payload.sharedArtifacts?.[0]?.artifactDigest;
   const manifest = await agent.client.get<{ files: { path: string; sha256: string }[] }>(
     `/artifacts/${digest}`,
@@ -163,7 +163,7 @@ test('files that an earlier release took are read anew when they are published a
   const told = async (versionName: string) => {
     const body = { pipelineName: 'main', environmentName: 'dev', versionName };
     await account.admin.post(`${made.path}/pipeline-executions`, body);
-    const [work] = (await instanceOf(agent).claim()).work;
+    const [work] = (await createInstance(agent).claim()).work;
     return shown(work?.payload.sharedArtifacts);
   };
   assert.deepEqual(await told('v1'), []);

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AccountEventItem, Page } from '@headgate/contract';
-import { type Instance, instanceOf } from '../../testing/agent.ts';
-import { checkingAgent } from '../../testing/checking-agent.ts';
+import { createInstance, type Instance } from '../../testing/agent.ts';
+import { createCheckingAgent } from '../../testing/checking-agent.ts';
 import { requireProblem } from '../../testing/client.ts';
-import { type OwnedTable, ownedTables, rowsOf } from '../../testing/owned-tables.ts';
+import { listOwnedTables, type OwnedTable, readRows } from '../../testing/owned-tables.ts';
 import { createPlace, type Place } from '../../testing/place.ts';
 import { startTestServer } from '../../testing/server.ts';
 
@@ -24,7 +24,7 @@ async function startedBy(
   place: Place,
 ): Promise<{ instance: Instance; held: { workId: string; epoch: number } }> {
   await startIn(place);
-  const instance = instanceOf(place.agent);
+  const instance = createInstance(place.agent);
   const [work] = (await instance.claim()).work;
   assert.ok(work);
   const held = { workId: work.workId, epoch: work.epoch };
@@ -52,7 +52,7 @@ async function furnish(place: Place): Promise<void> {
   await account.admin.post(`${project.path}/connections`, { name: 'reader', ...connection });
   const reference = { type: 'PASSWORD', secretName: 's' };
   await account.admin.post(`${project.path}/secret-references/reader`, reference);
-  const asked = await checkingAgent(account);
+  const asked = await createCheckingAgent(account);
   const answered = asked.answerNext(() => ({ finding: 'RESOLVED' }));
   const check = { agentId: asked.agentId, secretReferenceNames: ['reader'] };
   assert.equal((await account.admin.post(`${project.path}/secret-references/check`, check)).status, 200);
@@ -83,7 +83,7 @@ async function furnish(place: Place): Promise<void> {
 
 async function countsOf(tables: readonly OwnedTable[], projectId: string): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
-  for (const table of tables) counts[table.name] = await rowsOf(server.database, table, projectId);
+  for (const table of tables) counts[table.name] = await readRows(server.database, table, projectId);
   return counts;
 }
 
@@ -94,7 +94,7 @@ test('the deletion of a project leaves no row of any table with a project key, a
     await furnish(each);
     await startedBy(each);
   }
-  const tables = await ownedTables(server.database);
+  const tables = await listOwnedTables(server.database);
   assert.ok(tables.length >= 10, 'the tables are found');
   const { projectId, path } = place.project;
   const before = await countsOf(tables, projectId);
@@ -136,7 +136,7 @@ test('what runs in a deleted project ends: its holder is told, and the log says 
   const ended = body.results.filter((event) => event.eventName === 'pipeline-execution-ended');
   assert.deepEqual(new Set(ended.map((event) => event.eventSubjectId)), new Set([held.workId, queued]));
   for (const { additionalInfo, actorId } of ended) {
-    assert.deepEqual(additionalInfo.after, { status: 'CANCELLED', message: 'Its project was deleted.' });
+    assert.deepEqual(additionalInfo.after, { status: 'CANCELLED', message: 'The project was deleted.' });
     assert.equal(actorId, admin.actorId);
   }
 });
