@@ -4,11 +4,14 @@ import { join } from 'node:path';
 import pg from 'pg';
 
 const folder = join(import.meta.dirname, '../../../migrations');
-/** One lock for all servers that start on one database: the first migrates, the others wait and find nothing to do. */
+/**
+ * Servers that start on the same database take this lock: the first migrates, the others wait and find
+ * nothing to do.
+ */
 const migrationLock = 7_203_118;
 const oldestSupported = 150_000;
 
-/** As the database remembers it. */
+/** As stored in the database. */
 export interface AppliedMigration {
   name: string;
   checksum: string;
@@ -19,8 +22,9 @@ interface Migration extends AppliedMigration {
 }
 
 /**
- * Brings the database to the newest version: the numbered files of `migrations/`, each in a transaction of its own, forward only.
- * Refuses a server older than PostgreSQL 15 and a file that changed after it was applied. Answers the names of what it applied.
+ * Applies the numbered files of `migrations/` that are missing, each in its own transaction, forward only.
+ * Refuses PostgreSQL before 15, and a file that changed after it was applied. Returns the names of the
+ * applied migrations.
  */
 export async function migrate(connection: pg.ClientConfig): Promise<string[]> {
   const client = new pg.Client(connection);
@@ -44,14 +48,15 @@ export async function migrate(connection: pg.ClientConfig): Promise<string[]> {
   }
 }
 
-/** Inside a transaction, for as long as it lasts: no server migrates. */
+/** Prevents servers from migrating until the caller's transaction ends. */
 export async function lockMigrations(client: pg.Client): Promise<void> {
   await client.query('select pg_advisory_xact_lock($1)', [migrationLock]);
 }
 
 /**
- * Makes of an empty database one of the version that `wanted` stands for, inside the caller's transaction.
- * @throws when one of them is not among this program's
+ * Applies the migrations `wanted` to an empty database, in the caller's transaction.
+ *
+ * @throws if this program does not have one of them
  */
 export async function applyMigrations(client: pg.Client, wanted: readonly AppliedMigration[]): Promise<void> {
   const known = new Map((await readMigrations()).map((migration) => [migration.name, migration]));
@@ -112,7 +117,10 @@ async function apply(client: pg.Client, { name, text, checksum }: Migration): Pr
   await client.query('insert into schema_migration (name, checksum) values ($1, $2)', [name, checksum]);
 }
 
-/** A transaction pooler gives each transaction another connection, which breaks prepared statements, LISTEN and session locks. */
+/**
+ * A transaction pooler may use another connection for each transaction. That breaks prepared statements,
+ * LISTEN and session locks.
+ */
 async function refuseTransactionPooler(client: pg.Client): Promise<void> {
   const first = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
   const second = await client.query<{ pid: number }>('select pg_backend_pid() as pid');

@@ -149,7 +149,7 @@ test('a statement takes exactly the parameters that it declares', () => {
     /The declared parameter \$name is not used/,
   );
   const again = { parameters: { name: 'text' }, row: { count: 'integer' } } as const;
-  assert.throws(() => statement(again, countAccounts.source), /declared before with other types/);
+  assert.throws(() => statement(again, countAccounts.source), /already declared with different types/);
   assert.throws(
     () => guardedRead({ parameters: { now: 'text' }, row: {} }, 'select $now'),
     /The parameter \$now is the guard's/,

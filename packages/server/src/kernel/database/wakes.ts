@@ -1,11 +1,12 @@
 /**
- * Wakes waiting long-polls of agents: in this process after the commit, and on the other servers by one
- * coalesced NOTIFY. A broken connection may lose notifications: once it is back, every waiter looks again.
+ * Wakes the waiting long polls of agents: in this process after the commit, and on other servers by NOTIFY,
+ * which combines several wake-ups. A broken connection may lose notifications, so after it is restored every
+ * waiter checks again.
  *
  * Terminology
- *   occasion   something new for a key. One that is for one waiter goes to the one that has waited longest. A
- *              waiter that cannot use it passes it on, only to those that were waiting when it came, so that
- *              it goes round once
+ *   occasion   something new for a key. An occasion for one waiter goes to the one that has waited longest. A
+ *              waiter that cannot use it passes it on, but only to waiters that began before the occasion, so
+ *              that it passes each of them once
  */
 import { randomUUID } from 'node:crypto';
 import type { Log } from '../log.ts';
@@ -15,30 +16,30 @@ const channel = 'headgate_wake';
 const coalesceMilliseconds = 20;
 const payloadLimit = 180;
 const notifyAgainMilliseconds = 1_000;
-/** After missed notifications all waiters look again, in batches: there may be ten thousand. */
+/** After missed notifications all waiters check again, in batches, because there may be ten thousand. */
 const lookAgainAtOnce = 100;
 const lookAgainEveryMilliseconds = 50;
 
 const notify = statement({ parameters: { payload: 'text' } }, `select pg_notify('${channel}', $payload)`);
 
-/** For one waiter; `undefined` in its place is for all. */
+/** Passed to a waiter when only one is woken; undefined when all are. */
 export interface Occasion {
-  /** Who began to wait later has looked since. */
+  /** Waiters with a higher number began later and have already checked. */
   readonly number: number;
   readonly isFromHere: boolean;
 }
 
 export interface Wakes {
-  /** Wakes the waiter at the next occasion for the key, once. */
+  /** Wakes the waiter once, at the next occasion for the key. */
   wait(key: string, waiter: Waiter): void;
-  /** It waits no more, woken or not. */
+  /** Removes the waiter, whether or not it was woken. */
   stopWaiting(key: string, waiter: Waiter): void;
-  /** Wakes one waiter for new work, or all for what concerns each. */
+  /** Wakes one waiter, for new work, or all waiters, for news that concerns each. */
   wake(key: string, whom: 'one' | 'all'): void;
-  /** Called by a woken waiter that leaves the occasion to others. */
+  /** Called by a woken waiter that cannot use the occasion. */
   pass(key: string, occasion: Occasion): void;
   /**
-   * Calls `heard` with each key before waking its waiters; without a key when notifications may have been
+   * Calls `heard` with each key before waking its waiters, and without a key when notifications may have been
    * missed.
    */
   listen(heard: (key?: string) => void): void;
@@ -47,14 +48,14 @@ export interface Wakes {
 }
 
 export interface Waiter {
-  /** In the order in which they began to wait, and occasions came; set by `wait`. */
+  /** Set by `wait`: the order of waiters and occasions. */
   number: number;
   wake(occasion?: Occasion): void;
 }
 
 export async function openWakes(database: Database, log: Log): Promise<Wakes> {
   const server = randomUUID().slice(0, 8);
-  /** In the order in which they began; mostly there is one. */
+  /** By key, in the order in which they began; usually one each. */
   const waiters = new Map<string, Waiter[]>();
   const outgoing = new Map<string, 'one' | 'all'>();
   const listeners: ((key?: string) => void)[] = [];
@@ -80,7 +81,7 @@ export async function openWakes(database: Database, log: Log): Promise<Wakes> {
     }
   }
 
-  /** Wakes who waits longest, and longer than there is the occasion; answers whether there is such a one. */
+  /** Wakes the longest waiter that began before the occasion. Returns false if there is none. */
   function wakeOne(key: string, occasion: Occasion): boolean {
     const [first] = waiters.get(key) ?? [];
     if (first === undefined || first.number > occasion.number) return false;
@@ -113,7 +114,7 @@ export async function openWakes(database: Database, log: Log): Promise<Wakes> {
       return;
     }
     lastNumber += 1;
-    // Someone here takes the work: the other servers need not hear of it.
+    // If a waiter on this server takes the work, the other servers need no notification.
     if (!wakeOne(key, { number: lastNumber, isFromHere }) && isFromHere) queueNotification(key, 'one');
   }
 
@@ -171,7 +172,7 @@ export async function openWakes(database: Database, log: Log): Promise<Wakes> {
   };
 }
 
-/** Waits from now on for the next occasion for a key; who waits ends it, woken or not. */
+/** Starts waiting for the next occasion for a key. The caller must call `end`, woken or not. */
 export function createWait(wakes: Wakes, key: string): Wait {
   return new Wait(wakes, key);
 }
@@ -196,7 +197,7 @@ export class Wait implements Waiter {
     this.#woken.resolve();
   }
 
-  /** Until there is an occasion to look again, and no longer than so. */
+  /** Resolves at the next occasion, at the timeout, or when the server stops. */
   async waitAtMost(milliseconds: number, stopping: AbortSignal): Promise<void> {
     const wakeNow = () => this.wake();
     const timer = setTimeout(wakeNow, milliseconds);

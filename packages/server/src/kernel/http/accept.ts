@@ -1,12 +1,12 @@
-/** What a caller accepts (RFC 9110 §12.5): lists of names with weights. */
+/** Content negotiation (RFC 9110 §12.5): lists of names with weights. */
 
 interface Wanted {
   name: string;
-  /** From 0, refused, to 1. */
+  /** From 0 (refused) to 1. */
   weight: number;
 }
 
-/** The list of an Accept or Accept-Encoding header, in lower case, without parameters but the weight. */
+/** Parses an Accept or Accept-Encoding header: lower case, without parameters other than the weight. */
 function parseAccept(header: string): Wanted[] {
   return header.split(',').flatMap((item) => {
     const [name = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase());
@@ -26,12 +26,12 @@ function findWeight(list: readonly Wanted[], names: readonly string[]): number |
   return undefined;
 }
 
-/** How much a media type is wanted: the most specific range that holds it decides. Undefined when none does. */
+/** The weight of a media type, from the most specific range that includes it. Undefined if none does. */
 function findMediaWeight(list: readonly Wanted[], type: string): number | undefined {
   return findWeight(list, [type, type.replace(/\/.*/, '/*'), '*/*']);
 }
 
-/** Whether an answer in JSON is accepted; who names only the type of problems, or of files, is taken to mean it. */
+/** Whether the caller accepts a JSON response. Accepting only problem+json or octet-stream counts as yes. */
 export function acceptsJson(accept: string | undefined): boolean {
   if (accept === undefined || accept === '*/*' || accept === 'application/json') return true;
   const list = parseAccept(accept);
@@ -42,20 +42,23 @@ export function acceptsJson(accept: string | undefined): boolean {
   return (weight ?? 0) > 0;
 }
 
-/** Whether a page is wanted more than data. */
+/** Whether the caller prefers HTML to JSON. */
 export function prefersHtml(accept: string | undefined): boolean {
   const list = parseAccept(accept ?? '');
   return (findMediaWeight(list, 'text/html') ?? 0) > (findMediaWeight(list, 'application/json') ?? 0);
 }
 
-/** The encoding that is wanted most; of those wanted alike, the first of `offered`. Undefined for none. */
+/**
+ * The encoding with the highest weight; the first of `offered` if several have the same. Undefined for no
+ * encoding.
+ */
 export function chooseEncoding<Encoding extends string>(
   acceptEncoding: string,
   offered: readonly Encoding[],
 ): Encoding | undefined {
   const list = parseAccept(acceptEncoding);
   let best: Encoding | undefined;
-  // Who wants the plain answer more says so by a weight for it.
+  // `identity` with a higher weight means that the caller prefers no encoding.
   let most = findWeight(list, ['identity']) ?? 0;
   for (const encoding of offered) {
     const weight = findWeight(list, [encoding, '*']) ?? 0;

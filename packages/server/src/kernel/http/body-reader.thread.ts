@@ -1,4 +1,4 @@
-/** The thread in which large bodies are read: one order, one answer. */
+/** The thread that parses large bodies: one message in, one message out. */
 import { parentPort } from 'node:worker_threads';
 import { operations } from '@headgate/contract';
 import type { Reading, ReadingOrder } from './body-reader.ts';
@@ -25,7 +25,7 @@ function read({ operationId, content }: ReadingOrder): Reading {
     if (failure instanceof Problem && failure.code === 'invalid-json') return { invalid: failure.message };
     throw failure;
   } finally {
-    // It may hold a secret.
+    // The content may hold a secret.
     content.fill(0);
   }
 }

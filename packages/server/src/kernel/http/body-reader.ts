@@ -1,7 +1,6 @@
 /**
- * Reads the JSON bodies of requests: a small one in its turn, a large one in a thread, so that no body holds
- * up other requests, however it is made (docs/adr/0037). The thread starts when it is first needed and ends
- * when it has had nothing to do for a while.
+ * Reads JSON request bodies: small ones at once, large ones in a thread, so that no body blocks other
+ * requests (docs/adr/0037). The thread starts on first use and ends after a minute without work.
  */
 import { Worker } from 'node:worker_threads';
 import type { Operation } from '@headgate/contract';
@@ -9,36 +8,36 @@ import { type BodyReading, createBodyReading, type ReadBody } from './body-readi
 import { createFairQueue } from './fair-queue.ts';
 import { Problem, problem } from './problems.ts';
 
-/** What the thread is asked. */
+/** A message to the thread. */
 export interface ReadingOrder {
   operationId: string;
   content: Uint8Array;
 }
 
-/** What it answers: the body, or the words of an `invalid-json`. */
+/** A message from the thread: the body, its faults, or the reason of an `invalid-json`. */
 export type Reading =
   | { faulty: Pick<ReadBody, 'unknown' | 'faults'> }
-  /** As JSON: parsing it takes this side a fraction of what receiving the objects would. */
+  /** As JSON: parsing it here costs a fraction of receiving the objects. */
   | { unknown: ReadBody['unknown']; json: string }
   | { invalid: string };
 
 export interface BodyReader {
-  /** Throws `invalid-json`, and `overloaded` when too many large bodies wait, of the account or in all. */
+  /** Throws `invalid-json`, and `overloaded` if too many large bodies wait, for the account or in total. */
   read(operation: Operation, content: Buffer, accountId: string): ReadBody | Promise<ReadBody>;
 }
 
-/** Read at once, in at most some milliseconds. */
+/** Bodies up to this size are read at once, which takes a few milliseconds at most. */
 const smallBytes = 65_536;
-/** Of large bodies; each waits with its bytes in memory. */
+/** For large bodies that wait; each takes its size in memory. */
 const waitingBounds = { ofOne: 8, inAll: 64 };
 const idleMilliseconds = 60_000;
 const startMegabytes = 128;
-/** An empty object or array of two or three bytes takes tens of bytes in memory. */
+/** An empty object or array of two or three bytes takes tens of bytes of heap. */
 const heapPerByte = 48;
 const timePerMegabyte = 1_000;
 const startMilliseconds = 10_000;
 
-/** `limitBytes`: no body is larger; `megabytes`: of memory that the thread may take. */
+/** `limitBytes` is the maximum body size; `megabytes` is the memory limit of the thread. */
 export function createBodyReader({
   limitBytes,
   megabytes = startMegabytes + Math.ceil(limitBytes / 1_048_576) * heapPerByte,
@@ -116,7 +115,7 @@ function startThread(megabytes: number): Worker {
       maxYoungGenerationSizeMb: 64,
     },
   });
-  // Between two bodies its end is of no interest; without a listener an error would end the process.
+  // Errors between two bodies are irrelevant, but without a listener they would end the process.
   return thread.on('error', () => undefined);
 }
 

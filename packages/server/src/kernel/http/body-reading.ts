@@ -1,7 +1,4 @@
-/**
- * What the JSON body of a request comes to, wherever that is found out: in the request's turn, or in a thread
- * (body-reader.ts).
- */
+/** Parses and validates the JSON body of a request, on the main thread or in a worker (body-reader.ts). */
 import { bodyIsOptional, type Operation } from '@headgate/contract';
 import type { ErrorObject } from 'ajv';
 import { type Fault, findFaults } from './faults.ts';
@@ -15,11 +12,11 @@ export interface ReadBody {
   /** With defaults, without unknown members. */
   value: unknown;
   unknown: readonly UnknownMember[];
-  /** At most `faultLimit`; none when the body is valid. */
+  /** At most `faultLimit`; empty if the body is valid. */
   faults: readonly Fault[];
 }
 
-/** A request names at most so many of its faults. */
+/** The maximum number of faults in a response. */
 export const faultLimit = 100;
 
 /** Reads bodies of one operation. Throws `invalid-json`. */
@@ -33,13 +30,13 @@ export function createBodyReading(operation: Operation): BodyReading {
   return (content) => {
     if (content.length === 0) return judge(undefined);
     const value = readJson(content, holdsSecret);
-    // Unescaped, JSON has neither NUL nor a surrogate.
+    // Without escapes, valid UTF-8 JSON contains neither NUL nor lone surrogates.
     const fault = content.includes(backslash) ? findTextFault(value) : undefined;
     return fault === undefined ? judge(value) : { value, unknown: [], faults: [fault] };
   };
 }
 
-/** The same of a value, as of a body that was left out. */
+/** Validates a parsed value; undefined is a missing body. */
 export function createBodyJudge(operation: Operation): (value: unknown) => ReadBody {
   const schema = operation.body as JsonSchema | undefined;
   if (operation.body === undefined || schema === undefined)
@@ -60,19 +57,19 @@ export function createBodyJudge(operation: Operation): (value: unknown) => ReadB
   };
 }
 
-/** Should the two ever disagree, what Ajv says is still told. */
+/** Used only if Ajv finds a fault that findFaults does not. */
 export function toFault(error: ErrorObject | undefined): Fault {
   return { pointer: error?.instancePath ?? '', detail: error?.message ?? 'is not valid' };
 }
 
 const readBodies = new WeakMap<object, ReadBody>();
 
-/** Keeps what the parser of bodies found, for the check of the request that it came with. */
+/** Stores the result of the body parser until the request is validated. */
 export function keepReadBody(request: object, body: ReadBody): void {
   readBodies.set(request, body);
 }
 
-/** Answers it once: it may hold a secret, and the request is held by others. */
+/** Returns the body and forgets it: it may hold a secret, and other code keeps the request. */
 export function takeReadBody(request: object): ReadBody | undefined {
   const body = readBodies.get(request);
   readBodies.delete(request);

@@ -1,4 +1,4 @@
-/** Bodies that were compressed by their sender (RFC 9110 §8.4), bounded by what they hold, not by what was sent. */
+/** Decodes compressed request bodies (RFC 9110 §8.4). The limit applies to the decompressed size. */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Transform } from 'node:stream';
 import {
@@ -25,7 +25,7 @@ const decoders = {
 type Encoding = keyof typeof decoders;
 const known = Object.keys(decoders).join(', ');
 
-/** Undefined for a body as it is. Throws `unsupported-content-encoding`. */
+/** Undefined for an uncompressed body. Throws `unsupported-content-encoding`. */
 function readEncoding(headers: IncomingHttpHeaders): Encoding | undefined {
   const given = headers['content-encoding'];
   if (given === undefined) return undefined;
@@ -41,7 +41,7 @@ export function requireKnownEncoding(headers: IncomingHttpHeaders): void {
   readEncoding(headers);
 }
 
-/** Hands on what the bytes hold, or `body-too-large` beyond the limit, or `invalid-content-encoding`. */
+/** Decompresses a body. Fails with `body-too-large` above the limit, or `invalid-content-encoding`. */
 export function decode(
   bytes: Buffer,
   headers: IncomingHttpHeaders,
@@ -64,7 +64,10 @@ export function decode(
   });
 }
 
-/** The content of a request piece by piece; who reads it counts. Whatever ends the reading, the request itself is left to be read. */
+/**
+ * Decompresses a request as a stream. The consumer must limit the size. The request itself is never
+ * destroyed.
+ */
 export async function* decodeContent(request: IncomingMessage): AsyncGenerator<Buffer, void, undefined> {
   const encoding = readEncoding(request.headers);
   if (encoding === undefined) {
@@ -90,7 +93,7 @@ export async function* decodeContent(request: IncomingMessage): AsyncGenerator<B
   }
 }
 
-/** zlib's codes begin with Z_, those of Brotli with ERR_. */
+/** Error codes of zlib begin with Z_, those of Brotli with ERR_. */
 function isDecoderError(failure: unknown): boolean {
   return (
     failure instanceof Error &&

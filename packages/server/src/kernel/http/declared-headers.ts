@@ -1,7 +1,4 @@
-/**
- * The headers that an operation declares, under the names that it declares: HTTP does not tell `versionName`
- * from `versionname`.
- */
+/** Restores the declared names of headers: HTTP does not distinguish `versionName` from `versionname`. */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Operation } from '@headgate/contract';
@@ -26,8 +23,8 @@ export function createHeaderReader({
 }
 
 /**
- * decisions.md E10: what is no valid value as it is, and one when it is decoded as in a URL (`My+Env`,
- * `My%20Env`), was encoded.
+ * decisions.md E10: a value that is invalid as sent, but valid when URL-decoded (`My+Env`, `My%20Env`), is
+ * taken as URL-encoded.
  */
 function readHeader(header: string, isValid: (text: string) => boolean): string {
   const text = decodeHeader(header);
@@ -36,13 +33,13 @@ function readHeader(header: string, isValid: (text: string) => boolean): string 
   return decoded !== undefined && isValid(decoded) ? decoded : text;
 }
 
-/** HTTP carries bytes, which Node reads as Latin-1 and clients mean as UTF-8. */
+/** Node reads header bytes as Latin-1; clients usually send UTF-8. */
 function decodeHeader(header: string): string {
   const bytes = Buffer.from(header, 'latin1');
   return isUtf8(bytes) ? bytes.toString('utf8') : header;
 }
 
-/** Undefined for what does not decode, or decodes to what no header can hold. */
+/** Undefined if the text does not decode, or decodes to characters that no header can contain. */
 function decodeUrlText(text: string): string | undefined {
   try {
     const decoded = decodeURIComponent(text.replaceAll('+', ' '));

@@ -29,7 +29,7 @@ test('every keyword of every request is one that faults are found by, and every 
   const known = new Set([
     ...['type', 'enum', 'const', 'anyOf', 'properties', 'required', 'additionalProperties', 'propertyNames'],
     ...['minProperties', 'maxProperties', 'items', 'minItems', 'maxItems', 'uniqueItems', 'minLength'],
-    ...['maxLength', 'pattern', 'format', 'minimum', 'maximum', 'x-form', 'default', 'description'],
+    ...['maxLength', 'pattern', 'format', 'minimum', 'maximum', 'x-form', 'x-name', 'default', 'description'],
   ]);
   for (const { name, schema } of schemas) {
     for (const each of schemasIn(schema)) {

@@ -1,9 +1,9 @@
 /**
- * The faults of a value that its schema refuses, in sentences for the caller.
+ * Describes why a value does not match its schema, in sentences for the caller.
  *
- * The time is linear in the size of the value: a part is visited once for each alternative of the schema, and
- * the search ends when `most` faults are found. Ajv decides whether a value is valid; with `allErrors` it
- * makes millions of error objects of a large one.
+ * Runs in linear time: each part is visited once per alternative of its schema, and the search stops at
+ * `most` faults. Ajv decides whether a value is valid, but with `allErrors` it would create millions of error
+ * objects for a large one.
  */
 import { nearestName } from '@headgate/contract';
 import {
@@ -18,19 +18,19 @@ import {
 } from './json-schema.ts';
 
 export interface Fault {
-  /** RFC 6901, from the value that was judged. */
+  /** RFC 6901, relative to the validated value. */
   pointer: string;
   detail: string;
 }
 
 export interface Judging {
-  /** The search ends here. */
+  /** The maximum number of faults. */
   most: number;
-  /** Whether text of the value may stand in a sentence: never where it may be a secret. */
+  /** Whether messages may quote the value. False if it may contain a secret. */
   quotes: boolean;
-  /** Whether the value came as text, in an address or a header: then it has no type of its own. */
+  /** Whether the value comes from the URL or a header, so that it is always text. */
   isText?: boolean;
-  /** Whether text has a format of JSON Schema. */
+  /** Whether the text has a JSON Schema format. */
   isFormat(format: string, text: string): boolean;
 }
 
@@ -73,8 +73,8 @@ function judge(schema: JsonSchema, value: unknown, path: Path | undefined, searc
 }
 
 /**
- * Reports the alternative that comes closest: by its type, then by a member that tells the alternatives
- * apart, then by fewest faults.
+ * Reports the faults of the closest alternative: by type, then by the member that distinguishes the
+ * alternatives, then by fewest faults.
  */
 function judgeUnion(
   alternatives: readonly JsonSchema[],
@@ -102,7 +102,7 @@ function judgeUnion(
   search.found.push(...(best ?? []));
 }
 
-/** The member that tells alternatives apart, as `type` does: each has a closed set of words for it. */
+/** The member that distinguishes the alternatives, such as `type`: each has a fixed set of values for it. */
 function findTag(alternatives: readonly JsonSchema[], value: unknown) {
   if (alternatives.length < 2 || !isPlainObject(value)) return undefined;
   const wordsIn = (schema: JsonSchema, name: string) => {
@@ -123,7 +123,7 @@ function findTag(alternatives: readonly JsonSchema[], value: unknown) {
 
 function judgeText(schema: JsonSchema, text: string, path: Path | undefined, search: Search): void {
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern, format } = schema;
-  // Fewer UTF-16 units than the bound are never more characters than it.
+  // A text has at most as many characters as UTF-16 units, so counting is needed only near the limits.
   const length = text.length > maxLength || text.length < minLength * 2 ? [...text].length : text.length;
   if (length < minLength) {
     addFault(
@@ -148,7 +148,7 @@ function judgeText(schema: JsonSchema, text: string, path: Path | undefined, sea
   }
 }
 
-/** What a format of JSON Schema asks for, in words that finish "must be …". */
+/** Descriptions of JSON Schema formats that complete "must be …". */
 const formatForms: Readonly<Record<string, string>> = {
   'date-time': 'a date-time such as 2026-01-01T00:00:00Z',
   uuid: 'a UUID such as 0198c2f4-5d1e-7c3a-9b42-6f0e8d7c1a23',
@@ -236,7 +236,7 @@ function judgeName(schema: JsonSchema, name: string, path: Path, search: Search)
   for (const { detail } of within.found) addFault(search, path, `the name of this member ${detail}`);
 }
 
-/** Of the unknown members that are compared with one that is missing. */
+/** The maximum number of unknown members that are compared with a missing one. */
 const comparedLimit = 20;
 
 function describeMissing(
@@ -278,7 +278,7 @@ function nameType(type: string): string {
   return type === 'null' ? 'null' : `${/^[aeio]/.test(type) ? 'an' : 'a'} ${type}`;
 }
 
-/** The value itself, when it is short and may be shown. */
+/** The value, if it is short and may be quoted. */
 function quoteValue(value: string | number, { quotes }: Search): string {
   if (!quotes) return '';
   const text = JSON.stringify(value);

@@ -1,6 +1,6 @@
 /**
- * Unknown members of a request: ignored, named where they are close to a known one, refused where the caller
- * asks for it (decisions.md §2).
+ * Unknown members of a request are ignored. The response names those similar to a known member, and strict
+ * handling refuses them (decisions.md §2).
  */
 import type { FastifyReply } from 'fastify';
 import type { Ignored } from './validation.ts';
@@ -16,7 +16,7 @@ export function prefersStrictHandling(prefer: string | readonly string[] | undef
 const longestWarning = 2_000;
 
 /**
- * The header `Headgate-Warning`: each ignored member whose name is close to a known one, separated by
+ * Sets the `Headgate-Warning` header: the ignored members that are similar to a known one, separated by
  * semicolons.
  */
 export function warnOfIgnored(reply: FastifyReply, ignored: readonly Ignored[]): void {
@@ -27,7 +27,7 @@ export function warnOfIgnored(reply: FastifyReply, ignored: readonly Ignored[]):
   reply.header('headgate-warning', sentences.join('; ').slice(0, longestWarning));
 }
 
-/** A header takes no other characters. */
+/** Headers may contain only ASCII. */
 function escapeNonAscii(text: string): string {
   return text.replaceAll(
     /[^\x20-\x7e]/g,

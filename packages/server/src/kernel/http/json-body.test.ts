@@ -42,7 +42,7 @@ test('the structure of a body is bounded: objects and lists, members of an objec
   assert.equal(findStructureFault(objects(100_000, () => 'a')), undefined);
   assert.match(
     findStructureFault(objects(200_000, () => 'a')) ?? '',
-    /more than 200,000 objects and lists; send less/,
+    /more than 200,000 objects and arrays; send less/,
   );
   assert.match(findStructureFault(objects(20_001, String)) ?? '', /more than 20,000 different member names/);
   const members = (count: number) =>

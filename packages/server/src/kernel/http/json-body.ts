@@ -1,27 +1,24 @@
-/**
- * JSON as requests bring it: UTF-8, no member twice, for of two only one could be taken, and bounded in its
- * structure.
- */
+/** Parses the JSON of requests: valid UTF-8, without duplicate members, and with limits on the structure. */
 import { problem } from './problems.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 const depthLimit = 64;
-/** Of one object. */
+/** Per object. */
 const memberLimit = 10_000;
 /**
- * Objects and arrays of one body: an empty one takes two bytes to send, and tens of bytes and of nanoseconds
- * to hold and to judge.
+ * Objects and arrays per body. An empty one takes two bytes to send, but tens of bytes and nanoseconds to
+ * store and validate.
  */
 const containerLimit = 200_000;
 /**
- * Different names of members in one body: an object of names that no other has costs as much as a hundred
- * with names in common.
+ * Distinct member names per body. V8 stores objects with unique names at about a hundred times the cost of
+ * others.
  */
 const nameLimit = 20_000;
 
 /**
- * Throws `invalid-json`. Bytes are read, not text, so that what is not UTF-8 is refused and not mended. Of a
- * body that holds a secret the reason repeats nothing.
+ * Throws `invalid-json`. Takes bytes, so that invalid UTF-8 is refused rather than replaced. With
+ * `holdsSecret` the reason quotes nothing from the body.
  */
 export function readJson(bytes: Uint8Array, holdsSecret = false): unknown {
   let text: string;
@@ -30,7 +27,7 @@ export function readJson(bytes: Uint8Array, holdsSecret = false): unknown {
   } catch {
     throw problem('invalid-json', { reason: 'it is not valid UTF-8' });
   }
-  // Before it is parsed: a structure out of bounds is not worth the time and the memory.
+  // Checked before parsing, which would take time and memory for a structure that is over the limits.
   const fault = findStructureFault(text, holdsSecret);
   if (fault !== undefined) throw problem('invalid-json', { reason: fault });
   try {
@@ -41,7 +38,7 @@ export function readJson(bytes: Uint8Array, holdsSecret = false): unknown {
   }
 }
 
-/** V8 quotes the text around a token that it does not expect; in its other messages it names a position. */
+/** V8 quotes the text around an unexpected token. Its other messages name only a position. */
 function removeContent(message: string): string {
   return /^(Unexpected end of JSON input|[\w ',}\]-]* at position [\d a-z()]*)$/.test(message)
     ? message
@@ -52,8 +49,8 @@ const [quote, colon, backslash] = [0x22, 0x3a, 0x5c];
 const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d];
 
 /**
- * What `JSON.parse` accepts silently: duplicate members, of which it keeps the last, and structures without
- * bounds. One pass; text that is not JSON is left to `JSON.parse`.
+ * Finds what `JSON.parse` accepts: duplicate members, and structures over the limits. Scans the text once.
+ * Invalid JSON is left to `JSON.parse`.
  */
 export function findStructureFault(text: string, holdsSecret = false): string | undefined {
   const around: (Set<string> | undefined)[] = [];
@@ -99,8 +96,8 @@ export function findStructureFault(text: string, holdsSecret = false): string | 
 }
 
 /**
- * Where the string that starts here ends: at the next quote behind an even number of backslashes. Negative
- * for one without an end.
+ * The position of the string's closing quote: the next quote after an even number of backslashes. Negative if
+ * there is none.
  */
 function findEndOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); ; end = text.indexOf('"', end + 1)) {
@@ -111,14 +108,14 @@ function findEndOfString(text: string, start: number): number {
   }
 }
 
-/** A string is a name when a colon follows it. */
+/** A string followed by a colon is a member name. */
 function isName(text: string, end: number): boolean {
   let next = end + 1;
   while (text.charCodeAt(next) <= 0x20) next++;
   return text.charCodeAt(next) === colon;
 }
 
-/** Two spellings of one name are the same name. */
+/** Decodes escapes, so that two spellings of the same name are equal. */
 function decodeName(text: string, start: number, end: number): string {
   const written = text.slice(start + 1, end);
   if (!written.includes('\\')) return written;

@@ -1,35 +1,32 @@
-/**
- * What a request says beyond its schema, and `null` for what it leaves out (decisions.md §2, absent or null,
- * unknown members).
- */
+/** Finds unknown members, and removes `null` for optional members (decisions.md §2). */
 import { nearestName } from '@headgate/contract';
 import { isPlainObject, type JsonSchema, listAlternatives, type Path, renderPointer } from './json-schema.ts';
 
-/** A member that no schema knows. */
+/** A member that the schema does not define. */
 export interface UnknownMember {
   pointer: string;
-  /** A known member of the same object whose name is close. */
+  /** A known member of the same object with a similar name. */
   near: string | undefined;
 }
 
 export interface TidyMembers {
-  /** The first of them. */
+  /** At most `unknownLimit`. */
   unknown: readonly UnknownMember[];
   /**
-   * Takes all of them out of the value. Not before its faults are found: one may be a misspelled member that
-   * is missing.
+   * Removes all unknown members from the value. Call it after the faults are found: one may be a misspelled
+   * required member.
    */
   dropUnknown(): void;
 }
 
 const unknownLimit = 100;
-/** Of the unknown members that are compared with the known ones. */
+/** The maximum number of unknown members that are compared with the known ones. */
 const comparedLimit = 20;
 
 /**
- * Finds the unknown members of a value. With `nullIsAbsent` it takes each optional member out of the value
- * that is null where its schema takes no null: generated clients send one for what they leave out. Linear in
- * the size of the value.
+ * Finds the unknown members of a value. With `nullIsAbsent`, removes optional members that are null although
+ * the schema does not allow null: generated clients send null for omitted members. Linear in the size of the
+ * value.
  */
 export function tidyMembers(schema: JsonSchema, value: unknown, nullIsAbsent: boolean): TidyMembers {
   const unknown: UnknownMember[] = [];
@@ -46,7 +43,7 @@ export function tidyMembers(schema: JsonSchema, value: unknown, nullIsAbsent: bo
     if (typeof at !== 'object' || at === null) return;
     if (Array.isArray(at)) {
       const { items, most } = findItems(schemas);
-      // A list out of bounds is refused as a whole.
+      // An array over its limit is refused as a whole.
       if (items.length === 0 || at.length > most) return;
       for (let index = 0; index < at.length; index++) {
         if (typeof at[index] === 'object') walk(items, at[index], { above: path, key: index });
@@ -82,30 +79,30 @@ export function tidyMembers(schema: JsonSchema, value: unknown, nullIsAbsent: bo
 
 interface Member {
   schemas: readonly JsonSchema[];
-  /** Optional, and no null is taken for it. */
+  /** Optional and not nullable. */
   mayBeLeftOut: boolean;
 }
 
-/** The members that the alternatives of an object know. */
+/** The members that the alternatives of an object define. */
 interface Members {
   named: ReadonlyMap<string, Member>;
-  /** Of a map, whose keys the caller chooses. */
+  /** For a map with arbitrary keys. */
   others: Member | undefined;
-  /** An object of any members. */
+  /** An object that allows additional members. */
   isOpen: boolean;
-  /** No alternative says anything about members. */
+  /** No alternative defines members. */
   isFree: boolean;
-  /** An object with more is refused as a whole. */
+  /** The member limit: a larger object is refused as a whole. */
   most: number;
 }
 
-/** By the alternatives of a list or an object: a large value has many that share theirs. */
+/** Cached by alternatives: a large value has many parts with the same schema. */
 const knownItems = new WeakMap<readonly JsonSchema[], Items>();
 const knownMembers = new WeakMap<readonly JsonSchema[], Members>();
 
 interface Items {
   items: readonly JsonSchema[];
-  /** A list with more is refused as a whole. */
+  /** The item limit: a longer array is refused as a whole. */
   most: number;
 }
 
@@ -122,7 +119,7 @@ function findItems(schemas: readonly JsonSchema[]): Items {
   return known;
 }
 
-/** Without a bound there is none. */
+/** Infinity if one of them has no limit. */
 function findGreatest(bounds: readonly (number | undefined)[]): number {
   return Math.max(...bounds.map((bound) => bound ?? Number.POSITIVE_INFINITY));
 }

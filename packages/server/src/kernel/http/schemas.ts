@@ -1,22 +1,22 @@
 /**
- * Ajv as requests are checked by it. Bodies say the type of a value themselves; text of an address or a
- * header is read as what is asked for.
+ * Ajv instances for requests. Bodies carry their own types; text in the URL and in headers is converted to
+ * the declared type.
  */
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
 
 const options = { useDefaults: true, strict: false, strictNumbers: true, ownProperties: true } as const;
 
-/** Of a date-time more is asked than its form: a leap second is one that no clock here knows. */
+/** Also refuses leap seconds, which JavaScript cannot represent. */
 function addHeadgateFormats(ajv: Ajv): Ajv {
   (addFormats as unknown as (ajv: Ajv) => Ajv)(ajv);
   const { validate } = ajv.formats['date-time'] as { validate: (text: string) => boolean };
   return ajv.addFormat('date-time', (text: string) => validate(text) && !Number.isNaN(Date.parse(text)));
 }
 
-/** Stops at the first fault; `faultsOf` names them all. */
+/** Stops at the first fault; `findFaults` lists them. */
 export const bodySchemas = addHeadgateFormats(new Ajv(options));
-/** Goes on after a fault, so that all text that can be read as a number or boolean is. */
+/** Continues after a fault, so that all text is converted to numbers and booleans. */
 export const textSchemas = addHeadgateFormats(new Ajv({ ...options, allErrors: true, coerceTypes: 'array' }));
 
 export function isFormat(format: string, text: string): boolean {

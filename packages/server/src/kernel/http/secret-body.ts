@@ -1,14 +1,11 @@
-/**
- * The check of a request whose body holds a secret: what it finds inside of the secret is not repeated,
- * neither names nor values.
- */
+/** Validates requests whose body holds a secret, without repeating names or values from inside the secret. */
 import type { Operation } from '@headgate/contract';
 import { Problem, type Violation, withViolations } from './problems.ts';
 import { createRequestCheck, type RequestCheck } from './validation.ts';
 
 const notRepeated = 'does not match its schema; details are omitted because it may contain a secret';
 
-/** requestCheck, for any operation. */
+/** createRequestCheck for any operation. */
 export function createSecretSafeCheck(operation: Operation): RequestCheck {
   const check = createRequestCheck(operation);
   const held = (operation.bodyHoldsSecret ?? []).map((pointer) => `/body${pointer}`);

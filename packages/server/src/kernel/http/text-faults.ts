@@ -1,8 +1,8 @@
-/** decisions.md §2: strings are valid Unicode without NUL and lone surrogates. */
+/** decisions.md §2: strings are valid Unicode, without NUL and lone surrogates. */
 import type { Fault } from './faults.ts';
 import { type Path, renderPointer } from './json-schema.ts';
 
-/** The first string of a value, or name of a member, that is no text. */
+/** Finds the first string or member name that is not valid text. */
 export function findTextFault(value: unknown, path?: Path): Fault | undefined {
   if (typeof value === 'string') {
     const detail = describeTextFault(value);

@@ -1,4 +1,4 @@
-/** Checks a request against the schemas of its operation, and names every fault in the caller's words. */
+/** Validates a request against the schemas of its operation, and describes every fault for the caller. */
 import type { Operation } from '@headgate/contract';
 import { createBodyJudge, faultLimit, type ReadBody, toFault } from './body-reading.ts';
 import { type Fault, findFaults } from './faults.ts';
@@ -17,16 +17,16 @@ export interface RequestParts {
 
 const textParts = ['params', 'query', 'headers'] as const;
 
-/** A member that the request has and its operation does not know. */
+/** A member of the request that its operation does not define. */
 export interface Ignored {
   field: string;
   near: string | undefined;
 }
 
 /**
- * A check that throws `invalid-request` with the faults of all parts, at most `faultLimit`. It writes
- * defaults and read numbers into the parts, and answers the members that are ignored; with `strict` each of
- * them is a fault. `body` is what the parser found.
+ * Throws `invalid-request` with the faults of all parts, at most `faultLimit`. Writes defaults and converted
+ * values into the parts, and returns the ignored members; if `strict`, each of these is a fault. `body` is
+ * the result of the body parser.
  */
 export type RequestCheck = (request: RequestParts, body?: ReadBody, strict?: boolean) => readonly Ignored[];
 
@@ -62,12 +62,12 @@ function createPartCheck(
   part: (typeof textParts)[number],
 ): (value: unknown) => Checked {
   const declared = operation[part];
-  // A request without a query has nothing that could be ignored.
+  // A request without a declared query can still have unknown members.
   const schema = (declared ?? { type: 'object', properties: {} }) as JsonSchema;
   const isValid = declared === undefined ? () => true : textSchemas.compile(declared);
   const judging = { most: faultLimit, quotes: true, isText: true, isFormat };
   return (value) => {
-    // Headers are Latin-1 already, and any may come.
+    // Headers are Latin-1 and may contain anything.
     const fault = part === 'headers' ? undefined : findTextFault(value);
     if (fault !== undefined) return { ...nothing, faults: [fault] };
     const unknown = part === 'query' ? tidyMembers(schema, value, false).unknown : [];

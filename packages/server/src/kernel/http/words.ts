@@ -1,6 +1,9 @@
 import { problem } from './problems.ts';
 
-/** Words that are read in any case, with spaces, hyphens or underscores: the word of the list, or undefined. */
+/**
+ * Finds a word regardless of case, with spaces, hyphens or underscores. Undefined if the list does not have
+ * it.
+ */
 export function findWord<Word extends string>(words: readonly Word[], given: string): Word | undefined {
   const normalize = (text: string) =>
     text
@@ -11,7 +14,7 @@ export function findWord<Word extends string>(words: readonly Word[], given: str
   return words.find((word) => normalize(word) === wanted);
 }
 
-/** The same of a member of the body. Throws `unknown-word`. */
+/** Finds the word of a body member. Throws `unknown-word`. */
 export function requireWord<Word extends string>(
   words: readonly Word[],
   given: string,
