@@ -48,7 +48,7 @@ test('a job that works again says so once, with the number of its failures', () 
     lines.map(({ msg, failures: count }) => [msg, count]),
     [
       ['failed', undefined],
-      ['recovered', 3],
+      ['works again', 3],
     ],
   );
   failures.recordFailure('sweep', diskFull(), 'failed');

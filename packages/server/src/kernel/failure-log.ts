@@ -1,6 +1,6 @@
 /**
- * Logs failures that repeat, such as those of a job that runs every second while the disk is full: once a
- * minute, with a count.
+ * Logs repeated failures, such as those of a job that runs every second on a full disk, once a minute with a
+ * count.
  */
 import type { Clock } from './clock.ts';
 
@@ -8,8 +8,8 @@ const quietMilliseconds = 60_000;
 
 export interface FailureLog {
   /**
-   * Logs that `job` failed, unless the same failure of it was logged less than a minute ago: then it is
-   * counted, and the next line has the count as `repeated`.
+   * Logs that `job` failed. If the same failure was logged less than a minute ago, it is only counted, and
+   * the next line has the count as `repeated`.
    */
   recordFailure(
     job: string,
@@ -23,11 +23,11 @@ export interface FailureLog {
 
 interface Seen {
   loggedAt: number;
-  /** Since the last line. */
+  /** Since the last log line. */
   repeated: number;
 }
 
-/** What a log must have for it. */
+/** The part of a log that this needs. */
 export interface LineLog {
   info(fields: Record<string, unknown>, message: string): void;
   warn(fields: Record<string, unknown>, message: string): void;

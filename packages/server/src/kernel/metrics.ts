@@ -1,10 +1,10 @@
-/** What `/metrics` shows, in the Prometheus text format. */
+/** The metrics at `/metrics`, in the Prometheus text format. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 export interface Metrics {
   observeRequest(operation: string, status: number, seconds: number): void;
   countEndedWork(kind: string, status: string): void;
-  /** Rows that were kept long enough. */
+  /** Rows that retention deleted. */
   countRemovedRows(kind: string, rows: number): void;
   watchWaitingClaims(read: () => number): void;
   watchLostLogLines(read: () => number): void;
@@ -13,7 +13,7 @@ export interface Metrics {
   contentType: string;
 }
 
-/** What nothing in the server caught, since the start. */
+/** Failures that nothing in the server caught, since the start. */
 export interface UncaughtCounts {
   rejection: number;
   exception: number;
@@ -41,7 +41,7 @@ export function createMetrics(): Metrics {
     labelNames: ['kind'],
     registers: [registry],
   });
-  // Finding a series by its labels costs more than observing; the few combinations are kept.
+  // Looking up a series by labels costs more than observing, so the few combinations are cached.
   const series = new Map<string, { observe(seconds: number): void }>();
   return {
     observeRequest(operation, status, seconds) {

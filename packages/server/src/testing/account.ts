@@ -26,11 +26,11 @@ export interface Account {
   accountId: string;
   /** A Super Admin of the account. */
   admin: Actor;
-  /** A caller with this account role, and these roles in projects and environments. */
+  /** A caller with this account role and these roles in projects and environments. */
   actor(role: AccountRole, ...grants: Grant[]): Promise<Actor>;
-  /** A registered agent; `agent.ts` speaks for it. */
+  /** Registers an agent; agent.ts speaks for it. */
   agent(name?: string, given?: { agentType?: string; status?: string }): Promise<RegisteredAgent>;
-  /** A project of the admin's with the environments dev and prod. */
+  /** Creates a project of the admin with the environments dev and prod. */
   project(name?: string): Promise<TestProject>;
 }
 
@@ -39,11 +39,11 @@ export interface RegisteredAgent {
   name: string;
   clientId: string;
   secret: Secret;
-  /** Speaks the agent protocol: paths below /agent/v1. */
+  /** A client for the agent protocol: paths below /agent/v1. */
   client: Client;
 }
 
-/** What of a test server an account needs. */
+/** The part of a test server that an account needs. */
 interface AccountServer {
   deps: Dependencies;
   clock: Clock;
@@ -139,7 +139,7 @@ export async function createAccount(server: AccountServer): Promise<Account> {
   };
 }
 
-/** A token that is still good for some minutes by the server's clock. */
+/** Returns a token that is valid for some minutes by the server's clock. */
 function tokenSource(
   { deps, clock }: AccountServer,
   owner: { accountId: string; actorId: string; clientId: string },

@@ -1,4 +1,7 @@
-/** A certificate that signs itself, for this machine's names, made by hand: Node reads certificates and makes none (RFC 5280 §4.1, X.690). */
+/**
+ * A self-signed certificate for localhost, encoded by hand because Node cannot create certificates (RFC 5280
+ * §4.1, X.690).
+ */
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 
 export interface MadeCertificate {

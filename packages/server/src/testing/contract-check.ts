@@ -1,7 +1,6 @@
 /**
- * Holds every response of a test to the contract: its status is one that the operation documents, its body
- * has the documented shape and no member more, its headers are there, and a problem's code is one that the
- * operation may answer.
+ * Checks every response in tests against the contract: the status is documented, the body has the documented
+ * members only, the headers are present, and the problem code is one of the operation's.
  */
 import assert from 'node:assert/strict';
 import {
@@ -31,11 +30,11 @@ const routes = operations.map((operation) => ({
   form: new RegExp(`^${routePath(operation).replaceAll('.', '\\.').replaceAll(/:\w+/g, '[^/]+')}$`),
 }));
 
-/** The operation that a request is for; HEAD is for the GET of its path. */
+/** Finds the operation of a request; HEAD uses the GET of the same path. */
 export function findOperation(method: string, url: string): Operation | undefined {
   const path = url.split('?', 1)[0] ?? '';
   const asked = method === 'HEAD' ? 'GET' : method;
-  // A literal path comes before one with a parameter in its place, as in the router.
+  // A literal path precedes one with a parameter, as in the router.
   const found = routes.filter(({ operation, form }) => operation.method === asked && form.test(path));
   return found.sort((one, other) => parameters(one.operation) - parameters(other.operation))[0]?.operation;
 }

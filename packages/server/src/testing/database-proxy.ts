@@ -1,6 +1,6 @@
 /**
- * A way to a test's PostgreSQL that can be cut, fall silent, or lead to another server: TCP on loopback in
- * front of its unix socket.
+ * A TCP proxy on loopback in front of the test PostgreSQL's Unix socket. It can break connections, stop
+ * forwarding, or lead to another server.
  */
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
@@ -8,21 +8,21 @@ import type pg from 'pg';
 
 export interface DatabaseProxy {
   port: number;
-  /** The same database by this way. */
+  /** A connection to the same database through the proxy. */
   connectionTo(connectionString: string): pg.ClientConfig;
-  /** Connections that come from now on lead there. */
+  /** Sends new connections to another socket. */
   leadTo(socketPath: string): void;
-  /** Refuses whoever comes, until it is told otherwise. */
+  /** Refuses new connections until called with false. */
   refuse(refusing: boolean): void;
-  /** Nothing passes any more on the connections there are, and neither side is told. */
+  /** Stops forwarding on open connections, without closing them. */
   silence(): void;
-  /** Breaks the connections there are. */
+  /** Breaks the open connections. */
   cut(): void;
   accepted(): number;
   close(): Promise<void>;
 }
 
-/** Of an address as the embedded PostgreSQL gives it. */
+/** The socket path in a connection string of the embedded PostgreSQL. */
 export function findSocket(connectionString: string): string {
   const url = new URL(connectionString);
   return `${url.searchParams.get('host')}/.s.PGSQL.${url.port}`;

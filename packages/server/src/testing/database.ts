@@ -1,8 +1,8 @@
 /**
- * A database for each test file, cloned from a template that is migrated once a run.
+ * A database for each test file, cloned from a template that is migrated once per run.
  *
- * The template is named by a digest of the migrations, made aside and renamed into place when it is whole; test files that start
- * at the same time wait for one another under an advisory lock.
+ * The template is named by a digest of the migrations, created under another name and renamed when it is
+ * complete. Test files that start at the same time wait for each other with an advisory lock.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ const templateLock = 7_203_119;
 
 export interface TestDatabase {
   connection: pg.ClientConfig;
-  /** Runs SQL beside the server, as its superuser. */
+  /** Runs SQL as superuser, independently of the server. */
   query<Row extends pg.QueryResultRow>(text: string, values?: readonly unknown[]): Promise<Row[]>;
   drop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Pipeline executions of a test, made through the interface. */
+/** Pipeline executions for tests, created through the API. */
 import { randomUUID } from 'node:crypto';
 import { claimLimit } from '@headgate/contract';
 import type { Account, RegisteredAgent } from './account.ts';
@@ -12,7 +12,7 @@ interface Place {
   now: Date;
 }
 
-/** Starts `main` in dev; the path of the execution. */
+/** Starts `main` in dev and returns the path of the execution. */
 export async function createExecution({ account, agent, project }: Place): Promise<string> {
   const body = { pipelineName: 'main', environmentName: 'dev', agentId: agent.agentId };
   const path = `${project.path}/pipeline-executions`;
@@ -21,7 +21,7 @@ export async function createExecution({ account, agent, project }: Place): Promi
   return `${path}/${pipelineExecutionId}`;
 }
 
-/** An execution that has run to its end. */
+/** Creates an execution that has finished. */
 export async function createEndedExecution(place: Place): Promise<string> {
   const path = await createExecution(place);
   const id = path.split('/').at(-1) ?? '';

@@ -1,6 +1,6 @@
 /**
- * A store that speaks as much S3 as Headgate uses, on loopback: it holds every request to its signature (AWS Signature Version 4, with the digest of
- * the payload) and to the checksums that come with it, and fails in the ways that a real one does when it is told to.
+ * A fake S3 on loopback with the part of the API that Headgate uses. It verifies the signature (AWS Signature
+ * Version 4, with payload digest) and checksums of every request, and can simulate failures.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -17,9 +17,9 @@ export interface FakeS3 {
   accessKeyId: string;
   secretAccessKey: string;
   objects: Map<string, { bytes: Buffer; modifiedAt: Date }>;
-  /** Method and decoded key of every request that was signed well. */
+  /** Method and decoded key of every correctly signed request. */
   requests: string[];
-  /** How it answers; asked for each request. */
+  /** Sets its behaviour, which is evaluated for each request. */
   behave(how: (method: string) => Behaviour): void;
   close(): Promise<void>;
 }
@@ -28,7 +28,7 @@ interface Received {
   request: IncomingMessage;
   method: string;
   url: URL;
-  /** As it was sent. */
+  /** As sent. */
   path: string;
   body: Buffer;
 }
@@ -238,7 +238,7 @@ function requireSignature(state: State, { request, method, url, path, body }: Re
     );
 }
 
-/** RFC 3986's unreserved characters stay. */
+/** Keeps RFC 3986's unreserved characters. */
 function encodeUri(text: string): string {
   return encodeURIComponent(text).replaceAll(
     /[!'()*]/g,

@@ -1,6 +1,4 @@
-/** One table from the tables of the slices. */
-
-/** Throws for a name that is in two of them. */
+/** Merges the tables of the slices. Throws if two of them define the same name. */
 export function mergeTables<From, Value>(
   what: string,
   from: readonly From[],

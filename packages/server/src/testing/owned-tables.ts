@@ -1,9 +1,12 @@
-/** The tables that a project owns, as the database itself knows them: those with a project's key, and those that refer to them. */
+/**
+ * The tables that a project owns, from the catalogue: those with a project's key, and those that refer to
+ * them.
+ */
 import type { TestDatabase } from './database.ts';
 
 export interface OwnedTable {
   name: string;
-  /** Rows of one project, whose id is $1, by what follows `select … from`. */
+  /** SQL after `select … from`: the rows of the project $1. */
   of: string;
 }
 

@@ -1,4 +1,4 @@
-/** A project to test with, made through the interface, and uploads to it. */
+/** A project for tests, created through the API, and uploads to it. */
 import { randomUUID } from 'node:crypto';
 import type { Answer, Client } from './client.ts';
 
@@ -29,7 +29,7 @@ export interface Part {
 
 export const multipartBoundary = 'boundary-of-a-test';
 
-/** A multipart form as clients write it; a part's name is put into its header as it is. */
+/** Renders a multipart form. Names of parts are put into the header unescaped. */
 export function buildMultipart(parts: readonly Part[]): Buffer {
   const chunks = parts.flatMap(({ name, content, type = 'text/plain' }) => [
     Buffer.from(
@@ -62,7 +62,7 @@ export function upload(
   return client.post<Uploaded>(`${project.path}/artifacts`, body, { headers: all });
 }
 
-/** One to share: its note describes it. */
+/** A shared pipeline, described by its note. */
 export const sharedPipeline = `type: "orchestration"
 version: "1.0"
 pipeline:

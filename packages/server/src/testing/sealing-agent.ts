@@ -1,4 +1,4 @@
-/** An agent of a test that has a certificate: it opens what is sealed for it, and confirms. */
+/** An agent for tests that has a certificate, opens sealed secrets and confirms writes. */
 import { createHash, generateKeyPairSync, type KeyObject, randomUUID, webcrypto } from 'node:crypto';
 import {
   type ClaimResponse,
@@ -17,10 +17,10 @@ export interface SealingAgent extends RegisteredAgent {
   instanceId: string;
   issued: IssuedCertificate;
   privateKey: KeyObject;
-  /** Waits for the next write; undefined when none came. */
+  /** Waits for the next write; undefined if none came. */
   next(waitSeconds?: number): Promise<WorkOf<'secret-write'> | undefined>;
   open(work: WorkOf<'secret-write'>): Promise<string>;
-  /** Confirms, or with a message refuses, the write. */
+  /** Confirms the write, or refuses it with a message. */
   end(work: WorkOf<'secret-write'>, said?: Partial<Receipt> | Refusal): Promise<ReportsResponse>;
   /** Confirms the next write, as an agent would. */
   confirmNext(): Promise<void>;
@@ -35,7 +35,7 @@ export function makeKeys(type: 'ec' | 'rsa') {
     : generateKeyPairSync('rsa', { modulusLength: 2_048 });
 }
 
-/** A certificate request in PEM. */
+/** Makes a certificate request in PEM. */
 export async function makeCertificateRequest(keys: {
   publicKey: KeyObject;
   privateKey: KeyObject;

@@ -1,4 +1,4 @@
-/** Values held to a schema of the contract or of the OpenAPI document. */
+/** Validators for values by schemas of the contract or the OpenAPI document. */
 import { Ajv, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 
@@ -11,7 +11,7 @@ const ofRequests = formats(new Ajv(options));
 
 type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
 
-/** The schema with every object closed: a response has the members of its shape and no other. */
+/** Closes every object of the schema, so that unknown members are faults. */
 function closed(schema: Json): Json {
   if (Array.isArray(schema)) return schema.map(closed);
   if (typeof schema !== 'object' || schema === null) return schema;
@@ -30,7 +30,7 @@ function once(compile: (schema: Json) => ValidateFunction): (schema: object) => 
   };
 }
 
-/** Checks an answer's body: it has the members of its shape and no other. */
+/** Validates a response body; unknown members are faults. */
 export const answerShape = once((schema) => ofAnswers.compile(closed(schema) as object));
-/** Checks a request's body: members that the shape does not have are ignored. */
+/** Validates a request body; unknown members are ignored. */
 export const requestShape = once((schema) => ofRequests.compile(schema as object));

@@ -1,4 +1,4 @@
-/** Versions of shared pipelines of a test, published through the interface. */
+/** Versions of shared pipelines for tests, published through the API. */
 import type { Answer, Client } from './client.ts';
 import { buildMultipart, multipartBoundary, type Part, type Uploaded } from './project.ts';
 
@@ -17,7 +17,7 @@ export function publishShared(
   });
 }
 
-/** A pipeline that uses a shared one of each group: the latest version, or the one that is named. */
+/** A pipeline that uses one shared pipeline per group: the latest version, or the given one. */
 export function pipelineUsing(...uses: readonly { prefix: string; versionName?: string }[]): string {
   const components = Object.fromEntries(
     uses.map(({ prefix, versionName }, index) => [

@@ -1,4 +1,4 @@
-/** An upload taken as far as its transaction, so that a test says what happens before that. */
+/** An upload up to its transaction, so that a test can act before the commit. */
 import { createHash } from 'node:crypto';
 import { insertManifest, type Upload } from '../delivery/artifacts/index.ts';
 import { manifestOf } from '../delivery/artifacts/manifest.ts';
@@ -7,7 +7,7 @@ import type { Account } from './account.ts';
 
 export const digestText = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** What `then` does not commit is removed when it has ended. Its files are the texts, in batches of some. */
+/** Stores the texts as files in batches. Files that `then` does not commit are deleted when it ends. */
 export async function beginUpload(
   { blobs }: Dependencies,
   { accountId }: Account,
@@ -34,7 +34,7 @@ export async function beginUpload(
   });
 }
 
-/** Lists its files as the account's, in a manifest that no version has. */
+/** Commits the files to the account, in a manifest without a version. */
 export function commitUpload(
   { database, clock }: Dependencies,
   { accountId }: Account,

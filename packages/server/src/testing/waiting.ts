@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * Repeats `ask` until it returns something else than undefined or false.
- * @throws naming `what`, after `seconds`
+ * Repeats `ask` until it returns something other than undefined or false.
+ *
+ * @throws with `what` in its message, after `seconds`
  */
 export async function waitUntil<T>(
   what: string,

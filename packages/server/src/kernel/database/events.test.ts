@@ -1,4 +1,4 @@
-/** Every write leaves its event with the commit, and nothing else does. */
+/** Every committed write leaves its event, and nothing else does. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Operation, operations } from '@headgate/contract';
@@ -28,7 +28,7 @@ const eventsOf = ({ account }: Place) =>
     [account.accountId],
   );
 
-/** Sends the example of an operation; answers the events that it left. */
+/** Sends the example of an operation and returns the events that it wrote. */
 async function leftBy(operation: Operation, place: Place) {
   const surface = operation.surface === 'dpc' ? examples : protocolExamples;
   const { path, ...asked } =
@@ -37,7 +37,7 @@ async function leftBy(operation: Operation, place: Place) {
   const client = operation.surface === 'dpc' ? place.account.admin : place.agent.client;
   const answer = await client.send(operation.method, path, asked);
   assert.ok(answer.status < 300, `${operation.id}: ${answer.text}`);
-  // What an agent does while a request waits for it is not the request's own.
+  // Events of an agent that serves the request are not the request's own.
   const isOwn = ({ actor_kind }: EventRow) => operation.surface === 'agent' || actor_kind !== 'agent';
   const events = (await eventsOf(place)).filter((event) => !before.has(event.event_id) && isOwn(event));
   return { events, answer };
@@ -68,7 +68,7 @@ test('every operation that writes leaves one of the events that it declares, wit
         assert.ok(event.state_before && event.state_after, what);
       else if (/-deleted$/.test(event.name))
         assert.ok(event.state_before !== null && event.state_after === null, what);
-      // A claim and a start change nothing that is shown: the name of the event is the whole of it.
+      // A claim and a start change no visible state: the event has only a name.
       else if (!/-(claimed|started)$/.test(event.name))
         assert.ok(event.state_after !== null, `${what} holds no state`);
     }

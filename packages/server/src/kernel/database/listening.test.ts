@@ -1,7 +1,4 @@
-/**
- * The connection that listens for wake-ups comes back whatever happens to it, and nobody who waits is
- * forgotten.
- */
+/** The LISTEN connection recovers from every failure, and no waiter is forgotten. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -41,7 +38,7 @@ async function openWakesOf(opened: Database): Promise<Wakes> {
   return wakes;
 }
 
-/** Whether a waiter of one is woken by another server. */
+/** Whether another server wakes a waiter of this one. */
 async function isWoken(wakes: Wakes, other: Wakes, key: string): Promise<boolean> {
   const until = performance.now() + soon;
   while (performance.now() < until) {

@@ -1,6 +1,6 @@
 /**
- * batch.ts uses members of pg that its documentation does not promise (docs/adr/0041). This test names each of
- * them, so that an update of pg that changes one fails here first.
+ * batch.ts uses undocumented members of pg (docs/adr/0041). This test checks each of them, so that an
+ * incompatible update of pg fails here first.
  */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
@@ -12,7 +12,7 @@ const { version } = createRequire(import.meta.url)('pg/package.json') as { versi
 const changed = (what: string) =>
   `pg ${version}: ${what}. kernel/database/batch.ts relies on it: change batch.ts and this test together (docs/adr/0041).`;
 
-/** What pg gives to a query of one's own when it is its turn. */
+/** The argument that pg passes to a custom query. */
 interface Connection {
   stream: Record<'cork' | 'uncork', unknown>;
   parsedStatements: Record<string, unknown>;
@@ -28,7 +28,7 @@ interface Connection {
 const name = 'canary';
 const text = 'select $1::integer as number, $2::bytea as bytes';
 
-/** A query as batch.ts is one: pg calls `submit`, then a handler for each message of the server. */
+/** A custom query like Batch: pg calls `submit`, then a handler for each message of the server. */
 class Probe {
   readonly called: string[] = [];
   readonly seen = new Map<string, unknown[]>();

@@ -1,4 +1,4 @@
-/** What statements declare is what PostgreSQL says of them (docs/adr/0040). */
+/** The declared types of statements match PostgreSQL's description (docs/adr/0040). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pg from 'pg';
@@ -21,7 +21,7 @@ interface Described {
   columns: readonly { name: string; dataTypeID: number }[];
 }
 
-/** PostgreSQL's own description of a statement (PostgreSQL, Message Flow: Extended Query, Describe). */
+/** Gets PostgreSQL's description of a statement (PostgreSQL, Message Flow: Extended Query, Describe). */
 function describe(client: pg.Client, text: string): Promise<Described> {
   const described = { parameters: [] as number[], columns: [] as Described['columns'] };
   return new Promise((resolve, reject) => {
@@ -52,7 +52,7 @@ interface DescribingConnection {
   sync(): void;
 }
 
-/** What of a declaration PostgreSQL describes in another way, one sentence each. */
+/** The differences between a declaration and PostgreSQL's description, one sentence each. */
 async function differences(
   client: pg.Client,
   { parameters, parameterTypes, columnTypes, text }: PreparedStatement,
@@ -92,7 +92,7 @@ async function compare(
 
 const typeNames = new Map<string | number, string>();
 
-/** PostgreSQL's name of a type that is given by its OID or one of its names. */
+/** PostgreSQL's name of a type, from its OID or one of its names. */
 async function typeName(client: pg.Client, type: string | number): Promise<string> {
   const known = typeNames.get(type);
   if (known !== undefined) return known;
@@ -152,7 +152,7 @@ test('a statement takes exactly the parameters that it declares', () => {
   assert.throws(() => statement(again, countAccounts.source), /already declared with different types/);
   assert.throws(
     () => guardedRead({ parameters: { now: 'text' }, row: {} }, 'select $now'),
-    /The parameter \$now is the guard's/,
+    /The parameter \$now is reserved/,
   );
   assert.throws(
     () => guardedPage({ parameters: { name: 'text' }, row: {} }, { rows: 'select', total: 'select 1' }),
@@ -161,7 +161,7 @@ test('a statement takes exactly the parameters that it declares', () => {
 });
 
 test('the compiler refuses parameters that a statement does not declare', () => {
-  // Each of these calls is an error without its comment; none is made.
+  // Each call is a type error; the function is never run.
   const nothing = statement({}, 'select 2 as two');
   const calls = () => [
     // @ts-expect-error takes no parameters

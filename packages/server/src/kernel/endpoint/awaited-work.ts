@@ -1,5 +1,5 @@
 /**
- * Operations that wait for work: a write that begins it, a wait, and a write that keeps the answer (design
+ * Operations that wait for work: a write that starts it, a wait, and a write that stores the response (design
  * law 2).
  */
 import type { Operation } from '@headgate/contract';
@@ -37,7 +37,7 @@ export function createAwaitedWork<Op extends Operation>(serving: Serving<Op>): A
   };
 }
 
-/** Throws `idempotency-key-in-use` for work that another request still waits for. */
+/** Throws `idempotency-key-in-use` if another request still waits for the work. */
 function requireNotPending(found: Earlier, now: Date): Earlier {
   if ('pending' in found && found.pending.until > now) throw problem('idempotency-key-in-use');
   return found;

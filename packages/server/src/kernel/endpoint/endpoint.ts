@@ -1,13 +1,12 @@
 /**
- * From an operation and a handler to a route: the life of a request, in one place.
+ * Builds a route from an operation and a handler. The life of a request:
  *
- *   bearer and rate limit (admission.ts) → body → validation → rights, then
+ *   token and rate limit (admission.ts) → body → validation → rights, then
  *   a read     one trip: rights and rows (guarded-read.ts)
  *   a write    one transaction: its entry (rights, idempotency), the handler's statements, its events, the
- *              stored answer, commit
- *   a file     a read whose answer is a stored file, as it came
- *   long       the handler opens its transactions itself, for what must not hold one: a streamed upload, a
- *              wait
+ *              stored response, commit
+ *   a file     a read whose response is a stored file, unchanged
+ *   long       the handler opens its transactions itself, because an upload or a wait must not hold one
  */
 import type { Operation } from '@headgate/contract';
 import type { FastifyInstance, FastifyReply } from 'fastify';
@@ -50,7 +49,7 @@ import {
 export type * from './call.ts';
 
 export interface Endpoints {
-  /** For routes that are no operation of the management interface, such as those of the agent protocol. */
+  /** For routes outside the management API, such as those of the agent protocol. */
   readonly app: FastifyInstance;
   read<Op extends Operation>(operation: Op, handler: (call: ReadCall<Op>) => Promise<Answer<Op>>): void;
   write<Op extends Operation>(
@@ -84,7 +83,7 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
       config: { operation },
       onRequest: createAdmission(operation, services),
       handler: async (request, reply) => {
-        // A file has the one type that it has.
+        // The media type of a file is fixed.
         if (operation.success.mediaType === undefined && !acceptsJson(request.headers.accept))
           throw problem('not-acceptable');
         const parts = {
@@ -95,7 +94,7 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
         };
         const strict = prefersStrictHandling(request.headers.prefer);
         warnOfIgnored(reply, check(parts, takeReadBody(request), strict));
-        // The handler takes the secret out of the body; the request, which others hold, keeps none.
+        // Only the handler gets the secret; remove it from the request, which other code keeps.
         if (operation.bodyHoldsSecret !== undefined) request.body = undefined;
         const call = {
           ...parts,
@@ -152,16 +151,16 @@ function send(reply: FastifyReply, { status, headers, body }: StoredAnswer) {
 }
 
 /**
- * A failure in words for the caller, where there are any: a database that is away or whose disk is full is
- * 503, a value beyond its types 400.
+ * Turns a failure into a problem, if there is one for it: 503 if the database is unavailable or its disk is
+ * full, 400 for a value outside the range of its type.
  */
 export function toProblem(failure: unknown): Problem | undefined {
   if (failure instanceof Problem) return failure;
   if (isDiskFull(failure)) return problem('storage-full');
-  // A deadlock, or a conflict of transactions: the same request succeeds when it is sent again.
+  // After a deadlock or serialization failure the same request can succeed when repeated.
   const isConflict = isDatabaseError(failure) && ['40001', '40P01'].includes(failure.code);
   if (isConflict || isUnavailable(failure)) return problem('database-unavailable');
-  // SQLSTATE class 22, data exception: a date in the year 0, say, which is well-formed and cannot be stored.
+  // SQLSTATE class 22, data exception: for example a well-formed date in the year 0, which cannot be stored.
   if (isDatabaseError(failure) && failure.code.startsWith('22')) {
     return invalidRequest([
       { field: 'request', pointer: '', detail: 'contains a value outside the range that can be stored' },

@@ -119,7 +119,7 @@ test('while the first request is under way the second is refused', async () => {
   const key = parseIdempotencyKey(server.deps.sealer, 'busy', about)?.key;
   assert.ok(key);
   await server.deps.database.transaction(async (tx) => {
-    // As the entry of the first request holds it.
+    // Holds the lock that the entry of the first request takes.
     const { statement } = await import('../database/database.ts');
     const holdKey = statement(
       { parameters: { key: 'text' } },

@@ -34,7 +34,7 @@ function requireTaken(answer: Answer): void {
   assert.ok(answer.status < 300, answer.text);
 }
 
-/** Reads, adds one, and writes if nobody else wrote meanwhile; else begins again. */
+/** Reads, adds one, and writes with If-Match; retries if the resource changed. */
 async function increment(admin: Actor, path: string, { set, get }: Counted): Promise<void> {
   for (;;) {
     const { body, etag } = await admin.get<Record<string, unknown>>(path);

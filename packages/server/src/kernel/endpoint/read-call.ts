@@ -1,4 +1,4 @@
-/** What a request reads under its caller's rights, which are checked in the same trip (guarded-read.ts). */
+/** Reads rows and checks the caller's rights in the same trip (guarded-read.ts). */
 import type { Operation } from '@headgate/contract';
 import { findRefusal, makeGuardParameters } from '../security/guard.ts';
 import type { Standing } from '../security/permissions.ts';

@@ -1,4 +1,4 @@
-/** Of several requests for one name at once one succeeds, and the others get a 409. */
+/** Of several concurrent requests for one name one succeeds, and the others get 409. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Operation, operations } from '@headgate/contract';

@@ -1,6 +1,6 @@
 /**
- * A write: one transaction of its entry (rights, idempotency), the handler's statements, its events and the
- * stored answer.
+ * A write is one transaction: its entry (rights, idempotency), the handler's statements, its events and the
+ * stored response.
  */
 import type { Operation } from '@headgate/contract';
 import type { FastifyRequest } from 'fastify';
@@ -34,19 +34,18 @@ import {
 } from './idempotency.ts';
 import { createReadCall } from './read-call.ts';
 
-/** Before each path of the public interface. */
+/** The prefix of all paths of the public API. */
 export const publicPrefix = '/dpc';
 
-/** SQL: of an account, the key of a request, and the time. */
+/** SQL expressions for the account, the key of the request, and the time. */
 const refuseAnswered = (account: string, key: string, now: string) => `
     when not pg_try_advisory_xact_lock(hashtextextended(encode(${key}, 'hex'), 0)) then refuse('HG409')
     when exists (select from idempotency_record where account_id = ${account} and key_digest = ${key} and expires_at > ${now}) then refuse('HG200')`;
 
 /**
- * The first statement of a write: refuses it by an error, so that what is already queued behind it does
- * nothing. The project may still be deleted before the commit: the foreign keys of what is written, or its
- * row locks, order the two; and a request under the same key may commit in this very moment: then the key of
- * its record is taken.
+ * The first statement of a write. It refuses the write by raising an error, so that the statements queued
+ * behind it do nothing. If the project is deleted before the commit, foreign keys or row locks detect it. If
+ * a concurrent request with the same key commits first, the unique key of its record does.
  */
 const enterWrite = statement(
   {
@@ -63,21 +62,21 @@ const enterWrite = statement(
     $environment_roles, $now)`,
 );
 
-/** The same for one whose rights were read just before, with what it is judged by. */
+/** The same for a write whose rights were checked by `rows` just before. */
 const enterUnderKey = statement(
   { parameters: { account_id: 'uuid', key_digest: 'bytea', now: 'timestamptz' } },
   `select case ${refuseAnswered('$account_id::uuid', '$key_digest::bytea', '$now::timestamptz')} end as refused`,
 );
 
-/** What a handler does in its transaction. */
+/** The work of a handler in its transaction. */
 type WriteWork<Op extends Operation> = (
   tx: Transaction,
   rows: WriteCall<Op>['rows'],
 ) => Promise<Outcome<Op>> | Outcome<Op>;
 
 /**
- * One write under its key. What fails after the rights were found good may be a request whose answer is there
- * already, or just now.
+ * Runs one write under its key. If it fails after the rights were checked, the response may already be
+ * stored, perhaps by a concurrent request.
  */
 export async function write<Op extends Operation>(
   serving: Serving<Op>,
@@ -96,7 +95,7 @@ export async function write<Op extends Operation>(
     const before = await findEarlier({ read, sealer: serving.services.sealer }, accountId, key, now);
     if (before !== undefined) return markReplayed(before);
     if (!isKeyTaken(failure)) throw await toCallerProblem(failure, serving);
-    // By a record whose time is over, and which nobody has removed yet.
+    // The key has an expired record that has not been deleted yet.
     await removeExpiredAnswer(read, accountId, key, now);
     return attempt(serving, key, work, pending).catch(async (again) => {
       throw await toCallerProblem(again, serving);
@@ -110,7 +109,7 @@ export function markReplayed(before: Earlier): Earlier {
   return { answer: { ...answer, headers: { ...answer.headers, 'idempotency-replayed': 'true' } } };
 }
 
-/** Everything that it sends commits together, or nothing does. With pending work there is no answer yet. */
+/** Runs the transaction. With pending work there is no response yet. */
 function attempt<Op extends Operation>(
   serving: Serving<Op>,
   key: IdempotencyKey | undefined,
@@ -150,12 +149,12 @@ function attempt<Op extends Operation>(
   }, openWrite);
 }
 
-/** Whether the entry refused the write, for another reason than that its key has an answer. */
+/** Whether the entry refused the write, other than because its key has a stored response. */
 function isRefusal(failure: unknown): boolean {
   return isDatabaseError(failure) && /^HG4/.test(failure.code);
 }
 
-/** The refusals of the entry, and what the database says of a race, as problems. */
+/** Turns refusals of the entry, and the errors of races, into problems. */
 async function toCallerProblem<Op extends Operation>(
   failure: unknown,
   serving: Serving<Op>,
@@ -172,14 +171,14 @@ async function toCallerProblem<Op extends Operation>(
     case 'HG409':
       return problem('idempotency-key-in-use');
     case 'HG200':
-      // Its answer expired between the two.
+      // The stored response expired in between.
       return problem('concurrent-change');
     case '40001':
     case '40P01':
     case conflictCode:
       return problem('concurrent-change');
     case '23503':
-      // The project was deleted between the check of the rights and the write.
+      // The project was deleted after the rights were checked.
       return /_(of|in)_project$/.test(failure.constraint ?? '')
         ? await findRefusal(read, 'unknown', serving)
         : failure;
@@ -206,8 +205,8 @@ export function renderAnswer<Op extends Operation>(
 }
 
 /**
- * The digest of a JSON body, made when it arrived under an Idempotency-Key. The body itself is not kept: it
- * may hold a secret.
+ * Digests of JSON bodies that came with an Idempotency-Key. The body itself is not kept: it may hold a
+ * secret.
  */
 const digests = new WeakMap<FastifyRequest, Buffer>();
 
@@ -215,13 +214,13 @@ export function keepDigest(request: FastifyRequest, sealer: Sealer, content: Buf
   if (request.headers['idempotency-key'] !== undefined) digests.set(request, digestRequest(sealer, content));
 }
 
-/** The key of a request whose body is JSON, or that has none. */
+/** The key of a request with a JSON body or none. */
 export function readKeyOfRequest<Op extends Operation>(serving: Serving<Op>): IdempotencyKey | undefined {
   const { request, services } = serving;
   return readKey(serving, digests.get(request) ?? digestRequest(services.sealer, ''));
 }
 
-/** The key of a request with another body, for which `content` stands. */
+/** The key of a request with another body, represented by `content`. */
 export function readKeyOfContent<Op extends Operation>(
   serving: Serving<Op>,
   content: string,

@@ -1,7 +1,4 @@
-/**
- * Input that cannot be read or breaks its schema, at every operation: each is told what is wrong with it, and
- * nothing is changed by it.
- */
+/** Invalid input to every operation: the response describes the fault, and nothing changes. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -25,7 +22,7 @@ async function exampleOf(operation: Operation, at: Place = place): Promise<Examp
   return example ?? assert.fail(`no examples of a slice have a request for ${operation.id}`);
 }
 
-/** Sends what must be refused by 4xx and change nothing. */
+/** Sends a request that must get a 4xx and change nothing. */
 async function refused({ method }: Pick<Operation, 'method'>, { path, ...asked }: Example): Promise<Answer> {
   await changes.take();
   const answer = await place.account.admin.send(method, path, asked);
@@ -46,7 +43,7 @@ interface ObjectSchema {
   required?: string[];
 }
 
-/** The operations whose body is an object, each member of it. */
+/** Each member of each operation whose body is an object. */
 const bodies = shown.flatMap((operation) => {
   const body = operation.body as ObjectSchema | undefined;
   if (body === undefined || !('properties' in body)) return [];
@@ -65,8 +62,7 @@ test('every member of every body: missing, of another type, too long', async () 
     const body = example.body as Record<string, unknown>;
     const { [name]: _, ...without } = body;
     if (required) await refusedFor(operation, { ...example, body: without }, `body.${name}: is required`);
-    // No member of the interface may be a list of lists; null stands for an optional member of a POST that is
-    // left out.
+    // No member may be a list of lists. For a POST, null stands for an omitted optional member.
     for (const wrong of operation.method === 'POST' && !required ? [[[1]]] : [null, [[1]]]) {
       await refusedFor(operation, { ...example, body: { ...body, [name]: wrong } }, `body.${name}`);
     }
@@ -192,7 +188,7 @@ test('what is no request, and a request whose head is too large, are answered as
   assert.equal((await answerTo(large.replace('GET', 'HEAD'))).body, '');
 });
 
-/** What an example names, by what the other account calls it. */
+/** The names in an example, replaced by the ids that another account uses. */
 function foreignIdsFor(
   example: Example,
   other: Place,

@@ -18,7 +18,7 @@ const schemas = operations.flatMap((operation: Operation) =>
   }),
 );
 
-/** Every schema within a schema. */
+/** All schemas inside a schema. */
 function schemasIn(schema: JsonSchema): JsonSchema[] {
   const { properties = {}, items, additionalProperties, propertyNames, anyOf = [] } = schema;
   const inner = [...Object.values(properties), items, additionalProperties, propertyNames, ...anyOf];
@@ -40,7 +40,7 @@ test('every keyword of every request is one that faults are found by, and every 
   }
 });
 
-/** Values of the shape of a schema, with something wrong here and there. */
+/** Values that nearly match a schema. */
 function nearly(schema: JsonSchema, depth = 0): fc.Arbitrary<unknown> {
   const odd = fc.oneof(
     fc.constantFrom(null, true, -1, 1.5, 1e9, '', 'x', '\u{1f600}'),
@@ -102,7 +102,7 @@ test('a value has faults exactly when Ajv refuses it, in every schema of every r
     fc.assert(
       fc.property(nearly(schema), (value) => {
         const faults = findFaults(schema, value, judging);
-        // Ajv writes defaults into what it checks.
+        // Ajv writes defaults into the value.
         assert.equal(
           faults.length === 0,
           isValid(structuredClone(value)),

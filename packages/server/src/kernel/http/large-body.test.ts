@@ -1,6 +1,6 @@
 /**
- * Bodies up to the limit, however they are made: judged in time that is linear in their size, while other
- * requests go on.
+ * Bodies up to the size limit are validated in linear time, whatever they contain, without blocking other
+ * requests.
  */
 import assert from 'node:assert/strict';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -29,10 +29,7 @@ const row = (cell: string) => `[${Array(200).fill(cell).join(',')}]`;
 const names = (before: string, length: number) =>
   `${before}${Array.from({ length: 400_000 }, (_, index) => `{"${String(index).padStart(length, 'x')}":1}`).join(',')}]`;
 
-/**
- * Each fills the limit: faults in every cell, in every row, in every name, deep in a union, and members that
- * nobody knows.
- */
+/** Each fills the limit: faults in every cell, row or name, deep in a union, and unknown members. */
 const hostile: [string, string][] = [
   ['cells of a wrong type', filled(row('true'), grid, ']}}')],
   ['rows of a wrong type', filled('7', grid, ']}}')],
@@ -49,7 +46,7 @@ const hostile: [string, string][] = [
 ];
 
 test('every large body of faults is refused, and the loop of the server is never held up by one', async () => {
-  // The thread starts once.
+  // Starts the thread.
   await admin.post(`${path}/variables`, Buffer.from(hostile[0]?.[1] ?? ''));
   const delay = monitorEventLoopDelay({ resolution: 5 });
   for (const [name, body] of hostile) {
@@ -60,7 +57,7 @@ test('every large body of faults is refused, and the loop of the server is never
     delay.disable();
     assert.equal(answer.status, 400, `${name}: ${answer.text.slice(0, 300)}`);
     assert.ok((answer.problem.violations ?? []).length <= 100, name);
-    // Of the time of its judgement, some seconds of a busy machine, a turn of the loop has a small part.
+    // Validation takes seconds on a busy machine; the event loop must not be blocked for long.
     assert.ok(delay.max / 1e6 < 400, `${name} held up the loop for ${delay.max / 1e6} ms`);
   }
 });

@@ -1,7 +1,4 @@
-/**
- * Bodies and answers that hold a secret: they are declared as such, repeated by no error, and kept by
- * nothing.
- */
+/** Bodies and responses that hold a secret are declared, not repeated by errors, and not kept. */
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
@@ -44,9 +41,9 @@ function pointersOf(schema: Schema | undefined, at = ''): string[] {
   ];
 }
 
-/** By its name a member holds a secret itself, and not where one is kept. */
+/** Names of members that hold a secret, not the place of one. */
 const secretName = /(^|\/)(password|passphrase|secret|\w*Secret|token|\w*Token|privateKey|apiKey)$/;
-/** Names a page, and an object around the value. */
+/** A page token, and an object around the value. */
 const noSecrets = /\/(paginationToken)$/;
 
 test('a body or an answer with a member that is named like a secret declares that it holds one', () => {
@@ -93,7 +90,7 @@ function put(body: unknown, pointer: string, value: unknown): unknown {
   return copy;
 }
 
-/** Bodies that are refused, each with the secret where one belongs or may stand by mistake. */
+/** Invalid bodies, each with the secret in its place or in a wrong one. */
 function brokenBodies(operation: Operation, { body }: Example, secret: string): (string | Buffer)[] {
   const wrong = [
     ...[secret, [secret], { [secret]: 1 }, { x: { y: secret } }, { password: [secret] }],
@@ -175,8 +172,7 @@ test('the bytes of a body with a secret are wiped once they are read, and those 
 });
 
 /**
- * Whether V8's heap has a text: what a collection of garbage leaves. Given as bytes, which are not in that
- * heap.
+ * Whether V8's heap contains a text after garbage collection. Passed as bytes, which are outside that heap.
  */
 async function heapHas(bytes: Buffer): Promise<boolean> {
   let tail = Buffer.alloc(0);
@@ -193,7 +189,7 @@ test('while a secret is on its way to a vault, and after, the server has it in n
   const { account } = await createPlace(await server.account());
   const agent = await createSealingAgent(account);
   const url = new URL(await server.listen());
-  // Never a text in this process but where the server makes one of it.
+  // Kept as bytes: only the server makes a string of it in this process.
   const secret = Buffer.from(randomBytes(24).toString('hex').toUpperCase());
   const kept = { text: '' };
   const path = `/dpc/v1/secrets/${agent.agentId}/secret-value`;

@@ -31,7 +31,7 @@ function check(
     ...parts,
   };
   try {
-    // As the parser of bodies reads it.
+    // Validated as the body parser does.
     const { body } = request;
     const read =
       body === undefined ? undefined : createBodyReading(operation)(Buffer.from(JSON.stringify(body)));

@@ -1,4 +1,4 @@
-/** No secret that goes through the system is found anywhere: not in a table, a log line, an answer, an event. */
+/** No secret that passes through the system appears in a table, log line, response or event. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { operations } from '@headgate/contract';
@@ -76,7 +76,7 @@ test('a client secret, a token and the master key are found nowhere', async () =
   ];
   answers.push(...wrong.map((answer) => answer.text + JSON.stringify(answer.headers)));
 
-  // The token on every operation, also where it does not belong.
+  // Send the token to every operation, including those of the other API.
   const caller = createClient(server.transport, '/dpc/v1', async () => token);
   for (const { id, method } of sortGuards(operations.filter((each) => each.id in examples))) {
     const example = examples[id] ?? assert.fail(id);

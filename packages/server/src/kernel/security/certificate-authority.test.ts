@@ -1,4 +1,4 @@
-/** The certificates of agents: what they say, and who gets none. */
+/** Certificates of agents: their content, and which requests are refused. */
 import assert from 'node:assert/strict';
 import { createHash, generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { test } from 'node:test';

@@ -1,6 +1,7 @@
 /**
- * The installation's certificate authority: it binds the public key of an agent's instance to the agent, so that a secret can be sealed for
- * it and its receipts can be checked. All servers of a database share it; its key is sealed by the master key.
+ * The certificate authority of the installation. Its certificates bind the public key of an agent's instance
+ * to the agent, so that secrets can be sealed for it and its receipts verified. All servers of a database
+ * share it; its key is sealed with the master key.
  */
 import { createHash, createPublicKey, randomBytes, type webcrypto } from 'node:crypto';
 import { certificateHolder } from '@headgate/contract';
@@ -14,10 +15,10 @@ import { type Sealer, Secret } from './sealed.ts';
 export const authorityKeyPurpose = 'certificate authority key';
 const day = 86_400_000;
 const authorityDays = 3_650;
-/** A younger authority takes over before the elder could not outlive what it issues. */
+/** After this time a new authority issues, so that no certificate outlives its issuer. */
 const issuesForDays = 1_825;
 export const certificateDays = 90;
-/** The clock of an agent may be behind. */
+/** Tolerates agents whose clock is behind. */
 const backdatedMilliseconds = 300_000;
 const ecdsa = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 
@@ -36,7 +37,7 @@ export interface IssuedKey {
 export interface CertificateAuthority {
   /** Throws `certificate-request-refused`. */
   issue(request: string, holder: { agentId: string; instanceId: string }): Promise<IssuedKey>;
-  /** From the issuer of a certificate up to the root, in PEM. */
+  /** PEM certificates from the issuer up to the root. */
   findChain(authorityId: string): Promise<string[]>;
 }
 
@@ -148,13 +149,13 @@ export function createCertificateAuthority(services: AuthorityServices): Certifi
   };
 }
 
-/** Loaded when the first certificate is asked for: it costs a start and memory that many servers never need. */
+/** Loaded on first use, because it costs startup time and memory and many servers never need it. */
 async function loadX509(): Promise<typeof X509> {
   await import('reflect-metadata');
   return import('@peculiar/x509');
 }
 
-/** The newest authority, made now when there is none or it is old. Of servers that do so at once one makes it. */
+/** The current authority. Creates one if there is none or it is too old; of several servers only one does. */
 async function openAuthority(services: AuthorityServices): Promise<Authority> {
   const now = services.clock.now();
   const isYoung = (row: AuthorityRow) => row.created_at.getTime() + issuesForDays * day > now.getTime();
@@ -165,7 +166,7 @@ async function openAuthority(services: AuthorityServices): Promise<Authority> {
     tx.send(lockAuthorities, {});
     const [other] = await tx.query(selectNewest, {});
     if (other !== undefined && isYoung(other)) return other;
-    // Whoever has another master key must not make an authority whose key the others cannot open.
+    // A server with another master key must fail here, not create an authority that the others cannot use.
     if (other !== undefined) services.sealer.unseal(other.private_key_sealed, authorityKeyPurpose);
     const notAfter = new Date(now.getTime() + authorityDays * day);
     tx.send(insertAuthority, {
@@ -218,7 +219,7 @@ async function openRow(row: AuthorityRow, sealer: Sealer): Promise<Authority> {
 
 const keysTaken = 'the key must be P-256, or RSA with 2048 to 4096 bits';
 
-/** The key of a request that is signed by it: whoever asks has its private half. */
+/** The key of a certificate request. The signature proves that the requester has the private key. */
 async function readRequestedKey(x509: typeof X509, pem: string) {
   const refuse = (reason: string) => problem('certificate-request-refused', { reason });
   let request: X509.Pkcs10CertificateRequest;
@@ -243,7 +244,7 @@ function findKeyType(spki: Buffer): KeyType | undefined {
     : undefined;
 }
 
-/** 16 random bytes; positive, as RFC 5280 §4.1.2.2 asks. */
+/** 16 random bytes; positive, as RFC 5280 §4.1.2.2 requires. */
 function makeSerialNumber(): string {
   const bytes = randomBytes(16);
   bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;

@@ -1,4 +1,4 @@
-/** What a request asks for, as rights() takes it, and a refusal in words for the caller. */
+/** The parameters of rights() for a request, and problems for refusals. */
 import { type Operation, type Permission, permissions } from '@headgate/contract';
 import { type Read, statement } from '../database/database.ts';
 import { type Problem, problem } from '../http/problems.ts';
@@ -6,7 +6,7 @@ import type { GuardParameters } from './guarded-read.ts';
 import type { RequiredRoles, Scope, Standing } from './permissions.ts';
 import type { Place } from './place.ts';
 
-/** Who asks for which operation, and where. */
+/** The caller, the operation and the place to check. */
 export interface Asking {
   operation: Operation;
   call: { scope: Scope; now: Date };
@@ -20,7 +20,7 @@ export function requirePermission(operation: Operation) {
   return operation.permission;
 }
 
-/** The parameters of rights(), in every guarded statement and in the entry of a write. */
+/** The parameters of rights(), for guarded statements and the entry of a write. */
 export function makeGuardParameters({ call, place, roles }: Asking): GuardParameters {
   return {
     account_id: call.scope.accountId,
@@ -67,7 +67,7 @@ const selectRoles = statement(
   order by of_account desc, environment_name nulls first, role`,
 );
 
-/** Names the permission that is missing, the roles that have it, and the caller's own roles. */
+/** A problem that names the missing permission, the roles that have it, and the caller's roles. */
 export async function explainForbidden(
   read: Read,
   scope: Scope,

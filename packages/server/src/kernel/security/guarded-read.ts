@@ -1,7 +1,8 @@
 /**
- * Reads that check the caller's rights and fetch what was asked in one trip (docs/adr/0004).
+ * Reads that check the caller's rights and fetch rows in one trip (docs/adr/0004).
  *
- * A body names its own parameters, and of the guard `$account_id`, `$credential_id`, `$project_id` and `$now`.
+ * A body may use the parameters that it declares, and `$account_id`, `$credential_id`, `$project_id` and
+ * `$now` of the guard.
  */
 import { type Statement, statement, typed } from '../database/database.ts';
 import type { ColumnTypes, ParametersOf, ParameterTypes, RowOf, Typed } from '../database/sql-types.ts';
@@ -12,11 +13,11 @@ import type { Standing } from './permissions.ts';
 export const guardTypes = {
   account_id: 'uuid',
   credential_id: 'uuid',
-  /** Of the path, or null. */
+  /** From the path, or null. */
   project_id: 'uuid?',
-  /** Of the request, or null: not for a body, whose environment may be another one. */
+  /** From the request, or null. A body must not use it: the environment of its rows may be another one. */
   environment_of_rights: 'text?',
-  /** Those that give the permission, as the text of an array (permissions.ts). */
+  /** The roles that have the permission, as array literals (permissions.ts). */
   account_roles: typed<string>('text[]'),
   project_roles: typed<string>('text[]'),
   environment_roles: typed<string>('text[]'),
@@ -26,8 +27,8 @@ export const guardTypes = {
 export type GuardParameters = ParametersOf<typeof guardTypes>;
 
 /**
- * SQL: the caller's rights. `environment`: an expression for the environment of the resource that is read, for operations that take
- * theirs from it.
+ * SQL: the caller's rights. `environment` is an expression for the environment of the resource, for
+ * operations that declare `environmentFrom: 'resource'`.
  */
 const sqlRights = (environment?: string) => {
   const checked =
@@ -38,20 +39,20 @@ const sqlRights = (environment?: string) => {
     $account_roles::text[], $project_roles::text[], $environment_roles::text[], $now::timestamptz)`;
 };
 
-/** A condition of a body: the caller may see all projects of the account. */
+/** SQL condition: the caller may see all projects of the account. */
 export const callerSeesAll = `exists (
   select from credential caller
   where caller.account_id = $account_id and caller.credential_id = $credential_id and caller.account_role = 'SUPER_ADMIN')`;
 
 type Guarded<Row> = Row & { standing: Standing; found: true | null };
 
-/** Only a ReadCall opens it, which adds the parameters of the guard (kernel/endpoint/read-call.ts). */
+/** Only a ReadCall runs it and adds the parameters of the guard (kernel/endpoint/read-call.ts). */
 export interface GuardedRead<Row, Parameters> {
   readonly guarded: Statement<Guarded<Row>, Parameters & GuardParameters>;
 }
 
 interface GuardedDeclaration<Parameters, Columns> {
-  /** Its own ones. */
+  /** Its own parameters. */
   parameters?: Parameters;
   row: Columns;
   alone?: boolean;
@@ -59,7 +60,7 @@ interface GuardedDeclaration<Parameters, Columns> {
 }
 type Nothing = Record<never, never>;
 
-/** Rows in the body's order: a lateral join from one row keeps it. */
+/** Declares a guarded read. A lateral join from one row keeps the order of the body. */
 export function guardedRead<
   const Columns extends ColumnTypes,
   const Parameters extends ParameterTypes = Nothing,
@@ -77,9 +78,8 @@ export function guardedRead<
 }
 
 /**
- * A page with its exact total. Its rows come by a statement of their own: joined with rights and total, each
- * row would carry both, and the whole would cost PostgreSQL and the server half as much again. Who reads them
- * looks at the standing first.
+ * A page with its exact total. The rows are a separate statement: repeating rights and total in each row
+ * would cost PostgreSQL and the server half as much again. Check the standing before using the rows.
  */
 export interface GuardedPage<Row, Total, Parameters> {
   readonly head: Statement<{ standing: Standing; total: Total }, Parameters & GuardParameters>;
@@ -89,11 +89,14 @@ export interface GuardedPage<Row, Total, Parameters> {
 type TotalType = 'bigint' | 'bigint?' | Typed<unknown>;
 
 interface PageDeclaration<Parameters, Columns, Total> extends GuardedDeclaration<Parameters, Columns> {
-  /** 'bigint' unless given. */
+  /** Default: 'bigint'. */
   totalType?: Total;
 }
 
-/** `total` is a statement with one row of one column. Each parameter is in one of the two, or in both. */
+/**
+ * Declares a guarded page. `total` is a statement with one row of one column. Each parameter is used by one
+ * of the two statements, or both.
+ */
 export function guardedPage<
   const Columns extends ColumnTypes,
   const Parameters extends ParameterTypes = Nothing,

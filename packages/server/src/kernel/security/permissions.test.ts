@@ -1,6 +1,6 @@
 /**
- * Who may do what: every operation, as every role, in its own and in a foreign account, against the table of
- * decisions.md §3, written out once more in testing/permission-rows.ts.
+ * Checks every operation with every role, in the caller's own and in another account, against the table of
+ * decisions.md §3, which testing/permission-rows.ts repeats.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -73,7 +73,7 @@ async function send(
   return actor.send(operation.method, at, asked);
 }
 
-/** Members by which a request could name another place than the one that its operation declares. */
+/** Members that could name another place than the one the operation declares. */
 const strayNames = ['environmentName', 'targetEnvironmentName', 'environment', 'projectId', 'accountId'];
 
 function strays(operation: Operation, part: 'headers' | 'query' | 'body', place: Place, elsewhere: string) {
@@ -88,7 +88,7 @@ function strays(operation: Operation, part: 'headers' | 'query' | 'body', place:
 }
 
 type StrayPart = 'headers' | 'query' | 'body';
-/** The request with stray members in these parts that name prod and another project. */
+/** Adds members to these parts of the request that name prod and another project. */
 async function withStrays(
   operation: Operation,
   place: Place,
@@ -109,7 +109,7 @@ async function withStrays(
   };
 }
 
-/** What the table says; the requests are about dev. */
+/** The expected result by the table; the requests are about dev. */
 function expected(
   operation: Operation,
   role: AccountRole,
@@ -174,7 +174,7 @@ for (const role of accountRoles) {
           rowOf(operation).environment?.includes(standing.role as EnvironmentRole) === true &&
           role !== 'SUPER_ADMIN';
         if (operation.id === 'writeOverrides' && elsewhere) {
-          // Each override is judged by itself.
+          // Each override is checked separately.
           const { failedOverride } = answer.body as { failedOverride: { code: string }[] };
           assert.deepEqual(
             failedOverride.map((failed) => failed.code),
@@ -182,7 +182,7 @@ for (const role of accountRoles) {
             what,
           );
         } else if (operation.id === 'promoteArtifact' && isInDevOnly(standing) && role !== 'SUPER_ADMIN') {
-          // The right is there, in the target; but the source, prod, cannot be read.
+          // The caller has the right in the target, but cannot read the source, prod.
           requireStanding(answer, 'forbidden', what);
         } else requireStanding(answer, expected(operation, role, standing), what);
       }
@@ -191,8 +191,8 @@ for (const role of accountRoles) {
 }
 
 /**
- * What a caller with a role in prod, or in another project, gets for the request about dev, whatever else the
- * request says.
+ * The expected result for a caller with a role in prod or in another project: the request is about dev, and
+ * stray members must not change that.
  */
 function requireUnmoved(
   operation: Operation,

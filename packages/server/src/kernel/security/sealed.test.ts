@@ -38,7 +38,7 @@ test('what is sealed opens for its purpose only', () => {
   const sealed = sealer.seal(secret, 'signing key');
   assert.ok(!sealed.toString('latin1').includes(plain));
   assert.equal(sealer.unseal(sealed, 'signing key').reveal(), plain);
-  assert.throws(() => sealer.unseal(sealed, 'provider token'), /not sealed by this master key/);
+  assert.throws(() => sealer.unseal(sealed, 'provider token'), /cannot be decrypted with this master key/);
 });
 
 test('what is sealed does not open under another master key', () => {
@@ -104,7 +104,7 @@ test('a master key that nobody gave is made once, in a file that only its owner 
 test('a master key file that was cut off stops the start, and is not replaced', async () => {
   const file = join(folder, 'cut');
   await writeFile(file, 'AAAA');
-  assert.throws(() => loadMasterKey(undefined, file), /does not hold a master key/);
+  assert.throws(() => loadMasterKey(undefined, file), /does not contain a valid master key/);
   assert.equal(await readFile(file, 'utf8'), 'AAAA');
 });
 

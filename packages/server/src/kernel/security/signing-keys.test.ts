@@ -1,4 +1,4 @@
-/** The keys that sign tokens change, and no live token ends by it; servers of one database agree. */
+/** Signing keys rotate without invalidating live tokens, and the servers of a database agree. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeProtectedHeader, type JSONWebKeySet } from 'jose';
@@ -12,7 +12,7 @@ import { openSigningKeys, rotateKeys } from './signing-keys.ts';
 const day = 86_400;
 const servers = [await startTestServer(), await startTestServer()] as const;
 const [one, other] = servers;
-// Their clocks begin at different moments.
+// Their clocks start at different times.
 other.clock.advance((one.clock.now().getTime() - other.clock.now().getTime()) / 1_000);
 
 const keyOf = (token: string) => decodeProtectedHeader(token).kid ?? '';
@@ -23,7 +23,7 @@ async function published(server: TestServer): Promise<string[]> {
   return body.keys.map(({ kid }) => kid ?? '');
 }
 
-/** A token from this server's token endpoint. */
+/** Gets a token from this server's token endpoint. */
 async function tokenOf(server: TestServer, { admin }: Account): Promise<string> {
   const form = new URLSearchParams({
     grant_type: 'client_credentials',
@@ -50,7 +50,7 @@ function advance(seconds: number): void {
   for (const { clock } of servers) clock.advance(seconds);
 }
 
-/** What every server does every few seconds. */
+/** Servers do this every few seconds. */
 const refresh = () => Promise.all(servers.map(({ deps }) => deps.signingKeys.refresh()));
 
 test('a key that signs for 90 days gets a successor: published first, signing later, and no token ends before its time', async () => {

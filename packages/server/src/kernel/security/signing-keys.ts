@@ -1,11 +1,11 @@
 /**
- * The keys that sign tokens. All servers of a database share them; the private halves are sealed.
+ * The keys that sign tokens. All servers of a database share them; the private keys are sealed.
  *
  * Terminology
- *   published   in the database and so in every server's JWKS: its tokens are accepted
- *   signing     the one key that new tokens are signed by: the newest whose time has come
- *   waiting     published, its time still to come: servers and whoever keeps the JWKS learn of it before they meet a token of it
- *   spent       no token signed by it can be alive: it is removed
+ *   published   in the database, and so in every server's JWKS: its tokens are accepted
+ *   signing     the key that signs new tokens: the newest whose start time has passed
+ *   waiting     published, but not signing yet, so that servers and caches of the JWKS learn it before its tokens
+ *   spent       all tokens signed by it have expired: it is deleted
  */
 import { createHash } from 'node:crypto';
 import {
@@ -25,14 +25,14 @@ import { type Sealer, Secret } from './sealed.ts';
 export const signingAlgorithm = 'ES256';
 /** decisions.md §3: 30 minutes. */
 export const tokenLifetimeSeconds = 1_800;
-/** How long others may keep the JWKS; its Cache-Control says so. */
+/** How long clients may cache the JWKS; sent as Cache-Control. */
 export const jwksSeconds = 300;
-/** How long a key waits: every server looks for new keys much more often, and a kept JWKS is older by then. */
+/** How long a key waits. By then every server has loaded it, and cached JWKS have expired. */
 const waitingSeconds = 2 * jwksSeconds;
-/** How much longer than its last token a key stays: the clocks of two servers may differ. */
+/** How much longer a key stays than its last token: the clocks of servers may differ. */
 const spareSeconds = 600;
 export const signingKeyPurpose = 'signing key';
-/** Tokens that name unknown keys make a server look for new ones this often at most. */
+/** Tokens with unknown key ids make a server look for new keys at most this often. */
 const lookAgainMilliseconds = 1_000;
 
 export interface SigningKey {
@@ -44,14 +44,17 @@ export interface SigningKey {
 }
 
 export interface SigningKeys {
-  /** The signing key. */
+  /** The key that signs new tokens. */
   findCurrent(): SigningKey;
   /** Newest first. */
   listPublished(): readonly SigningKey[];
   isPublished(keyId: string): boolean;
-  /** A published key, also one that another server made a moment ago. */
+  /** Finds a published key, including one that another server has just created. */
   find(keyId: string): Promise<SigningKey | undefined>;
-  /** Makes a key when the newest is old, removes spent ones, and learns what other servers and the operator did. */
+  /**
+   * Creates a key if the newest is too old, deletes spent keys, and loads changes by other servers and the
+   * operator.
+   */
   refresh(): Promise<void>;
 }
 
@@ -91,11 +94,14 @@ const deleteKeys = statement(
 );
 const lockKeys = statement({}, 'lock table signing_key in share row exclusive mode');
 
-/** `by-age`: a new key when the newest signs for that long, undefined for never. `leaked`: no key but a new one counts any more. */
+/**
+ * `by-age`: create a key if the newest is older than `days`; undefined means never. `leaked`: delete all keys
+ * and create a new one.
+ */
 export type Rotation = { why: 'by-age'; days: number | undefined } | { why: 'asked' } | { why: 'leaked' };
 
 export interface Rotated {
-  /** The newest key, made now or before. */
+  /** The newest key, existing or new. */
   keyId: string;
   signsFrom: Date;
   isNew: boolean;
@@ -134,7 +140,7 @@ export async function openSigningKeys(
   return {
     findCurrent() {
       const now = clock.now();
-      // At the very first start of several servers whose clocks differ, the one key there is may seem to wait.
+      // When several servers start for the first time and their clocks differ, the only key may seem to wait.
       const key = keys.find(({ signsFrom }) => signsFrom <= now) ?? keys.at(-1);
       if (key === undefined) throw new Error('There is no signing key.');
       return key;
@@ -151,7 +157,7 @@ export async function openSigningKeys(
   };
 }
 
-/** One rotation, whoever else rotates at the same moment: each decides anew under the lock of the table. */
+/** Rotates once. Concurrent rotations decide again under the table lock, so that only one creates a key. */
 export async function rotateKeys(
   { database, sealer, clock }: KeyStore,
   rotation: Rotation,
@@ -167,7 +173,7 @@ export async function rotateKeys(
     if (remove.length > 0) tx.send(deleteKeys, { key_ids: remove });
     const [last] = rows;
     if (signsFrom === undefined && last !== undefined) return toRotated(last, false);
-    // Whoever has another master key must not make a key that the others cannot open.
+    // A server with another master key must fail here, not create a key that the others cannot use.
     if (last !== undefined) sealer.unseal(last.private_key_sealed, signingKeyPurpose);
     const made = await makeKey(sealer);
     tx.send(insertKey, {
@@ -188,14 +194,14 @@ const toRotated = (row: Pick<KeyRow, 'key_id' | 'signs_from'>, isNew: boolean): 
 });
 
 interface Changes {
-  /** Of a key to be made. */
+  /** Set if a key must be created. */
   signsFrom?: Date;
   remove: string[];
 }
 
 const isUnchanged = ({ signsFrom, remove }: Changes) => signsFrom === undefined && remove.length === 0;
 
-/** What is to be done with the keys, newest first. */
+/** Decides which keys to create and delete. `rows` are sorted by age, newest first. */
 function planChanges(rows: readonly KeyRow[], rotation: Rotation, now: Date): Changes {
   const [newest] = rows;
   if (newest === undefined) return { signsFrom: now, remove: [] };
@@ -206,7 +212,7 @@ function planChanges(rows: readonly KeyRow[], rotation: Rotation, now: Date): Ch
   return waits || !isDue ? { remove } : { signsFrom: addSeconds(now, waitingSeconds), remove };
 }
 
-/** A key is spent when the last token that was signed before its successor began has ended. */
+/** A key is spent when the tokens signed before its successor took over have expired. */
 function isSpent(successor: KeyRow | undefined, now: Date): boolean {
   return (
     successor !== undefined && addSeconds(successor.signs_from, tokenLifetimeSeconds + spareSeconds) < now

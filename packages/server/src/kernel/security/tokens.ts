@@ -1,6 +1,6 @@
 /**
- * Access tokens: RFC 9068 JWTs (`at+jwt`), signed with ES256 by the current one of the signing keys.
- * A verified signature is remembered until the token expires; whether its owner is still active is asked at every request.
+ * Access tokens: RFC 9068 JWTs (`at+jwt`), signed with ES256. Verified signatures are cached until the token
+ * expires; whether the owner is still active is checked at every request.
  */
 import { randomUUID } from 'node:crypto';
 import { type JWK, jwtVerify, SignJWT } from 'jose';
@@ -10,17 +10,17 @@ import { type SigningKeys, signingAlgorithm, tokenLifetimeSeconds } from './sign
 
 export const tokenScope = 'pipeline-execution';
 const cacheLimit = 20_000;
-/** How far the clocks of two servers may differ. */
+/** The tolerated clock difference between servers. */
 const clockToleranceSeconds = 5;
 
-/** For whom a token is: the management interface, or the agent protocol. */
+/** The API that a token is for: the management API or the agent protocol. */
 export type Surface = 'dpc' | 'agent';
 
 export interface TokenOwner {
   accountId: string;
   /** A credential's id, or an agent's. */
   actorId: string;
-  /** Of the agent's secret that it was given for. */
+  /** The generation of the agent's secret for which the token was issued. */
   generation?: number | undefined;
 }
 

@@ -1,4 +1,7 @@
-/** A request that waits for the end of work (design law 2): woken by it, and looking again by itself, because a wake-up may be lost. */
+/**
+ * Waits for the end of work (design law 2). It is woken when the work ends, and also checks periodically,
+ * because a wake-up may be lost.
+ */
 
 import { createWait, type Wakes } from '../database/wakes.ts';
 import { problem } from '../http/problems.ts';
@@ -8,9 +11,8 @@ const lookAgainMilliseconds = 2_000;
 export type Looked<Ended> = { ended: Ended } | { waitsFor: string };
 
 /**
- * @param first what is waited for at first, and wakes
- * @param look what is so at this moment
- * @returns undefined when it has not ended in the time that a request waits. Throws `shutting-down`.
+ * @param first the first key to wait for @param look reads the current state @returns undefined if the work
+ * has not ended in time. Throws `shutting-down`.
  */
 export async function waitForEnd<Ended>(
   services: { wakes: Wakes; stopping: AbortSignal },
@@ -21,7 +23,7 @@ export async function waitForEnd<Ended>(
   const until = Date.now() + seconds * 1_000;
   let waitsFor = first;
   for (;;) {
-    // Waiting begins before looking: what ends meanwhile wakes us.
+    // Start waiting before looking, so that an end in between wakes us.
     const wait = createWait(services.wakes, waitsFor);
     try {
       const looked = await look();

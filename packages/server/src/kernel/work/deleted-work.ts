@@ -1,12 +1,12 @@
 /**
- * The end of the work of what is deleted, in the transaction that deletes it: of a project, or of the agent
- * that was to do it. Nothing of it may stay, not even until the next sweep.
+ * Ends the work of a deleted project or agent, in the transaction that deletes it, so that none is left until
+ * the next sweep.
  */
 import { statement, typed } from '../database/database.ts';
 import { requireOwner, type WorkEnd, type WorkMoment, type WorkOwners, type WorkRow } from './work.ts';
 
-// The states as the two indices of such work name them. Locked before the cascade comes to it: what an agent
-// reports meanwhile waits here, or is waited for, and never both.
+// The conditions match the two partial indexes. Locking before the cascade makes concurrent reports wait, and
+// avoids a deadlock with them.
 const declareLock = (of: 'project_id' | 'agent_id') =>
   statement(
     {
@@ -22,7 +22,7 @@ const declareLock = (of: 'project_id' | 'agent_id') =>
 const lockWorkOfProject = declareLock('project_id');
 const lockWorkOfAgent = declareLock('agent_id');
 
-/** Its holders are told at their next sign of life: the work that they name is not theirs any more. */
+/** At the next heartbeat the holders learn that they no longer hold this work. */
 export function endWorkOfProject(moment: WorkMoment, owners: WorkOwners, projectId: string): Promise<void> {
   return endLockedWork(moment, owners, [lockWorkOfProject, projectId], 'The project was deleted.');
 }

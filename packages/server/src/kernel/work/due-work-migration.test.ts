@@ -1,4 +1,4 @@
-/** Work of a database of an earlier version is swept after the migration as it would have been before. */
+/** After the migration, the sweep treats the work of an older database as before. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';

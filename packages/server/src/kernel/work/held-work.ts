@@ -1,4 +1,4 @@
-/** What an instance says of the work that it holds, fenced by epochs (work.ts). */
+/** Reports and heartbeats of an instance for the work that it holds, fenced by epochs (work.ts). */
 import type { WorkCommand } from '@headgate/contract';
 import { addSeconds } from '../clock.ts';
 import {
@@ -25,7 +25,7 @@ const heldRow = {
 } satisfies ColumnTypes;
 export type HeldRow = RowOf<typeof heldRow>;
 
-// Locked in the order of their ids, so that two batches never wait for each other.
+// Locked in the order of ids, so that two batches cannot deadlock.
 const lockWork = statement(
   {
     parameters: { account_id: 'uuid', agent_id: 'uuid', work_ids: 'uuid[]' },
@@ -48,7 +48,7 @@ const selectHeld = statement(
   where account_id = $account_id and agent_id = $agent_id and work_id = any ($work_ids::uuid[])`,
 );
 
-/** What is so of the work that an agent says it holds, at this moment. */
+/** Reads the current state of the work that an agent reports on. */
 export function readHeldWork(
   read: Read,
   accountId: string,
@@ -71,7 +71,7 @@ const lockAsRead = statement(
   ) held`,
 );
 
-/** Locks work that was read before, and refuses the transaction when it is not as it was: see hasChanged. */
+/** Locks work that was read before, and fails the transaction if it has changed since: see isChangedWork. */
 export function lockUnchanged(tx: Transaction, accountId: string, rows: readonly HeldRow[]): void {
   const states = rows.map((row) =>
     [row.epoch, row.state, row.report_sequence, row.command ?? []].flat().join(' '),
@@ -83,7 +83,7 @@ export function isChangedWork(failure: unknown): boolean {
   return isDatabaseError(failure) && failure.code === conflictCode;
 }
 
-/** Locks what an agent says it holds, and answers what is so. */
+/** Locks the work that an agent reports on, and returns its current state. */
 export function lockHeldWork(
   tx: Transaction,
   accountId: string,
@@ -116,7 +116,7 @@ export function extendLeases(
     });
 }
 
-// By arrays, as claimWork.
+// By array, as in declareClaim.
 const applyReported = statement(
   {
     parameters: {
@@ -139,8 +139,8 @@ const applyReported = statement(
 );
 
 /**
- * What was heard of held work: by `sequences` how far, and what of it has ended; the rest is held for another
- * lease.
+ * Records reports for held work: `sequences` has the last report number of each, `ended` those that finished.
+ * The leases of the others are extended.
  */
 export function recordReported(
   tx: Transaction,

@@ -1,10 +1,10 @@
-/** States that move by table (design law 5): a state machine is the table of its allowed moves. */
+/** State machines (design law 5): a table of allowed moves. */
 export type Moves<State extends string> = Readonly<Record<State, readonly NoInfer<State>[]>>;
 
 export interface Machine<State extends string> {
   states: readonly State[];
   allows(from: State, to: State): boolean;
-  /** The states from which `to` may be reached: the condition of the compare-and-set update. */
+  /** The states that may move to `to`: the condition of the compare-and-set update. */
   listSources(to: State): State[];
   isEnd(state: State): boolean;
 }

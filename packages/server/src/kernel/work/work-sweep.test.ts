@@ -1,4 +1,4 @@
-/** The sweep looks at what is due, and at nothing else. */
+/** The sweep reads due rows only. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pg from 'pg';
@@ -15,7 +15,7 @@ const server = await startTestServer();
 const { deps, clock, database } = server;
 const { times } = deps;
 const queued = 100_000;
-/** Of 8 KiB. The table has more than 2,000 of them. */
+/** Pages of 8 KiB. The table has more than 2,000. */
 const mostPages = 60;
 
 const sweep = () => sweepWork(deps, deps.owners, times, clock.now());
@@ -97,7 +97,7 @@ test('with 100,000 executions that wait for an absent agent, a round reads a few
       await client.query(`prepare "${name}" as ${text}`);
       const given = Array(parameters.length).fill(`'${clock.now().toISOString()}'`).join(', ');
       const explain = `explain (analyze, buffers, format json) execute "${name}" (${given})`;
-      // Once more: the first one reads the catalogue, too.
+      // Twice: the first run also reads the catalogue.
       await client.query(explain);
       const { rows } = await client.query(explain);
       const { Plan: plan } = rows[0]['QUERY PLAN'][0];

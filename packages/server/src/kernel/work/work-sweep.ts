@@ -1,4 +1,4 @@
-/** Work whose time has come: leases that ran out, graces that passed, bounds (work.ts). */
+/** The sweep of due work: expired leases, grace periods and time limits (work.ts). */
 import type { WorkCommand } from '@headgate/contract';
 import { addSeconds } from '../clock.ts';
 import { type Database, statement, typed } from '../database/database.ts';
@@ -24,7 +24,7 @@ interface SweptRow extends WorkRow {
   state: 'queued' | 'held' | 'silent';
   report_sequence: number;
   command: WorkCommand | null;
-  /** Null: nothing has come yet, and the row was given the moment at which it does. */
+  /** Null if nothing is due yet; the row got its exact `due_at`. */
   fate:
     | 'silent'
     | 'grace passed'
@@ -38,21 +38,20 @@ interface SweptRow extends WorkRow {
 
 type MovedRow = SweptRow & { fate: NonNullable<SweptRow['fate']> };
 
-/** The most works that one round of the sweep looks at. */
+/** The maximum number of rows per round. */
 export const sweepBatch = 500;
 
 const sqlInterval = (from: string) =>
   `make_interval(secs => extract(epoch from $now::timestamptz - ${from}::timestamptz)::double precision)`;
 
-/** When the next thing happens to the work `w`, unless somebody moves it before. */
+/** SQL: the next moment at which something is due for the work `w`. */
 const nextMoment = `least(w.command_bound, case w.state
     when 'queued' then least(w.claimable_until, w.queued_at + ${sqlInterval('$queue_start')})
     when 'held' then least(w.lease_expires_at, w.run_bound)
     else least(w.silent_since + ${sqlInterval('$grace_start')}, w.run_bound)
   end)`;
 
-// By the places of the rows: joined, they could be looked for in all of the table while the plan is from a
-// small one.
+// By ctid array: with a join the planner might scan the whole table, if it planned for a small one.
 const sweepable = statement(
   {
     parameters: { now: 'timestamptz', grace_start: 'timestamptz', queue_start: 'timestamptz' },
@@ -107,8 +106,8 @@ const sweepable = statement(
   select account_id, work_id, project_id, environment_name, agent_id, agent_name, kind, name, epoch, state, report_sequence, command, fate from due`,
 );
 
-// Mostly there is nothing to do: that costs one look into two indices. In their order: for `exists` the
-// planner may hope to meet such a row soon, and read all of them.
+// Usually nothing is due, which costs one lookup in each of two indexes. `order by` keeps the planner on the
+// index; with `exists` it might scan the table.
 const anythingDue = statement(
   { parameters: { now: 'timestamptz', forget_before: 'timestamptz' }, row: { due: 'boolean' } },
   `
@@ -133,7 +132,7 @@ const markSilent = statement(
   where account_id = $account_id and work_id = any ($work_ids::uuid[]) and state = any ($states)`,
 );
 
-/** Ended work is kept for a while, so that a report that is sent again is recognised. */
+/** Ended work is kept for a while, so that repeated reports are recognized. */
 const forgetAfterSeconds = 600;
 const forgetEnded = statement(
   { parameters: { forget_before: 'timestamptz' }, alone: true },
@@ -144,8 +143,8 @@ const forgetEnded = statement(
 );
 
 /**
- * One round over work whose time has come: leases that ran out, graces that passed, bounds. Several servers
- * may sweep at once. Answers how many works it moved, and whether more may be due.
+ * Runs one round over due work: expired leases, grace periods and time limits. Several servers may sweep at
+ * once. Returns how many rows it moved, and whether more may be due.
  */
 export async function sweepWork(
   services: { database: Database; newId: NewId; wakes: Wakes },
@@ -176,7 +175,7 @@ export async function sweepWork(
   });
 }
 
-/** Answers the work that is queued again. */
+/** Returns the work that is queued again. */
 function sweepKind(
   moment: WorkMoment,
   owner: WorkOwner,
@@ -196,7 +195,7 @@ function sweepKind(
     });
     owner.onSilent(moment, silent);
   }
-  // What was claimed but never begun has done nothing: another claim may have it.
+  // Work that was claimed but not started has had no effect, so it may be claimed again.
   const untouched = works.filter(
     (work) => work.fate === 'grace passed' && work.report_sequence === 0 && work.command === null,
   );
@@ -252,7 +251,7 @@ function describeEnd(work: MovedRow, times: WorkTimes): WorkEnd {
 
 export type ForbiddenRow = Pick<WorkRow, 'work_id' | 'environment_name'> & { agent_name: string };
 
-/** Its agent is restricted, and the allowlist does not name the place. */
+/** The end of work at a place that is not on the allowlist of its restricted agent. */
 export function createForbiddenEnd({
   work_id: workId,
   agent_name: agent,
