@@ -38,7 +38,7 @@ test('another reason, or another job, is logged at once', () => {
   assert.equal(lines.length, 3);
 });
 
-test('a job that works again says so once, with the number of its failures', () => {
+test('a job that works again is logged once, with the number of its failures', () => {
   const { lines, failures } = setUp();
   failures.recordSuccess('sweep');
   for (const _ of [1, 2, 3]) failures.recordFailure('sweep', diskFull(), 'failed');

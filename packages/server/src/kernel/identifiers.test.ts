@@ -3,14 +3,14 @@ import { test } from 'node:test';
 import { createMovableClock } from '../testing/clock.ts';
 import { createUuidMaker, isUuid, toUuid } from './identifiers.ts';
 
-test('identifiers are UUIDs of version 7 that hold the time of their making', () => {
+test('identifiers are UUIDs of version 7 with their creation time', () => {
   const clock = createMovableClock(new Date('2026-11-21T09:30:00.123Z'));
   const id = createUuidMaker(clock)();
   assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   assert.equal(Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16), clock.now().getTime());
 });
 
-test('each is greater than the one before, within a millisecond, beyond its counter, and when the clock goes back', () => {
+test('identifiers increase within a millisecond, beyond the counter, and when the clock goes back', () => {
   const clock = createMovableClock();
   const newId = createUuidMaker(clock);
   let last = '';
@@ -22,14 +22,14 @@ test('each is greater than the one before, within a millisecond, beyond its coun
   }
 });
 
-test('two processes at the same time make different ones', () => {
+test('two processes make different identifiers at the same time', () => {
   const clock = createMovableClock();
   const [one, other] = [createUuidMaker(clock), createUuidMaker(clock)];
   const made = new Set(Array.from({ length: 2_000 }, () => [one(), other()]).flat());
   assert.equal(made.size, 4_000);
 });
 
-test('what cannot be an identifier becomes one that nothing has', () => {
+test('a text that is no UUID becomes an unused one', () => {
   const id = createUuidMaker(createMovableClock())();
   assert.equal(toUuid(id), id);
   for (const text of ['', 'x', id.toUpperCase(), `${id} `, `urn:uuid:${id}`]) {

@@ -19,7 +19,7 @@ function logged(write: (log: ReturnType<typeof createLog>) => void): { err: Logg
   return JSON.parse(lines[0] ?? '');
 }
 
-test('an error is logged with its code and its causes, without what else hangs on it', () => {
+test('an error is logged with its code and causes, without its other members', () => {
   const io = Object.assign(new Error('write EIO'), { code: 'EIO' });
   const failure = Object.assign(new Error('cannot store', { cause: io }), { parameters: ['a value'] });
   const { err, msg } = logged((log) => log.error({ err: failure }, 'a request failed'));
@@ -30,13 +30,13 @@ test('an error is logged with its code and its causes, without what else hangs o
   assert.equal(err.parameters, undefined);
 });
 
-test('an error that is logged by itself keeps code and cause too', () => {
+test('an error logged directly keeps its code and cause', () => {
   const failure = Object.assign(new Error('outer', { cause: 'a text' }), { code: '53100' });
   const { err } = logged((log) => log.error(failure));
   assert.deepEqual([err.code, err.cause?.message], ['53100', 'a text']);
 });
 
-test('the errors of several attempts are logged, and a circle of causes ends', () => {
+test('the errors of several attempts are logged, and circular causes end', () => {
   const refused = Object.assign(new Error('connect ECONNREFUSED ::1'), { code: 'ECONNREFUSED' });
   const all = new AggregateError([refused], '');
   all.cause = all;

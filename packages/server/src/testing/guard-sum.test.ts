@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mergeTables } from './guard-sum.ts';
 
-test('the sum has what each slice has, and a name that two slices have is refused', () => {
+test('the merged table has the entries of all slices, and a duplicate name is refused', () => {
   const tables = [{ readCopy: 1 }, undefined, { makeCopy: 2 }];
   assert.deepEqual(
     mergeTables('examples', tables, (table) => table),

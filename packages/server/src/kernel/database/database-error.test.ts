@@ -24,7 +24,7 @@ test('a database without disk space, memory or connections, or with I/O errors, 
   ]);
 });
 
-test('a fault that does not pass by itself is not called unavailable', () => {
+test('a permanent fault is not reported as unavailable', () => {
   // A missing file, corrupted data, an internal error, a syntax error.
   for (const code of ['58P01', 'XX001', 'XX000', '42601'])
     assert.equal(toProblem(databaseError(code)), undefined, code);

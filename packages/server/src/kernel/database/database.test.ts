@@ -21,7 +21,7 @@ const fails = statement({ parameters: { by: 'integer' } }, 'select 1 / $by::inte
 
 const countOf = async (name: string) => (await database.read(countAccounts, { name }))[0]?.count;
 
-test('what a transaction sends is committed together', async () => {
+test('the statements of a transaction are committed together', async () => {
   let told = 0;
   await database.transaction((tx) => {
     for (let made = 0; made < 3; made += 1)
@@ -33,7 +33,7 @@ test('what a transaction sends is committed together', async () => {
   assert.deepEqual([await countOf('together %'), told], [3, 1]);
 });
 
-test('a statement that fails undoes all, and what waits for the commit does not happen', async () => {
+test('a failed statement rolls back the transaction, and its afterCommit effects do not run', async () => {
   let told = false;
   const attempt = database.transaction((tx) => {
     tx.send(insertAccount, { account_id: server.deps.newId(), name: 'undone' });
@@ -47,7 +47,7 @@ test('a statement that fails undoes all, and what waits for the commit does not 
   assert.deepEqual([await countOf('undone%'), told], [0, false]);
 });
 
-test('a failure of the work undoes what it sent', async () => {
+test('a failure of the work rolls back its statements', async () => {
   const attempt = database.transaction(async (tx) => {
     tx.send(insertAccount, { account_id: server.deps.newId(), name: 'thrown' });
     throw new Error('no');
@@ -56,7 +56,7 @@ test('a failure of the work undoes what it sent', async () => {
   assert.equal(await countOf('thrown'), 0);
 });
 
-test('the breach of a constraint is told in the words that it was given', async () => {
+test('a violated constraint throws the problem set for it', async () => {
   const twice = database.transaction((tx) => {
     tx.onConstraint('account_name_taken', () => problem('account-name-taken', { name: 'twice' }));
     tx.send(insertAccount, { account_id: server.deps.newId(), name: 'twice' });
@@ -66,7 +66,7 @@ test('the breach of a constraint is told in the words that it was given', async 
   assert.equal(await countOf('twice'), 0);
 });
 
-test('the connection of a failed transaction serves the next', async () => {
+test('the connection of a failed transaction is reused', async () => {
   for (let round = 0; round < 30; round += 1) {
     await assert.rejects(database.transaction((tx) => tx.query(fails, { by: 0 })));
     assert.equal(await countOf('nobody'), 0);
@@ -82,7 +82,7 @@ const backendOfSlow = statement(
   'select pg_backend_pid() as pid, $asked::text as asked, true as slow',
 );
 
-test('reads of one moment share a trip, and one that may take long has its own', async () => {
+test('concurrent reads share a trip, and a long read has its own', async () => {
   const quick = ['a', 'b', 'c'].map((asked) => database.read(backendOf, { asked }));
   const slow = database.read(backendOfSlow, { asked: 'slow' });
   const [one, ...others] = (await Promise.all(quick)).flat();
@@ -94,7 +94,7 @@ test('reads of one moment share a trip, and one that may take long has its own',
   assert.notEqual((await slow)[0]?.pid, one?.pid);
 });
 
-test('a read that fails tells nobody else of the trip, and none is answered twice', async () => {
+test('a failed read does not fail the others of its trip, and none returns rows twice', async () => {
   const answers = await Promise.allSettled([
     database.read(backendOf, { asked: 'before' }),
     database.read(fails, { by: 0 }),
@@ -121,12 +121,12 @@ const transactionsOf = statement(
 const transactionsOfAccounts = async (name: string) =>
   (await database.read(transactionsOf, { name }))[0]?.count;
 
-test('writes that come while one is under way share a transaction', async () => {
+test('writes that arrive during another write share a transaction', async () => {
   await Promise.all(['first', 'a', 'b', 'c'].map((name) => makeAccount(`shared ${name}`)));
   assert.deepEqual([await countOf('shared %'), await transactionsOfAccounts('shared %')], [4, 2]);
 });
 
-test('a write that fails takes none of its trip with it, and the next ones go alone for a while', async () => {
+test('a failed write does not fail the others of its trip, and the next writes are sent alone', async () => {
   const good = ['first', 'a', 'b'].map((name) => makeAccount(`bystander ${name}`));
   const failing = database.transaction((tx) => {
     tx.send(insertAccount, { account_id: server.deps.newId(), name: 'bystander none' });
@@ -145,7 +145,7 @@ test('a write that fails takes none of its trip with it, and the next ones go al
   assert.equal(await transactionsOfAccounts('trusting %'), 2);
 });
 
-test('what is under way when the database is closed still ends', async () => {
+test('statements in progress when the database is closed still finish', async () => {
   const opened = openDatabase({
     connection: server.database.connection,
     connections: 2,
@@ -172,7 +172,7 @@ const renameAccount = statement(
   'update account set name = $new_name where name = $name',
 );
 
-test('a write that must wait for a lock does not hold up those of its trip', async () => {
+test('a write that waits for a lock does not block the others of its trip', async () => {
   await makeAccount('locked');
   const held = Promise.withResolvers<void>();
   const locked = Promise.withResolvers<void>();
@@ -223,7 +223,7 @@ const remarksOf = statement(
   'select number, words, said_at, bytes, facts, is_true, length from remark order by number',
 );
 
-test('inserts that share a trip store what each was given', async () => {
+test('inserts that share a trip store their own values', async () => {
   const words = ['plain', '"quoted", {braced} and \\ slashed', 'NULL', '', null, 'Grüße 🌊\n', 'last'];
   const rows = words.map((each, number) => ({
     number,

@@ -45,7 +45,7 @@ async function leftBy(operation: Operation, place: Place) {
 
 const isRead = (operation: Operation) => operation.events.length === 0;
 
-test('every operation that writes leaves one of the events that it declares, with who, what and the states', async () => {
+test('every write operation records one of its declared events, with actor, subject and states', async () => {
   const place = await createPlace(await server.account());
   for (const operation of sortGuards(operations.filter((each) => !isRead(each)))) {
     const { events, answer } = await leftBy(operation, place);
@@ -75,14 +75,14 @@ test('every operation that writes leaves one of the events that it declares, wit
   }
 });
 
-test('an operation that reads leaves nothing', async () => {
+test('a read records no event', async () => {
   const place = await createPlace(await server.account());
   for (const operation of operations.filter(isRead)) {
     assert.deepEqual((await leftBy(operation, place)).events, [], operation.id);
   }
 });
 
-test('a write that is refused leaves nothing', async () => {
+test('a refused write records no event', async () => {
   const place = await createPlace(await server.account());
   const before = await eventsOf(place);
   const { admin } = place.account;
@@ -98,7 +98,7 @@ test('a write that is refused leaves nothing', async () => {
   assert.equal((await eventsOf(place)).length, before.length);
 });
 
-test('a change says what was before and what came after, an override too', async () => {
+test('a change records the state before and after, also for an override', async () => {
   const place = await createPlace(await server.account());
   const { admin } = place.account;
   const city = `${place.project.path}/variables/city`;
@@ -134,7 +134,7 @@ test('a change says what was before and what came after, an override too', async
   assert.equal(before.environmentOverrides.length, 2);
 });
 
-test('the event and its effect carry one transaction', async () => {
+test('an event and its effect have the same transaction', async () => {
   const place = await createPlace(await server.account());
   await place.account.admin.post(`${place.project.path}/variables`, {
     name: 'town',

@@ -65,7 +65,7 @@ const backends = (name: string) =>
     [name],
   );
 
-test('a server whose first attempt to listen fails starts, and listens later', async () => {
+test('a server starts when its first attempt to listen fails, and listens later', async () => {
   const { proxy, opened } = await openBehindProxy();
   proxy.refuse(true);
   const wakes = await openWakesOf(opened);
@@ -88,7 +88,7 @@ for (const [how, befall] of [
     },
   ],
 ] as const satisfies [string, (proxy: Awaited<ReturnType<typeof openDatabaseProxy>>) => unknown][]) {
-  test(`when the connection ${how}, wake-ups return, and who waited meanwhile looks again`, async () => {
+  test(`when the connection ${how}, wake-ups resume and waiters check again`, async () => {
     const { proxy, opened } = await openBehindProxy();
     const { opened: other } = await openBehindProxy();
     const [wakes, others] = [await openWakesOf(opened), await openWakesOf(other)];
@@ -107,7 +107,7 @@ for (const [how, befall] of [
   });
 }
 
-test('a connection that listens is closed with its server', async () => {
+test('the LISTEN connection is closed with its server', async () => {
   const { opened } = await openBehindProxy();
   const before = (await backends('headgate listener')).length;
   const wakes = await openWakes(opened, log);

@@ -107,7 +107,7 @@ async function probe(work: (connection: Connection) => void): Promise<Probe> {
   return query;
 }
 
-test('the connection of pg has what a batch calls', async () => {
+test('the connection of pg has the members that a batch calls', async () => {
   await probe((connection) => {
     for (const member of ['parse', 'bind', 'describe', 'execute', 'sync', 'on', 'off'] as const)
       assert.equal(typeof connection[member], 'function', changed(`connection.${member}() is gone`));
@@ -126,7 +126,7 @@ test('the connection of pg has what a batch calls', async () => {
   });
 });
 
-test('several statements before one Sync are answered through the handlers, in order', async () => {
+test('several statements before one Sync call the handlers in order', async () => {
   const values = [7, Buffer.from([0, 92, 255])];
   const { called, seen } = await probe((connection) => {
     send(connection, values);
@@ -159,7 +159,7 @@ test('several statements before one Sync are answered through the handlers, in o
   );
 });
 
-test('pg notes a statement as parsed under its name', async () => {
+test('pg records a parsed statement by its name', async () => {
   await probe((connection) => {
     assert.equal(
       connection.parsedStatements[name],
@@ -170,7 +170,7 @@ test('pg notes a statement as parsed under its name', async () => {
   });
 });
 
-test('a refused statement is told before the connection is ready again', async () => {
+test('a refused statement is reported before the connection is ready again', async () => {
   const { called, seen } = await probe((connection) => {
     send(connection, ['no number', null], { isParsed: true });
     connection.sync();

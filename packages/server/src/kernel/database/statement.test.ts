@@ -113,7 +113,7 @@ async function onClient(work: (client: pg.Client) => Promise<void>): Promise<voi
   }
 }
 
-test('the parameters and columns of every statement are as PostgreSQL describes them', () =>
+test('the declared parameters and columns of every statement match PostgreSQL', () =>
   onClient(async (client) => {
     let compared = 0;
     for (const each of listStatements()) {
@@ -124,7 +124,7 @@ test('the parameters and columns of every statement are as PostgreSQL describes 
     assert.ok(compared > 200, `only ${compared} statements`);
   }));
 
-test('a declaration that differs from its statement is found', () =>
+test('a declaration that differs from its statement is detected', () =>
   onClient(async (client) => {
     const wrong = {
       ...statement(
@@ -142,7 +142,7 @@ test('a declaration that differs from its statement is found', () =>
     ]);
   }));
 
-test('a statement takes exactly the parameters that it declares', () => {
+test('a statement must use exactly the parameters that it declares', () => {
   assert.throws(() => statement({}, 'select $name::text as name'), /The parameter \$name is not declared/);
   assert.throws(
     () => statement({ parameters: { name: 'text' } }, 'select 1 as one'),

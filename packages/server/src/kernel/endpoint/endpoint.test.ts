@@ -19,7 +19,7 @@ async function project() {
   return { account, admin: account.admin, path, projectId, variables: `${path}/variables` };
 }
 
-test('a method that a path does not have is 405 with those that it has', async () => {
+test('an unknown method is 405 and lists the methods of the path', async () => {
   const { admin, path, variables } = await project();
   const allow = async (method: string, at: string) => {
     const answer = await admin.send(method, at);
@@ -32,14 +32,14 @@ test('a method that a path does not have is 405 with those that it has', async (
   assert.equal(await allow('POST', `${variables}/city/environment-overrides/dev`), 'DELETE, OPTIONS');
 });
 
-test('a path that leads nowhere is 404', async () => {
+test('an unknown path is 404', async () => {
   const { admin } = await project();
   for (const path of ['/nothing', '//projects', '/Projects', '/projects/x/y/z']) {
     requireProblem(await admin.get(path), 404, 'path-not-found');
   }
 });
 
-test('an answer other than JSON cannot be had', async () => {
+test('only JSON responses are available', async () => {
   const { admin, variables } = await project();
   const refused = [
     'text/html',
@@ -76,7 +76,7 @@ test('a body of another media type is 415', async () => {
   requireProblem(upload, 415, 'unsupported-media-type');
 });
 
-test('JSON is taken with a charset, and unknown headers with it', async () => {
+test('JSON is accepted with a charset and unknown headers', async () => {
   const { admin, variables } = await project();
   const headers = { 'content-type': 'Application/JSON; charset=utf-8', 'account-id': 'x', 'x-anything': 'y' };
   assert.equal((await admin.post(variables, JSON.stringify(city), { headers })).status, 201);
@@ -94,7 +94,7 @@ test('a body that is too large is 413', async () => {
   requireProblem(await account.admin.post('/projects', body), 413, 'body-too-large');
 });
 
-test('a body that is no JSON is 400 and says why', async () => {
+test('a body that is not JSON is 400 with the reason', async () => {
   const { admin, variables } = await project();
   for (const body of ['{', '{"name": "a",}', "{'a': 1}", 'x', '\u0000', '{"a": 01}']) {
     const { detail } = requireProblem(await admin.post(variables, body), 400, 'invalid-json');
@@ -104,7 +104,7 @@ test('a body that is no JSON is 400 and says why', async () => {
   requireProblem(await admin.post(variables, Buffer.from([0xc0, 0x80])), 400, 'invalid-json');
 });
 
-test('a missing body is named', async () => {
+test('a missing body is reported', async () => {
   const { admin, variables } = await project();
   const { violations } = requireProblem(await admin.post(variables), 400, 'invalid-request');
   assert.deepEqual(violations, ['body: is required']);
@@ -112,7 +112,7 @@ test('a missing body is named', async () => {
   requireProblem(await admin.post(variables, '[]'), 400, 'invalid-request');
 });
 
-test('NUL and lone surrogates are refused wherever they are, in values and in names', async () => {
+test('NUL and lone surrogates are refused in values and names', async () => {
   const { admin, path, variables } = await project();
   const bad = [
     { ...city, value: 'a\0b' },
@@ -137,7 +137,7 @@ test('NUL and lone surrogates are refused wherever they are, in values and in na
   );
 });
 
-test('what is nested beyond reading is refused, not run into', async () => {
+test('excessive nesting is refused without a failure', async () => {
   const { admin, variables } = await project();
   const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
   const body = (depth: number) => `{"name":"n","type":"TEXT","behaviour":"SHARED","stray":${nested(depth)}}`;
@@ -149,7 +149,7 @@ test('what is nested beyond reading is refused, not run into', async () => {
   }
 });
 
-test('thousands of faults are answered by a bounded list', async () => {
+test('thousands of faults get a bounded list', async () => {
   const { admin, variables } = await project();
   await admin.post(variables, city);
   const body = Array.from({ length: 5_000 }, () => 1);
@@ -166,14 +166,14 @@ test('a path that does not decode is 400', async () => {
   }
 });
 
-test('members named like those of every object are members like any other', async () => {
+test('members named like properties of Object.prototype are ordinary members', async () => {
   const { admin, variables } = await project();
   const body = '{"__proto__": {"name": "x"}, "constructor": 1, "type": "TEXT", "behaviour": "SHARED"}';
   const { violations } = requireProblem(await admin.post(variables, body), 400, 'invalid-request');
   assert.deepEqual(violations, ['body.name: is required']);
 });
 
-test('HEAD answers as GET does, without a body', async () => {
+test('HEAD responds like GET, without a body', async () => {
   const { admin, variables } = await project();
   await admin.post(variables, city);
   const got = await admin.get(`${variables}/city`);
@@ -187,7 +187,7 @@ test('HEAD answers as GET does, without a body', async () => {
   assert.equal(page.status, 200);
 });
 
-test('each answer has a request id of its own, whatever the caller sends', async () => {
+test('each response has a new request id, whatever the caller sends', async () => {
   const { admin, variables } = await project();
   const headers = { 'x-request-id': 'mine', 'request-id': 'mine' };
   const [one, other] = [await admin.get(variables, { headers }), await admin.get(variables, { headers })];
@@ -195,7 +195,7 @@ test('each answer has a request id of its own, whatever the caller sends', async
   assert.notEqual(one.headers['x-request-id'], other.headers['x-request-id']);
 });
 
-test('the type of a problem leads to a page that lists its codes', async () => {
+test('the type of a problem is the URL of a page that lists its codes', async () => {
   const { admin, variables } = await project();
   const { type, code } = requireProblem(await admin.get(`${variables}/town`), 404, 'variable-not-found');
   const page = await anonymous.get(new URL(type).pathname);
@@ -203,7 +203,7 @@ test('the type of a problem leads to a page that lists its codes', async () => {
   assert.ok(page.text.includes(code));
 });
 
-test('an account has so many requests a minute', async () => {
+test('requests per minute are limited for each account', async () => {
   const limited = await startTestServer({ settings: { HEADGATE_RATE_LIMIT: '3' } });
   const [account, other] = [await limited.account(), await limited.account()];
   const left = [];
@@ -247,7 +247,7 @@ test('over a real connection: a refused body does not become the next request', 
   connection.close();
 });
 
-test('a failure of the service is answered by its trace id only, under which the log has the cause', async () => {
+test('an internal error returns only a trace id, and the log has the cause under it', async () => {
   const { admin, variables } = await project();
   await server.database.query('alter table variable rename to variable_away');
   try {

@@ -17,7 +17,7 @@ async function project() {
   return { account, admin: account.admin, ...made, variables: `${made.path}/variables` };
 }
 
-test('the same request under the same key is done once, and answered alike', async () => {
+test('the same request with the same key takes effect once and gets the same response', async () => {
   const { account, admin, variables } = await project();
   const first = await admin.post<Variable>(variables, city, under('once'));
   const second = await admin.post<Variable>(variables, city, under('once'));
@@ -35,7 +35,7 @@ test('the same request under the same key is done once, and answered alike', asy
   assert.equal(events.length, 1);
 });
 
-test('the answer is given again though the effect is gone meanwhile', async () => {
+test('a replay returns the response although the resource was deleted', async () => {
   const { admin, variables } = await project();
   const first = await admin.post(variables, city, under('gone'));
   await admin.delete(`${variables}/city`);
@@ -43,7 +43,7 @@ test('the answer is given again though the effect is gone meanwhile', async () =
   requireProblem(await admin.get(`${variables}/city`), 404, 'variable-not-found');
 });
 
-test('another body under the same key is refused', async () => {
+test('another body with the same key is refused', async () => {
   const { admin, variables } = await project();
   await admin.post(variables, city, under('other'));
   const other = await admin.post(variables, { ...city, name: 'town' }, under('other'));
@@ -61,7 +61,7 @@ test('a key belongs to its actor, its method and its path', async () => {
   assert.equal((await admin.post(`${other.path}/variables`, city, under('mine'))).status, 201);
 });
 
-test('a refused request is not stored: its key serves the next', async () => {
+test('a refused request is not stored, and its key can be used again', async () => {
   const { admin, variables } = await project();
   await admin.post(variables, city);
   requireProblem(await admin.post(variables, city, under('again')), 409, 'variable-name-taken');
@@ -112,7 +112,7 @@ test('a key is kept for 24 hours', async () => {
   );
 });
 
-test('while the first request is under way the second is refused', async () => {
+test('the second request is refused while the first is in progress', async () => {
   const { account, admin, path, variables } = await project();
   const { url } = { url: `/dpc/v1${variables}` };
   const about = { actorId: admin.actorId, method: 'POST', path: url, request: Buffer.alloc(32) };
@@ -132,7 +132,7 @@ test('while the first request is under way the second is refused', async () => {
   assert.ok(account && path);
 });
 
-test('of 16 requests at once under one key one takes effect', async () => {
+test('of 16 concurrent requests with one key one takes effect', async () => {
   const { admin, variables } = await project();
   const answers = await Promise.all(
     Array.from({ length: 16 }, () => admin.post<Variable>(variables, city, under('race'))),
@@ -146,7 +146,7 @@ test('of 16 requests at once under one key one takes effect', async () => {
   }
 });
 
-test('an upload is repeated under its key too, and another upload is not', async () => {
+test('an upload is replayed by its key, and a different upload is refused', async () => {
   const { admin, ...made } = await project();
   const parts = [{ name: 'a.txt', content: 'a' }];
   const first = await upload(admin, made, parts, { 'idempotency-key': 'files' });
@@ -157,7 +157,7 @@ test('an upload is repeated under its key too, and another upload is not', async
   assert.ok(multipartBoundary);
 });
 
-test('a key is a text of 1 to 255 characters', async () => {
+test('a key has 1 to 255 characters', async () => {
   const { admin, variables } = await project();
   for (const key of ['', 'k'.repeat(256)]) {
     const { violations } = requireProblem(
@@ -170,7 +170,7 @@ test('a key is a text of 1 to 255 characters', async () => {
   assert.equal((await admin.post(variables, city, under('k'.repeat(255)))).status, 201);
 });
 
-test('an Idempotency-Key of a PATCH or DELETE has no meaning', async () => {
+test('an Idempotency-Key is ignored for PATCH and DELETE', async () => {
   const { admin, variables } = await project();
   await admin.post(variables, city);
   assert.equal((await admin.delete(`${variables}/city`, under('x'))).status, 204);

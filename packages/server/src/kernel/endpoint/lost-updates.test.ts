@@ -23,7 +23,7 @@ async function placeWithNumbers(): Promise<Place> {
   return place;
 }
 
-test('every PATCH that takes If-Match is in the guards of its slice', () => {
+test("every PATCH that takes If-Match is in its slice's guards", () => {
   const takes = ({ method, headers }: Operation) =>
     method === 'PATCH' && headers !== undefined && 'If-Match' in headers.properties;
   const tried = new Set([...Object.keys(counted), ...Object.keys(countedElsewhere)]);
@@ -57,7 +57,7 @@ for (const [id, resource] of Object.entries(counted)) {
     assert.equal(resource.get(body), clients * incrementsEach);
   });
 
-  test(`${id}: without If-Match every write is taken, and the last one stays`, async () => {
+  test(`${id}: without If-Match every write succeeds, and the last one wins`, async () => {
     const place = await placeWithNumbers();
     const { admin } = place.account;
     const path = resource.path(place);

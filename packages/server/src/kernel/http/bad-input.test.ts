@@ -96,7 +96,7 @@ test('every parameter of every query: of another type, out of bounds, too long',
   }
 });
 
-test('a piece of a path that does not decode, or decodes to NUL, at every operation', async () => {
+test('a path segment that does not decode, or decodes to NUL, at every operation', async () => {
   for (const operation of shown.filter((each) => each.path.includes('{'))) {
     for (const piece of ['%00', 'a%00b', '%ff', '%c0%80', '%ed%a0%80', '%', '%zz']) {
       const path = operation.path
@@ -113,7 +113,7 @@ test('a piece of a path that does not decode, or decodes to NUL, at every operat
   }
 });
 
-test('a member that occurs twice is refused, where the last would be taken in silence', async () => {
+test('a duplicate member is refused, not silently dropped', async () => {
   const path = `${place.project.path}/variables`;
   const twice = [
     '{"name":"a","name":"b","type":"TEXT","behaviour":"SHARED"}',
@@ -126,7 +126,7 @@ test('a member that occurs twice is refused, where the last would be taken in si
   }
 });
 
-test('content that is sent to an operation without a body is no reason to fail', async () => {
+test('a body sent to an operation without one is ignored', async () => {
   const path = `${place.project.path}/variables/city/environment-overrides/prod`;
   const plain = { headers: { 'content-type': 'text/plain' }, body: 'x' };
   requireProblem(await refused({ method: 'DELETE' }, { path, ...plain }), 415, 'unsupported-media-type');
@@ -134,7 +134,7 @@ test('content that is sent to an operation without a body is no reason to fail',
   requireProblem(await refused({ method: 'DELETE' }, { path, body: '{}' }), 404, 'override-not-found');
 });
 
-test('what is nowhere is 404 and what is no method of it 405, whatever is sent there', async () => {
+test('an unknown path is 404 and an unknown method 405, whatever the body', async () => {
   const body = Buffer.from('{ not JSON');
   for (const type of ['application/json', 'text/plain', 'nothing/']) {
     const headers = { 'content-type': type };
@@ -148,7 +148,7 @@ test('what is nowhere is 404 and what is no method of it 405, whatever is sent t
   }
 });
 
-test('a body of 50 MB is refused without being taken in, and the server goes on', async () => {
+test('a body of 50 MB is refused without being read, and the server keeps working', async () => {
   const headers = {
     authorization: `Bearer ${await place.account.admin.token()}`,
     'content-type': 'application/json',
@@ -161,7 +161,7 @@ test('a body of 50 MB is refused without being taken in, and the server goes on'
   assert.equal((await place.account.admin.get('/projects')).status, 200);
 });
 
-test('what is no request, and a request whose head is too large, are answered as problems too', async () => {
+test('invalid HTTP and a request with too large a head get problem responses', async () => {
   const answerTo = async (sent: string) => {
     const socket = connect(Number(port), hostname);
     socket.on('error', () => undefined);
@@ -216,7 +216,7 @@ function foreignIdsFor(
   });
 }
 
-test('ids of another account, wherever an operation takes an id', async () => {
+test('ids of another account, in every place for an id', async () => {
   const other = await createPlace(await server.account());
   const { admin } = other.account;
   const { credentialId } = (

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { operations } from '@headgate/contract';
 import { createHeaderReader } from './declared-headers.ts';
 
-test('a value counts as encoded when only its decoded form has the declared format', () => {
+test('a header value is decoded only if that makes it valid', () => {
   const [operation] = operations;
   assert.ok(operation);
   const headers = { type: 'object', properties: { From: { type: 'string', format: 'date-time' } } };

@@ -22,7 +22,7 @@ test('one task runs at a time, and owners take turns', async () => {
   assert.deepEqual(ended, ['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4']);
 });
 
-test('what fails is told to its own owner, and the next task runs', async () => {
+test('a failure rejects its own task only, and the next task runs', async () => {
   const queue = queueOf();
   const failing = queue.run('a', () => Promise.reject(new Error('broken')));
   const next = queue.run('a', async () => 'done');
@@ -30,7 +30,7 @@ test('what fails is told to its own owner, and the next task runs', async () => 
   assert.equal(await next, 'done');
 });
 
-test('one owner, and all together, may have so many waiting', async () => {
+test('the number of waiting tasks is limited, per owner and in total', async () => {
   const queue = queueOf(2, 3);
   const { promise: open, resolve } = Promise.withResolvers<void>();
   const wait = () => open;

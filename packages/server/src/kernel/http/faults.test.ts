@@ -25,7 +25,7 @@ function schemasIn(schema: JsonSchema): JsonSchema[] {
   return [schema, ...inner.flatMap((each) => (typeof each === 'object' ? schemasIn(each) : []))];
 }
 
-test('every keyword of every request is one that faults are found by, and every pattern has its words', () => {
+test('findFaults supports every keyword of request schemas, and every pattern has a description', () => {
   const known = new Set([
     ...['type', 'enum', 'const', 'anyOf', 'properties', 'required', 'additionalProperties', 'propertyNames'],
     ...['minProperties', 'maxProperties', 'items', 'minItems', 'maxItems', 'uniqueItems', 'minLength'],
@@ -96,7 +96,7 @@ function sounding(schema: JsonSchema, depth: number): fc.Arbitrary<unknown> {
   }
 }
 
-test('a value has faults exactly when Ajv refuses it, in every schema of every request', () => {
+test('a value has faults exactly if Ajv refuses it, for every request schema', () => {
   for (const { name, schema } of schemas) {
     const isValid = bodySchemas.compile(structuredClone(schema));
     fc.assert(
@@ -122,7 +122,7 @@ const rowsOf = (cell: unknown, count: number) => ({
 });
 const createVariable = operations.find(({ id }) => id === 'createVariable')?.body as JsonSchema;
 
-test('a search ends at its bound: the faults of twenty thousand cells cost no more than those of a hundred', () => {
+test('the search stops at its limit: faults in 20,000 cells cost no more than in 100', () => {
   let reads = 0;
   const countedRead = (...all: Parameters<typeof Reflect.get>) => {
     reads += 1;
@@ -139,7 +139,7 @@ test('a search ends at its bound: the faults of twenty thousand cells cost no mo
   assert.equal(counted(20_000), counted(200));
 });
 
-test('faults are told in words: what it must be, what it is, and the nearest word', () => {
+test('a fault describes the expected value, the actual value, and the nearest known word', () => {
   const place: JsonSchema = {
     type: 'object',
     properties: {
@@ -177,7 +177,7 @@ test('faults are told in words: what it must be, what it is, and the nearest wor
   ]);
 });
 
-test('of a union the alternative is judged that its tag names', () => {
+test('a union is validated against the alternative that its tag names', () => {
   const tagged: JsonSchema = {
     anyOf: ['A', 'B'].map((word) => ({
       type: 'object',
@@ -191,7 +191,7 @@ test('of a union the alternative is judged that its tag names', () => {
   assert.deepEqual(sentences(tagged, { type: 'C' }), ['/type must be one of A, B; got "C"']);
 });
 
-test('text of a body that may hold a secret is not quoted', () => {
+test('faults do not quote a body that may hold a secret', () => {
   const schema: JsonSchema = { type: 'string', pattern: '^[0-9]+$', 'x-form': 'digits' };
   assert.deepEqual(findFaults(schema, 'hunter2', { ...judging, quotes: false }), [
     { pointer: '', detail: 'must be digits' },

@@ -5,7 +5,7 @@ import { findStructureFault, readJson } from './json-body.ts';
 
 const twice = (name: string) => `the member ${JSON.stringify(name).slice(0, 200)} occurs twice`;
 
-test('a member that occurs twice is found, however it is written and however deep', () => {
+test('a duplicate member is detected with any spelling and at any depth', () => {
   const cases: [string, string | undefined][] = [
     ['{"a":1,"a":2}', 'a'],
     ['{"a":1, "b":[{"c":"a","a":{"x":1}},{"c":1 ,\n"c" : 2}]}', 'c'],
@@ -21,7 +21,7 @@ test('a member that occurs twice is found, however it is written and however dee
   for (const [text, name] of cases) assert.equal(findStructureFault(text), name && twice(name), text);
 });
 
-test('what JSON.stringify writes has no member twice, and one more is noticed', () => {
+test('output of JSON.stringify has no duplicates, and an added one is detected', () => {
   fc.assert(
     fc.property(fc.jsonValue({ stringUnit: 'binary', maxDepth: 20 }), fc.nat({ max: 2 }), (value, indent) => {
       assert.equal(findStructureFault(JSON.stringify(value, null, indent)), undefined);
@@ -36,7 +36,7 @@ test('what JSON.stringify writes has no member twice, and one more is noticed', 
   );
 });
 
-test('the structure of a body is bounded: objects and lists, members of an object, and different names', () => {
+test('limits apply to objects and arrays, members per object, and distinct names', () => {
   const objects = (count: number, name: (index: number) => string) =>
     `[${Array.from({ length: count }, (_, index) => `{"${name(index)}":1}`).join(',')}]`;
   assert.equal(findStructureFault(objects(100_000, () => 'a')), undefined);
@@ -51,13 +51,13 @@ test('the structure of a body is bounded: objects and lists, members of an objec
   assert.match(findStructureFault(members(10_001)) ?? '', /an object has more than 10,000 members/);
 });
 
-test('text that is not JSON is left to JSON.parse', () => {
+test('invalid JSON is left to JSON.parse', () => {
   for (const text of ['"', '{"a', '{"a"', '{"a":1,"a', ']]]]', '}}}}', '{"\\x":1,"\\x":2}', '']) {
     assert.throws(() => readJson(Buffer.from(text)), /is not valid JSON/, text);
   }
 });
 
-test('an empty name that occurs twice is found, and nesting beyond 64 levels', () => {
+test('a duplicate empty name and nesting beyond 64 levels are detected', () => {
   assert.equal(findStructureFault('{"":1,"":2}'), twice(''));
   const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
   assert.equal(findStructureFault(nested(64)), undefined);
@@ -68,7 +68,7 @@ test('an empty name that occurs twice is found, and nesting beyond 64 levels', (
   );
 });
 
-test('of a body that holds a secret no fault repeats any of it, and a place is told where there is one', () => {
+test('faults of a body with a secret quote nothing, but give the position if known', () => {
   const secret = 'hunter2';
   const texts: [string, RegExp][] = [
     [`{"a": ${secret}}`, /an unexpected character$/],

@@ -45,7 +45,7 @@ const hostile: [string, string][] = [
   ['no JSON', `${text}${'x'.repeat(limit - 100)}`],
 ];
 
-test('every large body of faults is refused, and the loop of the server is never held up by one', async () => {
+test('every large invalid body is refused without blocking the event loop', async () => {
   // Starts the thread.
   await admin.post(`${path}/variables`, Buffer.from(hostile[0]?.[1] ?? ''));
   const delay = monitorEventLoopDelay({ resolution: 5 });
@@ -62,7 +62,7 @@ test('every large body of faults is refused, and the loop of the server is never
   }
 });
 
-test('a large body that is valid is taken as a small one is: with defaults, without null and unknown members', async () => {
+test('a large valid body is treated like a small one: defaults, nulls and unknown members', async () => {
   const rows = Array.from({ length: 9_000 }, (_, index) => [String(index), index, null]);
   const columns = ['a', 'b', 'c'].map((name) => ({ name, type: name === 'b' ? 'NUMBER' : 'TEXT' }));
   const sent = {
@@ -85,7 +85,7 @@ test('a large body that is valid is taken as a small one is: with defaults, with
   assert.deepEqual([first.status, second.status, second.text === first.text], [201, 201, true]);
 });
 
-test('faults of a large body are told together with those of the address', async () => {
+test('faults of a large body are reported together with those of the URL', async () => {
   const overrides = Array.from({ length: 400 }, () => ({ value: 'x'.repeat(1_000) }));
   const answer = await admin.post('/projects/nonsense/variables/city/environment-overrides', overrides);
   const { violations = [] } = requireProblem(answer, 400, 'invalid-request');
@@ -94,7 +94,7 @@ test('faults of a large body are told together with those of the address', async
   assert.equal(violations.length, 100);
 });
 
-test('a stranger is refused before the body is read', async () => {
+test('an unauthenticated request is refused before its body is read', async () => {
   const body = hostile[0]?.[1] ?? '';
   const answer = await server.transport({
     method: 'POST',
@@ -105,7 +105,7 @@ test('a stranger is refused before the body is read', async () => {
   assert.equal(answer.status, 401);
 });
 
-test('a body that would take more memory than the thread may have is refused, and the next one is read', async () => {
+test('a body that exceeds the memory of the thread is refused, and the next one is read', async () => {
   const reader = createBodyReader({ limitBytes: limit, megabytes: 16 });
   const many = Buffer.from(`[${Array.from({ length: 900_000 }, (_, index) => `"${index}"`).join(',')}]`);
   await assert.rejects(

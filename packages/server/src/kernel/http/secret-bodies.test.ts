@@ -46,7 +46,7 @@ const secretName = /(^|\/)(password|passphrase|secret|\w*Secret|token|\w*Token|p
 /** A page token, and an object around the value. */
 const noSecrets = /\/(paginationToken)$/;
 
-test('a body or an answer with a member that is named like a secret declares that it holds one', () => {
+test('a body or response with a member named like a secret declares that it holds one', () => {
   for (const { id, surface, body, success, bodyHoldsSecret = [], answerHoldsSecret } of operations) {
     const named = (schema: unknown) =>
       pointersOf(schema as Schema).filter((each) => secretName.test(each) && !noSecrets.test(each));
@@ -61,7 +61,7 @@ test('a body or an answer with a member that is named like a secret declares tha
   assert.ok(withSecret.length > 0);
 });
 
-test('no cache keeps an answer that holds a secret, nor one that is given again, nor a refusal in its place', async () => {
+test('responses with a secret are not cacheable, nor are replays and refusals', async () => {
   const place = await createPlace(await server.account());
   const { admin } = place.account;
   const shown = sortGuards(operations.filter(({ answerHoldsSecret }) => answerHoldsSecret));
@@ -114,7 +114,7 @@ function brokenBodies(operation: Operation, { body }: Example, secret: string): 
   return [...parsed, ...broken, gzipSync(unquoted)];
 }
 
-test('a refused body with a secret is repeated nowhere', async () => {
+test('a refused body with a secret appears nowhere', async () => {
   const secret = `canary-${randomUUID()}`;
   const place = await createPlace(await server.account());
   const answers: Answer[] = [];
@@ -150,7 +150,7 @@ test('a refused body with a secret is repeated nowhere', async () => {
   assert.deepEqual(found, []);
 });
 
-test('the bytes of a body with a secret are wiped once they are read, and those of others are not kept', async () => {
+test('the bytes of a body with a secret are wiped, and those of other bodies are not kept', async () => {
   const place = await createPlace(await server.account());
   const { sealer } = server.deps;
   const { digest } = sealer;
@@ -185,7 +185,7 @@ async function heapHas(bytes: Buffer): Promise<boolean> {
   return found;
 }
 
-test('while a secret is on its way to a vault, and after, the server has it in no text any more', async () => {
+test('during and after its way to a vault, a secret is in no string of the server', async () => {
   const { account } = await createPlace(await server.account());
   const agent = await createSealingAgent(account);
   const url = new URL(await server.listen());

@@ -35,7 +35,7 @@ async function dumpOf(): Promise<[string, string][]> {
   return dumps;
 }
 
-test('the forms in which a secret is looked for are found', () => {
+test('all forms of a secret are detected', () => {
   const secret = 'a "secret" / über + all';
   const bytes = Buffer.from(secret);
   const texts = [
@@ -51,7 +51,7 @@ test('the forms in which a secret is looked for are found', () => {
   assert.deepEqual(found({ secret }, 'it', 'nothing of the kind'), []);
 });
 
-test('a client secret, a token and the master key are found nowhere', async () => {
+test('a client secret, a token and the master key appear nowhere', async () => {
   const place = await createPlace(await server.account());
   const { admin, accountId } = place.account;
   const clientSecret = 'canary "of/a+client" \\ sécret, long enough';
@@ -113,7 +113,7 @@ test('a client secret, a token and the master key are found nowhere', async () =
   assert.deepEqual([...new Set(leaks)], []);
 });
 
-test('the signing key is kept sealed', async () => {
+test('the signing key is stored sealed', async () => {
   const rows = await server.database.query<{ text: string; sealed: Buffer }>(
     'select public_key::text as text, private_key_sealed as sealed from signing_key',
   );

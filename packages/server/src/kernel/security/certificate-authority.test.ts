@@ -24,7 +24,7 @@ test('a certificate is bound to the agent and its instance, and signed by the au
   assert.equal(createHash('sha256').update(certificate.raw).digest('base64url'), agent.issued.kid);
 });
 
-test('servers of one database share the authority, and its key is kept sealed', async () => {
+test('servers of one database share the authority, and its key is stored sealed', async () => {
   const { database, sealer, newId } = server.deps;
   const services = { database, sealer, clock: server.clock, newId };
   const holder = { agentId: 'a', instanceId: 'b' };
@@ -39,7 +39,7 @@ test('servers of one database share the authority, and its key is kept sealed', 
   assert.equal(rows.length, 1);
 });
 
-test('a request that its key did not sign, or of another kind of key, is refused', async () => {
+test('a request not signed with its key, or with an unsupported key type, is refused', async () => {
   const agent = await (await server.account()).agent();
   const ask = (request: string) =>
     agent.client.post('/certificates', {
@@ -59,7 +59,7 @@ test('a request that its key did not sign, or of another kind of key, is refused
   }
 });
 
-test('an authority that is half through its time is followed by another', async () => {
+test('a new authority replaces one that has passed half its lifetime', async () => {
   const { database, sealer, newId } = server.deps;
   const authority = createCertificateAuthority({ database, sealer, clock: server.clock, newId });
   const request = await makeCertificateRequest(makeKeys('rsa'));

@@ -24,13 +24,13 @@ const refused = (address: string, reason: RegExp, ...allow: string[]) =>
       },
     );
 
-test('a public address is let through, and the checked address is the one to connect to', async () => {
+test('a public address is allowed, and the checked address is returned', async () => {
   const { url, ip, family } = await guardOf().check('https://public.example:8443/path?q=1');
   assert.deepEqual([url.href, ip, family], ['https://public.example:8443/path?q=1', '203.0.114.7', 4]);
   assert.equal((await guardOf().check('https://[2606:4700::1111]/')).family, 6);
 });
 
-test('private, loopback, link-local and other ranges that are not the internet are refused', async () => {
+test('private, loopback, link-local and other special ranges are refused', async () => {
   const addresses = [
     '127.0.0.1',
     '127.255.255.254',
@@ -90,7 +90,7 @@ test('a name without an address, or unknown, is refused', async () => {
   await refused('https://unknown.example/', /could not be resolved/);
 });
 
-test('a name that says something else a moment later does not change where the connection goes', async () => {
+test('a later DNS change does not affect where the connection goes', async () => {
   let asked = 0;
   const rebinding: Resolve = async () => {
     asked += 1;
@@ -102,7 +102,7 @@ test('a name that says something else a moment later does not change where the c
   await assert.rejects(guard.check('https://rebind.example/'), EgressRefused);
 });
 
-test('what the operator names is let through: ranges, single addresses, hosts', async () => {
+test('ranges, addresses and hosts that the operator allows are allowed', async () => {
   assert.equal((await guardOf('10.0.0.0/8').check('https://inside.example/')).ip, '10.0.0.7');
   assert.equal((await guardOf('10.0.0.7').check('https://10.0.0.7/')).ip, '10.0.0.7');
   assert.equal((await guardOf('INSIDE.example').check('https://inside.EXAMPLE/')).ip, '10.0.0.7');
@@ -112,14 +112,14 @@ test('what the operator names is let through: ranges, single addresses, hosts', 
   await refused('https://public.inside.example/', /could not be resolved/, 'inside.example');
 });
 
-test('plain http goes only to hosts that the operator names', async () => {
+test('plain http is allowed only to hosts that the operator allows', async () => {
   await refused('http://public.example/', /use https/);
   assert.ok(await guardOf('public.example').check('http://public.example/'));
   assert.ok(await guardOf('127.0.0.0/8').check('http://127.0.0.1:3000/'));
   await refused('http://mixed.example/', /not allowed|use https/, '10.0.0.0/8');
 });
 
-test('an address that is no http URL is refused', async () => {
+test('an address that is not an http URL is refused', async () => {
   for (const address of [
     '',
     'public.example',
@@ -133,7 +133,7 @@ test('an address that is no http URL is refused', async () => {
   }
 });
 
-test('user and password are taken off before anything is kept', async () => {
+test('user and password are removed from the URL', async () => {
   const { url } = await guardOf().check('https://user:password@public.example/x');
   assert.equal(url.href, 'https://public.example/x');
 });

@@ -139,7 +139,7 @@ function requireStanding(
 
 const isInDevOnly = (standing: Standing) => standing.in === 'dev';
 
-test('the table of the code says of every operation what the table of this test says', () => {
+test('the permission table of the code equals the table of this test', () => {
   for (const operation of shown) {
     const { account, project = [], environment = [] } = rowOf(operation);
     assert.ok(operation.permission, `${operation.id} declares no permission`);
@@ -218,7 +218,7 @@ const elsewhereOnly: Standing[] = [
 ];
 
 for (const role of accountRoles.filter((each) => each !== 'SUPER_ADMIN')) {
-  test(`${role}: no stray header, query or body member moves the place of a check`, async () => {
+  test(`${role}: no unknown header, query or body member changes the place of a check`, async () => {
     const place = await createPlace(await server.account());
     const inProject = shown.filter((operation) => operation.path.includes('{projectId}'));
     for (const standing of elsewhereOnly) {
@@ -269,7 +269,7 @@ const promotionToProd = {
   targetEnvironmentName: 'prod',
 };
 
-test('executions are listed to a caller with a role in their environment, and to no other', async () => {
+test('only callers with a role in the environment see its executions', async () => {
   const place = await createPlace(await server.account());
   const { projectId } = place.project;
   const start = { pipelineName: 'main', environmentName: 'dev', agentId: place.agent.agentId };
@@ -286,7 +286,7 @@ test('executions are listed to a caller with a role in their environment, and to
   }
 });
 
-test('a project of another account answers as one that never existed, to every operation', async () => {
+test('for every operation a project of another account looks like one that does not exist', async () => {
   const place = await createPlace(await server.account());
   const stranger = (await server.account()).admin;
   for (const operation of shown.filter((each) => each.path.includes('{projectId}'))) {
@@ -301,7 +301,7 @@ test('a project of another account answers as one that never existed, to every o
   }
 });
 
-test('lists of an account hold nothing of another', async () => {
+test('lists contain nothing of other accounts', async () => {
   const place = await createPlace(await server.account());
   await send(
     shown.find((each) => each.id === 'startPipelineExecution') ?? assert.fail(),
@@ -315,7 +315,7 @@ test('lists of an account hold nothing of another', async () => {
   }
 });
 
-test('the same names in two accounts are two things', async () => {
+test('two accounts may use the same names', async () => {
   const [one, other] = [await createPlace(await server.account()), await createPlace(await server.account())];
   const change = { type: 'TEXT', behaviour: 'SHARED', value: 'changed' };
   await one.account.admin.patch(`${one.project.path}/variables/city`, change);
@@ -323,7 +323,7 @@ test('the same names in two accounts are two things', async () => {
   assert.equal(body.value, 'Oslo');
 });
 
-test('a request is refused for want of a right before anything is said of its content', async () => {
+test('a missing permission is reported before conflicts and missing resources', async () => {
   const place = await createPlace(await server.account());
   const viewer = await place.account.actor('MEMBER', { projectId: place.project.projectId, role: 'VIEWER' });
   const stranger = await place.account.actor('MEMBER');

@@ -28,7 +28,7 @@ test('each account has a window of its own', () => {
   assert.throws(() => limit.count('b'));
 });
 
-test('what is refused does not lengthen the wait', () => {
+test('a refused request does not extend the wait', () => {
   const clock = createMovableClock();
   const limit = createRateLimit(1, clock);
   limit.count('a');

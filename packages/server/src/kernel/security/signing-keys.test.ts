@@ -53,7 +53,7 @@ function advance(seconds: number): void {
 /** Servers do this every few seconds. */
 const refresh = () => Promise.all(servers.map(({ deps }) => deps.signingKeys.refresh()));
 
-test('a key that signs for 90 days gets a successor: published first, signing later, and no token ends before its time', async () => {
+test('after 90 days a key gets a successor, published before it signs, and no token expires early', async () => {
   const account = await one.account();
   const [old = '', ...none] = await published(one);
   assert.deepEqual(none, []);
@@ -90,7 +90,7 @@ test('a key that signs for 90 days gets a successor: published first, signing la
   for (const server of servers) assert.deepEqual(await published(server), [next]);
 });
 
-test('servers that rotate at the same moment make one key', async () => {
+test('servers that rotate at the same time create one key', async () => {
   const before = await published(one);
   advance(90 * day);
   await Promise.all([...servers, ...servers, ...servers].map(({ deps }) => deps.signingKeys.refresh()));
@@ -99,7 +99,7 @@ test('servers that rotate at the same moment make one key', async () => {
   assert.deepEqual(await published(other), await published(one));
 });
 
-test('an operator rotates whenever he likes; asked again, the key that waits is the answer', async () => {
+test('an operator may rotate at any time; a second request returns the waiting key', async () => {
   advance(day);
   await refresh();
   const before = await published(one);
@@ -114,7 +114,7 @@ test('an operator rotates whenever he likes; asked again, the key that waits is 
   assert.equal(keyOf(await tokenOf(other, account)), made.keyId);
 });
 
-test('a server learns of a key by the first token that names it', async () => {
+test('a server loads a new key at the first token that names it', async () => {
   const account = await one.account();
   await rotateKeys(one.deps, { why: 'leaked' });
   await one.deps.signingKeys.refresh();
@@ -124,7 +124,7 @@ test('a server learns of a key by the first token that names it', async () => {
   await requireAccepted(token);
 });
 
-test('a leaked key ends every token of it, also those that a server has seen', async () => {
+test('removing a leaked key ends its tokens, including cached ones', async () => {
   const account = await one.account();
   const token = await tokenOf(one, account);
   await requireAccepted(token);
@@ -137,7 +137,7 @@ test('a leaked key ends every token of it, also those that a server has seen', a
   await requireAccepted(await tokenOf(other, account));
 });
 
-test('with rotation off the key stays', async () => {
+test('without rotation the key stays', async () => {
   const { database, clock, log, sealer } = one.deps;
   const keys = await openSigningKeys({ database, clock, log, sealer, rotationDays: undefined });
   const before = keys.listPublished().map(({ keyId }) => keyId);
@@ -149,11 +149,11 @@ test('with rotation off the key stays', async () => {
   );
 });
 
-test('whoever has another master key makes no key', async () => {
+test('a server with another master key creates no key', async () => {
   const before = await published(one);
   const foreign = { ...one.deps, sealer: createSealer(Buffer.alloc(32, 'another master key')) };
   for (const why of ['asked', 'leaked'] as const)
-    await assert.rejects(rotateKeys(foreign, { why }), /not sealed by this master key/);
+    await assert.rejects(rotateKeys(foreign, { why }), /cannot be decrypted with this master key/);
   await refresh();
   assert.ok((await published(one)).includes(before[0] ?? ''));
 });

@@ -14,7 +14,7 @@ afterAll(() => database.drop());
 const migrations = join(import.meta.dirname, '../../../migrations');
 const ofDueWork = '0020_due_work.sql';
 
-test('each work is given its moment by the first sweep, and what was overdue moves', async () => {
+test('the first sweep sets due_at of all work, and moves overdue work', async () => {
   await database.query('drop schema public cascade');
   await database.query('create schema public');
   const names = (await readdir(migrations)).sort();

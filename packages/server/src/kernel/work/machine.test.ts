@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createMachine } from './machine.ts';
 import { workStates } from './work.ts';
 
-test('a machine answers for all pairs of its states', () => {
+test('a state machine covers all pairs of states', () => {
   const door = createMachine({ open: ['shut'], shut: ['open', 'locked'], locked: ['shut'], gone: [] });
   const allowed = door.states.flatMap((from) =>
     door.states.filter((to) => door.allows(from, to)).map((to) => `${from} → ${to}`),
@@ -21,7 +21,7 @@ test('a machine answers for all pairs of its states', () => {
   );
 });
 
-test('work goes from queued to ended by way of its holders, and never back from its end', () => {
+test('work moves from queued to ended, and never back from ended', () => {
   const moves = workStates.states.flatMap((from) =>
     workStates.states.filter((to) => workStates.allows(from, to)).map((to) => `${from} → ${to}`),
   );

@@ -28,7 +28,7 @@ async function dueOf(path: string): Promise<Date | null> {
   return row.due_at;
 }
 
-test('due_at follows work: its first look, its queue limit, its lease, its grace, its end', async () => {
+test('due_at follows the first check, queue limit, lease, grace period and end of work', async () => {
   const place = await createPlace(await server.account());
   const instance = createInstance(place.agent);
   await instance.hello();
@@ -59,7 +59,7 @@ test('due_at follows work: its first look, its queue limit, its lease, its grace
   assert.equal(await dueOf(path), null);
 });
 
-test('a forced cancel brings it forward', async () => {
+test('a forced cancel moves due_at forward', async () => {
   const place = await createPlace(await server.account());
   const instance = createInstance(place.agent);
   await instance.hello();
@@ -79,7 +79,7 @@ test('a forced cancel brings it forward', async () => {
   assert.equal((await place.account.admin.get<{ status: string }>(path)).body.status, 'CANCELLED');
 });
 
-test('with 100,000 executions that wait for an absent agent, a round reads a few pages', async () => {
+test('with 100,000 executions that wait for a missing agent, a round reads few pages', async () => {
   const { agent, project, account } = await createPlace(await server.account());
   await database.query(
     `insert into work (account_id, work_id, project_id, environment_name, agent_id, kind, name, state, created_at, queued_at, due_at)

@@ -196,7 +196,7 @@ test('without the master key, or with another, nothing is restored or backed up'
     /fingerprint [0-9a-f]{16}, and there is no key here\. Put the file master-key .* to data\/master-key/,
   );
   await assert.rejects(verifyBackup(file, { ...key, sealer: other }), /the key here has the fingerprint/);
-  await assert.rejects(backup('by another key', other), /not sealed by this master key/);
+  await assert.rejects(backup('by another key', other), /cannot be decrypted with this master key/);
 });
 
 test('a backup of a newer Headgate names the migration that is missing', async () => {
@@ -208,7 +208,7 @@ test('a backup of a newer Headgate names the migration that is missing', async (
   const restoring = onOneConnection(target.connection, (client) =>
     restoreBackup({ client, objects }, newer, false),
   );
-  await assert.rejects(restoring, /9999_later\.sql, which this Headgate does not have/);
+  await assert.rejects(restoring, /9999_later\.sql, which this version of Headgate does not have/);
 });
 
 test('a published file that is missing is named, and no backup is made', async () => {
