@@ -85,8 +85,8 @@ describe('the promotion of a standby under load', { timeout: 240_000 }, () => {
       await waitUntil('some load', 30, () => acknowledged.length > 200);
       proxy.refuse(true);
       await database.failOver();
-      proxy.cut();
-      proxy.leadTo(database.standby.socketPath);
+      proxy.breakConnections();
+      proxy.redirectTo(database.standby.socketPath);
       proxy.refuse(false);
       const before = acknowledged.length;
       await waitUntil('writes at the new primary', 30, () => acknowledged.length > before + 200);

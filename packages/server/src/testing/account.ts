@@ -102,7 +102,7 @@ export async function createAccount(server: AccountServer): Promise<Account> {
         });
       }
     });
-    const token = tokenSource(server, { accountId, actorId: credentialId, clientId }, 'dpc');
+    const token = createTokenSource(server, { accountId, actorId: credentialId, clientId }, 'dpc');
     return {
       ...createClient(server.transport, '/dpc/v1', token),
       actorId: credentialId,
@@ -132,7 +132,7 @@ export async function createAccount(server: AccountServer): Promise<Account> {
         secret_digest: digest,
         created_at: deps.clock.now(),
       });
-      const token = tokenSource(server, { accountId, actorId: agentId, clientId }, 'agent');
+      const token = createTokenSource(server, { accountId, actorId: agentId, clientId }, 'agent');
       return { agentId, name, clientId, secret, client: createClient(server.transport, '/agent/v1', token) };
     },
     project: (name) => createProjectWith(admin, name),
@@ -140,7 +140,7 @@ export async function createAccount(server: AccountServer): Promise<Account> {
 }
 
 /** Returns a token that is valid for some minutes by the server's clock. */
-function tokenSource(
+function createTokenSource(
   { deps, clock }: AccountServer,
   owner: { accountId: string; actorId: string; clientId: string },
   surface: 'dpc' | 'agent',

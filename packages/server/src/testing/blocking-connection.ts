@@ -52,10 +52,10 @@ export class BlockingConnection {
   async write(bytes: string | Buffer): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure;
     if (this.#socket.write(bytes)) return;
-    const ended = new AbortController();
-    const { signal } = ended;
+    const waitForEnd = new AbortController();
+    const { signal } = waitForEnd;
     await Promise.race([once(this.#socket, 'drain', { signal }), once(this.#socket, 'close', { signal })]);
-    ended.abort();
+    waitForEnd.abort();
     assert.ok(!this.#socket.destroyed, `the connection ended while the request was sent: ${this.#failure}`);
   }
 

@@ -13,7 +13,7 @@ import {
   problemTypeName,
   statusTitles,
 } from '@headgate/contract';
-import { routePath } from '../kernel/endpoint/endpoint.ts';
+import { renderRoutePath } from '../kernel/endpoint/endpoint.ts';
 import { answerShape } from './shape.ts';
 
 export interface Received {
@@ -27,7 +27,7 @@ export interface Received {
 
 const routes = operations.map((operation) => ({
   operation,
-  form: new RegExp(`^${routePath(operation).replaceAll('.', '\\.').replaceAll(/:\w+/g, '[^/]+')}$`),
+  form: new RegExp(`^${renderRoutePath(operation).replaceAll('.', '\\.').replaceAll(/:\w+/g, '[^/]+')}$`),
 }));
 
 /** Finds the operation of a request; HEAD uses the GET of the same path. */

@@ -9,15 +9,15 @@ import type pg from 'pg';
 export interface DatabaseProxy {
   port: number;
   /** A connection to the same database through the proxy. */
-  connectionTo(connectionString: string): pg.ClientConfig;
+  makeConnection(connectionString: string): pg.ClientConfig;
   /** Sends new connections to another socket. */
-  leadTo(socketPath: string): void;
+  redirectTo(socketPath: string): void;
   /** Refuses new connections until called with false. */
   refuse(refusing: boolean): void;
   /** Stops forwarding on open connections, without closing them. */
   silence(): void;
   /** Breaks the open connections. */
-  cut(): void;
+  breakConnections(): void;
   accepted(): number;
   close(): Promise<void>;
 }
@@ -58,11 +58,11 @@ export async function openDatabaseProxy(socketPath: string): Promise<DatabasePro
   };
   return {
     port,
-    connectionTo(connectionString) {
+    makeConnection(connectionString) {
       const { username, pathname } = new URL(connectionString);
       return { host: '127.0.0.1', port, user: username, database: pathname.slice(1) };
     },
-    leadTo(path) {
+    redirectTo(path) {
       target = path;
     },
     refuse(now) {
@@ -76,7 +76,7 @@ export async function openDatabaseProxy(socketPath: string): Promise<DatabasePro
         far.pause();
       }
     },
-    cut,
+    breakConnections: cut,
     accepted: () => accepted,
     async close() {
       cut();

@@ -12,14 +12,14 @@ const ofRequests = formats(new Ajv(options));
 type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
 
 /** Closes every object of the schema, so that unknown members are faults. */
-function closed(schema: Json): Json {
-  if (Array.isArray(schema)) return schema.map(closed);
+function closeObjects(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map(closeObjects);
   if (typeof schema !== 'object' || schema === null) return schema;
-  const copy = Object.fromEntries(Object.entries(schema).map(([key, member]) => [key, closed(member)]));
+  const copy = Object.fromEntries(Object.entries(schema).map(([key, member]) => [key, closeObjects(member)]));
   return 'properties' in copy ? { additionalProperties: false, ...copy } : copy;
 }
 
-function once(compile: (schema: Json) => ValidateFunction): (schema: object) => ValidateFunction {
+function compileOnce(compile: (schema: Json) => ValidateFunction): (schema: object) => ValidateFunction {
   const compiled = new Map<object, ValidateFunction>();
   return (schema) => {
     const known = compiled.get(schema);
@@ -31,6 +31,6 @@ function once(compile: (schema: Json) => ValidateFunction): (schema: object) => 
 }
 
 /** Validates a response body; unknown members are faults. */
-export const answerShape = once((schema) => ofAnswers.compile(closed(schema) as object));
+export const answerShape = compileOnce((schema) => ofAnswers.compile(closeObjects(schema) as object));
 /** Validates a request body; unknown members are ignored. */
-export const requestShape = once((schema) => ofRequests.compile(schema as object));
+export const requestShape = compileOnce((schema) => ofRequests.compile(schema as object));

@@ -18,7 +18,7 @@ export function publishShared(
 }
 
 /** A pipeline that uses one shared pipeline per group: the latest version, or the given one. */
-export function pipelineUsing(...uses: readonly { prefix: string; versionName?: string }[]): string {
+export function makePipelineUsing(...uses: readonly { prefix: string; versionName?: string }[]): string {
   const components = Object.fromEntries(
     uses.map(({ prefix, versionName }, index) => [
       `Use ${index}`,

@@ -13,24 +13,24 @@ const insertAccount = statement(
   { parameters: { account_id: 'uuid', name: 'text' } },
   'insert into account (account_id, name, created_at) values ($account_id, $name, now())',
 );
-const countAccounts = statement(
+const accountCount = statement(
   { parameters: { name: 'text' }, row: { count: 'bigint' } },
   'select count(*) as count from account where name like $name',
 );
 const fails = statement({ parameters: { by: 'integer' } }, 'select 1 / $by::integer');
 
-const countOf = async (name: string) => (await database.read(countAccounts, { name }))[0]?.count;
+const countAccounts = async (name: string) => (await database.read(accountCount, { name }))[0]?.count;
 
 test('the statements of a transaction are committed together', async () => {
-  let told = 0;
+  let effects = 0;
   await database.transaction((tx) => {
     for (let made = 0; made < 3; made += 1)
       tx.send(insertAccount, { account_id: server.deps.newId(), name: `together ${made}` });
     tx.afterCommit(() => {
-      told += 1;
+      effects += 1;
     });
   });
-  assert.deepEqual([await countOf('together %'), told], [3, 1]);
+  assert.deepEqual([await countAccounts('together %'), effects], [3, 1]);
 });
 
 test('a failed statement rolls back the transaction, and its afterCommit effects do not run', async () => {
@@ -44,7 +44,7 @@ test('a failed statement rolls back the transaction, and its afterCommit effects
     });
   });
   await assert.rejects(attempt, { code: '22012' });
-  assert.deepEqual([await countOf('undone%'), told], [0, false]);
+  assert.deepEqual([await countAccounts('undone%'), told], [0, false]);
 });
 
 test('a failure of the work rolls back its statements', async () => {
@@ -53,7 +53,7 @@ test('a failure of the work rolls back its statements', async () => {
     throw new Error('no');
   });
   await assert.rejects(attempt, /^Error: no$/);
-  assert.equal(await countOf('thrown'), 0);
+  assert.equal(await countAccounts('thrown'), 0);
 });
 
 test('a violated constraint throws the problem set for it', async () => {
@@ -63,13 +63,13 @@ test('a violated constraint throws the problem set for it', async () => {
     tx.send(insertAccount, { account_id: server.deps.newId(), name: 'twice' });
   });
   await assert.rejects(twice, { name: 'Problem', code: 'account-name-taken' });
-  assert.equal(await countOf('twice'), 0);
+  assert.equal(await countAccounts('twice'), 0);
 });
 
 test('the connection of a failed transaction is reused', async () => {
   for (let round = 0; round < 30; round += 1) {
     await assert.rejects(database.transaction((tx) => tx.query(fails, { by: 0 })));
-    assert.equal(await countOf('nobody'), 0);
+    assert.equal(await countAccounts('nobody'), 0);
   }
 });
 
@@ -118,12 +118,11 @@ const transactionsOf = statement(
   { parameters: { name: 'text' }, row: { count: 'bigint' } },
   'select count(distinct xmin::text) as count from account where name like $name',
 );
-const transactionsOfAccounts = async (name: string) =>
-  (await database.read(transactionsOf, { name }))[0]?.count;
+const listTransactions = async (name: string) => (await database.read(transactionsOf, { name }))[0]?.count;
 
 test('writes that arrive during another write share a transaction', async () => {
   await Promise.all(['first', 'a', 'b', 'c'].map((name) => makeAccount(`shared ${name}`)));
-  assert.deepEqual([await countOf('shared %'), await transactionsOfAccounts('shared %')], [4, 2]);
+  assert.deepEqual([await countAccounts('shared %'), await listTransactions('shared %')], [4, 2]);
 });
 
 test('a failed write does not fail the others of its trip, and the next writes are sent alone', async () => {
@@ -137,12 +136,12 @@ test('a failed write does not fail the others of its trip, and the next writes a
     all.map(({ status }) => status),
     ['fulfilled', 'fulfilled', 'fulfilled', 'rejected'],
   );
-  assert.deepEqual([await countOf('bystander %'), await transactionsOfAccounts('bystander %')], [3, 3]);
+  assert.deepEqual([await countAccounts('bystander %'), await listTransactions('bystander %')], [3, 3]);
   await Promise.all(['first', 'a', 'b'].map((name) => makeAccount(`careful ${name}`)));
-  assert.equal(await transactionsOfAccounts('careful %'), 3);
+  assert.equal(await listTransactions('careful %'), 3);
   for (let made = 0; made < 64; made += 1) await makeAccount(`again alone ${made}`);
   await Promise.all(['first', 'a', 'b'].map((name) => makeAccount(`trusting ${name}`)));
-  assert.equal(await transactionsOfAccounts('trusting %'), 2);
+  assert.equal(await listTransactions('trusting %'), 2);
 });
 
 test('statements in progress when the database is closed still finish', async () => {
@@ -157,10 +156,10 @@ test('statements in progress when the database is closed still finish', async ()
       tx.send(insertAccount, { account_id: server.deps.newId(), name: `closing ${name}` }),
     ),
   );
-  const read = opened.read(countAccounts, { name: 'closing %' });
+  const read = opened.read(accountCount, { name: 'closing %' });
   await opened.close();
   await Promise.all([...writes, read]);
-  assert.equal(await countOf('closing %'), 3);
+  assert.equal(await countAccounts('closing %'), 3);
 });
 
 const lockAccount = statement(
@@ -190,10 +189,10 @@ test('a write that waits for a lock does not block the others of its trip', asyn
       renamed = true;
     });
   await Promise.all(['first', 'a', 'b'].map((name) => makeAccount(`passing ${name}`)));
-  assert.deepEqual([await countOf('passing %'), renamed], [3, false]);
+  assert.deepEqual([await countAccounts('passing %'), renamed], [3, false]);
   held.resolve();
   await Promise.all([holder, waits]);
-  assert.deepEqual([await countOf('unlocked'), renamed], [1, true]);
+  assert.deepEqual([await countAccounts('unlocked'), renamed], [1, true]);
 });
 
 const insertRemark = insertStatement(

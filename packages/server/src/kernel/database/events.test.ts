@@ -21,7 +21,7 @@ interface EventRow {
   state_after: object | null;
 }
 
-const eventsOf = ({ account }: Place) =>
+const readEvents = ({ account }: Place) =>
   server.database.query<EventRow>(
     `select event_id, name, actor_id, actor_kind, request_id, project_id, subject_name, transaction_id::text, state_before, state_after
      from event where account_id = $1`,
@@ -29,17 +29,17 @@ const eventsOf = ({ account }: Place) =>
   );
 
 /** Sends the example of an operation and returns the events that it wrote. */
-async function leftBy(operation: Operation, place: Place) {
+async function runExample(operation: Operation, place: Place) {
   const surface = operation.surface === 'dpc' ? examples : protocolExamples;
   const { path, ...asked } =
     (await surface[operation.id]?.(place)) ?? assert.fail(`no request for ${operation.id}`);
-  const before = new Set((await eventsOf(place)).map((event) => event.event_id));
+  const before = new Set((await readEvents(place)).map((event) => event.event_id));
   const client = operation.surface === 'dpc' ? place.account.admin : place.agent.client;
   const answer = await client.send(operation.method, path, asked);
   assert.ok(answer.status < 300, `${operation.id}: ${answer.text}`);
   // Events of an agent that serves the request are not the request's own.
   const isOwn = ({ actor_kind }: EventRow) => operation.surface === 'agent' || actor_kind !== 'agent';
-  const events = (await eventsOf(place)).filter((event) => !before.has(event.event_id) && isOwn(event));
+  const events = (await readEvents(place)).filter((event) => !before.has(event.event_id) && isOwn(event));
   return { events, answer };
 }
 
@@ -48,7 +48,7 @@ const isRead = (operation: Operation) => operation.events.length === 0;
 test('every write operation records one of its declared events, with actor, subject and states', async () => {
   const place = await createPlace(await server.account());
   for (const operation of sortGuards(operations.filter((each) => !isRead(each)))) {
-    const { events, answer } = await leftBy(operation, place);
+    const { events, answer } = await runExample(operation, place);
     assert.ok(events.length > 0, `${operation.id} leaves no event`);
     for (const event of events) {
       const what = `${operation.id}: ${JSON.stringify(event)}`;
@@ -78,13 +78,13 @@ test('every write operation records one of its declared events, with actor, subj
 test('a read records no event', async () => {
   const place = await createPlace(await server.account());
   for (const operation of operations.filter(isRead)) {
-    assert.deepEqual((await leftBy(operation, place)).events, [], operation.id);
+    assert.deepEqual((await runExample(operation, place)).events, [], operation.id);
   }
 });
 
 test('a refused write records no event', async () => {
   const place = await createPlace(await server.account());
-  const before = await eventsOf(place);
+  const before = await readEvents(place);
   const { admin } = place.account;
   const variables = `${place.project.path}/variables`;
   await admin.post(variables, { name: 'city', type: 'TEXT', behaviour: 'SHARED' });
@@ -95,7 +95,7 @@ test('a refused write records no event', async () => {
     value: 'x',
   });
   await (await place.account.actor('MEMBER')).post('/projects', {});
-  assert.equal((await eventsOf(place)).length, before.length);
+  assert.equal((await readEvents(place)).length, before.length);
 });
 
 test('a change records the state before and after, also for an override', async () => {
@@ -108,7 +108,7 @@ test('a change records the state before and after, also for an override', async 
     { environmentName: 'prod', value: 'Alta' },
   ]);
   await admin.delete(city);
-  const events = (await eventsOf(place)).toSorted((one, other) => (one.event_id < other.event_id ? -1 : 1));
+  const events = (await readEvents(place)).toSorted((one, other) => (one.event_id < other.event_id ? -1 : 1));
   const [deleted, written, updated] = events.toReversed();
   assert.equal(updated?.name, 'variable-updated');
   assert.deepEqual(

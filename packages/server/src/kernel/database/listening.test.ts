@@ -22,7 +22,7 @@ async function openBehindProxy() {
   const proxy = await openDatabaseProxy(findSocket(address));
   closing.push(() => proxy.close());
   const opened = openDatabase({
-    connection: proxy.connectionTo(address),
+    connection: proxy.makeConnection(address),
     connections: 2,
     patienceMilliseconds: 300,
     keepAliveMilliseconds: 100,
@@ -32,7 +32,7 @@ async function openBehindProxy() {
   return { proxy, opened };
 }
 
-async function openWakesOf(opened: Database): Promise<Wakes> {
+async function openWakesOn(opened: Database): Promise<Wakes> {
   const wakes = await openWakes(opened, log);
   closing.push(() => wakes.close());
   return wakes;
@@ -68,20 +68,20 @@ const backends = (name: string) =>
 test('a server starts when its first attempt to listen fails, and listens later', async () => {
   const { proxy, opened } = await openBehindProxy();
   proxy.refuse(true);
-  const wakes = await openWakesOf(opened);
+  const wakes = await openWakesOn(opened);
   proxy.refuse(false);
   const { opened: other } = await openBehindProxy();
-  assert.ok(await isWoken(wakes, await openWakesOf(other), 'late'));
+  assert.ok(await isWoken(wakes, await openWakesOn(other), 'late'));
 });
 
 for (const [how, befall] of [
-  ['is cut', (proxy) => proxy.cut()],
+  ['is cut', (proxy) => proxy.breakConnections()],
   ['falls silent without a word', (proxy) => proxy.silence()],
   [
     'is cut, and cannot be opened again for a while',
     async (proxy) => {
       proxy.refuse(true);
-      proxy.cut();
+      proxy.breakConnections();
       const before = proxy.accepted();
       while (proxy.accepted() < before + 2) await delay(20);
       proxy.refuse(false);
@@ -91,18 +91,18 @@ for (const [how, befall] of [
   test(`when the connection ${how}, wake-ups resume and waiters check again`, async () => {
     const { proxy, opened } = await openBehindProxy();
     const { opened: other } = await openBehindProxy();
-    const [wakes, others] = [await openWakesOf(opened), await openWakesOf(other)];
+    const [wakes, others] = [await openWakesOn(opened), await openWakesOn(other)];
     assert.ok(await isWoken(wakes, others, 'before'));
     let forgotten = 0;
     wakes.listen((key) => {
       if (key === undefined) forgotten += 1;
     });
-    const waiting = createWait(wakes, 'waits meanwhile');
+    const waiting = createWait(wakes, 'waits during the failure');
     await befall(proxy);
     const began = performance.now();
     await waiting.waitAtMost(soon, new AbortController().signal);
-    assert.ok(performance.now() - began < soon - 100, 'who waited was not woken');
-    assert.equal(forgotten, 1, 'what is known of who need not look is forgotten');
+    assert.ok(performance.now() - began < soon - 100, 'waiters were not woken');
+    assert.equal(forgotten, 1, 'cached knowledge is dropped');
     assert.ok(await isWoken(wakes, others, 'after'));
   });
 }

@@ -65,7 +65,8 @@ export async function applyMigrations(client: pg.Client, wanted: readonly Applie
     const migration = known.get(name);
     if (migration?.checksum !== checksum) {
       throw new Error(
-        `The backup contains the migration ${name}, which this version of Headgate does not have. Restore it with the version that made it, or a later one.`,
+        `The backup contains the migration ${name}, which this version of Headgate does not have. ` +
+          'Restore it with the version that made it, or a later one.',
       );
     }
     await apply(client, migration);
@@ -129,7 +130,8 @@ async function refuseTransactionPooler(client: pg.Client): Promise<void> {
   const stable = first.rows[0]?.pid === second.rows[0]?.pid;
   if (!stable || name.rows[0]?.application_name !== 'headgate migration') {
     throw new Error(
-      'DATABASE_URL points to a transaction pooler, which breaks LISTEN and prepared statements. Connect to PostgreSQL directly, or use session pooling.',
+      'DATABASE_URL points to a transaction pooler, which breaks LISTEN and prepared statements. ' +
+        'Connect to PostgreSQL directly, or use session pooling.',
     );
   }
 }

@@ -9,7 +9,7 @@ import pg from 'pg';
 import { createTestDatabase } from '../../testing/database.ts';
 
 const { version } = createRequire(import.meta.url)('pg/package.json') as { version: string };
-const changed = (what: string) =>
+const describeChange = (what: string) =>
   `pg ${version}: ${what}. kernel/database/batch.ts relies on it: change batch.ts and this test together (docs/adr/0041).`;
 
 /** The argument that pg passes to a custom query. */
@@ -110,17 +110,17 @@ async function probe(work: (connection: Connection) => void): Promise<Probe> {
 test('the connection of pg has the members that a batch calls', async () => {
   await probe((connection) => {
     for (const member of ['parse', 'bind', 'describe', 'execute', 'sync', 'on', 'off'] as const)
-      assert.equal(typeof connection[member], 'function', changed(`connection.${member}() is gone`));
+      assert.equal(typeof connection[member], 'function', describeChange(`connection.${member}() is gone`));
     for (const member of ['cork', 'uncork'] as const)
       assert.equal(
         typeof connection.stream[member],
         'function',
-        changed(`connection.stream.${member}() is gone`),
+        describeChange(`connection.stream.${member}() is gone`),
       );
     assert.equal(
       typeof connection.parsedStatements,
       'object',
-      changed('connection.parsedStatements is gone'),
+      describeChange('connection.parsedStatements is gone'),
     );
     connection.sync();
   });
@@ -140,7 +140,7 @@ test('several statements before one Sync call the handlers in order', async () =
   assert.deepEqual(
     called,
     [...one, ...one, 'handleEmptyQuery', 'handleReadyForQuery'],
-    changed('other handlers of a query are called'),
+    describeChange('other handlers of a query are called'),
   );
   const [description] = (seen.get('handleRowDescription') ?? []) as [{ fields: Record<string, unknown>[] }];
   assert.deepEqual(
@@ -149,13 +149,13 @@ test('several statements before one Sync call the handlers in order', async () =
       ['number', 23],
       ['bytes', 17],
     ],
-    changed('handleRowDescription gets no fields with name and dataTypeID'),
+    describeChange('handleRowDescription gets no fields with name and dataTypeID'),
   );
   const [row] = (seen.get('handleDataRow') ?? []) as [{ fields: unknown[] }];
   assert.deepEqual(
     row.fields,
     ['7', '\\x005cff'],
-    changed('bind ignores valueMapper, or handleDataRow gets no fields as text'),
+    describeChange('bind ignores valueMapper, or handleDataRow gets no fields as text'),
   );
 });
 
@@ -164,7 +164,7 @@ test('pg records a parsed statement by its name', async () => {
     assert.equal(
       connection.parsedStatements[name],
       text,
-      changed('connection.parsedStatements[name] is not the text'),
+      describeChange('connection.parsedStatements[name] is not the text'),
     );
     connection.sync();
   });
@@ -175,7 +175,11 @@ test('a refused statement is reported before the connection is ready again', asy
     send(connection, ['no number', null], { isParsed: true });
     connection.sync();
   });
-  assert.deepEqual(called, ['handleError', 'readyForQuery'], changed('a failure is told in another order'));
+  assert.deepEqual(
+    called,
+    ['handleError', 'readyForQuery'],
+    describeChange('failures arrive in another order'),
+  );
   const [failure] = seen.get('handleError') ?? [];
-  assert.ok(failure instanceof pg.DatabaseError, changed('handleError gets no pg.DatabaseError'));
+  assert.ok(failure instanceof pg.DatabaseError, describeChange('handleError gets no pg.DatabaseError'));
 });

@@ -26,7 +26,7 @@ export interface Transaction {
     parameters: NoInfer<Parameters>,
   ): readonly Row[];
   /** Sets the problem to throw when the named constraint is violated. */
-  onConstraint(constraint: string, meaning: (breach: DatabaseError) => Problem): void;
+  onConstraint(constraint: string, meaning: (violation: DatabaseError) => Problem): void;
   /** Runs `effect` after the commit, never after a rollback: for notifications and metrics. */
   afterCommit(effect: () => void): void;
 }
@@ -61,7 +61,7 @@ export class PipelinedTransaction implements Transaction {
   #trip: Promise<void> | undefined;
   #flying: Promise<void> | undefined;
   #failure: unknown;
-  readonly #meanings = new Map<string, (breach: DatabaseError) => Problem>();
+  readonly #meanings = new Map<string, (violation: DatabaseError) => Problem>();
   readonly effects: (() => void)[] = [];
   /** Set when the connection is unusable. */
   #broken: Error | undefined;
@@ -102,7 +102,7 @@ export class PipelinedTransaction implements Transaction {
     return sent.rows as Row[];
   }
 
-  onConstraint(constraint: string, meaning: (breach: DatabaseError) => Problem): void {
+  onConstraint(constraint: string, meaning: (violation: DatabaseError) => Problem): void {
     this.#meanings.set(constraint, meaning);
   }
 
@@ -149,7 +149,8 @@ export class PipelinedTransaction implements Transaction {
   async rollback(): Promise<void> {
     await this.#flying;
     const waiting = this.#take();
-    if (!this.failed && waiting.length > 0) await this.#send(this.#begun ? waiting : this.#opened(waiting));
+    if (!this.failed && waiting.length > 0)
+      await this.#send(this.#begun ? waiting : this.#prependBegin(waiting));
     if (this.#begun && this.#client !== undefined && this.#broken === undefined) {
       await sendOnClient(this.#client, [{ statement: rollback, parameters: [], rows: [] }]).catch((lost) => {
         this.#broken = lost;
@@ -166,7 +167,7 @@ export class PipelinedTransaction implements Transaction {
     return [opening, ...waiting];
   }
 
-  #opened(waiting: Sent[]): Sent[] {
+  #prependBegin(waiting: Sent[]): Sent[] {
     this.#begun = true;
     return [{ statement: begin, parameters: [], rows: [] }, ...waiting];
   }
@@ -178,7 +179,7 @@ export class PipelinedTransaction implements Transaction {
         this.#trip = undefined;
         if (this.failed) return;
         const waiting = this.#take();
-        await this.#send(this.#begun ? waiting : this.#opened(waiting));
+        await this.#send(this.#begun ? waiting : this.#prependBegin(waiting));
       });
     }
     return this.#trip;

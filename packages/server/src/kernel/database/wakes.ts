@@ -35,14 +35,14 @@ export interface Wakes {
   /** Removes the waiter, whether or not it was woken. */
   stopWaiting(key: string, waiter: Waiter): void;
   /** Wakes one waiter, for new work, or all waiters, for news that concerns each. */
-  wake(key: string, whom: 'one' | 'all'): void;
+  wake(key: string, target: 'one' | 'all'): void;
   /** Called by a woken waiter that cannot use the occasion. */
   pass(key: string, occasion: Occasion): void;
   /**
-   * Calls `heard` with each key before waking its waiters, and without a key when notifications may have been
+   * Calls `onWake` with each key before waking its waiters, and without a key when notifications may have been
    * missed.
    */
-  listen(heard: (key?: string) => void): void;
+  listen(onWake: (key?: string) => void): void;
   countWaiting(): number;
   close(): Promise<void>;
 }
@@ -91,7 +91,7 @@ export async function openWakes(database: Database, log: Log): Promise<Wakes> {
   }
 
   function wakeAllKeys(): void {
-    for (const heard of listeners) heard();
+    for (const onWake of listeners) onWake();
     clearTimeout(lookingAgain);
     const keys = [...waiters.keys()];
     const wakeNextBatch = () => {
@@ -101,14 +101,18 @@ export async function openWakes(database: Database, log: Log): Promise<Wakes> {
     wakeNextBatch();
   }
 
-  function queueNotification(key: string, whom: 'one' | 'all', inMilliseconds = coalesceMilliseconds): void {
-    outgoing.set(key, whom === 'all' ? 'all' : (outgoing.get(key) ?? 'one'));
+  function queueNotification(
+    key: string,
+    target: 'one' | 'all',
+    inMilliseconds = coalesceMilliseconds,
+  ): void {
+    outgoing.set(key, target === 'all' ? 'all' : (outgoing.get(key) ?? 'one'));
     if (!isClosed) timer ??= setTimeout(flush, inMilliseconds);
   }
 
-  function dispatchWake(key: string, whom: 'one' | 'all', isFromHere: boolean): void {
-    for (const heard of listeners) heard(key);
-    if (whom === 'all') {
+  function dispatchWake(key: string, target: 'one' | 'all', isFromHere: boolean): void {
+    for (const onWake of listeners) onWake(key);
+    if (target === 'all') {
       wakeAll(key);
       if (isFromHere) queueNotification(key, 'all');
       return;
@@ -124,10 +128,10 @@ export async function openWakes(database: Database, log: Log): Promise<Wakes> {
     outgoing.clear();
     for (let from = 0; from < entries.length; from += payloadLimit) {
       const some = entries.slice(from, from + payloadLimit);
-      const payload = some.map(([key, whom]) => `${whom === 'one' ? 1 : 0}${key}`);
+      const payload = some.map(([key, target]) => `${target === 'one' ? 1 : 0}${key}`);
       database.read(notify, { payload: `${server} ${payload.join(' ')}` }).catch((failure) => {
         log.debug({ err: failure }, 'could not notify the other servers of new work; retrying');
-        for (const [key, whom] of some) queueNotification(key, whom, notifyAgainMilliseconds);
+        for (const [key, target] of some) queueNotification(key, target, notifyAgainMilliseconds);
       });
     }
   }
@@ -157,11 +161,11 @@ export async function openWakes(database: Database, log: Log): Promise<Wakes> {
       count += 1;
     },
     stopWaiting: removeWaiter,
-    wake: (key, whom) => dispatchWake(key, whom, true),
+    wake: (key, target) => dispatchWake(key, target, true),
     pass(key, occasion) {
       if (!wakeOne(key, occasion) && occasion.isFromHere) queueNotification(key, 'one');
     },
-    listen: (heard) => void listeners.push(heard),
+    listen: (onWake) => void listeners.push(onWake),
     countWaiting: () => count,
     async close() {
       isClosed = true;

@@ -13,14 +13,14 @@ const server = await startTestServer();
 const anonymous: Client = createClient(server.transport, '', async () => undefined);
 const city = { name: 'city', type: 'TEXT', behaviour: 'SHARED', value: 'Oslo' };
 
-async function project() {
+async function createProject() {
   const account = await server.account();
   const { path, projectId } = await account.project();
   return { account, admin: account.admin, path, projectId, variables: `${path}/variables` };
 }
 
 test('an unknown method is 405 and lists the methods of the path', async () => {
-  const { admin, path, variables } = await project();
+  const { admin, path, variables } = await createProject();
   const allow = async (method: string, at: string) => {
     const answer = await admin.send(method, at);
     requireProblem(answer, 405, 'method-not-allowed');
@@ -33,14 +33,14 @@ test('an unknown method is 405 and lists the methods of the path', async () => {
 });
 
 test('an unknown path is 404', async () => {
-  const { admin } = await project();
+  const { admin } = await createProject();
   for (const path of ['/nothing', '//projects', '/Projects', '/projects/x/y/z']) {
     requireProblem(await admin.get(path), 404, 'path-not-found');
   }
 });
 
 test('only JSON responses are available', async () => {
-  const { admin, variables } = await project();
+  const { admin, variables } = await createProject();
   const refused = [
     'text/html',
     'application/xml',
@@ -57,7 +57,7 @@ test('only JSON responses are available', async () => {
 });
 
 test('a body of another media type is 415', async () => {
-  const { admin, path, variables } = await project();
+  const { admin, path, variables } = await createProject();
   const types = [
     'text/plain',
     'application/xml',
@@ -77,7 +77,7 @@ test('a body of another media type is 415', async () => {
 });
 
 test('JSON is accepted with a charset and unknown headers', async () => {
-  const { admin, variables } = await project();
+  const { admin, variables } = await createProject();
   const headers = { 'content-type': 'Application/JSON; charset=utf-8', 'account-id': 'x', 'x-anything': 'y' };
   assert.equal((await admin.post(variables, JSON.stringify(city), { headers })).status, 201);
 });
@@ -95,7 +95,7 @@ test('a body that is too large is 413', async () => {
 });
 
 test('a body that is not JSON is 400 with the reason', async () => {
-  const { admin, variables } = await project();
+  const { admin, variables } = await createProject();
   for (const body of ['{', '{"name": "a",}', "{'a': 1}", 'x', '\u0000', '{"a": 01}']) {
     const { detail } = requireProblem(await admin.post(variables, body), 400, 'invalid-json');
     assert.match(detail, /^The body is not valid JSON: ./);
@@ -105,7 +105,7 @@ test('a body that is not JSON is 400 with the reason', async () => {
 });
 
 test('a missing body is reported', async () => {
-  const { admin, variables } = await project();
+  const { admin, variables } = await createProject();
   const { violations } = requireProblem(await admin.post(variables), 400, 'invalid-request');
   assert.deepEqual(violations, ['body: is required']);
   requireProblem(await admin.post(variables, 'null'), 400, 'invalid-request');
@@ -113,7 +113,7 @@ test('a missing body is reported', async () => {
 });
 
 test('NUL and lone surrogates are refused in values and names', async () => {
-  const { admin, path, variables } = await project();
+  const { admin, path, variables } = await createProject();
   const bad = [
     { ...city, value: 'a\0b' },
     { ...city, description: '\ud800' },
@@ -138,9 +138,10 @@ test('NUL and lone surrogates are refused in values and names', async () => {
 });
 
 test('excessive nesting is refused without a failure', async () => {
-  const { admin, variables } = await project();
-  const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
-  const body = (depth: number) => `{"name":"n","type":"TEXT","behaviour":"SHARED","stray":${nested(depth)}}`;
+  const { admin, variables } = await createProject();
+  const makeNested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+  const body = (depth: number) =>
+    `{"name":"n","type":"TEXT","behaviour":"SHARED","stray":${makeNested(depth)}}`;
   assert.equal((await admin.post(variables, body(50))).status, 201);
   for (const depth of [100, 5_000, 200_000]) {
     const answer = await admin.post(variables, body(depth));
@@ -150,7 +151,7 @@ test('excessive nesting is refused without a failure', async () => {
 });
 
 test('thousands of faults get a bounded list', async () => {
-  const { admin, variables } = await project();
+  const { admin, variables } = await createProject();
   await admin.post(variables, city);
   const body = Array.from({ length: 5_000 }, () => 1);
   const answer = await admin.post(`${variables}/city/environment-overrides`, body);
@@ -159,7 +160,7 @@ test('thousands of faults get a bounded list', async () => {
 });
 
 test('a path that does not decode is 400', async () => {
-  const { admin, variables } = await project();
+  const { admin, variables } = await createProject();
   for (const name of ['%ff', '%', '%zz', '%c0%80']) {
     const answer = await admin.get(`${variables}/${name}`);
     assert.equal(answer.status, 400, `${name}: ${answer.text}`);
@@ -167,14 +168,14 @@ test('a path that does not decode is 400', async () => {
 });
 
 test('members named like properties of Object.prototype are ordinary members', async () => {
-  const { admin, variables } = await project();
+  const { admin, variables } = await createProject();
   const body = '{"__proto__": {"name": "x"}, "constructor": 1, "type": "TEXT", "behaviour": "SHARED"}';
   const { violations } = requireProblem(await admin.post(variables, body), 400, 'invalid-request');
   assert.deepEqual(violations, ['body.name: is required']);
 });
 
 test('HEAD responds like GET, without a body', async () => {
-  const { admin, variables } = await project();
+  const { admin, variables } = await createProject();
   await admin.post(variables, city);
   const got = await admin.get(`${variables}/city`);
   const head = await admin.send('HEAD', `${variables}/city`);
@@ -188,7 +189,7 @@ test('HEAD responds like GET, without a body', async () => {
 });
 
 test('each response has a new request id, whatever the caller sends', async () => {
-  const { admin, variables } = await project();
+  const { admin, variables } = await createProject();
   const headers = { 'x-request-id': 'mine', 'request-id': 'mine' };
   const [one, other] = [await admin.get(variables, { headers }), await admin.get(variables, { headers })];
   assert.match(one.headers['x-request-id'] ?? '', /^[0-9a-f-]{36}$/);
@@ -196,7 +197,7 @@ test('each response has a new request id, whatever the caller sends', async () =
 });
 
 test('the type of a problem is the URL of a page that lists its codes', async () => {
-  const { admin, variables } = await project();
+  const { admin, variables } = await createProject();
   const { type, code } = requireProblem(await admin.get(`${variables}/town`), 404, 'variable-not-found');
   const page = await anonymous.get(new URL(type).pathname);
   assert.equal(page.status, 200);
@@ -236,7 +237,7 @@ test('refused requests count, and the agent protocol does not', async () => {
 });
 
 test('over a real connection: a refused body does not become the next request', async () => {
-  const { admin, variables } = await project();
+  const { admin, variables } = await createProject();
   const connection = await BlockingConnection.open(await server.listen());
   const headers = { authorization: `Bearer ${await admin.token()}`, 'content-type': 'application/json' };
   const path = `/dpc/v1${variables}`;
@@ -248,7 +249,7 @@ test('over a real connection: a refused body does not become the next request', 
 });
 
 test('an internal error returns only a trace id, and the log has the cause under it', async () => {
-  const { admin, variables } = await project();
+  const { admin, variables } = await createProject();
   await server.database.query('alter table variable rename to variable_away');
   try {
     const { detail, traceId } = requireProblem(await admin.get(variables), 500, 'internal-error');

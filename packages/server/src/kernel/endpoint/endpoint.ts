@@ -64,7 +64,7 @@ const jsonType = 'application/json; charset=utf-8';
 const surfacePrefix: Record<Surface, string> = { dpc: publicPrefix, agent: '' };
 
 /** `/v1/projects/{projectId}` of the surface `dpc` → `/dpc/v1/projects/:projectId`. */
-export function routePath(operation: Operation): string {
+export function renderRoutePath(operation: Operation): string {
   return surfacePrefix[operation.surface] + operation.path.replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
@@ -79,7 +79,7 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
     const placeOf = createPlaceReader(operation);
     app.route({
       method: operation.method,
-      url: routePath(operation),
+      url: renderRoutePath(operation),
       config: { operation },
       onRequest: createAdmission(operation, services),
       handler: async (request, reply) => {

@@ -13,7 +13,7 @@ const server = await startTestServer({ settings: { HEADGATE_DATABASE_CONNECTIONS
 const clients = 8;
 const incrementsEach = 4;
 
-async function placeWithNumbers(): Promise<Place> {
+async function createPlaceWithNumbers(): Promise<Place> {
   const place = await createPlace(await server.account());
   const { admin } = place.account;
   for (const { create, path, set } of Object.values(counted)) {
@@ -46,7 +46,7 @@ async function increment(admin: Actor, path: string, { set, get }: Counted): Pro
 
 for (const [id, resource] of Object.entries(counted)) {
   test(`${id}: ${clients} clients that each add ${incrementsEach} with If-Match leave their sum`, async () => {
-    const place = await placeWithNumbers();
+    const place = await createPlaceWithNumbers();
     const { admin } = place.account;
     const path = resource.path(place);
     const adding = Array.from({ length: clients }, async () => {
@@ -58,7 +58,7 @@ for (const [id, resource] of Object.entries(counted)) {
   });
 
   test(`${id}: without If-Match every write succeeds, and the last one wins`, async () => {
-    const place = await placeWithNumbers();
+    const place = await createPlaceWithNumbers();
     const { admin } = place.account;
     const path = resource.path(place);
     const answers = await Promise.all(

@@ -87,7 +87,7 @@ export async function write<Op extends Operation>(
   const { read } = serving.services.database;
   const { accountId } = serving.call.scope;
   try {
-    return await attempt(serving, key, work, pending);
+    return await runWrite(serving, key, work, pending);
   } catch (failure) {
     if (key === undefined || isRefusal(failure) || isUnavailable(failure))
       throw await toCallerProblem(failure, serving);
@@ -97,7 +97,7 @@ export async function write<Op extends Operation>(
     if (!isKeyTaken(failure)) throw await toCallerProblem(failure, serving);
     // The key has an expired record that has not been deleted yet.
     await removeExpiredAnswer(read, accountId, key, now);
-    return attempt(serving, key, work, pending).catch(async (again) => {
+    return runWrite(serving, key, work, pending).catch(async (again) => {
       throw await toCallerProblem(again, serving);
     });
   }
@@ -110,7 +110,7 @@ export function markReplayed(before: Earlier): Earlier {
 }
 
 /** Runs the transaction. With pending work there is no response yet. */
-function attempt<Op extends Operation>(
+function runWrite<Op extends Operation>(
   serving: Serving<Op>,
   key: IdempotencyKey | undefined,
   work: WriteWork<Op>,

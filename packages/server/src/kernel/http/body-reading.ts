@@ -25,26 +25,26 @@ export type BodyReading = (content: Uint8Array) => ReadBody;
 const backslash = 0x5c;
 
 export function createBodyReading(operation: Operation): BodyReading {
-  const judge = createBodyJudge(operation);
+  const validate = createBodyValidator(operation);
   const holdsSecret = operation.bodyHoldsSecret !== undefined;
   return (content) => {
-    if (content.length === 0) return judge(undefined);
+    if (content.length === 0) return validate(undefined);
     const value = readJson(content, holdsSecret);
     // Without escapes, valid UTF-8 JSON contains neither NUL nor lone surrogates.
     const fault = content.includes(backslash) ? findTextFault(value) : undefined;
-    return fault === undefined ? judge(value) : { value, unknown: [], faults: [fault] };
+    return fault === undefined ? validate(value) : { value, unknown: [], faults: [fault] };
   };
 }
 
 /** Validates a parsed value; undefined is a missing body. */
-export function createBodyJudge(operation: Operation): (value: unknown) => ReadBody {
+export function createBodyValidator(operation: Operation): (value: unknown) => ReadBody {
   const schema = operation.body as JsonSchema | undefined;
   if (operation.body === undefined || schema === undefined)
     return (value) => ({ value, unknown: [], faults: [] });
   const isValid = bodySchemas.compile(operation.body);
   const mayBeLeftOut = bodyIsOptional(operation);
   const nullIsAbsent = operation.method === 'POST';
-  const judging = { most: faultLimit, quotes: operation.bodyHoldsSecret === undefined, isFormat };
+  const options = { most: faultLimit, quotes: operation.bodyHoldsSecret === undefined, isFormat };
   return (given) => {
     const value = given === undefined && mayBeLeftOut ? {} : given;
     const { unknown, dropUnknown } = tidyMembers(schema, value, nullIsAbsent);
@@ -52,7 +52,7 @@ export function createBodyJudge(operation: Operation): (value: unknown) => ReadB
       dropUnknown();
       return { value, unknown, faults: [] };
     }
-    const faults = findFaults(schema, value, judging);
+    const faults = findFaults(schema, value, options);
     return { value, unknown, faults: faults.length > 0 ? faults : [isValid.errors?.[0]].map(toFault) };
   };
 }

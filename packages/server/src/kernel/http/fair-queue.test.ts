@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createFairQueue } from './fair-queue.ts';
 
-const queueOf = (ofOne = 10, inAll = 100) =>
+const createQueue = (ofOne = 10, inAll = 100) =>
   createFairQueue({ ofOne, inAll }, () => new Error('too many wait'));
 
 test('one task runs at a time, and owners take turns', async () => {
-  const queue = queueOf();
+  const queue = createQueue();
   const ended: string[] = [];
   let running = 0;
   const task = (name: string) => async () => {
@@ -23,7 +23,7 @@ test('one task runs at a time, and owners take turns', async () => {
 });
 
 test('a failure rejects its own task only, and the next task runs', async () => {
-  const queue = queueOf();
+  const queue = createQueue();
   const failing = queue.run('a', () => Promise.reject(new Error('broken')));
   const next = queue.run('a', async () => 'done');
   await assert.rejects(failing, /broken/);
@@ -31,7 +31,7 @@ test('a failure rejects its own task only, and the next task runs', async () => 
 });
 
 test('the number of waiting tasks is limited, per owner and in total', async () => {
-  const queue = queueOf(2, 3);
+  const queue = createQueue(2, 3);
   const { promise: open, resolve } = Promise.withResolvers<void>();
   const wait = () => open;
   const running = queue.run('a', wait);

@@ -6,9 +6,9 @@ import { type Fault, findFaults } from './faults.ts';
 import { type JsonSchema, listAlternatives } from './json-schema.ts';
 import { bodySchemas, isFormat } from './schemas.ts';
 
-const judging = { most: 100, quotes: true, isFormat };
+const options = { most: 100, quotes: true, isFormat };
 const sentences = (schema: JsonSchema, value: unknown, most = 100) =>
-  findFaults(schema, value, { ...judging, most }).map(({ pointer, detail }) => `${pointer} ${detail}`);
+  findFaults(schema, value, { ...options, most }).map(({ pointer, detail }) => `${pointer} ${detail}`);
 
 const parts = ['params', 'query', 'headers', 'body'] as const;
 const schemas = operations.flatMap((operation: Operation) =>
@@ -41,7 +41,7 @@ test('findFaults supports every keyword of request schemas, and every pattern ha
 });
 
 /** Values that nearly match a schema. */
-function nearly(schema: JsonSchema, depth = 0): fc.Arbitrary<unknown> {
+function makeNearlyValid(schema: JsonSchema, depth = 0): fc.Arbitrary<unknown> {
   const odd = fc.oneof(
     fc.constantFrom(null, true, -1, 1.5, 1e9, '', 'x', '\u{1f600}'),
     fc.constant([]),
@@ -50,12 +50,12 @@ function nearly(schema: JsonSchema, depth = 0): fc.Arbitrary<unknown> {
   const [first = {}] = listAlternatives(schema);
   const sound =
     schema.anyOf === undefined
-      ? sounding(first, depth)
-      : fc.oneof(...listAlternatives(schema).map((each) => nearly(each, depth)));
+      ? makeValid(first, depth)
+      : fc.oneof(...listAlternatives(schema).map((each) => makeNearlyValid(each, depth)));
   return fc.oneof({ weight: 6, arbitrary: sound }, { weight: 1, arbitrary: odd });
 }
 
-function sounding(schema: JsonSchema, depth: number): fc.Arbitrary<unknown> {
+function makeValid(schema: JsonSchema, depth: number): fc.Arbitrary<unknown> {
   const { type, enum: words, properties = {}, additionalProperties, items } = schema;
   if (schema.const !== undefined) return fc.constant(schema.const);
   if (words !== undefined) return fc.constantFrom(...words);
@@ -80,14 +80,16 @@ function sounding(schema: JsonSchema, depth: number): fc.Arbitrary<unknown> {
     case 'null':
       return fc.constant(null);
     case 'array':
-      return depth > 5 ? fc.constant([]) : fc.array(nearly(items ?? {}, depth + 1), { maxLength: 3 });
+      return depth > 5
+        ? fc.constant([])
+        : fc.array(makeNearlyValid(items ?? {}, depth + 1), { maxLength: 3 });
     case 'object': {
       const members = Object.entries(properties).map(
-        ([name, member]) => [name, nearly(member, depth + 1)] as const,
+        ([name, member]) => [name, makeNearlyValid(member, depth + 1)] as const,
       );
       const record = fc.record(Object.fromEntries(members), { requiredKeys: [] });
       if (typeof additionalProperties !== 'object' || depth > 5) return record;
-      return fc.dictionary(fc.string({ maxLength: 3 }), nearly(additionalProperties, depth + 1), {
+      return fc.dictionary(fc.string({ maxLength: 3 }), makeNearlyValid(additionalProperties, depth + 1), {
         maxKeys: 3,
       });
     }
@@ -100,8 +102,8 @@ test('a value has faults exactly if Ajv refuses it, for every request schema', (
   for (const { name, schema } of schemas) {
     const isValid = bodySchemas.compile(structuredClone(schema));
     fc.assert(
-      fc.property(nearly(schema), (value) => {
-        const faults = findFaults(schema, value, judging);
+      fc.property(makeNearlyValid(schema), (value) => {
+        const faults = findFaults(schema, value, options);
         // Ajv writes defaults into the value.
         assert.equal(
           faults.length === 0,
@@ -114,7 +116,7 @@ test('a value has faults exactly if Ajv refuses it, for every request schema', (
   }
 });
 
-const rowsOf = (cell: unknown, count: number) => ({
+const makeRows = (cell: unknown, count: number) => ({
   name: 'grid',
   type: 'GRID',
   behaviour: 'SHARED',
@@ -124,15 +126,15 @@ const createVariable = operations.find(({ id }) => id === 'createVariable')?.bod
 
 test('the search stops at its limit: faults in 20,000 cells cost no more than in 100', () => {
   let reads = 0;
-  const countedRead = (...all: Parameters<typeof Reflect.get>) => {
+  const createCountedRead = (...all: Parameters<typeof Reflect.get>) => {
     reads += 1;
     return Reflect.get(...all) as unknown;
   };
   const counted = (count: number) => {
     reads = 0;
-    const body = rowsOf(true, count);
-    const rows = body.value.rows.map((row) => new Proxy(row, { get: countedRead }));
-    const found: Fault[] = findFaults(createVariable, { ...body, value: { ...body.value, rows } }, judging);
+    const body = makeRows(true, count);
+    const rows = body.value.rows.map((row) => new Proxy(row, { get: createCountedRead }));
+    const found: Fault[] = findFaults(createVariable, { ...body, value: { ...body.value, rows } }, options);
     assert.equal(found.length, 100);
     return reads;
   };
@@ -193,7 +195,7 @@ test('a union is validated against the alternative that its tag names', () => {
 
 test('faults do not quote a body that may hold a secret', () => {
   const schema: JsonSchema = { type: 'string', pattern: '^[0-9]+$', 'x-form': 'digits' };
-  assert.deepEqual(findFaults(schema, 'hunter2', { ...judging, quotes: false }), [
+  assert.deepEqual(findFaults(schema, 'hunter2', { ...options, quotes: false }), [
     { pointer: '', detail: 'must be digits' },
   ]);
 });

@@ -23,7 +23,7 @@ export interface Fault {
   detail: string;
 }
 
-export interface Judging {
+export interface FaultOptions {
   /** The maximum number of faults. */
   most: number;
   /** Whether messages may quote the value. False if it may contain a secret. */
@@ -34,13 +34,13 @@ export interface Judging {
   isFormat(format: string, text: string): boolean;
 }
 
-export function findFaults(schema: JsonSchema, value: unknown, judging: Judging): Fault[] {
+export function findFaults(schema: JsonSchema, value: unknown, options: FaultOptions): Fault[] {
   const found: Fault[] = [];
-  judge(schema, value, undefined, { ...judging, found });
+  checkValue(schema, value, undefined, { ...options, found });
   return found;
 }
 
-interface Search extends Judging {
+interface Search extends FaultOptions {
   found: Fault[];
 }
 
@@ -52,23 +52,23 @@ function addFault(search: Search, path: Path | undefined, detail: string): void 
   if (!isFull(search)) search.found.push({ pointer: renderPointer(path), detail });
 }
 
-function judge(schema: JsonSchema, value: unknown, path: Path | undefined, search: Search): void {
+function checkValue(schema: JsonSchema, value: unknown, path: Path | undefined, search: Search): void {
   if (isFull(search)) return;
   if (schema.anyOf !== undefined) {
-    judgeUnion(listAlternatives(schema), value, path, search);
+    checkUnion(listAlternatives(schema), value, path, search);
   } else if (!isOfType(schema, value)) {
     addFault(search, path, describeWrongType(listTypes(schema), value, search));
   } else if (schema.enum !== undefined || schema.const !== undefined) {
     const words = schema.enum ?? [schema.const];
     if (!words.includes(value)) addFault(search, path, describeUnknownWord(words, value, search));
   } else if (typeof value === 'string') {
-    judgeText(schema, value, path, search);
+    checkText(schema, value, path, search);
   } else if (typeof value === 'number') {
-    judgeNumber(schema, value, path, search);
+    checkNumber(schema, value, path, search);
   } else if (Array.isArray(value)) {
-    judgeArray(schema, value, path, search);
+    checkArray(schema, value, path, search);
   } else if (isPlainObject(value)) {
-    judgeObject(schema, value, path, search);
+    checkObject(schema, value, path, search);
   }
 }
 
@@ -76,7 +76,7 @@ function judge(schema: JsonSchema, value: unknown, path: Path | undefined, searc
  * Reports the faults of the closest alternative: by type, then by the member that distinguishes the
  * alternatives, then by fewest faults.
  */
-function judgeUnion(
+function checkUnion(
   alternatives: readonly JsonSchema[],
   value: unknown,
   path: Path | undefined,
@@ -95,7 +95,7 @@ function judgeUnion(
   let best: Fault[] | undefined;
   for (const each of tag?.meant ?? ofType) {
     const within: Search = { ...search, most: search.most - search.found.length, found: [] };
-    judge(each, value, path, within);
+    checkValue(each, value, path, within);
     if (within.found.length === 0) return;
     if (best === undefined || within.found.length < best.length) best = within.found;
   }
@@ -121,7 +121,7 @@ function findTag(alternatives: readonly JsonSchema[], value: unknown) {
   };
 }
 
-function judgeText(schema: JsonSchema, text: string, path: Path | undefined, search: Search): void {
+function checkText(schema: JsonSchema, text: string, path: Path | undefined, search: Search): void {
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern, format } = schema;
   // A text has at most as many characters as UTF-16 units, so counting is needed only near the limits.
   const length = text.length > maxLength || text.length < minLength * 2 ? [...text].length : text.length;
@@ -166,7 +166,7 @@ function compilePattern(pattern: string): RegExp {
   return known;
 }
 
-function judgeNumber(schema: JsonSchema, value: number, path: Path | undefined, search: Search): void {
+function checkNumber(schema: JsonSchema, value: number, path: Path | undefined, search: Search): void {
   const { minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY } = schema;
   if (value < minimum)
     addFault(search, path, `must be at least ${formatNumber(minimum)}${quoteValue(value, search)}`);
@@ -174,7 +174,7 @@ function judgeNumber(schema: JsonSchema, value: number, path: Path | undefined, 
     addFault(search, path, `must be at most ${formatNumber(maximum)}${quoteValue(value, search)}`);
 }
 
-function judgeArray(
+function checkArray(
   schema: JsonSchema,
   items: readonly unknown[],
   path: Path | undefined,
@@ -194,10 +194,10 @@ function judgeArray(
     addFault(search, path, 'must not contain duplicate items');
   if (schema.items === undefined) return;
   for (let index = 0; index < items.length && !isFull(search); index++)
-    judge(schema.items, items[index], { above: path, key: index }, search);
+    checkValue(schema.items, items[index], { above: path, key: index }, search);
 }
 
-function judgeObject(
+function checkObject(
   schema: JsonSchema,
   value: Record<string, unknown>,
   path: Path | undefined,
@@ -222,17 +222,17 @@ function judgeObject(
     if (isFull(search)) return;
     const member = Object.hasOwn(properties, name) ? properties[name] : undefined;
     const at: Path = { above: path, key: name };
-    if (member !== undefined) judge(member, value[name], at, search);
+    if (member !== undefined) checkValue(member, value[name], at, search);
     else if (typeof additionalProperties === 'object') {
-      if (propertyNames !== undefined) judgeName(propertyNames, name, at, search);
-      judge(additionalProperties, value[name], at, search);
+      if (propertyNames !== undefined) checkName(propertyNames, name, at, search);
+      checkValue(additionalProperties, value[name], at, search);
     }
   }
 }
 
-function judgeName(schema: JsonSchema, name: string, path: Path, search: Search): void {
+function checkName(schema: JsonSchema, name: string, path: Path, search: Search): void {
   const within: Search = { ...search, found: [] };
-  judge(schema, name, undefined, within);
+  checkValue(schema, name, undefined, within);
   for (const { detail } of within.found) addFault(search, path, `the name of this member ${detail}`);
 }
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { findStructureFault, readJson } from './json-body.ts';
 
-const twice = (name: string) => `the member ${JSON.stringify(name).slice(0, 200)} occurs twice`;
+const describeDuplicate = (name: string) => `the member ${JSON.stringify(name).slice(0, 200)} occurs twice`;
 
 test('a duplicate member is detected with any spelling and at any depth', () => {
   const cases: [string, string | undefined][] = [
@@ -18,7 +18,8 @@ test('a duplicate member is detected with any spelling and at any depth', () => 
     ['"a"', undefined],
     ['7', undefined],
   ];
-  for (const [text, name] of cases) assert.equal(findStructureFault(text), name && twice(name), text);
+  for (const [text, name] of cases)
+    assert.equal(findStructureFault(text), name && describeDuplicate(name), text);
 });
 
 test('output of JSON.stringify has no duplicates, and an added one is detected', () => {
@@ -31,24 +32,27 @@ test('output of JSON.stringify has no duplicates, and an added one is detected',
     fc.property(fc.dictionary(fc.string(), fc.jsonValue(), { minKeys: 1 }), (object) => {
       const [first = ''] = Object.keys(object);
       const text = `${JSON.stringify(object).slice(0, -1)},${JSON.stringify(first)}:0}`;
-      assert.equal(findStructureFault(text), twice(first));
+      assert.equal(findStructureFault(text), describeDuplicate(first));
     }),
   );
 });
 
 test('limits apply to objects and arrays, members per object, and distinct names', () => {
-  const objects = (count: number, name: (index: number) => string) =>
+  const makeObjects = (count: number, name: (index: number) => string) =>
     `[${Array.from({ length: count }, (_, index) => `{"${name(index)}":1}`).join(',')}]`;
-  assert.equal(findStructureFault(objects(100_000, () => 'a')), undefined);
+  assert.equal(findStructureFault(makeObjects(100_000, () => 'a')), undefined);
   assert.match(
-    findStructureFault(objects(200_000, () => 'a')) ?? '',
+    findStructureFault(makeObjects(200_000, () => 'a')) ?? '',
     /more than 200,000 objects and arrays; send less/,
   );
-  assert.match(findStructureFault(objects(20_001, String)) ?? '', /more than 20,000 different member names/);
-  const members = (count: number) =>
+  assert.match(
+    findStructureFault(makeObjects(20_001, String)) ?? '',
+    /more than 20,000 different member names/,
+  );
+  const makeMembers = (count: number) =>
     `{${Array.from({ length: count }, (_, index) => `"${index}":1`).join(',')}}`;
-  assert.equal(findStructureFault(members(10_000)), undefined);
-  assert.match(findStructureFault(members(10_001)) ?? '', /an object has more than 10,000 members/);
+  assert.equal(findStructureFault(makeMembers(10_000)), undefined);
+  assert.match(findStructureFault(makeMembers(10_001)) ?? '', /an object has more than 10,000 members/);
 });
 
 test('invalid JSON is left to JSON.parse', () => {
@@ -58,10 +62,10 @@ test('invalid JSON is left to JSON.parse', () => {
 });
 
 test('a duplicate empty name and nesting beyond 64 levels are detected', () => {
-  assert.equal(findStructureFault('{"":1,"":2}'), twice(''));
-  const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
-  assert.equal(findStructureFault(nested(64)), undefined);
-  assert.equal(findStructureFault(nested(65)), 'it is nested deeper than 64 levels');
+  assert.equal(findStructureFault('{"":1,"":2}'), describeDuplicate(''));
+  const makeNested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+  assert.equal(findStructureFault(makeNested(64)), undefined);
+  assert.equal(findStructureFault(makeNested(65)), 'it is nested deeper than 64 levels');
   assert.equal(
     findStructureFault('{"a":['.repeat(33) + ']}'.repeat(33)),
     'it is nested deeper than 64 levels',
@@ -79,11 +83,11 @@ test('faults of a body with a secret quote nothing, but give the position if kno
     [`{"${secret}":`, /Unexpected end of JSON input$/],
     [`{"${secret}": 1, "${secret}": 2}`, /: a member occurs twice$/],
   ];
-  for (const [text, told] of texts) {
+  for (const [text, expected] of texts) {
     assert.throws(
       () => readJson(Buffer.from(text), true),
       (fault: Error) => {
-        assert.match(fault.message, told);
+        assert.match(fault.message, expected);
         assert.ok(!fault.message.includes(secret) && !fault.message.includes("'h'"), fault.message);
         return true;
       },

@@ -71,9 +71,8 @@ export function findStructureFault(text: string, holdsSecret = false): string | 
         names.add(name);
         allNames.add(name);
         if (allNames.size > nameLimit)
-          return `it has more than ${nameLimit.toLocaleString('en')} different member names`;
-        if (names.size > memberLimit)
-          return `an object has more than ${memberLimit.toLocaleString('en')} members`;
+          return `it has more than ${formatNumber(nameLimit)} different member names`;
+        if (names.size > memberLimit) return `an object has more than ${formatNumber(memberLimit)} members`;
       }
       at = end;
     } else if (character === openBrace) {
@@ -90,7 +89,7 @@ export function findStructureFault(text: string, holdsSecret = false): string | 
     } else if (character === closeBracket) depth--;
     if (depth > depthLimit) return `it is nested deeper than ${depthLimit} levels`;
     if (containers > containerLimit)
-      return `it has more than ${containerLimit.toLocaleString('en')} objects and arrays; send less data in one request`;
+      return `it has more than ${formatNumber(containerLimit)} objects and arrays; send less data in one request`;
   }
   return undefined;
 }
@@ -124,4 +123,8 @@ function decodeName(text: string, start: number, end: number): string {
   } catch {
     return written;
   }
+}
+
+function formatNumber(number: number): string {
+  return number.toLocaleString('en');
 }

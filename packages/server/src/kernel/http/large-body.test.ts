@@ -16,7 +16,7 @@ const server = await startTestServer();
 const { admin, ...account } = await server.account();
 const { path } = await account.project();
 
-const filled = (unit: string, before: string, after: string) =>
+const fillBody = (unit: string, before: string, after: string) =>
   before +
   Array(Math.floor((limit - before.length - after.length) / (unit.length + 1)))
     .fill(unit)
@@ -24,24 +24,24 @@ const filled = (unit: string, before: string, after: string) =>
   after;
 const grid = '{"name":"g","type":"GRID","behaviour":"SHARED","value":{"columns":[],"rows":[';
 const text = '{"name":"g","type":"TEXT","behaviour":"SHARED",';
-const row = (cell: string) => `[${Array(200).fill(cell).join(',')}]`;
+const makeRow = (cell: string) => `[${Array(200).fill(cell).join(',')}]`;
 
-const names = (before: string, length: number) =>
+const makeNames = (before: string, length: number) =>
   `${before}${Array.from({ length: 400_000 }, (_, index) => `{"${String(index).padStart(length, 'x')}":1}`).join(',')}]`;
 
 /** Each fills the limit: faults in every cell, row or name, deep in a union, and unknown members. */
 const hostile: [string, string][] = [
-  ['cells of a wrong type', filled(row('true'), grid, ']}}')],
-  ['rows of a wrong type', filled('7', grid, ']}}')],
-  ['empty arrays nobody asked for', filled('[]', `${text}"x":[`, ']}')],
-  ['empty objects for a value', filled('{}', `${text}"value":[`, ']}')],
-  ['objects without names in common', names('[', 5)],
-  ['objects with names in common', filled('{"abcde":1}', '[', ']')],
-  ['properties nobody knows', filled('{"q":1,"r":2}', `${text}"value":{"columns":[`, '],"rows":[]}}')],
+  ['cells of a wrong type', fillBody(makeRow('true'), grid, ']}}')],
+  ['rows of a wrong type', fillBody('7', grid, ']}}')],
+  ['unknown empty arrays', fillBody('[]', `${text}"x":[`, ']}')],
+  ['empty objects for a value', fillBody('{}', `${text}"value":[`, ']}')],
+  ['objects without names in common', makeNames('[', 5)],
+  ['objects with names in common', fillBody('{"abcde":1}', '[', ']')],
+  ['unknown properties', fillBody('{"q":1,"r":2}', `${text}"value":{"columns":[`, '],"rows":[]}}')],
   ['one long text', `${text}"value":"${'x'.repeat(limit - 100)}"}`],
   ['members without number', `{${Array.from({ length: 500_000 }, (_, index) => `"m${index}":1`).join(',')}}`],
   ['escapes', `${text}"value":"${'\\u0041'.repeat(Math.floor((limit - 100) / 6))}"}`],
-  ['a list for an object', filled('1', '[', ']')],
+  ['a list for an object', fillBody('1', '[', ']')],
   ['no JSON', `${text}${'x'.repeat(limit - 100)}`],
 ];
 

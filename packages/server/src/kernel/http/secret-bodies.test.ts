@@ -27,17 +27,17 @@ interface Schema {
 }
 
 /** The pointers of all members of a schema. */
-function pointersOf(schema: Schema | undefined, at = ''): string[] {
+function listPointers(schema: Schema | undefined, at = ''): string[] {
   if (schema === undefined) return [];
   const { properties = {}, patternProperties = {}, items, anyOf = [], allOf = [] } = schema;
   return [
     ...Object.entries(properties).flatMap(([name, member]) => [
       `${at}/${name}`,
-      ...pointersOf(member, `${at}/${name}`),
+      ...listPointers(member, `${at}/${name}`),
     ]),
-    ...Object.values(patternProperties).flatMap((member) => pointersOf(member, `${at}/*`)),
-    ...(items === undefined ? [] : pointersOf(items, `${at}/*`)),
-    ...[...anyOf, ...allOf].flatMap((each) => pointersOf(each, at)),
+    ...Object.values(patternProperties).flatMap((member) => listPointers(member, `${at}/*`)),
+    ...(items === undefined ? [] : listPointers(items, `${at}/*`)),
+    ...[...anyOf, ...allOf].flatMap((each) => listPointers(each, at)),
   ];
 }
 
@@ -49,14 +49,15 @@ const noSecrets = /\/(paginationToken)$/;
 test('a body or response with a member named like a secret declares that it holds one', () => {
   for (const { id, surface, body, success, bodyHoldsSecret = [], answerHoldsSecret } of operations) {
     const named = (schema: unknown) =>
-      pointersOf(schema as Schema).filter((each) => secretName.test(each) && !noSecrets.test(each));
+      listPointers(schema as Schema).filter((each) => secretName.test(each) && !noSecrets.test(each));
     const undeclared = named(body).filter(
       (each) => !bodyHoldsSecret.some((held) => held === each || held.startsWith(`${each}/`)),
     );
     assert.deepEqual(undeclared, [], `the body of ${id}`);
     if (surface === 'dpc' && answerHoldsSecret !== true)
       assert.deepEqual(named(success.body), [], `the answer of ${id}`);
-    for (const held of bodyHoldsSecret) assert.ok(pointersOf(body as Schema).includes(held), `${id} ${held}`);
+    for (const held of bodyHoldsSecret)
+      assert.ok(listPointers(body as Schema).includes(held), `${id} ${held}`);
   }
   assert.ok(withSecret.length > 0);
 });
@@ -91,7 +92,7 @@ function put(body: unknown, pointer: string, value: unknown): unknown {
 }
 
 /** Invalid bodies, each with the secret in its place or in a wrong one. */
-function brokenBodies(operation: Operation, { body }: Example, secret: string): (string | Buffer)[] {
+function makeBrokenBodies(operation: Operation, { body }: Example, secret: string): (string | Buffer)[] {
   const wrong = [
     ...[secret, [secret], { [secret]: 1 }, { x: { y: secret } }, { password: [secret] }],
     ...[
@@ -121,7 +122,7 @@ test('a refused body with a secret appears nowhere', async () => {
   for (const operation of withSecret) {
     const example = (await examples[operation.id]?.(place)) ?? assert.fail(operation.id);
     const { path, headers } = example;
-    for (const [index, body] of brokenBodies(operation, example, secret).entries()) {
+    for (const [index, body] of makeBrokenBodies(operation, example, secret).entries()) {
       const sent = {
         ...headers,
         'idempotency-key': `${index}`,
@@ -174,7 +175,7 @@ test('the bytes of a body with a secret are wiped, and those of other bodies are
 /**
  * Whether V8's heap contains a text after garbage collection. Passed as bytes, which are outside that heap.
  */
-async function heapHas(bytes: Buffer): Promise<boolean> {
+async function isInHeap(bytes: Buffer): Promise<boolean> {
   let tail = Buffer.alloc(0);
   let found = false;
   for await (const chunk of getHeapSnapshot()) {
@@ -206,10 +207,10 @@ test('during and after its way to a vault, a secret is in no string of the serve
   sent.write(secret);
   sent.end('"}}}');
   const work = (await agent.next()) ?? assert.fail('nothing came to the agent');
-  assert.equal(await heapHas(secret), false, 'while the request waits');
+  assert.equal(await isInHeap(secret), false, 'while the request waits');
   await agent.end(work);
   assert.match(await answered, /"vaultSecretName":"orders"/);
-  assert.equal(await heapHas(secret), false, 'after the answer');
+  assert.equal(await isInHeap(secret), false, 'after the answer');
   kept.text = secret.toString('latin1');
-  assert.equal(await heapHas(secret), true, 'what is kept is found in this way');
+  assert.equal(await isInHeap(secret), true, 'what is kept is found in this way');
 });

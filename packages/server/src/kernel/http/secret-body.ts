@@ -15,8 +15,10 @@ export function createSecretSafeCheck(operation: Operation): RequestCheck {
       return check(...asked);
     } catch (failure) {
       if (!(failure instanceof Problem)) throw failure;
-      const told = failure.violations.map((violation) => removeSecret(violation, held));
-      const once = new Map(told.map((violation) => [`${violation.pointer} ${violation.detail}`, violation]));
+      const redacted = failure.violations.map((violation) => removeSecret(violation, held));
+      const once = new Map(
+        redacted.map((violation) => [`${violation.pointer} ${violation.detail}`, violation]),
+      );
       throw withViolations(failure, [...once.values()]);
     }
   };

@@ -1,6 +1,6 @@
 /** Validates a request against the schemas of its operation, and describes every fault for the caller. */
 import type { Operation } from '@headgate/contract';
-import { createBodyJudge, faultLimit, type ReadBody, toFault } from './body-reading.ts';
+import { createBodyValidator, faultLimit, type ReadBody, toFault } from './body-reading.ts';
 import { type Fault, findFaults } from './faults.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { tidyMembers, type UnknownMember } from './members.ts';
@@ -32,8 +32,8 @@ export type RequestCheck = (request: RequestParts, body?: ReadBody, strict?: boo
 
 export function createRequestCheck(operation: Operation): RequestCheck {
   const checks = textParts.map((part) => [part, createPartCheck(operation, part)] as const);
-  const judge = createBodyJudge(operation);
-  return (request, body = judge(request.body), strict = false) => {
+  const validateBody = createBodyValidator(operation);
+  return (request, body = validateBody(request.body), strict = false) => {
     request.body = body.value;
     const violations: Violation[] = [];
     const ignored: Ignored[] = [];
@@ -65,14 +65,14 @@ function createPartCheck(
   // A request without a declared query can still have unknown members.
   const schema = (declared ?? { type: 'object', properties: {} }) as JsonSchema;
   const isValid = declared === undefined ? () => true : textSchemas.compile(declared);
-  const judging = { most: faultLimit, quotes: true, isText: true, isFormat };
+  const options = { most: faultLimit, quotes: true, isText: true, isFormat };
   return (value) => {
     // Headers are Latin-1 and may contain anything.
     const fault = part === 'headers' ? undefined : findTextFault(value);
     if (fault !== undefined) return { ...nothing, faults: [fault] };
     const unknown = part === 'query' ? tidyMembers(schema, value, false).unknown : [];
     if (isValid(value)) return unknown.length === 0 ? nothing : { ...nothing, unknown };
-    const faults = findFaults(schema, value, judging);
+    const faults = findFaults(schema, value, options);
     const [error] = ('errors' in isValid && isValid.errors) || [];
     return { unknown, faults: faults.length > 0 ? faults : [toFault(error)] };
   };

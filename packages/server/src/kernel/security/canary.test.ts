@@ -13,13 +13,13 @@ import { startTestServer } from '../../testing/server.ts';
 const masterKey = Buffer.from('canary of the master key: 32 b!!');
 const server = await startTestServer({ settings: { HEADGATE_MASTER_KEY: masterKey.toString('base64') } });
 
-function found(secrets: Record<string, string>, where: string, text: string): string[] {
+function findForms(secrets: Record<string, string>, where: string, text: string): string[] {
   return Object.entries(secrets).flatMap(([name, secret]) =>
     listForms(secret).some((form) => text.includes(form)) ? [`${name} in ${where}`] : [],
   );
 }
 
-async function dumpOf(): Promise<[string, string][]> {
+async function dumpDatabase(): Promise<[string, string][]> {
   const tables = await server.database.query<{ name: string }>(
     `select quote_ident(tablename) as name from pg_tables where schemaname = 'public'`,
   );
@@ -47,8 +47,8 @@ test('all forms of a secret are detected', () => {
     Buffer.from(`x${secret}x`).toString('base64url'),
     Buffer.from(`xy${secret}yz`).toString('base64'),
   ];
-  for (const text of texts) assert.deepEqual(found({ secret }, 'it', text), ['secret in it'], text);
-  assert.deepEqual(found({ secret }, 'it', 'nothing of the kind'), []);
+  for (const text of texts) assert.deepEqual(findForms({ secret }, 'it', text), ['secret in it'], text);
+  assert.deepEqual(findForms({ secret }, 'it', 'nothing of the kind'), []);
 });
 
 test('a client secret, a token and the master key appear nowhere', async () => {
@@ -106,9 +106,9 @@ test('a client secret, a token and the master key appear nowhere', async () => {
   };
   assert.ok(server.logLines.length > 20, 'there is a log to look at');
   const leaks = [
-    ...(await dumpOf()).flatMap(([where, text]) => found(secrets, where, text)),
-    ...server.logLines.flatMap((line) => found(secrets, 'the log', line)),
-    ...answers.flatMap((text) => found(secrets, 'an answer', text)),
+    ...(await dumpDatabase()).flatMap(([where, text]) => findForms(secrets, where, text)),
+    ...server.logLines.flatMap((line) => findForms(secrets, 'the log', line)),
+    ...answers.flatMap((text) => findForms(secrets, 'an answer', text)),
   ];
   assert.deepEqual([...new Set(leaks)], []);
 });

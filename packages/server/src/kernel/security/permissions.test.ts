@@ -26,7 +26,7 @@ const server = await startTestServer();
 const shown = operations.filter((operation) => operation.surface === 'dpc');
 const never = '01890000-0000-7000-8000-000000000000';
 
-function rowOf({ id }: Operation): PermissionRow {
+function findRow({ id }: Operation): PermissionRow {
   const name = permissionRowOf[id];
   assert.ok(
     name !== undefined,
@@ -46,7 +46,7 @@ const standings: Standing[] = [
   ]),
 ];
 
-async function grantsOf(standing: Standing, { account, project }: Place): Promise<RoleGrant[]> {
+async function listGrants(standing: Standing, { account, project }: Place): Promise<RoleGrant[]> {
   if (standing.in === 'nothing') return [];
   const role = standing.role as 'OWNER';
   if (standing.in === 'another project') return [{ projectId: (await account.project()).projectId, role }];
@@ -56,7 +56,7 @@ async function grantsOf(standing: Standing, { account, project }: Place): Promis
     : [{ projectId, environmentName: standing.in, role }];
 }
 
-async function requestOf(operation: Operation, place: Place): Promise<Example> {
+async function makeRequest(operation: Operation, place: Place): Promise<Example> {
   const example = examples[operation.id];
   assert.ok(example, `no examples of a slice have a request for ${operation.id}`);
   return example(place);
@@ -68,7 +68,7 @@ async function send(
   actor: Pick<Actor, 'send'>,
   projectId?: string,
 ): Promise<Answer> {
-  const { path, ...asked } = await requestOf(operation, place);
+  const { path, ...asked } = await makeRequest(operation, place);
   const at = projectId === undefined ? path : path.replace(place.project.projectId, projectId);
   return actor.send(operation.method, at, asked);
 }
@@ -76,7 +76,12 @@ async function send(
 /** Members that could name another place than the one the operation declares. */
 const strayNames = ['environmentName', 'targetEnvironmentName', 'environment', 'projectId', 'accountId'];
 
-function strays(operation: Operation, part: 'headers' | 'query' | 'body', place: Place, elsewhere: string) {
+function makeStrays(
+  operation: Operation,
+  part: 'headers' | 'query' | 'body',
+  place: Place,
+  elsewhere: string,
+) {
   const declared = Object.keys((operation[part] as { properties?: object } | undefined)?.properties ?? {});
   const own = new Set(declared.map((name) => name.toLowerCase()));
   return strayNames
@@ -89,15 +94,15 @@ function strays(operation: Operation, part: 'headers' | 'query' | 'body', place:
 
 type StrayPart = 'headers' | 'query' | 'body';
 /** Adds members to these parts of the request that name prod and another project. */
-async function withStrays(
+async function addStrays(
   operation: Operation,
   place: Place,
   parts: readonly StrayPart[],
   elsewhere: string,
 ): Promise<Example> {
-  const { path, body, headers, ...rest } = await requestOf(operation, place);
+  const { path, body, headers, ...rest } = await makeRequest(operation, place);
   const url = new URL(path, 'http://x');
-  const of = (part: StrayPart) => (parts.includes(part) ? strays(operation, part, place, elsewhere) : []);
+  const of = (part: StrayPart) => (parts.includes(part) ? makeStrays(operation, part, place, elsewhere) : []);
   for (const [name, value] of of('query')) url.searchParams.set(name, value);
   const isObject =
     typeof body === 'object' && body !== null && !Buffer.isBuffer(body) && !Array.isArray(body);
@@ -110,12 +115,12 @@ async function withStrays(
 }
 
 /** The expected result by the table; the requests are about dev. */
-function expected(
+function findExpected(
   operation: Operation,
   role: AccountRole,
   standing: Standing,
 ): 'permitted' | 'forbidden' | 'unknown' {
-  const { account, project = [], environment = [] } = rowOf(operation);
+  const { account, project = [], environment = [] } = findRow(operation);
   if (account.includes(role)) return 'permitted';
   if (!operation.path.includes('{projectId}')) return 'forbidden';
   const list: readonly string[] =
@@ -141,7 +146,7 @@ const isInDevOnly = (standing: Standing) => standing.in === 'dev';
 
 test('the permission table of the code equals the table of this test', () => {
   for (const operation of shown) {
-    const { account, project = [], environment = [] } = rowOf(operation);
+    const { account, project = [], environment = [] } = findRow(operation);
     assert.ok(operation.permission, `${operation.id} declares no permission`);
     const grant: Grant = permissions[operation.permission];
     const sets = (lists: readonly (readonly string[])[]) => lists.map((list) => list.toSorted());
@@ -161,7 +166,7 @@ for (const role of accountRoles) {
         const place = await createPlace(await server.account());
         return {
           place,
-          actor: await place.account.actor(role, ...(await grantsOf(standing, place))),
+          actor: await place.account.actor(role, ...(await listGrants(standing, place))),
         };
       };
       const shared = await setUp();
@@ -171,7 +176,7 @@ for (const role of accountRoles) {
         const answer = await send(operation, place, actor);
         const elsewhere =
           standing.in === 'prod' &&
-          rowOf(operation).environment?.includes(standing.role as EnvironmentRole) === true &&
+          findRow(operation).environment?.includes(standing.role as EnvironmentRole) === true &&
           role !== 'SUPER_ADMIN';
         if (operation.id === 'writeOverrides' && elsewhere) {
           // Each override is checked separately.
@@ -184,7 +189,7 @@ for (const role of accountRoles) {
         } else if (operation.id === 'promoteArtifact' && isInDevOnly(standing) && role !== 'SUPER_ADMIN') {
           // The caller has the right in the target, but cannot read the source, prod.
           requireStanding(answer, 'forbidden', what);
-        } else requireStanding(answer, expected(operation, role, standing), what);
+        } else requireStanding(answer, findExpected(operation, role, standing), what);
       }
     }
   });
@@ -208,7 +213,7 @@ function requireUnmoved(
       ['FORBIDDEN'],
       what,
     );
-  } else requireStanding(answer, expected(operation, role, standing), what);
+  } else requireStanding(answer, findExpected(operation, role, standing), what);
 }
 
 const partsOfStrays: StrayPart[][] = [['headers'], ['query'], ['body'], ['headers', 'query', 'body']];
@@ -222,12 +227,12 @@ for (const role of accountRoles.filter((each) => each !== 'SUPER_ADMIN')) {
     const place = await createPlace(await server.account());
     const inProject = shown.filter((operation) => operation.path.includes('{projectId}'));
     for (const standing of elsewhereOnly) {
-      const grants = await grantsOf(standing, place);
+      const grants = await listGrants(standing, place);
       const actor = await place.account.actor(role, ...grants);
       const elsewhere = grants[0]?.projectId ?? '';
       for (const operation of inProject) {
         for (const parts of role === 'MEMBER' ? partsOfStrays : partsOfStrays.slice(-1)) {
-          const { path, ...asked } = await withStrays(operation, place, parts, elsewhere);
+          const { path, ...asked } = await addStrays(operation, place, parts, elsewhere);
           const what = `${operation.id} as ${role} with ${JSON.stringify(standing)} and stray ${parts.join()}`;
           requireUnmoved(operation, role, standing, await actor.send(operation.method, path, asked), what);
         }

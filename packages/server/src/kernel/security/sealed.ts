@@ -88,7 +88,8 @@ export function loadMasterKey(given: Secret | undefined, file: string): Buffer {
     return parseMasterKey(new Secret(kept));
   } catch {
     throw new Error(
-      `${file} does not contain a valid master key. Restore it from a backup: without it, stored secrets cannot be read.`,
+      `${file} does not contain a valid master key. ` +
+        'Restore it from a backup: without it, stored secrets cannot be read.',
     );
   }
 }

@@ -27,8 +27,8 @@ export type ClaimStatement = ReturnType<typeof declareClaim>;
 
 export function declareClaim(owners: WorkOwners) {
   const kinds = [...owners];
-  const chooseByKind = (told: (owner: WorkOwner) => string) =>
-    `case kind ${kinds.map(([kind, owner]) => `when '${kind}' then ${told(owner)}`).join(' ')} end`;
+  const chooseByKind = (writeSql: (owner: WorkOwner) => string) =>
+    `case kind ${kinds.map(([kind, owner]) => `when '${kind}' then ${writeSql(owner)}`).join(' ')} end`;
   return statement(
     {
       parameters: {

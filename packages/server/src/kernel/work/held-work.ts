@@ -145,17 +145,17 @@ const applyReported = statement(
 export function recordReported(
   tx: Transaction,
   accountId: string,
-  heard: { sequences: ReadonlyMap<string, number>; ended: ReadonlySet<string> },
+  reported: { sequences: ReadonlyMap<string, number>; ended: ReadonlySet<string> },
   now: Date,
   times: WorkTimes,
 ): void {
-  const ids = [...heard.sequences.keys()];
+  const ids = [...reported.sequences.keys()];
   const lease = addSeconds(now, times.leaseSeconds);
   tx.send(applyReported, {
     account_id: accountId,
     work_ids: ids,
-    report_sequences: [...heard.sequences.values()],
-    ended_ids: [...heard.ended],
+    report_sequences: [...reported.sequences.values()],
+    ended_ids: [...reported.ended],
     lease_expires_at: lease,
     now,
   });

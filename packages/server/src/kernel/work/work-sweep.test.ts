@@ -20,7 +20,7 @@ const mostPages = 60;
 
 const sweep = () => sweepWork(deps, deps.owners, times, clock.now());
 
-async function dueOf(path: string): Promise<Date | null> {
+async function readDue(path: string): Promise<Date | null> {
   const [row] = await database.query<{ due_at: Date | null }>('select due_at from work where work_id = $1', [
     path.split('/').at(-1),
   ]);
@@ -34,29 +34,29 @@ test('due_at follows the first check, queue limit, lease, grace period and end o
   await instance.hello();
   const created = clock.now();
   const path = await createExecution(place);
-  assert.deepEqual(await dueOf(path), addSeconds(created, 2), 'most work is claimed before that');
+  assert.deepEqual(await readDue(path), addSeconds(created, 2), 'most work is claimed before that');
   clock.advance(2);
   assert.deepEqual(await sweep(), { moved: 0, isMore: false });
-  assert.deepEqual(await dueOf(path), addSeconds(created, times.queueLimitSeconds));
+  assert.deepEqual(await readDue(path), addSeconds(created, times.queueLimitSeconds));
 
   const claimed = clock.now();
   const [work] = (await instance.claim()).work;
   assert.ok(work);
   const lease = addSeconds(claimed, times.leaseSeconds);
-  assert.deepEqual(await dueOf(path), lease);
+  assert.deepEqual(await readDue(path), lease);
   clock.advance(5);
   const beaten = clock.now();
   await instance.heartbeat(work);
-  assert.deepEqual(await dueOf(path), lease, 'a heartbeat leaves it, so that no index changes');
+  assert.deepEqual(await readDue(path), lease, 'a heartbeat leaves it, so that no index changes');
   clock.advance(times.leaseSeconds - 4);
   assert.deepEqual(await sweep(), { moved: 0, isMore: false });
-  assert.deepEqual(await dueOf(path), addSeconds(beaten, times.leaseSeconds));
+  assert.deepEqual(await readDue(path), addSeconds(beaten, times.leaseSeconds));
 
   clock.advance(times.leaseSeconds);
   assert.equal((await sweep()).moved, 1);
-  assert.deepEqual(await dueOf(path), addSeconds(clock.now(), times.graceSeconds));
+  assert.deepEqual(await readDue(path), addSeconds(clock.now(), times.graceSeconds));
   await instance.report(work, { type: 'completed', outcome: { status: 'SUCCESS' } });
-  assert.equal(await dueOf(path), null);
+  assert.equal(await readDue(path), null);
 });
 
 test('a forced cancel moves due_at forward', async () => {

@@ -244,8 +244,9 @@ function describeEnd(work: MovedRow, times: WorkTimes): WorkEnd {
     );
   if (work.fate === 'run bound')
     return createFailedEnd(`${agent} did not finish the work within ${times.runLimitSeconds} s.`);
+  const silence = times.leaseSeconds + times.graceSeconds;
   return createFailedEnd(
-    `${agent} stopped responding: no heartbeat for ${times.leaseSeconds + times.graceSeconds} s. The work may be partly done.`,
+    `${agent} stopped responding: no heartbeat for ${silence} s. The work may be partly done.`,
   );
 }
 
@@ -257,6 +258,8 @@ export function createForbiddenEnd({
   agent_name: agent,
   environment_name: environment,
 }: ForbiddenRow): WorkEnd {
-  const message = `The agent ${JSON.stringify(agent)} is restricted, and its allowlist does not include the environment ${JSON.stringify(environment)} of this project.`;
+  const message =
+    `The agent ${JSON.stringify(agent)} is restricted, and its allowlist does not include ` +
+    `the environment ${JSON.stringify(environment)} of this project.`;
   return { workId, status: 'FORBIDDEN', message };
 }

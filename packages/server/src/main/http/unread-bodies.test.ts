@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, describe, test } from 'node:test';
 import { type Operation, operations, type ProblemCode, problems } from '@headgate/contract';
-import { routePath } from '../../kernel/endpoint/endpoint.ts';
+import { renderRoutePath } from '../../kernel/endpoint/endpoint.ts';
 import {
   BlockingConnection,
   encodeChunked,
@@ -74,7 +74,7 @@ async function requireRefusal(
 }
 
 const pathOf = (operation: Operation) =>
-  routePath(operation).replace(':projectId', project.projectId).replaceAll(/:\w+/g, 'any');
+  renderRoutePath(operation).replace(':projectId', project.projectId).replaceAll(/:\w+/g, 'any');
 const json = { 'content-type': 'application/json' };
 const form = { 'content-type': `multipart/form-data; boundary=${multipartBoundary}` };
 

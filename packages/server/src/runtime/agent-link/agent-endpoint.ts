@@ -5,7 +5,7 @@
 import type { AnswerOf, BodyOf, Operation, ParamsOf } from '@headgate/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Wakes } from '../../kernel/database/wakes.ts';
-import { routePath, type Services } from '../../kernel/endpoint/endpoint.ts';
+import { renderRoutePath, type Services } from '../../kernel/endpoint/endpoint.ts';
 import { takeReadBody } from '../../kernel/http/body-reading.ts';
 import { createRequestCheck } from '../../kernel/http/validation.ts';
 import { createAdmission, requireTokenOwner } from '../../kernel/security/admission.ts';
@@ -48,7 +48,7 @@ export function createAgentEndpoints(
 
     app.route({
       method: operation.method,
-      url: routePath(operation),
+      url: renderRoutePath(operation),
       config: { operation },
       onRequest: createAdmission(operation, services),
       // Not awaited by Fastify, which would keep what that takes until there is an answer.

@@ -10,7 +10,7 @@ import { createExecution } from '../../testing/executions.ts';
 import { createPlace } from '../../testing/place.ts';
 import { smallPipeline, type TestProject, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
-import { pipelineUsing, publishShared } from '../../testing/shared-pipelines.ts';
+import { makePipelineUsing, publishShared } from '../../testing/shared-pipelines.ts';
 
 const server = await startTestServer();
 
@@ -102,7 +102,7 @@ test('a restricted agent reads what its held work names, until that has ended', 
   await allow({ [project.projectId]: {} });
   const sharedFile = `${smallPipeline}# shared in ${project.projectId}`;
   await publishShared(admin, [{ name: 'check.orch.yaml', content: sharedFile }]);
-  const version = await published(at, project, 'dev', pipelineUsing({ prefix: 'Checks' }));
+  const version = await published(at, project, 'dev', makePipelineUsing({ prefix: 'Checks' }));
   const unused = await published(at, project, 'prod');
   await createExecution(at);
   const instance = createInstance(agent);

@@ -10,7 +10,7 @@ import { createInstance } from '../../testing/agent.ts';
 import { requireProblem } from '../../testing/client.ts';
 import { smallPipeline, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
-import { pipelineUsing, publishShared } from '../../testing/shared-pipelines.ts';
+import { makePipelineUsing, publishShared } from '../../testing/shared-pipelines.ts';
 
 const server = await startTestServer();
 
@@ -97,7 +97,7 @@ test('a child pipeline of another project is not there', async () => {
 });
 
 test('an execution says which versions of shared pipelines it runs', async () => {
-  const main = pipelineUsing(
+  const main = makePipelineUsing(
     { prefix: 'Checks' },
     { prefix: 'Checks', versionName: '3' },
     { prefix: 'Gone' },

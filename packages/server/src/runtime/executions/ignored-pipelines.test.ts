@@ -6,7 +6,7 @@ import { createInstance } from '../../testing/agent.ts';
 import { requireProblem } from '../../testing/client.ts';
 import { smallPipeline, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
-import { pipelineUsing, publishShared } from '../../testing/shared-pipelines.ts';
+import { makePipelineUsing, publishShared } from '../../testing/shared-pipelines.ts';
 
 const server = await startTestServer();
 const broken = 'type: orchestration\npipeline: [\n';
@@ -66,7 +66,7 @@ test('the same files without the broken one are another version without a reason
 
 test('the agent learns of them, and of those of shared pipelines', async () => {
   const { admin, start, instance } = await project({
-    'main.orch.yaml': pipelineUsing({ prefix: 'Checks' }),
+    'main.orch.yaml': makePipelineUsing({ prefix: 'Checks' }),
     'child.orch.yaml': broken,
   });
   await publishShared(admin, [
