@@ -83,7 +83,11 @@ function node(args: string[], env: Record<string, string> = {}): Run {
 }
 
 async function pidIn(text: () => string): Promise<number> {
-  const pid = await waitUntil('the start of the command', withinSeconds, () => /^pid (\d+)/m.exec(text())?.[1]);
+  const pid = await waitUntil(
+    'the start of the command',
+    withinSeconds,
+    () => /^pid (\d+)/m.exec(text())?.[1],
+  );
   return Number(pid);
 }
 
