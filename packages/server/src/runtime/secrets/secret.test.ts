@@ -360,7 +360,7 @@ test('a refreshed secret revokes the certificates of before, and what is sealed 
   );
   server.clock.advance(1);
   await server.sweep();
-  assert.match(requireProblem(await waiting, 502, 'vault-refused').detail, /secret was refreshed/);
+  assert.match(requireProblem(await waiting, 502, 'vault-refused').detail, /does it have the current secret/);
   const events = await server.database.query<{ name: string; before: { keyId: string } | null }>(
     "select name, state_before as before from event where account_id = $1 and name in ('agent-secret-refreshed', 'certificate-revoked') order by event_id",
     [account.accountId],
