@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { generateClientId } from '../packages/server/src/access/credentials/index.ts';
 import { systemClock } from '../packages/server/src/kernel/clock.ts';
 import { openDatabase } from '../packages/server/src/kernel/database/database.ts';
-import { uuidsByTime } from '../packages/server/src/kernel/identifiers.ts';
+import { createUuidMaker } from '../packages/server/src/kernel/identifiers.ts';
 import {
   createSealer,
   generateSecret,
@@ -35,7 +35,7 @@ export async function registerFleet(server: MeasuredServer, count: number): Prom
     onConnectionError: console.error,
   });
   const sealer = createSealer(await loadMasterKey(undefined, join(server.dataDirectory, 'master-key')));
-  const newId = uuidsByTime(systemClock);
+  const newId = createUuidMaker(systemClock);
   const agents = Array.from({ length: count }, () => ({
     agentId: newId(),
     clientId: generateClientId(),

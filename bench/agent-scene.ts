@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { systemClock } from '../packages/server/src/kernel/clock.ts';
 import { openDatabase } from '../packages/server/src/kernel/database/database.ts';
-import { uuidsByTime } from '../packages/server/src/kernel/identifiers.ts';
+import { createUuidMaker } from '../packages/server/src/kernel/identifiers.ts';
 import { createSealer, loadMasterKey } from '../packages/server/src/kernel/security/sealed.ts';
 import { ensureFirstAccount, ensureLocalAgent } from '../packages/server/src/main/provisioning.ts';
 import { requestText } from './request.ts';
@@ -72,7 +72,7 @@ async function registerAgent(server: MeasuredServer): Promise<{ clientId: string
   });
   try {
     const sealer = createSealer(await loadMasterKey(undefined, join(server.dataDirectory, 'master-key')));
-    const services = { database, sealer, clock: systemClock, newId: uuidsByTime(systemClock) };
+    const services = { database, sealer, clock: systemClock, newId: createUuidMaker(systemClock) };
     const agent = await ensureLocalAgent(services, await ensureFirstAccount(services));
     return { clientId: agent.clientId, secret: agent.secret.reveal() };
   } finally {

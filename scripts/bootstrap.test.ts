@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { until } from '../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../packages/server/src/testing/waiting.ts';
 import { processIdentity } from './process-lock.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -83,7 +83,11 @@ function node(args: string[], env: Record<string, string> = {}): Run {
 }
 
 async function pidIn(text: () => string): Promise<number> {
-  const pid = await until('the start of the command', withinSeconds, () => /^pid (\d+)/m.exec(text())?.[1]);
+  const pid = await waitUntil(
+    'the start of the command',
+    withinSeconds,
+    () => /^pid (\d+)/m.exec(text())?.[1],
+  );
   return Number(pid);
 }
 
@@ -120,7 +124,7 @@ test('a later start installs nothing, and a changed lock file is seen', async ()
 test('the next start repeats an installation that was killed', async () => {
   rmSync(stamp());
   const killed = start(['exit', '0']);
-  await until('the install', withinSeconds, () => killed.text().includes('installing'));
+  await waitUntil('the install', withinSeconds, () => killed.text().includes('installing'));
   killed.child.kill('SIGKILL');
   const next = start(['exit', '0']);
   assert.equal(await next.exit, 0);
@@ -141,7 +145,7 @@ test('Ctrl-C, which arrives twice under npm, is forwarded once', async () => {
   const run = start([]);
   await run.started();
   run.child.kill('SIGINT');
-  await until('the signal', withinSeconds, () => run.text().includes('signal SIGINT'));
+  await waitUntil('the signal', withinSeconds, () => run.text().includes('signal SIGINT'));
   run.child.kill('SIGINT');
   await delay(400);
   run.child.kill('SIGTERM');
@@ -153,8 +157,8 @@ test('kill -9 of the bootstrap shuts the command down in order', async () => {
   const run = start([]);
   const pid = await run.started();
   run.child.kill('SIGKILL');
-  await until('the end of the command', withinSeconds, () => run.text().includes('signal SIGTERM'));
-  await until('the command to be gone', withinSeconds, () => processIdentity(pid) === undefined);
+  await waitUntil('the end of the command', withinSeconds, () => run.text().includes('signal SIGTERM'));
+  await waitUntil('the command to be gone', withinSeconds, () => processIdentity(pid) === undefined);
 });
 
 test('threads of the command start and end, and its lifeline stays open', async () => {
@@ -162,8 +166,8 @@ test('threads of the command start and end, and its lifeline stays open', async 
   const pid = await run.started();
   assert.doesNotMatch(run.text(), /first|second/);
   run.child.kill('SIGKILL');
-  await until('the end of the command', withinSeconds, () => run.text().includes('signal SIGTERM'));
-  await until('the command to be gone', withinSeconds, () => processIdentity(pid) === undefined);
+  await waitUntil('the end of the command', withinSeconds, () => run.text().includes('signal SIGTERM'));
+  await waitUntil('the command to be gone', withinSeconds, () => processIdentity(pid) === undefined);
 });
 
 test('kill -9 of npm shuts the command down in order', async () => {
@@ -174,6 +178,6 @@ test('kill -9 of npm shuts the command down in order', async () => {
   const run = node(['-e', npm, bootstrap()]);
   const pid = await run.started();
   run.child.kill('SIGKILL');
-  await until('the end of the command', withinSeconds, () => run.text().includes('signal SIGTERM'));
-  await until('the command to be gone', withinSeconds, () => processIdentity(pid) === undefined);
+  await waitUntil('the end of the command', withinSeconds, () => run.text().includes('signal SIGTERM'));
+  await waitUntil('the command to be gone', withinSeconds, () => processIdentity(pid) === undefined);
 });

@@ -1,7 +1,7 @@
 /** The agent dies or freezes during a run: the execution ends in time, and the next one runs. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { until } from '../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import { Installation } from './harness/installation.ts';
 import { isAlive, signal } from './harness/processes.ts';
 import { endlessSql, Project, sqlScript } from './harness/project.ts';
@@ -44,7 +44,7 @@ describe('an agent that is lost during a run', { timeout: 120_000 }, () => {
       .ended(id, 30, seen)
       .then((run) => ({ run, seconds: (performance.now() - lostAt) / 1_000 }));
     if (how === 'SIGKILL') {
-      await until('the end of the agent’s children', 10, () => !children.some(isAlive));
+      await waitUntil('the end of the agent’s children', 10, () => !children.some(isAlive));
       // In the same environment, so on the same database file.
       const next = await project.run('short');
       assert.equal(next.status, 'SUCCESS', next.message);
@@ -53,10 +53,10 @@ describe('an agent that is lost during a run', { timeout: 120_000 }, () => {
     assert.ok(seconds < leaseSeconds + graceSeconds + marginSeconds, `${seconds} s`);
     assert.deepEqual([...seen].at(-1), 'FAILED');
     assert.ok(seen.has('UNKNOWN'), [...seen].join());
-    assert.match(run.message ?? '', /agent "local" fell silent/);
+    assert.match(run.message ?? '', /agent "local" stopped responding/);
     if (how === 'SIGSTOP') {
       signal(agent.pid, 'SIGCONT');
-      await until(
+      await waitUntil(
         'the end of the fenced run',
         10,
         () => !headgate.processes('run').some(({ pid }) => children.includes(pid)),

@@ -1,7 +1,7 @@
 /** The status of a real agent as an operator sees it: connected, lost, and restarting by command. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { until } from '../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { Installation } from './harness/installation.ts';
 import { isAlive, signal } from './harness/processes.ts';
@@ -23,7 +23,7 @@ describe('the status of an agent', { timeout: 180_000 }, () => {
 
   const agent = async () => (await client.ask('GET', '/v1/agents')).results[0];
   const becomes = (status: string, seconds: number) =>
-    until(`an agent that is ${status}`, seconds, async () => {
+    waitUntil(`an agent that is ${status}`, seconds, async () => {
       const shown = await agent();
       return shown.agentStatus === status && shown;
     });
@@ -43,7 +43,7 @@ describe('the status of an agent', { timeout: 180_000 }, () => {
     const { agentId } = await becomes('running', 30);
     const { pid } = await headgate.process('agent');
     await client.ask('POST', `/v1/agents/${agentId}/commands`, { command: 'RESTART' });
-    await until('the end of the process', 30, () => !isAlive(pid));
+    await waitUntil('the end of the process', 30, () => !isAlive(pid));
     await becomes('running', 30);
     assert.notEqual((await headgate.process('agent')).pid, pid);
     const project = await Project.create(client);

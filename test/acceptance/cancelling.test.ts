@@ -1,7 +1,7 @@
 /** Cancelling a running execution, gracefully and by force. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { until } from '../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import { Installation } from './harness/installation.ts';
 import { endlessSql, Project, steps } from './harness/project.ts';
 
@@ -46,7 +46,7 @@ describe('a running execution', { timeout: 120_000 }, () => {
     const run = await project.ended(id);
     assert.equal(run.status, 'CANCELLED', run.message);
     assert.ok(performance.now() - askedAt < 3_000);
-    await until('the end of its process', 5, () => headgate.processes('run').length === 0);
+    await waitUntil('the end of its process', 5, () => headgate.processes('run').length === 0);
     const again = await project.cancel(id, true);
     assert.deepEqual([again.status, again.body.code], [409, 'execution-ended']);
   });
@@ -81,6 +81,6 @@ describe('a running execution', { timeout: 120_000 }, () => {
     } finally {
       process.kill(agent.pid, 'SIGCONT');
     }
-    await until('the end of its process', 10, () => headgate.processes('run').length === 0);
+    await waitUntil('the end of its process', 10, () => headgate.processes('run').length === 0);
   });
 });

@@ -5,7 +5,7 @@ import { request } from 'node:https';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { type MadeCertificate, makeCertificate } from '../../packages/server/src/testing/certificate.ts';
-import { until } from '../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import { ended, Installation } from './harness/installation.ts';
 
 describe('a server that would listen in plain text beyond loopback', { timeout: 120_000 }, () => {
@@ -39,7 +39,9 @@ describe('a server with a certificate', { timeout: 180_000 }, () => {
 
     const server = headgate.launch();
     const prints = (what: string) => headgate?.output.includes(what);
-    await until('the end of the example’s run', 60, () => prints('its pipeline ran once in dev: SUCCESS'));
+    await waitUntil('the end of the example’s run', 60, () =>
+      prints('its pipeline ran once in dev: SUCCESS'),
+    );
     assert.ok(prints(`Headgate is ready at https://127.0.0.1:${headgate.port}`));
 
     assert.equal((await ask(headgate, first, '/livez')).status, 200);
@@ -54,7 +56,7 @@ describe('a server with a certificate', { timeout: 180_000 }, () => {
 
     const renewed = makeCertificate();
     keep(renewed);
-    await until('the renewed certificate', 60, () =>
+    await waitUntil('the renewed certificate', 60, () =>
       ask(headgate as Installation, renewed, '/livez').then(
         ({ status }) => status === 200,
         () => false,
@@ -66,7 +68,7 @@ describe('a server with a certificate', { timeout: 180_000 }, () => {
     assert.equal(rotated.code, 0);
     const again = await headgate.run('run', 'rotate-signing-key');
     assert.match(again.output, /made before, and still waiting/);
-    await until('both keys in the JWKS', 60, async () => {
+    await waitUntil('both keys in the JWKS', 60, async () => {
       const { text } = await ask(headgate as Installation, renewed, '/.well-known/jwks.json');
       return JSON.parse(text).keys.length === 2;
     });

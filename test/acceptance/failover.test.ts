@@ -9,7 +9,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { type DatabaseProxy, openDatabaseProxy } from '../../packages/server/src/testing/database-proxy.ts';
-import { until } from '../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { Installation } from './harness/installation.ts';
 import { Project, sqlScript } from './harness/project.ts';
@@ -82,14 +82,14 @@ describe('the promotion of a standby under load', { timeout: 240_000 }, () => {
       Array.from({ length: writers }, (_, writer) => write(writer, stopping.signal, gaveUp.signal)),
     );
     try {
-      await until('some load', 30, () => acknowledged.length > 200);
+      await waitUntil('some load', 30, () => acknowledged.length > 200);
       proxy.refuse(true);
       await database.failOver();
-      proxy.cut();
-      proxy.leadTo(database.standby.socketPath);
+      proxy.breakConnections();
+      proxy.redirectTo(database.standby.socketPath);
       proxy.refuse(false);
       const before = acknowledged.length;
-      await until('writes at the new primary', 30, () => acknowledged.length > before + 200);
+      await waitUntil('writes at the new primary', 30, () => acknowledged.length > before + 200);
       await delay(500);
       stopping.abort();
       for (const each of await writing) if (each.status === 'rejected') throw each.reason;

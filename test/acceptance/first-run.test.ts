@@ -5,7 +5,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { until } from '../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import { ended, Installation, isRoot } from './harness/installation.ts';
 import { endlessSql, Project, sqlScript } from './harness/project.ts';
 
@@ -27,7 +27,7 @@ describe('npm start on an empty data directory', { timeout: 180_000 }, () => {
     headgate = await Installation.create({ environment: noCredential });
     await headgate.start('npm');
     // It responds shortly before it prints this.
-    await until('the end of what it prints', 10, () => headgate.output.includes('Press Ctrl-C to stop'));
+    await waitUntil('the end of what it prints', 10, () => headgate.output.includes('Press Ctrl-C to stop'));
   });
   after(() => headgate.remove());
 

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { until } from '../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import { type Answer, type ApiClient, ConnectionLost } from './harness/client.ts';
 import { onDatabaseOf } from './harness/database.ts';
 import { Installation } from './harness/installation.ts';
@@ -83,7 +83,7 @@ describe('a full disk', { timeout: 240_000, skip: refusal ?? false }, () => {
   it('answers writes and uploads with 503, and reads as before', async () => {
     disk.fill();
     let refused = 0;
-    await until('a refused write', 30, async () => (await write()).status === 503);
+    await waitUntil('a refused write', 30, async () => (await write()).status === 503);
     for (let attempt = 0; attempt < 30; attempt++) {
       // PostgreSQL may have freed some pages.
       disk.fill();
@@ -102,7 +102,7 @@ describe('a full disk', { timeout: 240_000, skip: refusal ?? false }, () => {
 
   it('works again when there is space, and has lost no acknowledged write', async () => {
     disk.free();
-    await until('a write', recoverySeconds, writesWork);
+    await waitUntil('a write', recoverySeconds, writesWork);
     await requireNothingLost();
     assert.equal((await project.run('short')).status, 'SUCCESS');
   });
@@ -111,7 +111,7 @@ describe('a full disk', { timeout: 240_000, skip: refusal ?? false }, () => {
     const postmaster = (await headgate.process('postmaster')).pid;
     disk.fill();
     // The write-ahead log needs a new file; PostgreSQL panics when it cannot create one.
-    await until('the end of PostgreSQL', 60, async () => {
+    await waitUntil('the end of PostgreSQL', 60, async () => {
       disk.fill();
       await onDatabaseOf(headgate, (query) => query('select pg_switch_wal()')).catch(() => undefined);
       await write().catch(() => undefined);
@@ -124,7 +124,7 @@ describe('a full disk', { timeout: 240_000, skip: refusal ?? false }, () => {
     const live = await fetch(`${headgate.url}/livez`);
     assert.equal(live.status, 200);
     disk.free();
-    await until('a write', recoverySeconds, writesWork);
+    await waitUntil('a write', recoverySeconds, writesWork);
     await requireNothingLost();
     assert.equal((await project.run('short')).status, 'SUCCESS');
   });
@@ -135,7 +135,7 @@ describe('a full disk', { timeout: 240_000, skip: refusal ?? false }, () => {
     const metrics = await (await fetch(`${headgate.url}/metrics`)).text();
     const lost = Number(/^headgate_log_lines_lost_total (\d+)$/m.exec(metrics)?.[1]);
     assert.ok(lost > 0, metrics);
-    await until('the notice in the log', 10, () => logged().includes('log lines were lost'));
+    await waitUntil('the notice in the log', 10, () => logged().includes('log lines were lost'));
     const notices = logged()
       .split('\n')
       .filter((line) => line.includes('log lines were lost'))

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
-import { until } from '../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import { checkout, Installation } from './harness/installation.ts';
 
 const documentedUrl = 'http://127.0.0.1:8080';
@@ -53,7 +53,7 @@ describe('the commands of the documents', { timeout: boundMilliseconds + 60_000 
       },
     });
     await headgate.start('npm');
-    await until('the example', 120, () =>
+    await waitUntil('the example', 120, () =>
       headgate.output.includes('The example project "Weather" is published'),
     );
     for (const { path, steps } of documents) outputs.set(path, await paste(steps, headgate));

@@ -9,7 +9,7 @@ import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { until } from '../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import { ended, hasEnded, Installation, pidOf } from './harness/installation.ts';
 import { type ProcessKind, signal } from './harness/processes.ts';
 import { endlessSql, Project, sqlScript } from './harness/project.ts';
@@ -59,7 +59,7 @@ describe(`kill -9 at any moment (TEST_SEED=${seed})`, { timeout: minute + rounds
   async function killChain(headgate: Installation, start: ChildProcess): Promise<void> {
     signal(pidOf(start), 'SIGKILL');
     await ended(start);
-    await until('the end of the start chain', 10, () => {
+    await waitUntil('the end of the start chain', 10, () => {
       const left = headgate.processes(...chain, 'npm shell');
       for (const { pid } of left) signal(pid, 'SIGKILL');
       return left.length === 0;
@@ -160,7 +160,7 @@ describe(`kill -9 at any moment (TEST_SEED=${seed})`, { timeout: minute + rounds
     const { results } = await lasting
       .client()
       .ask('GET', '/v1/pipeline-executions?status=RUNNING&status=UNKNOWN');
-    await until('the end of what ran when it was killed', 20, async () => {
+    await waitUntil('the end of what ran when it was killed', 20, async () => {
       const statuses = await Promise.all(
         results.map((each: { pipelineExecutionId: string }) => project.status(each.pipelineExecutionId)),
       );

@@ -5,7 +5,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { until } from '../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { onDatabaseOf } from './harness/database.ts';
 import { ended, Installation, pidOf } from './harness/installation.ts';
@@ -51,7 +51,7 @@ describe('a server killed during an upload', { timeout: 240_000 }, () => {
         `content-length: ${files * (fileBytes + 200)}\r\n\r\n`,
     );
     for (let index = 0; index < files; index++) socket.write(part(index));
-    await until('a stored pack', 60, () => stored().some(({ name }) => !name.endsWith('.part')));
+    await waitUntil('a stored pack', 60, () => stored().some(({ name }) => !name.endsWith('.part')));
     signal(pidOf(start), 'SIGKILL');
     await ended(start);
     socket.destroy();
@@ -66,7 +66,7 @@ describe('a server killed during an upload', { timeout: 240_000 }, () => {
   });
 
   it('removes the remaining bytes after the grace period', async () => {
-    await until('the end of the leftovers', 120, () =>
+    await waitUntil('the end of the leftovers', 120, () =>
       onDatabaseOf(headgate, async (query) => {
         // Moves the grace period into the past.
         await query("update blob_object set since = since - interval '2 days' where state <> 'live'");

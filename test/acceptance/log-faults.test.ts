@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { until } from '../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import { checkout, ended, hasEnded, Installation, isRoot, pidOf } from './harness/installation.ts';
 
 const withoutAgent = { environment: { HEADGATE_LOCAL_AGENT: 'off' } };
@@ -33,11 +33,11 @@ describe('standard output', { timeout: 120_000 }, () => {
   it('that its reader closed: the server continues', async () => {
     const start = await headgate.start();
     start.stdout?.destroy();
-    await until('lost lines', 20, async () => {
+    await waitUntil('lost lines', 20, async () => {
       await ask(headgate, 5);
       return (await lostLines(headgate)) > 0;
     });
-    await until('the report', 5, () =>
+    await waitUntil('the report', 5, () =>
       /the log cannot be written to standard output: EPIPE/.test(headgate.output),
     );
     await ask(headgate, 20);
@@ -161,9 +161,9 @@ describe('Ctrl-C on a terminal', {
       terminal.stdout?.setEncoding('utf8').on('data', (text: string) => {
         shown += text;
       });
-      await until('ready', 60, () => shown.includes('Press Ctrl-C to stop.'));
+      await waitUntil('ready', 60, () => shown.includes('Press Ctrl-C to stop.'));
       terminal.stdin?.write('\x03');
-      await until('the word', 5, () => shown.includes('Stopping … press Ctrl-C again to end at once.'));
+      await waitUntil('the word', 5, () => shown.includes('Stopping … press Ctrl-C again to end at once.'));
       assert.equal(await ended(terminal), 0);
       assert.ok(existsSync(join(headgate.dataDirectory, 'server.log')), 'the log of a terminal is a file');
     } finally {

@@ -2,7 +2,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { until } from '../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { Installation } from './harness/installation.ts';
 import { endlessSql, Project, pipelineFile, sqlScript, steps } from './harness/project.ts';
@@ -95,8 +95,8 @@ async function failureOf(project: Project, pipelineName: string, withinSeconds: 
 async function requireUnharmed({ headgate, project }: Bounded): Promise<void> {
   await project.publish({ 'short.orch.yaml': sqlScript('select 1') }, 'dev', '2');
   // On a busy machine a short limit may end this run too, before it begins.
-  await until('a run that succeeds', 60, async () => (await project.run('short')).status === 'SUCCESS');
-  await until('the end of all runs', 10, () => headgate.processes('run').length === 0);
+  await waitUntil('a run that succeeds', 60, async () => (await project.run('short')).status === 'SUCCESS');
+  await waitUntil('the end of all runs', 10, () => headgate.processes('run').length === 0);
 }
 
 describe('a run that another limit ends, or that fails', { timeout: 300_000 }, () => {

@@ -6,7 +6,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { until } from '../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import { ended, Installation, isRoot, pidOf } from './harness/installation.ts';
 import { Project, steps } from './harness/project.ts';
 import { type Registry, startRegistry } from './harness/registry.ts';
@@ -76,7 +76,7 @@ describe('the packed agent', { timeout: 300_000 }, () => {
     });
     let said = '';
     for (const stream of [install.stdout, install.stderr]) stream.on('data', (text) => (said += text));
-    await until('the end of npm install', 240, () => install.exitCode !== null);
+    await waitUntil('the end of npm install', 240, () => install.exitCode !== null);
     assert.equal(install.exitCode, 0, said);
     // npm requests missing packages only for libraries of other platforms.
     assert.deepEqual(
@@ -126,7 +126,7 @@ describe('the packed agent', { timeout: 300_000 }, () => {
     });
     agent = started;
     for (const stream of [started.stdout, started.stderr]) stream.on('data', (text) => (output += text));
-    await until('the agent at its server', 60, () => {
+    await waitUntil('the agent at its server', 60, () => {
       assert.equal(started.exitCode, null, output);
       return output.includes('connected');
     });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { until } from '../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import { type Answer, type ApiClient, ConnectionLost } from './harness/client.ts';
 import { Installation } from './harness/installation.ts';
 import { signal } from './harness/processes.ts';
@@ -76,15 +76,15 @@ describe('a restart of PostgreSQL under load', { timeout: 120_000 }, () => {
         }
       });
       try {
-        await until('some load', 10, () => counts.good > 50);
+        await waitUntil('some load', 10, () => counts.good > 50);
         const before = await headgate.process('postmaster');
         signal(before.pid, how);
-        await until('another postmaster', recoverySeconds, () =>
+        await waitUntil('another postmaster', recoverySeconds, () =>
           headgate.processes('postmaster').some(({ pid }) => pid !== before.pid),
         );
-        await until('it is ready again', recoverySeconds, () => headgate.isReady());
+        await waitUntil('it is ready again', recoverySeconds, () => headgate.isReady());
         restarted = true;
-        await until('requests succeed again', 5, () => counts.goodAfterwards > 50);
+        await waitUntil('requests succeed again', 5, () => counts.goodAfterwards > 50);
       } finally {
         stopping.abort();
         await Promise.allSettled(load);

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { until } from '../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { Installation } from './harness/installation.ts';
 import { endlessSql, sqlScript } from './harness/project.ts';
@@ -170,7 +170,7 @@ describe('public clients', { timeout: 120_000 }, () => {
         })
       ).pipelineExecutionId;
     const poll = (id: string, wanted: string) =>
-      until(
+      waitUntil(
         `${wanted} of ${id}`,
         30,
         async () => (await client.ask('GET', `${executions}/${id}/status`)).status === wanted,
@@ -190,7 +190,7 @@ describe('public clients', { timeout: 120_000 }, () => {
     );
 
     const endless = await start('endless');
-    await until('the running step', 30, async () =>
+    await waitUntil('the running step', 30, async () =>
       (await client.ask('GET', `${executions}/${endless}/steps`)).results.some(
         (each: Json) => each.name === 'Script',
       ),

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { EmbeddedPostgres } from '../../packages/server/src/main/postgres/embedded-postgres.ts';
-import { until } from '../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { startDatabase } from './harness/database.ts';
 import { Installation } from './harness/installation.ts';
@@ -59,13 +59,13 @@ describe('the local agent whose secret is refreshed', { timeout: 240_000 }, () =
   };
   const certificate = async (): Promise<string> => {
     const { agentId } = (await at(own).ask('GET', '/v1/agents')).results[0];
-    return until('a certificate', 30, async () => {
+    return waitUntil('a certificate', 30, async () => {
       const { status, body } = await at(own).call('GET', `/v1/agents/${agentId}/certificate`);
       return status === 200 && body.kid;
     });
   };
   const said = (message: string, times: number) =>
-    until(`${message}, ${times} times`, 30, () => own.output.split(`"msg":"${message}"`).length > times);
+    waitUntil(`${message}, ${times} times`, 30, () => own.output.split(`"msg":"${message}"`).length > times);
   const given = (times: number) => said('client secret replaced', times);
 
   it('continues in the same process, and so does its run', async () => {

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createFileVault } from '../../packages/agent/src/vaults/file.ts';
 import { CertificateRefused, sealSecret } from '../../packages/client/src/index.ts';
-import { until } from '../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { checkout, ended, Installation } from './harness/installation.ts';
 import { filesHolding } from './harness/secrets.ts';
@@ -27,7 +27,7 @@ describe('a secret that the caller seals', { timeout: 180_000 }, () => {
     await headgate.start();
     client = headgate.client();
     agentId = (await client.ask('GET', '/v1/agents')).results[0].agentId;
-    certificate = await until('the agent’s certificate', 60, async () => {
+    certificate = await waitUntil('the agent’s certificate', 60, async () => {
       const { status, body } = await client.call('GET', `/v1/agents/${agentId}/certificate`);
       return status === 200 && body;
     });
@@ -97,7 +97,7 @@ describe('a secret that the caller seals', { timeout: 180_000 }, () => {
     try {
       await other.start();
       const { results } = await other.client().ask('GET', '/v1/agents');
-      const theirs = await until('the other’s certificate', 60, async () => {
+      const theirs = await waitUntil('the other’s certificate', 60, async () => {
         const path = `/v1/agents/${results[0].agentId}/certificate`;
         const { status, body } = await other.client().call('GET', path);
         return status === 200 && body;

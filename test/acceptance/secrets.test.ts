@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { formsOf } from '../../packages/server/src/testing/secret-forms.ts';
-import { until } from '../../packages/server/src/testing/waiting.ts';
+import { listForms } from '../../packages/server/src/testing/secret-forms.ts';
+import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import { Installation } from './harness/installation.ts';
 import { endlessSql, Project, pipelineFile, sqlScript, steps } from './harness/project.ts';
 import { filesHolding } from './harness/secrets.ts';
@@ -65,7 +65,7 @@ describe('secrets', { timeout: 240_000 }, () => {
       agentSecret,
       masterKey,
       databasePassword,
-      ...formsOf(vaultSecret),
+      ...listForms(vaultSecret),
       ...client.tokens,
     ];
     await headgate.interrupt(start);
@@ -82,7 +82,7 @@ describe('secrets', { timeout: 240_000 }, () => {
   });
 
   it('are not in the steps of runs that print them, fail with them, or use them in names', () => {
-    for (const form of formsOf(vaultSecret)) assert.equal(answers.includes(form), false, form);
+    for (const form of listForms(vaultSecret)) assert.equal(answers.includes(form), false, form);
     assert.match(answers, /key = \*\*\*/);
     assert.match(answers, /base64 = \*\*\*/);
     assert.match(answers, /Conversion Error: .*\*\*\*/);
@@ -119,7 +119,7 @@ describe('secrets', { timeout: 240_000 }, () => {
 async function writeSecrets(client: ReturnType<Installation['client']>): Promise<void> {
   const { results } = await client.ask('GET', '/v1/agents');
   const { agentId } = results[0];
-  await until('the agent has its certificate', 60, async () => {
+  await waitUntil('the agent has its certificate', 60, async () => {
     const { status } = await client.call('GET', `/v1/agents/${agentId}/certificate`);
     return status === 200;
   });

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
 import type { EmbeddedPostgres } from '../../packages/server/src/main/postgres/embedded-postgres.ts';
-import { until } from '../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { startDatabase } from './harness/database.ts';
 import { checkout, Installation, isRoot } from './harness/installation.ts';
@@ -71,7 +71,9 @@ describe('two servers on one database', { timeout: 290_000 }, () => {
     assert.ok((rows[0]?.migrations ?? 0) > 0);
     assert.deepEqual([rows[0]?.accounts, rows[0]?.keys], [1, 1]);
     // Logs are written in the background: after this line both are complete up to here.
-    await until('both logs', 10, () => [one, other].every(({ output }) => output.includes('"msg":"ready"')));
+    await waitUntil('both logs', 10, () =>
+      [one, other].every(({ output }) => output.includes('"msg":"ready"')),
+    );
     const announced = [one, other].filter(({ output }) => output.includes('the database was migrated'));
     assert.equal(announced.length, 1, 'one migrates, the other waits');
     project = await Project.create(atOne);
@@ -148,7 +150,7 @@ describe('two servers on one database', { timeout: 290_000 }, () => {
   it('give each execution to one agent when agents of both claim at once', async () => {
     const second = await secondAgent();
     try {
-      await until('two instances that wait', 60, async () => {
+      await waitUntil('two instances that wait', 60, async () => {
         const waiting = await Promise.all([one, other].map((each) => claimsWaiting(each.url)));
         return waiting.every((count) => count > 0);
       });

@@ -1,6 +1,6 @@
 /** Compares a response with the document. Each difference is one sentence. */
 
-import { structureFault } from '../../packages/server/src/kernel/http/json-body.ts';
+import { findStructureFault } from '../../packages/server/src/kernel/http/json-body.ts';
 import type { JsonSchema } from '../../packages/server/src/kernel/http/json-schema.ts';
 import { tidyMembers } from '../../packages/server/src/kernel/http/members.ts';
 import { answerShape, requestShape } from '../../packages/server/src/testing/shape.ts';
@@ -107,7 +107,7 @@ function faultsOfVerdict({ draft, wire, answer }: Judged, operation: Described |
   if (body === undefined || operation?.mediaType !== 'application/json' || answer.status >= 400) return [];
   const sent = wire.body ?? '';
   if (sent === '' && operation?.bodyIsRequired === false) return [];
-  const fault = structureFault(sent);
+  const fault = findStructureFault(sent);
   if (fault !== undefined) return [`a body is taken although ${fault}`];
   try {
     // RFC 8259 §8.1: a parser may ignore a byte order mark.

@@ -8,12 +8,12 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Report } from '../../packages/contract/src/index.ts';
 import { type Database, statement, typed } from '../../packages/server/src/kernel/database/database.ts';
-import { claim, claimStatement } from '../../packages/server/src/kernel/work/claim.ts';
+import { claimWork, declareClaim } from '../../packages/server/src/kernel/work/claim.ts';
 import {
-  commandsFor,
-  commandTo,
-  endAll,
+  collectCommands,
+  endWork,
   enqueueWork,
+  sendCommand,
   type WorkOwners,
 } from '../../packages/server/src/kernel/work/work.ts';
 import { sweepWork } from '../../packages/server/src/kernel/work/work-sweep.ts';
@@ -27,11 +27,11 @@ const account = await server.account();
 const { projectId } = await account.project();
 const nothing = () => undefined;
 const owner = {
-  ...{ started: nothing, silent: nothing, cameBack: nothing, requeued: nothing, ended: nothing },
+  ...{ onStarted: nothing, onSilent: nothing, onCameBack: nothing, onRequeued: nothing, onEnded: nothing },
   claimed: { with: [], payload: "select '{}'::json" },
 };
 const owners: WorkOwners = new Map([['pipeline-execution', owner]]);
-const claimWork = claimStatement(owners);
+const claimQuery = declareClaim(owners);
 const instances = [randomUUID(), randomUUID()] as const;
 
 const shown = `work_id, epoch, state, report_sequence, command, command_bound, queued_at, instance_id, lease_expires_at, run_bound,
@@ -86,8 +86,8 @@ const claimAct = (who: number, max: number): Act =>
     const instanceId = instances[who] ?? '';
     const by = { accountId, agentId, instanceId, max, requestId: randomUUID(), generation: 0 };
     const { works, commands } = await database.transaction((tx) => ({
-      works: claim(tx, claimWork, by, { now, newId: server.deps.newId }, times),
-      commands: commandsFor(tx, accountId, agentId, instanceId),
+      works: claimWork(tx, claimQuery, by, { now, newId: server.deps.newId }, times),
+      commands: collectCommands(tx, accountId, agentId, instanceId),
     }));
     const told = works.map(({ work_id, epoch }) => `${work_id} ${epoch}`).toSorted();
     return [told, commands.map(({ work_id, epoch, command }) => `${work_id} ${epoch} ${command}`).toSorted()];
@@ -114,8 +114,8 @@ const cancel = (which: number, forced: boolean): Act =>
   shownAs(`cancel(${which}, ${forced})`, ({ database, agent: { accountId } }, now, works) =>
     database.transaction(async (tx) => {
       const id = works[which] ?? '';
-      const [work] = await commandTo(tx, accountId, id, forced ? 'force-cancel' : 'cancel', now, times);
-      if (work?.state === 'queued') endAll(tx, accountId, [id], now);
+      const [work] = await sendCommand(tx, accountId, id, forced ? 'force-cancel' : 'cancel', now, times);
+      if (work?.state === 'queued') endWork(tx, accountId, [id], now);
       return work?.state;
     }),
   );

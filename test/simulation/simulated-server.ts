@@ -8,12 +8,12 @@ import type {
   ReportsResponse,
   WorkCommand,
 } from '../../packages/contract/src/index.ts';
-import { claim, claimStatement } from '../../packages/server/src/kernel/work/claim.ts';
+import { claimWork, declareClaim } from '../../packages/server/src/kernel/work/claim.ts';
 import {
-  commandsFor,
-  commandTo,
-  endAll,
+  collectCommands,
+  endWork,
   enqueueWork,
+  sendCommand,
   type WorkOwner,
   type WorkTimes,
 } from '../../packages/server/src/kernel/work/work.ts';
@@ -41,27 +41,27 @@ const toldAgainMilliseconds = 5_000;
 /** The owner of all simulated work, which only records. */
 function listener(history: History, time: VirtualTime): WorkOwner {
   const moved =
-    (what: string): WorkOwner['started'] =>
+    (what: string): WorkOwner['onStarted'] =>
     ({ tx }, works) =>
       tx.afterCommit(() => {
         for (const { work_id } of works) history.moved(work_id, what);
       });
   const movedById =
-    (what: string): WorkOwner['silent'] =>
+    (what: string): WorkOwner['onSilent'] =>
     ({ tx }, ids) =>
       tx.afterCommit(() => {
         for (const id of ids) history.moved(id, what);
       });
   return {
     claimed: { with: [], payload: 'select null' },
-    started: ({ tx }, works) =>
+    onStarted: ({ tx }, works) =>
       tx.afterCommit(() => {
         for (const { work_id } of works) history.started(work_id);
       }),
-    silent: movedById('silent'),
-    cameBack: movedById('back'),
-    requeued: moved('queued again'),
-    ended: ({ tx }, ends) =>
+    onSilent: movedById('silent'),
+    onCameBack: movedById('back'),
+    onRequeued: moved('queued again'),
+    onEnded: ({ tx }, ends) =>
       tx.afterCommit(() => {
         for (const { workId, status } of ends) history.ended(workId, status, time.now);
       }),
@@ -72,7 +72,7 @@ export class SimulatedServer {
   readonly database: ModelDatabase;
   readonly #services: Services;
   readonly #history: History;
-  readonly #claimWork: ReturnType<typeof claimStatement>;
+  readonly #claimQuery: ReturnType<typeof declareClaim>;
   readonly #time: VirtualTime;
   #lastId = 0;
   /** When a command was last sent, by work. */
@@ -84,7 +84,7 @@ export class SimulatedServer {
     this.#time = time;
     this.#history = history;
     const owners = new Map([['pipeline-execution', listener(history, time)]]);
-    this.#claimWork = claimStatement(owners);
+    this.#claimQuery = declareClaim(owners);
     this.#services = {
       database: this.database,
       owners,
@@ -112,9 +112,9 @@ export class SimulatedServer {
   /** Like cancelPipelineExecution. */
   async cancel(workId: string, command: WorkCommand): Promise<void> {
     await this.database.transaction(async (tx) => {
-      const [work] = await commandTo(tx, account, workId, command, this.now(), times);
+      const [work] = await sendCommand(tx, account, workId, command, this.now(), times);
       if (work?.state !== 'queued') return;
-      endAll(tx, account, [workId], this.now());
+      endWork(tx, account, [workId], this.now());
       tx.afterCommit(() => this.#history.ended(workId, 'CANCELLED', this.#time.now));
     });
     this.#wake();
@@ -177,11 +177,11 @@ export class SimulatedServer {
     };
     const at = { now: this.now(), newId: () => 'event' };
     const { works, commands } = await this.database.transaction((tx) => {
-      const works = max === 0 ? [] : claim(tx, this.#claimWork, by, at, times);
+      const works = max === 0 ? [] : claimWork(tx, this.#claimQuery, by, at, times);
       tx.afterCommit(() => {
         for (const { work_id, epoch } of works) this.#history.claimed(work_id, epoch, instanceId);
       });
-      return { works, commands: commandsFor(tx, account, agent.agentId, instanceId) };
+      return { works, commands: collectCommands(tx, account, agent.agentId, instanceId) };
     });
     const leaseExpiresAt = this.now().toISOString();
     return {

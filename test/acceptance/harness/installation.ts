@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { until } from '../../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../../packages/server/src/testing/waiting.ts';
 import { ApiClient } from './client.ts';
 import { type FoundProcess, isAlive, type ProcessKind, processesNaming, signal } from './processes.ts';
 
@@ -128,7 +128,7 @@ export class Installation {
   async ready(child?: ChildProcess): Promise<void> {
     let over = false;
     try {
-      await until(`ready at ${this.url}`, readySeconds, () => {
+      await waitUntil(`ready at ${this.url}`, readySeconds, () => {
         over = child !== undefined && hasEnded(child);
         return over || this.isReady();
       });
@@ -159,13 +159,13 @@ export class Installation {
 
   /** Waits for a process of this kind. */
   async process(kind: ProcessKind): Promise<FoundProcess> {
-    return until(`a process of the kind ${kind}`, 15, () => this.processes(kind)[0]);
+    return waitUntil(`a process of the kind ${kind}`, 15, () => this.processes(kind)[0]);
   }
 
   /** Sends SIGKILL to one process and waits for its end. */
   async kill(pid: number): Promise<void> {
     signal(pid, 'SIGKILL');
-    await until(`the end of ${pid}`, 10, () => !isAlive(pid));
+    await waitUntil(`the end of ${pid}`, 10, () => !isAlive(pid));
   }
 
   /** Sends SIGINT to the whole group, as a terminal does on Ctrl-C. */
@@ -220,7 +220,9 @@ export function hasEnded(child: ChildProcess): boolean {
 
 /** Waits for the exit code; null when a signal ended the process. @throws when it does not end */
 export async function ended(child: ChildProcess): Promise<number | null> {
-  await until(`the end of ${pidOf(child)} (${child.spawnargs.join(' ')})`, endSeconds, () => hasEnded(child));
+  await waitUntil(`the end of ${pidOf(child)} (${child.spawnargs.join(' ')})`, endSeconds, () =>
+    hasEnded(child),
+  );
   return child.exitCode;
 }
 

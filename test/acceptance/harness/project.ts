@@ -1,6 +1,6 @@
 /** A project for a test: publishes and runs pipelines over the public interface. */
 import { randomUUID } from 'node:crypto';
-import { until } from '../../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../../packages/server/src/testing/waiting.ts';
 import type { Answer, ApiClient } from './client.ts';
 
 interface Component {
@@ -116,7 +116,7 @@ export class Project {
 
   /** Waits for the end of an execution. `seen` collects its statuses. */
   async ended(id: string, seconds = 30, seen: Set<string> = new Set()): Promise<Execution> {
-    await until(`the end of the execution ${id}`, seconds, async () => {
+    await waitUntil(`the end of the execution ${id}`, seconds, async () => {
       const status = await this.status(id);
       seen.add(status);
       return over.includes(status);
@@ -129,7 +129,7 @@ export class Project {
   }
 
   async stepRunning(id: string, name: string): Promise<void> {
-    await until(`the step ${name} of ${id}`, 20, async () =>
+    await waitUntil(`the step ${name} of ${id}`, 20, async () =>
       (await this.steps(id)).some((step) => step.name === name && step.result.status === 'RUNNING'),
     );
   }

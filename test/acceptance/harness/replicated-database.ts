@@ -11,7 +11,7 @@ import {
   type Supervised,
   supervise,
 } from '../../../packages/server/src/main/postgres/postgres-supervisor.ts';
-import { until } from '../../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../../packages/server/src/testing/waiting.ts';
 import { checkout, type Installation, isRoot } from './installation.ts';
 import { signal } from './processes.ts';
 
@@ -71,7 +71,7 @@ export class ReplicatedDatabase {
     const conninfo = `host=${primary.socketDirectory} port=${port} user=${user} application_name=standby`;
     await this.#run(standby, { primary_conninfo: conninfo });
     const client = new pg.Client({ ...this.primary.connection, database: 'postgres' });
-    await until('a primary', 30, async () => {
+    await waitUntil('a primary', 30, async () => {
       await client.connect();
       return true;
     });
@@ -103,7 +103,7 @@ export class ReplicatedDatabase {
       },
     });
     this.#running.push(postmaster);
-    await until(`PostgreSQL in ${dataDirectory}`, 60, async () => {
+    await waitUntil(`PostgreSQL in ${dataDirectory}`, 60, async () => {
       const client = new pg.Client({ host: socketDirectory, port, user, database: 'postgres' });
       client.on('error', () => undefined);
       return client.connect().then(

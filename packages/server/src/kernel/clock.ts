@@ -1,11 +1,11 @@
-/** Time as an argument (design law 9): the server has the system's clock, a test one that it moves. */
+/** Time as an argument (design law 9): the server uses the system clock, a test one that it moves. */
 export interface Clock {
   now(): Date;
 }
 
 export const systemClock: Clock = { now: () => new Date() };
 
-/** So many seconds after a time; before it with a negative number. */
-export function after(time: Date, seconds: number): Date {
+/** Adds seconds to a time; a negative number subtracts. */
+export function addSeconds(time: Date, seconds: number): Date {
   return new Date(time.getTime() + seconds * 1_000);
 }

@@ -1,6 +1,6 @@
 /**
- * Logs failures that repeat, such as those of a job that runs every second while the disk is full: once a
- * minute, with a count.
+ * Logs repeated failures, such as those of a job that runs every second on a full disk, once a minute with a
+ * count.
  */
 import type { Clock } from './clock.ts';
 
@@ -8,21 +8,26 @@ const quietMilliseconds = 60_000;
 
 export interface FailureLog {
   /**
-   * Logs that `job` failed, unless the same failure of it was logged less than a minute ago: then it is
-   * counted, and the next line has the count as `repeated`.
+   * Logs that `job` failed. If the same failure was logged less than a minute ago, it is only counted, and
+   * the next line has the count as `repeated`.
    */
-  failed(job: string, failure: unknown, message: string, fields?: Readonly<Record<string, unknown>>): void;
+  recordFailure(
+    job: string,
+    failure: unknown,
+    message: string,
+    fields?: Readonly<Record<string, unknown>>,
+  ): void;
   /** Logs that `job` works again, if it had failed. */
-  succeeded(job: string): void;
+  recordSuccess(job: string): void;
 }
 
 interface Seen {
   loggedAt: number;
-  /** Since the last line. */
+  /** Since the last log line. */
   repeated: number;
 }
 
-/** What a log must have for it. */
+/** The part of a log that this needs. */
 export interface LineLog {
   info(fields: Record<string, unknown>, message: string): void;
   warn(fields: Record<string, unknown>, message: string): void;
@@ -31,12 +36,12 @@ export interface LineLog {
 export function createFailureLog(log: LineLog, clock: Clock): FailureLog {
   const jobs = new Map<string, { total: number; seen: Map<string, Seen> }>();
   return {
-    failed(job, failure, message, fields = {}) {
+    recordFailure(job, failure, message, fields = {}) {
       const now = clock.now().getTime();
       const about = jobs.get(job) ?? { total: 0, seen: new Map<string, Seen>() };
       jobs.set(job, about);
       about.total += 1;
-      const kind = kindOf(failure);
+      const kind = findKind(failure);
       const before = about.seen.get(kind);
       if (before !== undefined && now - before.loggedAt < quietMilliseconds) {
         before.repeated += 1;
@@ -46,7 +51,7 @@ export function createFailureLog(log: LineLog, clock: Clock): FailureLog {
       log.warn({ ...fields, job, err: failure, ...repeated }, message);
       about.seen.set(kind, { loggedAt: now, repeated: 0 });
     },
-    succeeded(job) {
+    recordSuccess(job) {
       const about = jobs.get(job);
       if (about === undefined) return;
       jobs.delete(job);
@@ -56,7 +61,7 @@ export function createFailureLog(log: LineLog, clock: Clock): FailureLog {
 }
 
 /** Not the message, which may differ each time. */
-function kindOf(failure: unknown): string {
+function findKind(failure: unknown): string {
   if (!(failure instanceof Error)) return typeof failure;
   return 'code' in failure ? String(failure.code) : failure.name;
 }

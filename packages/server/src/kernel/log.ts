@@ -6,33 +6,32 @@ export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 's
 export type LogLevel = (typeof logLevels)[number];
 
 /**
- * Structured logs, one JSON object a line. Bodies, headers and secrets are never given to it; an error is
- * logged by its name, message, code, stack and cause, without what a driver hangs on it (the parameters of a
- * statement, say).
+ * Structured logs, one JSON object per line. Never pass bodies, headers or secrets. An error is logged with
+ * its name, message, code, stack and cause only, because drivers attach other data, such as parameters.
  */
 export function createLog(level: LogLevel, stream: DestinationStream): Log {
   return pino(
-    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: plainError } },
+    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: renderError } },
     stream,
   );
 }
 
 export const silentLog: Log = createLog('silent', { write: () => undefined });
 
-/** A cause may be its own cause, by accident. */
+/** A cause may refer to itself. */
 const deepestCause = 5;
 
-function plainError(failure: unknown, depth = 0): object {
+function renderError(failure: unknown, depth = 0): object {
   if (!(failure instanceof Error)) return { message: String(failure) };
   const { name, message, stack } = failure;
   const code = 'code' in failure && failure.code !== undefined ? { code: failure.code } : {};
   if (depth === deepestCause) return { name, message, ...code };
-  const cause = failure.cause === undefined ? {} : { cause: plainError(failure.cause, depth + 1) };
-  const several = failure instanceof AggregateError ? { errors: eachOf(failure, depth) } : {};
+  const cause = failure.cause === undefined ? {} : { cause: renderError(failure.cause, depth + 1) };
+  const several = failure instanceof AggregateError ? { errors: renderErrors(failure, depth) } : {};
   return { name, message, stack, ...code, ...cause, ...several };
 }
 
-/** Those of a connection that was tried at several addresses, say; the whole has no message then. */
-function eachOf(failure: AggregateError, depth: number): object[] {
-  return failure.errors.slice(0, deepestCause).map((each) => plainError(each, depth + 1));
+/** For example of a connection that failed at several addresses; the AggregateError itself has no message. */
+function renderErrors(failure: AggregateError, depth: number): object[] {
+  return failure.errors.slice(0, deepestCause).map((each) => renderError(each, depth + 1));
 }

@@ -1,19 +1,19 @@
-/** What `/metrics` shows, in the Prometheus text format. */
+/** The metrics at `/metrics`, in the Prometheus text format. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 export interface Metrics {
-  request(operation: string, status: number, seconds: number): void;
-  workEnded(kind: string, status: string): void;
-  /** Rows that were kept long enough. */
-  removed(kind: string, rows: number): void;
-  claimsWaiting(read: () => number): void;
-  logLinesLost(read: () => number): void;
-  uncaught(counts: Readonly<UncaughtCounts>): void;
-  text(): Promise<string>;
+  observeRequest(operation: string, status: number, seconds: number): void;
+  countEndedWork(kind: string, status: string): void;
+  /** Rows that retention deleted. */
+  countRemovedRows(kind: string, rows: number): void;
+  watchWaitingClaims(read: () => number): void;
+  watchLostLogLines(read: () => number): void;
+  watchUncaught(counts: Readonly<UncaughtCounts>): void;
+  renderText(): Promise<string>;
   contentType: string;
 }
 
-/** What nothing in the server caught, since the start. */
+/** Failures that nothing in the server caught, since the start. */
 export interface UncaughtCounts {
   rejection: number;
   exception: number;
@@ -24,27 +24,27 @@ export function createMetrics(): Metrics {
   collectDefaultMetrics({ register: registry, prefix: 'headgate_' });
   const requests = new Histogram({
     name: 'headgate_request_duration_seconds',
-    help: 'Time to answer a request, by operation and status',
+    help: 'Duration of requests, by operation and status',
     labelNames: ['operation', 'status'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30],
     registers: [registry],
   });
   const ended = new Counter({
     name: 'headgate_work_ended_total',
-    help: 'Work that reached its end, by kind and status',
+    help: 'Finished work, by kind and status',
     labelNames: ['kind', 'status'],
     registers: [registry],
   });
   const removed = new Counter({
     name: 'headgate_retention_removed_total',
-    help: 'Rows removed because they were kept long enough, by kind',
+    help: 'Rows removed by retention, by kind',
     labelNames: ['kind'],
     registers: [registry],
   });
-  // Finding a series by its labels costs more than observing; the few combinations are kept.
+  // Looking up a series by labels costs more than observing, so the few combinations are cached.
   const series = new Map<string, { observe(seconds: number): void }>();
   return {
-    request(operation, status, seconds) {
+    observeRequest(operation, status, seconds) {
       const key = `${operation} ${status}`;
       let found = series.get(key);
       if (found === undefined) {
@@ -53,20 +53,20 @@ export function createMetrics(): Metrics {
       }
       found.observe(seconds);
     },
-    workEnded: (kind, status) => ended.labels(kind, status).inc(),
-    removed: (kind, rows) => removed.labels(kind).inc(rows),
-    claimsWaiting(read) {
+    countEndedWork: (kind, status) => ended.labels(kind, status).inc(),
+    countRemovedRows: (kind, rows) => removed.labels(kind).inc(rows),
+    watchWaitingClaims(read) {
       const gauge: Gauge<string> = new Gauge({
         name: 'headgate_claims_waiting',
-        help: 'Long-polls of agents that wait for work',
+        help: 'Long polls of agents waiting for work',
         registers: [registry],
         collect: (): void => gauge.set(read()),
       });
     },
-    logLinesLost(read) {
+    watchLostLogLines(read) {
       const counter: Counter<string> = new Counter({
         name: 'headgate_log_lines_lost_total',
-        help: 'Lines of the log that could not be written',
+        help: 'Log lines that could not be written',
         registers: [registry],
         collect(): void {
           counter.reset();
@@ -74,7 +74,7 @@ export function createMetrics(): Metrics {
         },
       });
     },
-    uncaught(counts) {
+    watchUncaught(counts) {
       const counter: Counter<string> = new Counter({
         name: 'headgate_uncaught_failures_total',
         help: 'Rejections and exceptions that nothing in the server caught',
@@ -86,7 +86,7 @@ export function createMetrics(): Metrics {
         },
       });
     },
-    text: () => registry.metrics(),
+    renderText: () => registry.metrics(),
     contentType: registry.contentType,
   };
 }

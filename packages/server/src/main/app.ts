@@ -130,7 +130,7 @@ function observe(
   app.addHook('onResponse', (request, reply, done) => {
     const seconds = reply.elapsedTime / 1_000;
     const { operation } = request.routeOptions.config;
-    deps.metrics.request(operation?.id ?? 'other', reply.statusCode, seconds);
+    deps.metrics.observeRequest(operation?.id ?? 'other', reply.statusCode, seconds);
     // Each idle agent asks for work every few seconds, and what it does is an event.
     const isUsual = operation?.surface === 'agent' && reply.statusCode < 400;
     deps.log[isUsual ? 'debug' : 'info'](

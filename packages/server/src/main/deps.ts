@@ -9,7 +9,7 @@ import { type Database, openDatabase } from '../kernel/database/database.ts';
 import { openWakes, type Wakes } from '../kernel/database/wakes.ts';
 import type { Services } from '../kernel/endpoint/endpoint.ts';
 import { createFailureLog, type FailureLog } from '../kernel/failure-log.ts';
-import { uuidsByTime } from '../kernel/identifiers.ts';
+import { createUuidMaker } from '../kernel/identifiers.ts';
 import type { Log } from '../kernel/log.ts';
 import { createMetrics, type UncaughtCounts } from '../kernel/metrics.ts';
 import {
@@ -66,7 +66,7 @@ export function openDatabaseOf(config: Config, connection: pg.ClientConfig, fail
     connections: config.databaseConnections,
     patienceMilliseconds,
     onConnectionError: (failure) =>
-      failures.failed('database connection', failure, 'a connection to the database was lost'),
+      failures.recordFailure('database connection', failure, 'a connection to the database was lost'),
   });
 }
 
@@ -88,11 +88,11 @@ export async function createDependencies(config: Config, given: Given): Promise<
   const database = openDatabaseOf(config, given.connection, failures);
   const sealer = createSealer(loadMasterKey(config.masterKey, masterKeyFile(config)));
   const metrics = createMetrics();
-  metrics.logLinesLost(lostLines);
-  metrics.uncaught(uncaught);
+  metrics.watchLostLogLines(lostLines);
+  metrics.watchUncaught(uncaught);
   const wakes = await openWakes(database, log);
-  metrics.claimsWaiting(wakes.waiting);
-  const newId = uuidsByTime(clock);
+  metrics.watchWaitingClaims(wakes.countWaiting);
+  const newId = createUuidMaker(clock);
   const blobs = createBlobs({ database, objects, clock, newId, log });
   const { region, publicUrl, signingKeyDays: rotationDays } = config;
   const signingKeys = await openSigningKeys({ database, sealer, clock, log, rotationDays });

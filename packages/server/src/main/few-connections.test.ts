@@ -13,10 +13,10 @@ import { analyzeGrownTables } from '../kernel/database/statistics.ts';
 import { applyRetention, type Rest } from '../kernel/retention/retention.ts';
 import { eventRetention } from '../records/events/event.retention.ts';
 import { executionRetention } from '../runtime/executions/execution.retention.ts';
-import { instanceOf } from '../testing/agent.ts';
+import { createInstance } from '../testing/agent.ts';
 import { requireProblem } from '../testing/client.ts';
-import { executionOf } from '../testing/executions.ts';
-import { examples, inOrder, protocolExamples } from '../testing/guards.ts';
+import { createExecution } from '../testing/executions.ts';
+import { examples, protocolExamples, sortGuards } from '../testing/guards.ts';
 import { createPlace } from '../testing/place.ts';
 import { startTestServer } from '../testing/server.ts';
 
@@ -34,7 +34,7 @@ test('every operation is answered', async () => {
     assert.ok(answer.status < 300, `${id}: ${answer.text}`);
     sent += 1;
   }
-  for (const { id, method } of inOrder(operations.filter((each) => each.id in examples))) {
+  for (const { id, method } of sortGuards(operations.filter((each) => each.id in examples))) {
     const { path, ...asked } = await (examples[id] ?? assert.fail(id))(place);
     const answer = await admin.send(method, path, {
       ...asked,
@@ -107,9 +107,9 @@ test('of many requests at once none is refused', async () => {
     [],
     `after ${Math.round(performance.now() - began)} ms`,
   );
-  const instance = instanceOf(place.agent);
+  const instance = createInstance(place.agent);
   await instance.hello();
-  const started = await Promise.all(Array.from({ length: 40 }, () => executionOf(place)));
+  const started = await Promise.all(Array.from({ length: 40 }, () => createExecution(place)));
   const claims = await Promise.all(Array.from({ length: 8 }, () => instance.claim(10)));
   const works = claims.flatMap(({ work }) => work);
   assert.equal(works.length, started.length);

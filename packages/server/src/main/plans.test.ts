@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pg from 'pg';
-import { allStatements, type PreparedStatement } from '../kernel/database/database.ts';
+import { listStatements, type PreparedStatement } from '../kernel/database/database.ts';
 import { analyzeGrownTables } from '../kernel/database/statistics.ts';
 import { fillTables, smallTables } from '../testing/large-tables.ts';
 import { startTestServer } from '../testing/server.ts';
@@ -92,7 +92,7 @@ async function checkPlans(client: pg.Client): Promise<void> {
   const faults: string[] = [];
   const unknown = new Set(exempt.map(([part]) => part));
   let looked = 0;
-  for (const each of allStatements()) {
+  for (const each of listStatements()) {
     // Without a plan.
     if (/^\s*lock /i.test(each.text)) continue;
     looked += 1;

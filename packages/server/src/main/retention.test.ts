@@ -8,7 +8,7 @@ import { applyRetention, batchRows, type Rest, type RetentionRule } from '../ker
 import { eventRetention } from '../records/events/event.retention.ts';
 import { executionRetention } from '../runtime/executions/execution.retention.ts';
 import type { Account } from '../testing/account.ts';
-import { instanceOf, type Said } from '../testing/agent.ts';
+import { createInstance, type Said } from '../testing/agent.ts';
 import { requireProblem } from '../testing/client.ts';
 import { smallPipeline, upload } from '../testing/project.ts';
 import { startTestServer } from '../testing/server.ts';
@@ -27,7 +27,7 @@ const apply = (rule: RetentionRule, rest = noRest) => applyRetention(deps, [rule
 /** Executions of a project with an agent that reports one step of each. */
 async function scene() {
   const account = await server.account();
-  const agent = instanceOf(await account.agent('the agent', { status: 'running' }));
+  const agent = createInstance(await account.agent('the agent', { status: 'running' }));
   await agent.hello();
   const project = await account.project();
   await upload(account.admin, project, [{ name: 'main.orch.yaml', content: smallPipeline }]);
@@ -160,7 +160,7 @@ test('events of every account go by their age, in batches with a rest after each
     `/events?from=${new Date(0).toISOString()}&to=${new Date(clock.now().getTime() + 1).toISOString()}`,
   );
   assert.equal(body.total, 5);
-  assert.match(await deps.metrics.text(), /headgate_retention_removed_total\{kind="events"\} [1-9]/);
+  assert.match(await deps.metrics.renderText(), /headgate_retention_removed_total\{kind="events"\} [1-9]/);
 });
 
 test('one server at a time is at it, and one that stops leaves the rest to the next', async () => {

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { analyzeGrownTables } from '../kernel/database/statistics.ts';
 import { removalBatch, removeExpiredAnswers } from '../kernel/endpoint/idempotency.ts';
-import { type PeriodicJob, removalJob } from '../kernel/retention/periodic-job.ts';
+import { createRemovalJob, type PeriodicJob } from '../kernel/retention/periodic-job.ts';
 import { applyRetention, type Rest } from '../kernel/retention/retention.ts';
 import { endForbiddenWork } from '../kernel/work/forbidden-work.ts';
 import { sweepWork } from '../kernel/work/work-sweep.ts';
@@ -56,7 +56,11 @@ function kernelJobs(deps: Dependencies): PeriodicJob[] {
       everyMilliseconds: keysEveryMilliseconds,
       run: () => once(deps.signingKeys.refresh()),
     },
-    removalJob(deps, { kind: 'idempotency-records', batch: removalBatch, remove: removeExpiredAnswers }),
+    createRemovalJob(deps, {
+      kind: 'idempotency-records',
+      batch: removalBatch,
+      remove: removeExpiredAnswers,
+    }),
     {
       name: 'retention',
       everyMilliseconds: retentionEveryMilliseconds,
@@ -80,9 +84,9 @@ function repeat({ failures, stopping }: Dependencies, job: PeriodicJob, rest: Re
   async function sweep(): Promise<void> {
     try {
       while ((await job.run(rest)) && !stopping.aborted);
-      failures.succeeded(job.name);
+      failures.recordSuccess(job.name);
     } catch (failure) {
-      failures.failed(job.name, failure, 'a periodic job failed; it runs again');
+      failures.recordFailure(job.name, failure, 'a periodic job failed; it runs again');
     }
     if (!stopping.aborted) timer = setTimeout(begin, everyMilliseconds);
   }

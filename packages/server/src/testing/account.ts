@@ -9,7 +9,7 @@ import { tokenLifetimeSeconds } from '../kernel/security/signing-keys.ts';
 import type { Dependencies } from '../main/deps.ts';
 import { makeAccount } from '../main/provisioning.ts';
 import { type Client, createClient, type Transport } from './client.ts';
-import { createProjectOf, type TestProject } from './project.ts';
+import { createProjectWith, type TestProject } from './project.ts';
 
 export type Grant =
   | { projectId: string; role: ProjectRole }
@@ -26,11 +26,11 @@ export interface Account {
   accountId: string;
   /** A Super Admin of the account. */
   admin: Actor;
-  /** A caller with this account role, and these roles in projects and environments. */
+  /** A caller with this account role and these roles in projects and environments. */
   actor(role: AccountRole, ...grants: Grant[]): Promise<Actor>;
-  /** A registered agent; `agent.ts` speaks for it. */
+  /** Registers an agent; agent.ts speaks for it. */
   agent(name?: string, given?: { agentType?: string; status?: string }): Promise<RegisteredAgent>;
-  /** A project of the admin's with the environments dev and prod. */
+  /** Creates a project of the admin with the environments dev and prod. */
   project(name?: string): Promise<TestProject>;
 }
 
@@ -39,11 +39,11 @@ export interface RegisteredAgent {
   name: string;
   clientId: string;
   secret: Secret;
-  /** Speaks the agent protocol: paths below /agent/v1. */
+  /** A client for the agent protocol: paths below /agent/v1. */
   client: Client;
 }
 
-/** What of a test server an account needs. */
+/** The part of a test server that an account needs. */
 interface AccountServer {
   deps: Dependencies;
   clock: Clock;
@@ -102,7 +102,7 @@ export async function createAccount(server: AccountServer): Promise<Account> {
         });
       }
     });
-    const token = tokenSource(server, { accountId, actorId: credentialId, clientId }, 'dpc');
+    const token = createTokenSource(server, { accountId, actorId: credentialId, clientId }, 'dpc');
     return {
       ...createClient(server.transport, '/dpc/v1', token),
       actorId: credentialId,
@@ -132,15 +132,15 @@ export async function createAccount(server: AccountServer): Promise<Account> {
         secret_digest: digest,
         created_at: deps.clock.now(),
       });
-      const token = tokenSource(server, { accountId, actorId: agentId, clientId }, 'agent');
+      const token = createTokenSource(server, { accountId, actorId: agentId, clientId }, 'agent');
       return { agentId, name, clientId, secret, client: createClient(server.transport, '/agent/v1', token) };
     },
-    project: (name) => createProjectOf(admin, name),
+    project: (name) => createProjectWith(admin, name),
   };
 }
 
-/** A token that is still good for some minutes by the server's clock. */
-function tokenSource(
+/** Returns a token that is valid for some minutes by the server's clock. */
+function createTokenSource(
   { deps, clock }: AccountServer,
   owner: { accountId: string; actorId: string; clientId: string },
   surface: 'dpc' | 'agent',

@@ -1,4 +1,4 @@
-/** An agent of a test: one instance that speaks the agent protocol, call by call. */
+/** An agent for tests: one instance that calls the agent protocol step by step. */
 import { randomUUID } from 'node:crypto';
 import {
   agentProtocolVersion,
@@ -14,14 +14,14 @@ import type { RegisteredAgent } from './account.ts';
 import type { Answer } from './client.ts';
 
 type Held = Pick<WorkItem, 'workId' | 'epoch'>;
-/** A report without the number of its work and of itself. */
+/** A report without the ids of its work and its sequence number. */
 export type Said =
   | { type: 'started' }
   | { type: 'progress'; steps: Step[] }
   | { type: 'completed'; outcome: { status: 'SUCCESS' | 'FAILED' | 'CANCELLED'; message?: string } }
   | { type: 'released'; reason: string };
 
-/** The work of an agent that has no certificate. */
+/** The work of an agent without a certificate. */
 export type ExecutionClaim = Omit<ClaimResponse, 'work'> & { work: WorkOf<'pipeline-execution'>[] };
 
 export interface Instance {
@@ -29,11 +29,11 @@ export interface Instance {
   hello(given?: object): Promise<Answer<HelloResponse>>;
   claim(max?: number, waitSeconds?: number): Promise<ExecutionClaim>;
   heartbeat(...held: Held[]): Promise<HeartbeatResponse['held']>;
-  /** Reports, numbered from 1 on; with `sequence` under that number. */
+  /** Sends a report, numbered from 1, or with the given number. */
   report(work: Held, said: Said, sequence?: number): Promise<ReportsResponse['results'][number]>;
 }
 
-export function instanceOf({ client }: Pick<RegisteredAgent, 'client'>): Instance {
+export function createInstance({ client }: Pick<RegisteredAgent, 'client'>): Instance {
   const instanceId = randomUUID();
   const sequences = new Map<string, number>();
   return {

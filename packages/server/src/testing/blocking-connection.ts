@@ -1,6 +1,6 @@
 /**
- * A client that writes the whole request before it reads anything, as blocking clients do: a reset costs it
- * the answer.
+ * A client that writes the whole request before it reads, like blocking clients. If the connection is reset,
+ * it loses the response.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -29,7 +29,7 @@ export class BlockingConnection {
     });
   }
 
-  /** @param ca the certificate that an `https:` address is checked against */
+  /** @param ca the certificate for an `https:` address */
   static async open(address: string, ca?: string): Promise<BlockingConnection> {
     const { protocol, hostname: host, port } = new URL(address);
     const isTls = protocol === 'https:';
@@ -39,11 +39,11 @@ export class BlockingConnection {
     return new BlockingConnection(socket);
   }
 
-  /** Sends a request with its body, then reads the answer. Fails when the connection ends before. */
+  /** Sends a request with its body, then reads the response. Fails if the connection ends first. */
   async exchange(method: string, path: string, headers: Record<string, string>, body?: Buffer) {
     const isFramed = body === undefined || 'transfer-encoding' in headers;
     const length = isFramed ? {} : { 'content-length': String(body.length) };
-    await this.write(requestHead(method, path, { ...length, ...headers }));
+    await this.write(renderRequestHead(method, path, { ...length, ...headers }));
     for (let at = 0; body !== undefined && at < body.length; at += pieceBytes)
       await this.write(body.subarray(at, at + pieceBytes));
     return this.answer();
@@ -52,10 +52,10 @@ export class BlockingConnection {
   async write(bytes: string | Buffer): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure;
     if (this.#socket.write(bytes)) return;
-    const ended = new AbortController();
-    const { signal } = ended;
+    const waitForEnd = new AbortController();
+    const { signal } = waitForEnd;
     await Promise.race([once(this.#socket, 'drain', { signal }), once(this.#socket, 'close', { signal })]);
-    ended.abort();
+    waitForEnd.abort();
     assert.ok(!this.#socket.destroyed, `the connection ended while the request was sent: ${this.#failure}`);
   }
 
@@ -75,7 +75,7 @@ export class BlockingConnection {
     }
   }
 
-  /** Resolves when the server has ended its side, within a bound. */
+  /** Resolves when the server has closed its side; fails after `milliseconds`. */
   async ended(milliseconds: number): Promise<void> {
     const signal = AbortSignal.timeout(milliseconds);
     this.#socket.resume();
@@ -102,7 +102,7 @@ export class BlockingConnection {
   }
 }
 
-export function requestHead(method: string, path: string, headers: Record<string, string>): string {
+export function renderRequestHead(method: string, path: string, headers: Record<string, string>): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   return `${[`${method} ${path} HTTP/1.1`, 'host: x', ...lines].join('\r\n')}\r\n\r\n`;
 }
@@ -112,8 +112,8 @@ export function requireRawProblem({ status, text }: RawAnswer, expected: number,
   assert.deepEqual({ status, code: problem.code }, { status: expected, code }, text);
 }
 
-/** A body in the chunked transfer coding (RFC 9112 §7.1). */
-export function chunked(body: Buffer): Buffer {
+/** Encodes a body in the chunked transfer coding (RFC 9112 §7.1). */
+export function encodeChunked(body: Buffer): Buffer {
   const chunks: Buffer[] = [];
   for (let at = 0; at < body.length; at += pieceBytes) {
     const piece = body.subarray(at, at + pieceBytes);

@@ -1,4 +1,7 @@
-/** A certificate that signs itself, for this machine's names, made by hand: Node reads certificates and makes none (RFC 5280 §4.1, X.690). */
+/**
+ * A self-signed certificate for localhost, encoded by hand because Node cannot create certificates (RFC 5280
+ * §4.1, X.690).
+ */
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 
 export interface MadeCertificate {
@@ -11,22 +14,28 @@ const day = 86_400_000;
 
 export function makeCertificate(validDays = 30): MadeCertificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const ecdsaWithSha256 = sequence(Buffer.from('06082a8648ce3d040302', 'hex'));
+  const ecdsaWithSha256 = encodeSequence(Buffer.from('06082a8648ce3d040302', 'hex'));
   const commonName = Buffer.from('0603550403', 'hex');
-  const name = sequence(element(0x31, sequence(commonName, element(0x0c, Buffer.from('headgate test')))));
+  const name = encodeSequence(
+    encodeElement(0x31, encodeSequence(commonName, encodeElement(0x0c, Buffer.from('headgate test')))),
+  );
   const from = validDays > 0 ? Date.now() - day : Date.now() + (validDays - 1) * day;
-  const signed = sequence(
-    element(0xa0, integer(Buffer.of(2))),
-    integer(Buffer.concat([Buffer.of(1), randomBytes(8)])),
+  const signed = encodeSequence(
+    encodeElement(0xa0, encodeInteger(Buffer.of(2))),
+    encodeInteger(Buffer.concat([Buffer.of(1), randomBytes(8)])),
     ecdsaWithSha256,
     name,
-    sequence(time(from), time(Date.now() + validDays * day)),
+    encodeSequence(encodeTime(from), encodeTime(Date.now() + validDays * day)),
     name,
     publicKey.export({ type: 'spki', format: 'der' }),
-    element(0xa3, sequence(alternativeNames(), isAuthority())),
+    encodeElement(0xa3, encodeSequence(encodeAlternativeNames(), isAuthority())),
   );
   const signature = sign('sha256', signed, privateKey);
-  const der = sequence(signed, ecdsaWithSha256, element(0x03, Buffer.concat([Buffer.of(0), signature])));
+  const der = encodeSequence(
+    signed,
+    ecdsaWithSha256,
+    encodeElement(0x03, Buffer.concat([Buffer.of(0), signature])),
+  );
   const body = der.toString('base64').replaceAll(/.{1,64}/g, '$&\n');
   return {
     cert: `-----BEGIN CERTIFICATE-----\n${body}-----END CERTIFICATE-----\n`,
@@ -35,24 +44,30 @@ export function makeCertificate(validDays = 30): MadeCertificate {
 }
 
 /** localhost and 127.0.0.1. */
-function alternativeNames(): Buffer {
-  const names = sequence(element(0x82, Buffer.from('localhost')), element(0x87, Buffer.of(127, 0, 0, 1)));
-  return sequence(Buffer.from('0603551d11', 'hex'), element(0x04, names));
+function encodeAlternativeNames(): Buffer {
+  const names = encodeSequence(
+    encodeElement(0x82, Buffer.from('localhost')),
+    encodeElement(0x87, Buffer.of(127, 0, 0, 1)),
+  );
+  return encodeSequence(Buffer.from('0603551d11', 'hex'), encodeElement(0x04, names));
 }
 
 function isAuthority(): Buffer {
-  return sequence(Buffer.from('0603551d13', 'hex'), element(0x04, sequence(Buffer.from('0101ff', 'hex'))));
+  return encodeSequence(
+    Buffer.from('0603551d13', 'hex'),
+    encodeElement(0x04, encodeSequence(Buffer.from('0101ff', 'hex'))),
+  );
 }
 
-function time(milliseconds: number): Buffer {
+function encodeTime(milliseconds: number): Buffer {
   const text = new Date(milliseconds).toISOString().replaceAll(/[-:T]|\.\d+/g, '');
-  return element(0x18, Buffer.from(text));
+  return encodeElement(0x18, Buffer.from(text));
 }
 
-const sequence = (...parts: Buffer[]) => element(0x30, Buffer.concat(parts));
-const integer = (bytes: Buffer) => element(0x02, bytes);
+const encodeSequence = (...parts: Buffer[]) => encodeElement(0x30, Buffer.concat(parts));
+const encodeInteger = (bytes: Buffer) => encodeElement(0x02, bytes);
 
-function element(tag: number, content: Buffer): Buffer {
+function encodeElement(tag: number, content: Buffer): Buffer {
   const { length } = content;
   const size =
     length < 128

@@ -1,14 +1,17 @@
-/** Whether the database was changed, by whatever: every row that is written, changed or removed is noted in its own transaction. */
+/**
+ * Detects changes to the database: triggers record every inserted, updated or deleted row in its own
+ * transaction.
+ */
 import type { TestDatabase } from './database.ts';
 
 /**
- * No change that a caller asked for: what an upload brings has rows before it is anybody's, and they go when it fails (docs/adr/0028); and of the
- * instances of agents it is noted when they were heard of.
+ * Tables that also change without a caller's change: an upload has rows before its commit, which are deleted
+ * if it fails (docs/adr/0028), and instances of agents record their last heartbeat.
  */
 const bookkeeping = "'blob', 'blob_object', 'agent_instance'";
 
 export interface Changes {
-  /** The tables changed since the last call. */
+  /** Returns the tables changed since the last call. */
   take(): Promise<string[]>;
 }
 

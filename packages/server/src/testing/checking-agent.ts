@@ -1,17 +1,17 @@
-/** An agent of a test that is asked whether secrets are there. */
+/** An agent for tests that answers checks of secrets. */
 import { randomUUID } from 'node:crypto';
 import type { CheckedSecrets, ClaimResponse, SecretCoordinates, WorkOf } from '@headgate/contract';
 import type { Account, RegisteredAgent } from './account.ts';
 
 export interface CheckingAgent extends RegisteredAgent {
-  /** Waits for the next check; undefined when none came. */
+  /** Waits for the next check; undefined if none came. */
   next(waitSeconds?: number): Promise<WorkOf<'secret-check'> | undefined>;
   end(work: WorkOf<'secret-check'>, outcome: object): Promise<void>;
   /** Answers the next check, secret by secret. */
   answerNext(finding: (secret: SecretCoordinates) => CheckedSecrets[number]): Promise<void>;
 }
 
-export async function checkingAgent(
+export async function createCheckingAgent(
   account: Account,
   given: { name?: string; abilities?: string[] } = {},
 ): Promise<CheckingAgent> {

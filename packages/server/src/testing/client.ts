@@ -1,4 +1,4 @@
-/** A caller of the interface, as tests write it: a path, perhaps a body, and an answer that was held to the contract. */
+/** An API client for tests. It checks every response against the contract. */
 import assert from 'node:assert/strict';
 import type { ProblemCode, ProblemDetail } from '@headgate/contract';
 import { type Received, requireContract } from './contract-check.ts';
@@ -14,7 +14,7 @@ export type Transport = (sent: Sent) => Promise<Received>;
 
 export interface Asked {
   headers?: Record<string, string>;
-  /** Sent as JSON; a text or bytes are sent as they are. */
+  /** Sent as JSON, except texts and bytes, which are sent unchanged. */
   body?: unknown;
 }
 
@@ -41,7 +41,7 @@ export class Answer<Body = unknown> {
     return this.headers.etag ?? assert.fail('the answer has no ETag');
   }
 
-  /** The body of a success; a refusal fails the test with what it says. */
+  /** The body of a success; fails the test with the problem otherwise. */
   get body(): Body {
     assert.ok(this.status < 400, `${this.#received.method} ${this.#received.url}: ${this.text}`);
     return JSON.parse(this.text) as Body;
@@ -61,7 +61,7 @@ export interface Client {
   delete(path: string, asked?: Asked): Promise<Answer>;
 }
 
-/** `token` is asked for at each request: one that expired with a moved clock is replaced. */
+/** `token` is called for each request, so that a token that expired with a moved clock is replaced. */
 export function createClient(
   transport: Transport,
   base: string,

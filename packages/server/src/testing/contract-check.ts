@@ -1,7 +1,6 @@
 /**
- * Holds every response of a test to the contract: its status is one that the operation documents, its body
- * has the documented shape and no member more, its headers are there, and a problem's code is one that the
- * operation may answer.
+ * Checks every response in tests against the contract: the status is documented, the body has the documented
+ * members only, the headers are present, and the problem code is one of the operation's.
  */
 import assert from 'node:assert/strict';
 import {
@@ -14,7 +13,7 @@ import {
   problemTypeName,
   statusTitles,
 } from '@headgate/contract';
-import { routePath } from '../kernel/endpoint/endpoint.ts';
+import { renderRoutePath } from '../kernel/endpoint/endpoint.ts';
 import { answerShape } from './shape.ts';
 
 export interface Received {
@@ -28,14 +27,14 @@ export interface Received {
 
 const routes = operations.map((operation) => ({
   operation,
-  form: new RegExp(`^${routePath(operation).replaceAll('.', '\\.').replaceAll(/:\w+/g, '[^/]+')}$`),
+  form: new RegExp(`^${renderRoutePath(operation).replaceAll('.', '\\.').replaceAll(/:\w+/g, '[^/]+')}$`),
 }));
 
-/** The operation that a request is for; HEAD is for the GET of its path. */
-export function operationOf(method: string, url: string): Operation | undefined {
+/** Finds the operation of a request; HEAD uses the GET of the same path. */
+export function findOperation(method: string, url: string): Operation | undefined {
   const path = url.split('?', 1)[0] ?? '';
   const asked = method === 'HEAD' ? 'GET' : method;
-  // A literal path comes before one with a parameter in its place, as in the router.
+  // A literal path precedes one with a parameter, as in the router.
   const found = routes.filter(({ operation, form }) => operation.method === asked && form.test(path));
   return found.sort((one, other) => parameters(one.operation) - parameters(other.operation))[0]?.operation;
 }
@@ -43,7 +42,7 @@ export function operationOf(method: string, url: string): Operation | undefined 
 const parameters = ({ path }: Operation) => path.split('{').length;
 
 export function requireContract(received: Received): void {
-  const operation = operationOf(received.method, received.url);
+  const operation = findOperation(received.method, received.url);
   if (received.status >= 400) requireProblem(received, operation);
   else if (operation !== undefined) requireSuccess(received, operation);
 }

@@ -1,4 +1,4 @@
-/** A number kept in the description of a resource. */
+/** A number stored in the description of a resource. */
 import type { Counted } from './slice-guards.ts';
 
 export const countedDescription: Pick<Counted, 'set' | 'get'> = {

@@ -1,6 +1,6 @@
 /**
- * A way to a test's PostgreSQL that can be cut, fall silent, or lead to another server: TCP on loopback in
- * front of its unix socket.
+ * A TCP proxy on loopback in front of the test PostgreSQL's Unix socket. It can break connections, stop
+ * forwarding, or lead to another server.
  */
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
@@ -8,22 +8,22 @@ import type pg from 'pg';
 
 export interface DatabaseProxy {
   port: number;
-  /** The same database by this way. */
-  connectionTo(connectionString: string): pg.ClientConfig;
-  /** Connections that come from now on lead there. */
-  leadTo(socketPath: string): void;
-  /** Refuses whoever comes, until it is told otherwise. */
+  /** A connection to the same database through the proxy. */
+  makeConnection(connectionString: string): pg.ClientConfig;
+  /** Sends new connections to another socket. */
+  redirectTo(socketPath: string): void;
+  /** Refuses new connections until called with false. */
   refuse(refusing: boolean): void;
-  /** Nothing passes any more on the connections there are, and neither side is told. */
+  /** Stops forwarding on open connections, without closing them. */
   silence(): void;
-  /** Breaks the connections there are. */
-  cut(): void;
+  /** Breaks the open connections. */
+  breakConnections(): void;
   accepted(): number;
   close(): Promise<void>;
 }
 
-/** Of an address as the embedded PostgreSQL gives it. */
-export function socketOf(connectionString: string): string {
+/** The socket path in a connection string of the embedded PostgreSQL. */
+export function findSocket(connectionString: string): string {
   const url = new URL(connectionString);
   return `${url.searchParams.get('host')}/.s.PGSQL.${url.port}`;
 }
@@ -58,11 +58,11 @@ export async function openDatabaseProxy(socketPath: string): Promise<DatabasePro
   };
   return {
     port,
-    connectionTo(connectionString) {
+    makeConnection(connectionString) {
       const { username, pathname } = new URL(connectionString);
       return { host: '127.0.0.1', port, user: username, database: pathname.slice(1) };
     },
-    leadTo(path) {
+    redirectTo(path) {
       target = path;
     },
     refuse(now) {
@@ -76,7 +76,7 @@ export async function openDatabaseProxy(socketPath: string): Promise<DatabasePro
         far.pause();
       }
     },
-    cut,
+    breakConnections: cut,
     accepted: () => accepted,
     async close() {
       cut();

@@ -1,8 +1,8 @@
 /**
- * A database for each test file, cloned from a template that is migrated once a run.
+ * A database for each test file, cloned from a template that is migrated once per run.
  *
- * The template is named by a digest of the migrations, made aside and renamed into place when it is whole; test files that start
- * at the same time wait for one another under an advisory lock.
+ * The template is named by a digest of the migrations, created under another name and renamed when it is
+ * complete. Test files that start at the same time wait for each other with an advisory lock.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ const templateLock = 7_203_119;
 
 export interface TestDatabase {
   connection: pg.ClientConfig;
-  /** Runs SQL beside the server, as its superuser. */
+  /** Runs SQL as superuser, independently of the server. */
   query<Row extends pg.QueryResultRow>(text: string, values?: readonly unknown[]): Promise<Row[]>;
   drop(): Promise<void>;
 }
@@ -26,7 +26,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     const template = await ensureTemplate(client);
     await client.query(`create database ${name} template ${template}`);
   });
-  const connection = { connectionString: addressOf(name) };
+  const connection = { connectionString: renderAddress(name) };
   const pool = new pg.Pool({ ...connection, max: 4 });
   // Dropping the database ends its connections.
   pool.on('error', () => undefined);
@@ -44,7 +44,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
 }
 
 async function ensureTemplate(client: pg.Client): Promise<string> {
-  const name = `headgate_template_${await digestOfMigrations()}`;
+  const name = `headgate_template_${await digestMigrations()}`;
   await client.query('select pg_advisory_lock($1)', [templateLock]);
   try {
     const found = await client.query('select from pg_database where datname = $1', [name]);
@@ -52,7 +52,7 @@ async function ensureTemplate(client: pg.Client): Promise<string> {
       const draft = `${name}_draft`;
       await client.query(`drop database if exists ${draft}`);
       await client.query(`create database ${draft}`);
-      await migrate({ connectionString: addressOf(draft) });
+      await migrate({ connectionString: renderAddress(draft) });
       await client.query(`alter database ${draft} rename to ${name}`);
     }
     return name;
@@ -61,7 +61,7 @@ async function ensureTemplate(client: pg.Client): Promise<string> {
   }
 }
 
-async function digestOfMigrations(): Promise<string> {
+async function digestMigrations(): Promise<string> {
   const digest = createHash('sha256');
   for (const file of (await readdir(migrations)).sort())
     digest.update(await readFile(join(migrations, file)));
@@ -69,7 +69,7 @@ async function digestOfMigrations(): Promise<string> {
 }
 
 async function administer(work: (client: pg.Client) => Promise<unknown>): Promise<void> {
-  const client = new pg.Client({ connectionString: addressOf('postgres') });
+  const client = new pg.Client({ connectionString: renderAddress('postgres') });
   await client.connect();
   try {
     await work(client);
@@ -78,10 +78,10 @@ async function administer(work: (client: pg.Client) => Promise<unknown>): Promis
   }
 }
 
-function addressOf(database: string): string {
+function renderAddress(database: string): string {
   const given = process.env.HEADGATE_TEST_DATABASE_URL;
   if (given === undefined)
-    throw new Error('HEADGATE_TEST_DATABASE_URL is not set: run the tests by `npm test`.');
+    throw new Error('HEADGATE_TEST_DATABASE_URL is not set: run the tests with `npm test`.');
   const url = new URL(given);
   url.pathname = `/${database}`;
   return url.href;

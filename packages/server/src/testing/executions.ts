@@ -1,8 +1,8 @@
-/** Pipeline executions of a test, made through the interface. */
+/** Pipeline executions for tests, created through the API. */
 import { randomUUID } from 'node:crypto';
 import { claimLimit } from '@headgate/contract';
 import type { Account, RegisteredAgent } from './account.ts';
-import { type ExecutionClaim, instanceOf } from './agent.ts';
+import { createInstance, type ExecutionClaim } from './agent.ts';
 import type { TestProject } from './project.ts';
 
 interface Place {
@@ -12,8 +12,8 @@ interface Place {
   now: Date;
 }
 
-/** Starts `main` in dev; the path of the execution. */
-export async function executionOf({ account, agent, project }: Place): Promise<string> {
+/** Starts `main` in dev and returns the path of the execution. */
+export async function createExecution({ account, agent, project }: Place): Promise<string> {
   const body = { pipelineName: 'main', environmentName: 'dev', agentId: agent.agentId };
   const path = `${project.path}/pipeline-executions`;
   const { pipelineExecutionId } = (await account.admin.post<{ pipelineExecutionId: string }>(path, body))
@@ -21,16 +21,16 @@ export async function executionOf({ account, agent, project }: Place): Promise<s
   return `${path}/${pipelineExecutionId}`;
 }
 
-/** An execution that has run to its end. */
-export async function endedExecutionOf(place: Place): Promise<string> {
-  const path = await executionOf(place);
+/** Creates an execution that has finished. */
+export async function createEndedExecution(place: Place): Promise<string> {
+  const path = await createExecution(place);
   const id = path.split('/').at(-1) ?? '';
-  const instance = instanceOf(place.agent);
+  const instance = createInstance(place.agent);
   await instance.hello();
   const work = (await instance.claim(claimLimit)).work.find(
     ({ payload }) => payload.pipelineExecutionId === id,
   );
-  if (work === undefined) throw new Error('the execution cannot be claimed');
+  if (work === undefined) throw new Error('no execution to claim');
   const at = place.now.toISOString();
   const steps = ['Start', 'End'].map((name) => ({
     stepId: randomUUID(),
@@ -51,9 +51,9 @@ export async function endedExecutionOf(place: Place): Promise<string> {
 export const instanceId = randomUUID();
 
 export async function claimOne(place: Place) {
-  await executionOf(place);
+  await createExecution(place);
   const body = { instanceId, max: 1, waitSeconds: 0 };
   const [work] = (await place.agent.client.post<ExecutionClaim>('/claims', body)).body.work;
-  if (work === undefined) throw new Error('there is no work to claim');
+  if (work === undefined) throw new Error('no work to claim');
   return { work };
 }

@@ -1,6 +1,6 @@
 /**
- * A store that speaks as much S3 as Headgate uses, on loopback: it holds every request to its signature (AWS Signature Version 4, with the digest of
- * the payload) and to the checksums that come with it, and fails in the ways that a real one does when it is told to.
+ * A fake S3 on loopback with the part of the API that Headgate uses. It verifies the signature (AWS Signature
+ * Version 4, with payload digest) and checksums of every request, and can simulate failures.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -17,9 +17,9 @@ export interface FakeS3 {
   accessKeyId: string;
   secretAccessKey: string;
   objects: Map<string, { bytes: Buffer; modifiedAt: Date }>;
-  /** Method and decoded key of every request that was signed well. */
+  /** Method and decoded key of every correctly signed request. */
   requests: string[];
-  /** How it answers; asked for each request. */
+  /** Sets its behaviour, which is evaluated for each request. */
   behave(how: (method: string) => Behaviour): void;
   close(): Promise<void>;
 }
@@ -28,7 +28,7 @@ interface Received {
   request: IncomingMessage;
   method: string;
   url: URL;
-  /** As it was sent. */
+  /** As sent. */
   path: string;
   body: Buffer;
 }
@@ -211,14 +211,14 @@ function requireSignature(state: State, { request, method, url, path, body }: Re
   for (const needed of ['host', 'x-amz-content-sha256', 'x-amz-date'])
     if (!names.includes(needed)) throw new Refusal(403, 'AccessDenied', `${needed} is not signed`);
   const date = String(request.headers['x-amz-date']);
-  if (!date.startsWith(day) || Math.abs(Date.now() - timeOf(date)) > 900_000)
+  if (!date.startsWith(day) || Math.abs(Date.now() - parseTime(date)) > 900_000)
     throw new Refusal(
       403,
       'RequestTimeTooSkewed',
       'The time of the request is too far from that of the server.',
     );
   const query = [...url.searchParams]
-    .map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
+    .map(([name, value]) => `${encodeUri(name)}=${encodeUri(value)}`)
     .sort()
     .join('&');
   const headers = names.map(
@@ -238,8 +238,8 @@ function requireSignature(state: State, { request, method, url, path, body }: Re
     );
 }
 
-/** RFC 3986's unreserved characters stay. */
-function encoded(text: string): string {
+/** Keeps RFC 3986's unreserved characters. */
+function encodeUri(text: string): string {
   return encodeURIComponent(text).replaceAll(
     /[!'()*]/g,
     (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
@@ -247,7 +247,7 @@ function encoded(text: string): string {
 }
 
 /** `20261121T190000Z` */
-function timeOf(date: string): number {
+function parseTime(date: string): number {
   return Date.parse(date.replace(/^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z$/, '$1-$2-$3T$4:$5:$6Z'));
 }
 

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sumOf } from './guard-sum.ts';
+import { mergeTables } from './guard-sum.ts';
 
-test('the sum has what each slice has, and a name that two slices have is refused', () => {
+test('the merged table has the entries of all slices, and a duplicate name is refused', () => {
   const tables = [{ readCopy: 1 }, undefined, { makeCopy: 2 }];
   assert.deepEqual(
-    sumOf('examples', tables, (table) => table),
+    mergeTables('examples', tables, (table) => table),
     { readCopy: 1, makeCopy: 2 },
   );
   assert.throws(
-    () => sumOf('examples', [...tables, { readCopy: 1 }], (table) => table),
-    /^Error: the examples of the slices have readCopy twice$/,
+    () => mergeTables('examples', [...tables, { readCopy: 1 }], (table) => table),
+    /^Error: two slices define the same entry in examples: readCopy$/,
   );
 });

@@ -1,7 +1,5 @@
-/** One table from the tables of the slices. */
-
-/** Throws for a name that is in two of them. */
-export function sumOf<From, Value>(
+/** Merges the tables of the slices. Throws if two of them define the same name. */
+export function mergeTables<From, Value>(
   what: string,
   from: readonly From[],
   tableOf: (each: From) => Readonly<Record<string, Value>> | undefined,
@@ -9,7 +7,7 @@ export function sumOf<From, Value>(
   const sum: Record<string, Value> = {};
   for (const each of from) {
     for (const [name, value] of Object.entries(tableOf(each) ?? {})) {
-      if (Object.hasOwn(sum, name)) throw new Error(`the ${what} of the slices have ${name} twice`);
+      if (Object.hasOwn(sum, name)) throw new Error(`two slices define the same entry in ${what}: ${name}`);
       sum[name] = value;
     }
   }

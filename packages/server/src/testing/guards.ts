@@ -1,4 +1,4 @@
-/** The only list of the slices' guards: what the tests over all operations send, and what they expect. */
+/** The only list of the slices' guards: the requests and expectations of the tests over all operations. */
 import type { Operation } from '@headgate/contract';
 import { credentialGuards } from '../access/credentials/credential.guards.ts';
 import { artifactGuards } from '../delivery/artifacts/artifact.guards.ts';
@@ -15,7 +15,7 @@ import { projectTagGuards } from '../workspace/project-tags/project-tag.guards.t
 import { projectGuards } from '../workspace/projects/project.guards.ts';
 import { secretReferenceGuards } from '../workspace/secret-references/secret-reference.guards.ts';
 import { variableGuards } from '../workspace/variables/variable.guards.ts';
-import { sumOf } from './guard-sum.ts';
+import { mergeTables } from './guard-sum.ts';
 import type { PermissionRowName } from './permission-rows.ts';
 
 /** In the order of main/slices.ts. */
@@ -37,29 +37,29 @@ const guards = [
   projectTagGuards,
 ];
 
-/** By the operation's id. */
-export const examples = sumOf('examples', guards, (each) => each.examples);
-/** By the id of the message. */
-export const protocolExamples = sumOf('examples', guards, (each) => each.protocolExamples);
-export const uniqueNames = sumOf('unique names', guards, (each) => each.uniqueNames);
-export const counted = sumOf('counted resources', guards, (each) => each.counted);
-export const countedElsewhere = sumOf('counted resources', guards, (each) => each.countedElsewhere);
-/** The name of the row of the permission table for each operation. */
-export const permissionRowOf = sumOf('rows of permissions', guards, (each) =>
-  sumOf('rows of permissions', Object.entries(each.permissions), ([row, ids]) =>
+/** By operation id. */
+export const examples = mergeTables('examples', guards, (each) => each.examples);
+/** By message id. */
+export const protocolExamples = mergeTables('examples', guards, (each) => each.protocolExamples);
+export const uniqueNames = mergeTables('unique names', guards, (each) => each.uniqueNames);
+export const counted = mergeTables('counted resources', guards, (each) => each.counted);
+export const countedElsewhere = mergeTables('counted resources', guards, (each) => each.countedElsewhere);
+/** The row of the permission table for each operation. */
+export const permissionRowOf = mergeTables('rows of permissions', guards, (each) =>
+  mergeTables('rows of permissions', Object.entries(each.permissions), ([row, ids]) =>
     Object.fromEntries(ids.map((id) => [id, row as PermissionRowName])),
   ),
 );
 
-/** What a later slice keeps lies in what an earlier one keeps, so it is taken away first. */
+/** Resources of a later slice belong to those of an earlier one, so they are deleted first. */
 const takers = guards.flatMap(({ takesPlaceAway = [] }) => takesPlaceAway).reverse();
 
-/** Whether an operation's example removes the place itself. */
+/** Whether an operation's example deletes the place itself. */
 export function takesPlaceAway({ id }: Operation): boolean {
   return takers.includes(id);
 }
 
-/** Those that remove the place come last. */
-export function inOrder(operations: readonly Operation[]): Operation[] {
+/** Sorts operations so that those that delete the place come last. */
+export function sortGuards(operations: readonly Operation[]): Operation[] {
   return operations.toSorted((one, other) => takers.indexOf(one.id) - takers.indexOf(other.id));
 }

@@ -1,31 +1,26 @@
-/**
- * Fills every table of a test's database with many rows of one account, so that plans are those of a large
- * installation.
- */
+/** Fills every table with many rows of one account, so that query plans are those of a large installation. */
 import type { TestDatabase } from './database.ts';
 
 interface Column {
   table: string;
   name: string;
   type: string;
-  /** The first label of an enum. */
+  /** The first label, for an enum. */
   label: string | null;
   isNullable: boolean;
-  /** The last column of the primary key: it differs in each row. */
+  /** The last column of the primary key, which differs in each row. */
   endsKey: boolean;
 }
 
-/** Rows of an installation, not of its users. */
+/** Tables that stay small, because their rows belong to the installation. */
 export const smallTables = ['schema_migration', 'signing_key', 'certificate_authority', 'account'];
 
-/** Of what few operations read: enough that a plan for them is that of a large table. */
+/** For tables that few operations read: enough rows for the plan of a large table. */
 const lessRows = 20_000;
 const hotTables =
   /^(agent.*|credential|environment|event|execution_step|idempotency_record|pipeline_execution|project|role_grant|secret_.*|variable.*|work)$/;
 
-/**
- * What constraints demand, or what makes the rows like those of a real table; `n` is the number of the row.
- */
+/** Values required by constraints or typical of real rows; `n` is the row number. */
 const values: Readonly<Record<string, string>> = {
   'agent.status':
     "(array['unknown', 'running', 'pausing', 'stopped'])[case when n % 100 > 1 then 2 else 1 end + n % 2]",
@@ -53,14 +48,14 @@ const values: Readonly<Record<string, string>> = {
 };
 
 export async function fillTables(database: TestDatabase, accountId: string, rows: number): Promise<string[]> {
-  const columns = await columnsOf(database);
+  const columns = await listColumns(database);
   const tables = [...Map.groupBy(columns, (column) => column.table)].filter(
     ([table]) => !smallTables.includes(table),
   );
   for (const [table, all] of tables) {
     const names = all.map(({ name }) => name).join(', ');
-    const given = all.map((column) => valueFor(column)).join(', ');
-    // One string: the setting counts for its statement only. Triggers of foreign keys do not run.
+    const given = all.map((column) => sqlValue(column)).join(', ');
+    // One query string, so that the setting applies to it only. Foreign key triggers do not run.
     await database.query(`
       begin; set local session_replication_role = replica;
       insert into ${table} (${names}) select ${given.replaceAll('$1', `'${accountId}'`)} from generate_series(1, ${hotTables.test(table) ? rows : lessRows}) n
@@ -71,7 +66,7 @@ export async function fillTables(database: TestDatabase, accountId: string, rows
   return tables.map(([table]) => table);
 }
 
-function columnsOf(database: TestDatabase): Promise<Column[]> {
+function listColumns(database: TestDatabase): Promise<Column[]> {
   return database.query<Column & Record<string, unknown>>(`
     select c.table_name as table, c.column_name as name, c.udt_name as type, c.is_nullable = 'YES' as "isNullable",
       (select e.enumlabel from pg_enum e join pg_type t on t.oid = e.enumtypid where t.typname = c.udt_name order by e.enumsortorder limit 1) as label,
@@ -84,8 +79,8 @@ function columnsOf(database: TestDatabase): Promise<Column[]> {
     order by c.table_name, c.ordinal_position`);
 }
 
-/** Most keys repeat, as the projects of variables do; what ends a primary key does not. */
-function valueFor({ table, name, type, label, endsKey }: Column): string {
+/** Most keys repeat, like the projects of variables; the last column of a primary key does not. */
+function sqlValue({ table, name, type, label, endsKey }: Column): string {
   const given = values[`${table}.${name}`];
   if (given !== undefined) return given;
   if (name === 'account_id') return '$1';

@@ -1,6 +1,6 @@
 /**
- * The real server on a database of its own, for tests: the wiring of main, a clock that is moved, and
- * requests that go through the whole of it without a network (or over one, by `listen`).
+ * The real server on its own database, for tests: the wiring of main, with a movable clock. Requests are
+ * injected without a network, or sent over one after `listen`.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,47 +17,45 @@ import type { Certificate } from '../main/http/certificate.ts';
 import { sweepAgents } from '../runtime/agent-link/agent-sweep.ts';
 import { type Account, createAccount } from './account.ts';
 import type { Transport } from './client.ts';
-import { type MovableClock, movableClock } from './clock.ts';
+import { createMovableClock, type MovableClock } from './clock.ts';
 import type { TestDatabase } from './database.ts';
 
 export interface TestServer {
   deps: Dependencies;
   database: TestDatabase;
   clock: MovableClock;
-  /** The lines of the log so far. */
+  /** The log lines so far. */
   logLines: readonly string[];
   transport: Transport;
-  /** A fresh account, which sees nothing of other tests. */
+  /** Creates an account, which sees nothing of other tests. */
   account(): Promise<Account>;
-  /**
-   * Looks for work and agents whose time has come, until there is none; what the server does every second.
-   */
+  /** Handles due work and agents until there are none; the server does this every second. */
   sweep(): Promise<void>;
-  /** Answers on loopback, at any free port unless one is named; the address. */
+  /** Listens on loopback, at a free port by default, and returns the address. */
   listen(port?: number): Promise<string>;
   app: FastifyInstance;
   close(): Promise<void>;
 }
 
 export interface TestServerOptions {
-  /** Settings as the operator writes them. */
+  /** Settings in the operator's form. */
   settings?: Record<string, string>;
   config?: Partial<Config>;
-  /** Where its clock begins; default the real time. */
+  /** The initial time of its clock; default the real time. */
   startsAt?: Date;
-  /** Speaks HTTPS with it. */
+  /** Serves HTTPS with this certificate. */
   certificate?: Certificate;
-  /** How long a bucket that is silent is waited for. */
+  /** Timeouts for a bucket that does not respond. */
   patience?: S3Patience;
 }
 
-/** Opens a server on a database; who opens it closes it. */
+/** Opens a server on a database. The caller must close it. */
 export async function openTestServer(
   database: TestDatabase,
   options: TestServerOptions = {},
 ): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'headgate-test-'));
-  const clock = movableClock(options.startsAt);
+  const clock = createMovableClock(options.startsAt);
   const logLines: string[] = [];
   const log = createLog('trace', { write: (line) => void logLines.push(line) });
   const settings = {
@@ -122,5 +120,5 @@ export async function openTestServer(
   return server;
 }
 
-/** One key for all servers of a run, so that those of one file read each other's signing keys. */
+/** One key for all servers of a run, so that servers of one file can read each other's signing keys. */
 const masterKey = Buffer.alloc(32, 'headgate tests').toString('base64');

@@ -1,16 +1,19 @@
-/** The tables that a project owns, as the database itself knows them: those with a project's key, and those that refer to them. */
+/**
+ * The tables that a project owns, from the catalogue: those with a project's key, and those that refer to
+ * them.
+ */
 import type { TestDatabase } from './database.ts';
 
 export interface OwnedTable {
   name: string;
-  /** Rows of one project, whose id is $1, by what follows `select … from`. */
+  /** SQL after `select … from`: the rows of the project $1. */
   of: string;
 }
 
 /** Events outlive their project. */
 const outliving = ['event'];
 
-export async function ownedTables(database: TestDatabase): Promise<OwnedTable[]> {
+export async function listOwnedTables(database: TestDatabase): Promise<OwnedTable[]> {
   const keyed = await database.query<{ name: string }>(
     `
     select table_name as name from information_schema.columns
@@ -38,7 +41,11 @@ export async function ownedTables(database: TestDatabase): Promise<OwnedTable[]>
   ];
 }
 
-export async function rowsOf(database: TestDatabase, table: OwnedTable, projectId: string): Promise<number> {
+export async function readRows(
+  database: TestDatabase,
+  table: OwnedTable,
+  projectId: string,
+): Promise<number> {
   const [row] = await database.query<{ count: number }>(
     `select count(*)::integer as count from ${table.of}`,
     [projectId],

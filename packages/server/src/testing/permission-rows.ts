@@ -1,6 +1,6 @@
 /**
- * decisions.md §3, row by row: who may do it. Written out here once more, and never taken from the code's
- * table: the two must agree. The guards of each slice say which of its operations are in a row.
+ * The permission table of decisions.md §3, row by row. It deliberately repeats the table in the code, so that
+ * a test can compare the two. The guards of each slice assign its operations to rows.
  */
 import type { AccountRole, EnvironmentRole, ProjectRole } from '@headgate/contract';
 

@@ -1,25 +1,22 @@
-/** A project in which every operation has something to work on, for the tests over all operations. */
 import { randomUUID } from 'node:crypto';
 import type { Account, RegisteredAgent } from './account.ts';
 import type { Asked } from './client.ts';
 import { type Part, smallPipeline, type TestProject, upload } from './project.ts';
 
 /**
- * A project in which every operation has something to work on: in dev a version and an override, and an
- * agent.
+ * A project for the tests over all operations, with something for each operation to work on: dev has a
+ * version and an override, and there is an agent.
  */
 export interface Place {
   account: Account;
   agent: RegisteredAgent;
   project: TestProject;
   now: Date;
-  /** The name of something that an example makes: never used before, so that an example can be sent again. */
+  /** Returns a new name, so that an example can be sent again. */
   named(base: string): string;
 }
 
-/**
- * What is to be seen in the reference: names as one would choose them. Such a place is for one example only.
- */
+/** Names for the published reference. Such a place is for one example only. */
 const published = { agent: 'oslo-1', project: 'Weather', named: (base: string) => base };
 
 export async function createPlace(
@@ -42,13 +39,11 @@ export async function createPlace(
 
 export interface Example extends Asked {
   path: string;
-  /** The parts of a body that is a form. */
+  /** The parts of a multipart body. */
   parts?: readonly Part[];
 }
 
-/**
- * By the operation's id. What an operation takes away is made before each request, by the account's admin.
- */
+/** By operation id. The account's admin creates what an operation deletes before each request. */
 export type Examples = Record<string, (place: Place) => Promise<Example> | Example>;
 
 export const mainPipeline = { name: 'main.orch.yaml', content: smallPipeline };

@@ -1,4 +1,4 @@
-/** A project to test with, made through the interface, and uploads to it. */
+/** A project for tests, created through the API, and uploads to it. */
 import { randomUUID } from 'node:crypto';
 import type { Answer, Client } from './client.ts';
 
@@ -10,7 +10,10 @@ export interface TestProject {
 
 const environmentNames = ['dev', 'prod'] as const;
 
-export async function createProjectOf(admin: Client, name = `project ${randomUUID()}`): Promise<TestProject> {
+export async function createProjectWith(
+  admin: Client,
+  name = `project ${randomUUID()}`,
+): Promise<TestProject> {
   const wanted = { name, warehouse: 'DUCKDB', agentDeploymentType: 'HYBRID' };
   const { projectId } = (await admin.post<{ projectId: string }>('/projects', wanted)).body;
   const path = `/projects/${projectId}`;
@@ -26,8 +29,8 @@ export interface Part {
 
 export const multipartBoundary = 'boundary-of-a-test';
 
-/** A multipart form as clients write it; a part's name is put into its header as it is. */
-export function multipart(parts: readonly Part[]): Buffer {
+/** Renders a multipart form. Names of parts are put into the header unescaped. */
+export function buildMultipart(parts: readonly Part[]): Buffer {
   const chunks = parts.flatMap(({ name, content, type = 'text/plain' }) => [
     Buffer.from(
       `--${multipartBoundary}\r\ncontent-disposition: form-data; name="${name}"; filename="file"\r\ncontent-type: ${type}\r\n\r\n`,
@@ -49,7 +52,7 @@ export function upload(
   parts: readonly Part[] | Buffer,
   headers: Record<string, string> = {},
 ): Promise<Answer<Uploaded>> {
-  const body = Buffer.isBuffer(parts) ? parts : multipart(parts);
+  const body = Buffer.isBuffer(parts) ? parts : buildMultipart(parts);
   const all = {
     'content-type': `multipart/form-data; boundary=${multipartBoundary}`,
     environmentName: 'dev',
@@ -59,7 +62,7 @@ export function upload(
   return client.post<Uploaded>(`${project.path}/artifacts`, body, { headers: all });
 }
 
-/** One to share: its note describes it. */
+/** A shared pipeline, described by its note. */
 export const sharedPipeline = `type: "orchestration"
 version: "1.0"
 pipeline:

@@ -1,4 +1,4 @@
-/** An agent of a test that has a certificate: it opens what is sealed for it, and confirms. */
+/** An agent for tests that has a certificate, opens sealed secrets and confirms writes. */
 import { createHash, generateKeyPairSync, type KeyObject, randomUUID, webcrypto } from 'node:crypto';
 import {
   type ClaimResponse,
@@ -17,10 +17,10 @@ export interface SealingAgent extends RegisteredAgent {
   instanceId: string;
   issued: IssuedCertificate;
   privateKey: KeyObject;
-  /** Waits for the next write; undefined when none came. */
+  /** Waits for the next write; undefined if none came. */
   next(waitSeconds?: number): Promise<WorkOf<'secret-write'> | undefined>;
   open(work: WorkOf<'secret-write'>): Promise<string>;
-  /** Confirms, or with a message refuses, the write. */
+  /** Confirms the write, or refuses it with a message. */
   end(work: WorkOf<'secret-write'>, said?: Partial<Receipt> | Refusal): Promise<ReportsResponse>;
   /** Confirms the next write, as an agent would. */
   confirmNext(): Promise<void>;
@@ -35,8 +35,11 @@ export function makeKeys(type: 'ec' | 'rsa') {
     : generateKeyPairSync('rsa', { modulusLength: 2_048 });
 }
 
-/** A certificate request in PEM. */
-export async function requestFor(keys: { publicKey: KeyObject; privateKey: KeyObject }): Promise<string> {
+/** Makes a certificate request in PEM. */
+export async function makeCertificateRequest(keys: {
+  publicKey: KeyObject;
+  privateKey: KeyObject;
+}): Promise<string> {
   await import('reflect-metadata');
   const { Pkcs10CertificateRequestGenerator } = await import('@peculiar/x509');
   const algorithm = keys.privateKey.asymmetricKeyType === 'rsa' ? rsa : ec;
@@ -55,7 +58,7 @@ export async function requestFor(keys: { publicKey: KeyObject; privateKey: KeyOb
   return request.toString('pem');
 }
 
-export async function sealingAgent(
+export async function createSealingAgent(
   account: Account,
   given: { type?: 'ec' | 'rsa'; agent?: RegisteredAgent } = {},
 ): Promise<SealingAgent> {
@@ -72,7 +75,7 @@ export async function sealingAgent(
   };
   await client.post('/hello', hello);
   const keys = makeKeys(type);
-  const body = { instanceId, request: await requestFor(keys) };
+  const body = { instanceId, request: await makeCertificateRequest(keys) };
   const issued = (await client.post<IssuedCertificate>('/certificates', body)).body;
 
   const made: SealingAgent = {
@@ -94,7 +97,7 @@ export async function sealingAgent(
       const outcome =
         'message' in said
           ? { status: 'FAILED', ...said }
-          : { status: 'SUCCESS', receipt: await receiptOf(made, payload, said) };
+          : { status: 'SUCCESS', receipt: await makeReceipt(made, payload, said) };
       const reports = [
         { workId, epoch, sequence: 1, type: 'started' },
         { workId, epoch, sequence: 2, type: 'completed', outcome },
@@ -109,7 +112,7 @@ export async function sealingAgent(
   return made;
 }
 
-function receiptOf(
+function makeReceipt(
   { agentId, issued, privateKey }: SealingAgent,
   payload: WorkOf<'secret-write'>['payload'],
   said: Partial<Receipt>,

@@ -1,5 +1,5 @@
-/** The ways in which a text could have been written down; of base64 all three alignments. */
-export function formsOf(secret: string): string[] {
+/** The forms in which a text may appear: plain, escaped, and base64 in all three alignments. */
+export function listForms(secret: string): string[] {
   const bytes = Buffer.from(secret);
   const aligned = [0, 1, 2].map((shift) =>
     Buffer.concat([Buffer.alloc(shift), bytes])

@@ -1,4 +1,4 @@
-/** The server of a test file, on a database of its own. */
+/** The server of a test file, on its own database. */
 import { after } from 'node:test';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { openTestServer, type TestServer, type TestServerOptions } from './open-server.ts';
@@ -10,7 +10,7 @@ after(async () => {
   await (await shared)?.drop();
 });
 
-/** Starts a server on the database of this test file; it is closed after the file's tests. */
+/** Starts a server on the database of this test file, and closes it after the file's tests. */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   shared ??= createTestDatabase();
   const server = await openTestServer(await shared, options);

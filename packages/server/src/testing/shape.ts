@@ -1,4 +1,4 @@
-/** Values held to a schema of the contract or of the OpenAPI document. */
+/** Validators for values by schemas of the contract or the OpenAPI document. */
 import { Ajv, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 
@@ -11,15 +11,15 @@ const ofRequests = formats(new Ajv(options));
 
 type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
 
-/** The schema with every object closed: a response has the members of its shape and no other. */
-function closed(schema: Json): Json {
-  if (Array.isArray(schema)) return schema.map(closed);
+/** Closes every object of the schema, so that unknown members are faults. */
+function closeObjects(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map(closeObjects);
   if (typeof schema !== 'object' || schema === null) return schema;
-  const copy = Object.fromEntries(Object.entries(schema).map(([key, member]) => [key, closed(member)]));
+  const copy = Object.fromEntries(Object.entries(schema).map(([key, member]) => [key, closeObjects(member)]));
   return 'properties' in copy ? { additionalProperties: false, ...copy } : copy;
 }
 
-function once(compile: (schema: Json) => ValidateFunction): (schema: object) => ValidateFunction {
+function compileOnce(compile: (schema: Json) => ValidateFunction): (schema: object) => ValidateFunction {
   const compiled = new Map<object, ValidateFunction>();
   return (schema) => {
     const known = compiled.get(schema);
@@ -30,7 +30,7 @@ function once(compile: (schema: Json) => ValidateFunction): (schema: object) => 
   };
 }
 
-/** Checks an answer's body: it has the members of its shape and no other. */
-export const answerShape = once((schema) => ofAnswers.compile(closed(schema) as object));
-/** Checks a request's body: members that the shape does not have are ignored. */
-export const requestShape = once((schema) => ofRequests.compile(schema as object));
+/** Validates a response body; unknown members are faults. */
+export const answerShape = compileOnce((schema) => ofAnswers.compile(closeObjects(schema) as object));
+/** Validates a request body; unknown members are ignored. */
+export const requestShape = compileOnce((schema) => ofRequests.compile(schema as object));

@@ -1,13 +1,13 @@
-/** Versions of shared pipelines of a test, published through the interface. */
+/** Versions of shared pipelines for tests, published through the API. */
 import type { Answer, Client } from './client.ts';
-import { multipart, multipartBoundary, type Part, type Uploaded } from './project.ts';
+import { buildMultipart, multipartBoundary, type Part, type Uploaded } from './project.ts';
 
 export function publishShared(
   client: Client,
   parts: readonly Part[],
   headers: Record<string, string> = {},
 ): Promise<Answer<Uploaded>> {
-  return client.post<Uploaded>('/shared-pipelines/artifacts', multipart(parts), {
+  return client.post<Uploaded>('/shared-pipelines/artifacts', buildMultipart(parts), {
     headers: {
       'content-type': `multipart/form-data; boundary=${multipartBoundary}`,
       sharedPipelineIdPrefix: 'Checks',
@@ -17,8 +17,8 @@ export function publishShared(
   });
 }
 
-/** A pipeline that uses a shared one of each group: the latest version, or the one that is named. */
-export function pipelineUsing(...uses: readonly { prefix: string; versionName?: string }[]): string {
+/** A pipeline that uses one shared pipeline per group: the latest version, or the given one. */
+export function makePipelineUsing(...uses: readonly { prefix: string; versionName?: string }[]): string {
   const components = Object.fromEntries(
     uses.map(({ prefix, versionName }, index) => [
       `Use ${index}`,

@@ -1,43 +1,40 @@
 /**
- * What a slice tells the tests over all operations. Its `<resource>.guards.ts` has one value of this type, and
- * guards.ts lists those values.
+ * What a slice provides for the tests over all operations. Its `<resource>.guards.ts` has one value of this
+ * type, and guards.ts lists these values.
  */
 import type { Answer } from './client.ts';
 import type { PermissionRowName } from './permission-rows.ts';
 import type { Examples, Place } from './place.ts';
 
-/**
- * A request for a name that only one of several requests can get; `turn` tells apart those that are sent at
- * once.
- */
+/** A request for a name that only one request can get; `turn` distinguishes concurrent requests. */
 export type NameClaim = (place: Place, name: string, turn: number) => Promise<Answer>;
 
-/** A resource in which a number is kept. */
+/** A resource that stores a number. */
 export interface Counted {
-  /** Makes it, unless every place has one. */
+  /** Creates it, unless every place has one. */
   create?: (place: Place) => Promise<Answer>;
   path: (place: Place) => string;
-  /** The body that sets the number, and the number in an answer. */
+  /** The body that sets the number, and the number in a response. */
   set: (count: number) => object;
   get: (body: Record<string, unknown>) => number;
 }
 
 export interface SliceGuards {
   /**
-   * A request that succeeds for each operation of the management interface. Tests send it, and
-   * main/reference/published-examples.test.ts records it with its answer for the reference.
+   * A successful request for each operation of the management API. Tests send it, and
+   * main/reference/published-examples.test.ts records it with its response for the reference.
    */
   examples: Examples;
   /** The same for messages of the agent protocol. */
   protocolExamples?: Examples;
   /** The row of the permission table for each operation. */
   permissions: Partial<Record<PermissionRowName, readonly string[]>>;
-  /** By the operation: how a taken name is claimed. */
+  /** By operation: how to claim a taken name. */
   uniqueNames?: Readonly<Record<string, NameClaim>>;
-  /** By the PATCH that takes If-Match: what is counted in its resource. */
+  /** By PATCH with If-Match: the number in its resource. */
   counted?: Readonly<Record<string, Counted>>;
-  /** A PATCH that takes If-Match and cannot keep a number, and the test that tries its lost updates. */
+  /** By PATCH with If-Match that cannot store a number: the test that covers its lost updates. */
   countedElsewhere?: Readonly<Record<string, string>>;
-  /** The operations whose example removes the place itself. */
+  /** The operations whose example deletes the place itself. */
   takesPlaceAway?: readonly string[];
 }

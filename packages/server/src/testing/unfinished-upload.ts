@@ -1,14 +1,14 @@
-/** An upload taken as far as its transaction, so that a test says what happens before that. */
+/** An upload up to its transaction, so that a test can act before the commit. */
 import { createHash } from 'node:crypto';
 import { insertManifest, type Upload } from '../delivery/artifacts/index.ts';
 import { buildManifest } from '../delivery/artifacts/manifest.ts';
 import type { Dependencies } from '../main/deps.ts';
 import type { Account } from './account.ts';
 
-export const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+export const digestText = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** What `then` does not commit is removed when it has ended. Its files are the texts, in batches of some. */
-export async function unfinishedUpload(
+/** Stores the texts as files in batches. Files that `then` does not commit are deleted when it ends. */
+export async function beginUpload(
   { blobs }: Dependencies,
   { accountId }: Account,
   {
@@ -19,7 +19,7 @@ export async function unfinishedUpload(
   then: (upload: Upload) => Promise<void>,
 ): Promise<void> {
   await blobs.writeBlobs(accountId, base, async (writer) => {
-    const files = texts.map((text) => ({ digest: digestOf(text), bytes: Buffer.from(text) }));
+    const files = texts.map((text) => ({ digest: digestText(text), bytes: Buffer.from(text) }));
     for (let at = 0; at < files.length; at += batch) await writer.keep(files.slice(at, at + batch));
     const listed = files.map(({ digest, bytes }, index) => {
       return { path: `a folder/${index}-${Math.random()}`, sha256: digest, size: bytes.length };
@@ -34,7 +34,7 @@ export async function unfinishedUpload(
   });
 }
 
-/** Lists its files as the account's, in a manifest that no version has. */
+/** Commits the files to the account, in a manifest without a version. */
 export function commitUpload(
   { database, clock }: Dependencies,
   { accountId }: Account,

@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * Repeats `ask` until it returns something else than undefined or false.
- * @throws naming `what`, after `seconds`
+ * Repeats `ask` until it returns something other than undefined or false.
+ *
+ * @throws with `what` in its message, after `seconds`
  */
-export async function until<T>(
+export async function waitUntil<T>(
   what: string,
   seconds: number,
   ask: () => Promise<T | undefined | false> | T | undefined | false,
@@ -13,7 +14,7 @@ export async function until<T>(
   for (;;) {
     const found = await ask();
     if (found !== undefined && found !== false) return found;
-    if (performance.now() > end) throw new Error(`${what}: not within ${seconds} s`);
+    if (performance.now() > end) throw new Error(`${what}: timed out after ${seconds} s`);
     await delay(20);
   }
 }

@@ -1,6 +1,6 @@
 import { createCredential, deleteCredential, listCredentials, rotateCredential } from '@headgate/contract';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
-import { pageBounds } from '../../kernel/http/paging.ts';
+import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { generateSecret, type Sealer } from '../../kernel/security/sealed.ts';
 import {
@@ -17,7 +17,7 @@ import { readRoles } from './role.ts';
 
 export function credentialRoutes({ read, write }: Endpoints, { sealer }: { sealer: Sealer }): void {
   read(listCredentials, async ({ query, page }) => {
-    const { limit, offset } = pageBounds(query);
+    const { limit, offset } = computePageBounds(query);
     const { rows, total } = await page(credentialPage, { limit, offset });
     return { body: { page: query.page, results: rows.map(presentCredential), size: limit, total } };
   });

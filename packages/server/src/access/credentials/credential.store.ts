@@ -10,7 +10,7 @@ import {
   typed,
 } from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
-import { asUuid } from '../../kernel/identifiers.ts';
+import { toUuid } from '../../kernel/identifiers.ts';
 import { guardedPage } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import type { Sealer, Secret } from '../../kernel/security/sealed.ts';
@@ -236,7 +236,7 @@ const lockOne = statement(
 
 /** Throws `credential-not-found`. */
 export async function lockCredential(tx: Transaction, scope: Scope, id: string) {
-  const [row] = await tx.query(lockOne, { account_id: scope.accountId, credential_id: asUuid(id) });
+  const [row] = await tx.query(lockOne, { account_id: scope.accountId, credential_id: toUuid(id) });
   if (row === undefined) throw problem('credential-not-found', { id });
   return row;
 }

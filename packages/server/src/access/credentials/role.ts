@@ -8,7 +8,7 @@ import {
   projectRoles,
 } from '@headgate/contract';
 import { problem } from '../../kernel/http/problems.ts';
-import { wordOf } from '../../kernel/http/words.ts';
+import { findWord } from '../../kernel/http/words.ts';
 
 export interface RoleGrant {
   projectId: string;
@@ -28,7 +28,7 @@ export function readRoles(body: Wanted): { accountRole: AccountRole; grants: Rol
     const allowed = environmentName === undefined ? projectRoles : environmentRoles;
     return { projectId, environmentName, role: requireRole(allowed, role, `body.roles[${index}].role`) };
   });
-  const accountRole = wordOf(accountRoles, body.role);
+  const accountRole = findWord(accountRoles, body.role);
   if (body.projectId === undefined || accountRole !== undefined) {
     return { accountRole: accountRole ?? requireRole(accountRoles, body.role, 'body.role'), grants };
   }
@@ -37,7 +37,7 @@ export function readRoles(body: Wanted): { accountRole: AccountRole; grants: Rol
 }
 
 function requireRole<Word extends string>(allowed: readonly Word[], found: string, field: string): Word {
-  const word = wordOf(allowed, found);
+  const word = findWord(allowed, found);
   if (word === undefined) throw problem('unknown-role', { field, found, allowed });
   return word;
 }

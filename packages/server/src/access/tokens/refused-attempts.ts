@@ -59,10 +59,14 @@ export function createRefusedAttempts({
       });
       if (lost > 0) log.warn({ job, lost }, 'events of refused token requests were lost');
       lost = 0;
-      failures.succeeded(job);
+      failures.recordSuccess(job);
     } catch (failure) {
       lost += some.length;
-      failures.failed(job, failure, 'could not write the events of refused token requests; they are lost');
+      failures.recordFailure(
+        job,
+        failure,
+        'could not write the events of refused token requests; they are lost',
+      );
     }
   }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { movableClock } from '../../testing/clock.ts';
+import { createMovableClock } from '../../testing/clock.ts';
 import { addressLimit, buildAddressKey, createThrottle, pairLimit, type Throttle } from './throttle.ts';
 
 const buildAttempt = (address: string, clientId = 'client') => ({ address, clientId });
@@ -27,7 +27,7 @@ function failAlike(throttle: Throttle, times: number, secret = 'of last year'): 
 }
 
 function createFailingThrottle(times: number) {
-  const clock = movableClock();
+  const clock = createMovableClock();
   const throttle = createThrottle(clock);
   failDifferently(throttle, times);
   return { clock, throttle };
@@ -61,7 +61,7 @@ test('other addresses of the client and other clients of the address do not wait
 });
 
 test('an address waits after ten failures for any clients', () => {
-  const clock = movableClock();
+  const clock = createMovableClock();
   const throttle = createThrottle(clock);
   for (let client = 0; client < addressLimit; client += 1) {
     assert.equal(throttle.getAddressPause(stranger), 0);
@@ -75,7 +75,7 @@ test('an address waits after ten failures for any clients', () => {
 });
 
 test('a repeated wrong secret counts each time for its pair, but once for the address', () => {
-  const throttle = createThrottle(movableClock());
+  const throttle = createThrottle(createMovableClock());
   failAlike(throttle, 10 * addressLimit);
   assert.equal(throttle.getPairPause(buildAttempt(stranger)), 300);
   failDifferently(throttle, addressLimit - 2, stranger, 'other');
@@ -85,7 +85,7 @@ test('a repeated wrong secret counts each time for its pair, but once for the ad
 });
 
 test('each stale secret counts once for the address, even between right ones', () => {
-  const throttle = createThrottle(movableClock());
+  const throttle = createThrottle(createMovableClock());
   for (let round = 0; round < 5 * addressLimit; round += 1) {
     failAlike(throttle, 1);
     failAlike(throttle, 1, 'of the year before');

@@ -329,7 +329,7 @@ test('a token signed with our key needs every claim, our audience and issuer, an
   const { admin } = await server.account();
   const token = await admin.token();
   const claims = decodeJwt(token);
-  const key = server.deps.signingKeys.current();
+  const key = server.deps.signingKeys.findCurrent();
   const signClaims = (changed: object) =>
     new SignJWT({ ...claims, ...changed })
       .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: key.keyId })

@@ -85,7 +85,7 @@ export function tokenRoutes({ app }: Endpoints, services: Services): void {
 
   app.get(keysPath, (_request, reply) => {
     reply.header('cache-control', `public, max-age=${jwksSeconds}`);
-    return services.tokens.publicKeys();
+    return services.tokens.listPublicKeys();
   });
 
   for (const path of metadataPaths) {

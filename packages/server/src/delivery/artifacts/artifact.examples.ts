@@ -1,11 +1,11 @@
 /** A request that succeeds for each operation on artifacts. */
 import { type Examples, mainPipeline } from '../../testing/place.ts';
-import { multipart, multipartBoundary, upload } from '../../testing/project.ts';
+import { buildMultipart, multipartBoundary, upload } from '../../testing/project.ts';
 
 export const artifactExamples: Examples = {
   createArtifact: ({ project, named }) => ({
     path: `${project.path}/artifacts`,
-    body: multipart([mainPipeline]),
+    body: buildMultipart([mainPipeline]),
     parts: [mainPipeline],
     headers: {
       'content-type': `multipart/form-data; boundary=${multipartBoundary}`,

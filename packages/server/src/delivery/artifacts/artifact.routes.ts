@@ -1,7 +1,7 @@
 import { compareArtifacts, createArtifact, getArtifact, getAsset, listArtifacts } from '@headgate/contract';
-import { one } from '../../kernel/database/database.ts';
+import { requireRow } from '../../kernel/database/database.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
-import { pageBounds } from '../../kernel/http/paging.ts';
+import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { secretReferencesAmong } from '../../workspace/secret-references/index.ts';
 import { variablesAmong } from '../../workspace/variables/index.ts';
@@ -43,7 +43,7 @@ function uploadRoute({ long }: Endpoints, store: UploadServices): void {
   long(createArtifact, async ({ rows, write, request, params, query, headers, scope, now }) => {
     const name = headers.environmentName;
     const found = await rows(environmentToUploadTo, { environment_name: name });
-    const { newest_manifest: base } = one(found, () => problem('environment-not-found', { name }));
+    const { newest_manifest: base } = requireRow(found, () => problem('environment-not-found', { name }));
     return store.blobs.writeBlobs(scope.accountId, base, async (writer) => {
       const checks = createPipelineChecks(store.readPipeline);
       const upload = await readUpload(request.raw, store.config.upload, writer, checks);
@@ -86,7 +86,7 @@ function uploadRoute({ long }: Endpoints, store: UploadServices): void {
 
 function readingRoutes({ read }: Endpoints): void {
   read(listArtifacts, async ({ query, page }) => {
-    const { limit, offset } = pageBounds(query);
+    const { limit, offset } = computePageBounds(query);
     const name = query.environmentName;
     const { rows, total } = await page(versionPage, {
       environment_name: name,
@@ -104,7 +104,7 @@ function readingRoutes({ read }: Endpoints): void {
       environment_name: name,
       version_name: query.versionName ?? null,
     });
-    const row = one(found, () => problem('environment-not-found', { name }));
+    const row = requireRow(found, () => problem('environment-not-found', { name }));
     if (!isVersion(row)) throw createVersionProblem(name, query.versionName);
     return { body: { assets: row.paths ?? [], details: presentVersion(row) }, etag: renderVersionEtag(row) };
   });
@@ -117,7 +117,7 @@ function readingRoutes({ read }: Endpoints): void {
       base_environment_name: againstEnvironmentName,
       base_version_name: againstVersionName,
     });
-    const row = one(found, () => problem('environment-not-found', { name: environmentName }));
+    const row = requireRow(found, () => problem('environment-not-found', { name: environmentName }));
     const digest = requireDigest(row.environment_name, row.digest, environmentName, versionName);
     const { against_environment_name: against } = row;
     const againstDigest = requireDigest(
@@ -152,7 +152,7 @@ function assetRoute({ file }: Endpoints, blobs: Blobs): void {
       version_name: query.versionName ?? null,
       path,
     });
-    const row = one(found, () => problem('environment-not-found', { name }));
+    const row = requireRow(found, () => problem('environment-not-found', { name }));
     if (row.version_name === null) throw createVersionProblem(name, query.versionName);
     const { version_name: versionName, sha256 } = row;
     if (sha256 === null) throw problem('asset-not-found', { path, versionName });

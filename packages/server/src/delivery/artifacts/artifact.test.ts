@@ -6,7 +6,13 @@ import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import type { ArtifactDetails, Page } from '@headgate/contract';
 import { requireProblem } from '../../testing/client.ts';
-import { multipart, multipartBoundary, type Part, smallPipeline, upload } from '../../testing/project.ts';
+import {
+  buildMultipart,
+  multipartBoundary,
+  type Part,
+  smallPipeline,
+  upload,
+} from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer({
@@ -63,7 +69,7 @@ test('branch and commit are absent if they were not sent', async () => {
 test('an upload requires an environment name and a version name', async () => {
   const { admin, project: made, artifacts } = await createProject();
   const type = `multipart/form-data; boundary=${multipartBoundary}`;
-  const without = await admin.post(artifacts, multipart([buildPart('a')]), {
+  const without = await admin.post(artifacts, buildMultipart([buildPart('a')]), {
     headers: { 'content-type': type },
   });
   const { violations } = requireProblem(without, 400, 'invalid-request');
@@ -83,7 +89,7 @@ test('an upload requires an environment name and a version name', async () => {
 test('header names are case-insensitive, and problems contain their documented spelling', async () => {
   const { admin, project: made, artifacts } = await createProject();
   const headers = { 'content-type': `multipart/form-data; boundary=${multipartBoundary}` };
-  const form = multipart([buildPart('a')]);
+  const form = buildMultipart([buildPart('a')]);
   const { violations } = requireProblem(
     await admin.post(artifacts, form, { headers }),
     400,
@@ -266,7 +272,7 @@ test('too many parts, a large part and a large request are 413', async () => {
 
 test('a truncated or invalid form is refused, and nothing is stored', async () => {
   const { admin, project: made, details } = await createProject();
-  const whole = multipart([buildPart('a'), buildPart('b')]);
+  const whole = buildMultipart([buildPart('a'), buildPart('b')]);
   const bodies = [
     whole.subarray(0, whole.length - 10),
     whole.subarray(0, 60),
@@ -286,7 +292,7 @@ test('an upload whose client disconnects stores nothing', async () => {
   const token = await admin.token();
   const socket = connect(Number(url.port), url.hostname);
   socket.on('error', () => undefined);
-  const body = multipart([buildPart('a'), buildPart('b')]);
+  const body = buildMultipart([buildPart('a'), buildPart('b')]);
   socket.write(
     `POST /dpc/v1${made.path}/artifacts HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\nenvironmentName: dev\r\nversionName: v1\r\n` +
       `content-type: multipart/form-data; boundary=${multipartBoundary}\r\ncontent-length: ${body.length}\r\n\r\n`,

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type UploadWarning, uploadWarningLimit } from '@headgate/contract';
-import { multipart, upload } from '../../testing/project.ts';
+import { buildMultipart, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { createPipelineChecks } from './pipeline-checks.ts';
 import { createPipelineReader } from './pipeline-reader.ts';
@@ -220,8 +220,8 @@ test('a repeated upload with its idempotency key returns the same warnings', asy
   });
   const headers = { versionName: 'v2', 'idempotency-key': 'once' };
   const [first, again] = [
-    await upload(admin, project, multipart(parts), headers),
-    await upload(admin, project, multipart(parts), headers),
+    await upload(admin, project, buildMultipart(parts), headers),
+    await upload(admin, project, buildMultipart(parts), headers),
   ];
   assert.equal(again.headers['idempotency-replayed'], 'true');
   assert.deepEqual(again.body, first.body);

@@ -2,7 +2,7 @@
 import { listPublishedPipelines } from '@headgate/contract';
 import { typed } from '../../kernel/database/database.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
-import { pageBounds } from '../../kernel/http/paging.ts';
+import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { guardedPage } from '../../kernel/security/guarded-read.ts';
 import { environmentExists, selectChosenVersion } from './artifact.store.ts';
@@ -36,7 +36,7 @@ const publishedPage = guardedPage(
 
 export function publishedPipelineRoutes({ read }: Endpoints): void {
   read(listPublishedPipelines, async ({ query, page }) => {
-    const { limit, offset } = pageBounds(query);
+    const { limit, offset } = computePageBounds(query);
     const name = query.environmentName;
     const { rows, total } = await page(publishedPage, {
       environment_name: name,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from '@headgate/contract';
 import { requireProblem } from '../../testing/client.ts';
-import { multipart, multipartBoundary, type Part, smallPipeline } from '../../testing/project.ts';
+import { buildMultipart, multipartBoundary, type Part, smallPipeline } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer();
@@ -24,7 +24,7 @@ async function createAccount() {
   const { admin, project: make } = await server.account();
   const project = await make();
   const send = (path: string, parts: readonly Part[], headers: Record<string, string>) =>
-    admin.post(path, multipart(parts), {
+    admin.post(path, buildMultipart(parts), {
       headers: {
         'content-type': `multipart/form-data; boundary=${multipartBoundary}`,
         versionName: '1',

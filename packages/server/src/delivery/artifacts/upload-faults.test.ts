@@ -15,9 +15,15 @@ import type { Account } from '../../testing/account.ts';
 import { requireProblem } from '../../testing/client.ts';
 import { startFakeS3 } from '../../testing/fake-s3.ts';
 import type { TestServer } from '../../testing/open-server.ts';
-import { multipart, multipartBoundary, type Part, type TestProject, upload } from '../../testing/project.ts';
+import {
+  buildMultipart,
+  multipartBoundary,
+  type Part,
+  type TestProject,
+  upload,
+} from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
-import { until } from '../../testing/waiting.ts';
+import { waitUntil } from '../../testing/waiting.ts';
 
 const run = promisify(execFile);
 const withinSeconds = 60;
@@ -61,7 +67,7 @@ describe('a client that disconnects', async () => {
     const url = new URL(await server.listen());
     const socket = connect(Number(url.port), url.hostname);
     socket.on('error', () => undefined);
-    const body = multipart(createFiles(5));
+    const body = buildMultipart(createFiles(5));
     socket.write(
       `POST /dpc/v1${project.path}/artifacts HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${await account.admin.token()}\r\n` +
         `environmentName: dev\r\nversionName: v1\r\ncontent-type: multipart/form-data; boundary=${multipartBoundary}\r\n` +
@@ -72,8 +78,8 @@ describe('a client that disconnects', async () => {
       (await readdir(join(folder, account.accountId)).catch(() => [])).some(
         (name) => !name.endsWith('.part'),
       );
-    await until('a stored pack', withinSeconds, stored).finally(() => socket.destroy());
-    await until(
+    await waitUntil('a stored pack', withinSeconds, stored).finally(() => socket.destroy());
+    await waitUntil(
       'the removal of the stored files',
       withinSeconds,
       async () => (await countRows(server, account)) === 0,

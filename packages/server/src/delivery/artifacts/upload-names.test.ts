@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ArtifactDetails } from '@headgate/contract';
 import { requireProblem } from '../../testing/client.ts';
-import { multipart, multipartBoundary, type Part, upload } from '../../testing/project.ts';
+import { buildMultipart, multipartBoundary, type Part, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer({
@@ -84,7 +84,7 @@ test('a part without a readable name is refused, not dropped', async () => {
 
 test('a name that is not UTF-8 is refused', async () => {
   const { admin, project: made } = await createProject();
-  const body = multipart([buildPart('a\u00ffb')]).toString('latin1');
+  const body = buildMultipart([buildPart('a\u00ffb')]).toString('latin1');
   const answer = await upload(admin, made, Buffer.from(body.replace('\u00c3\u00bf', '\u00ff'), 'latin1'));
   assert.match(requireProblem(answer, 400, 'invalid-upload').detail, /part 1 are not UTF-8/);
 });

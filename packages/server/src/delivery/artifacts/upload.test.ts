@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { setImmediate as later } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { multipart, multipartBoundary, type Part } from '../../testing/project.ts';
+import { buildMultipart, multipartBoundary, type Part } from '../../testing/project.ts';
 import type { BlobWriter } from '../blobs/index.ts';
 import { createPipelineChecks } from './pipeline-checks.ts';
 import { createPipelineReader } from './pipeline-reader.ts';
@@ -46,7 +46,7 @@ function* splitIntoChunks(bytes: Buffer, sizes: readonly number[]): Generator<Bu
 }
 
 async function upload(parts: readonly Part[], sizes: readonly number[], isCompressed: boolean) {
-  const form = multipart(parts);
+  const form = buildMultipart(parts);
   const headers = {
     'content-type': `multipart/form-data; boundary=${multipartBoundary}`,
     ...(isCompressed && { 'content-encoding': 'gzip' }),

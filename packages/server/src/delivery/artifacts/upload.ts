@@ -10,7 +10,7 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { setImmediate as breath } from 'node:timers/promises';
 import type { IgnoredPipeline, IgnoredResource } from '@headgate/contract';
-import { decodedContent } from '../../kernel/http/content-encoding.ts';
+import { decodeContent } from '../../kernel/http/content-encoding.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import type { BlobWriter, KeptBlobs } from '../blobs/index.ts';
 import { findAssetNameFault, normalizeName, requireNoFileAsFolder } from './asset-name.ts';
@@ -172,7 +172,7 @@ async function readParts(
   }
 
   try {
-    for await (const chunk of decodedContent(request)) {
+    for await (const chunk of decodeContent(request)) {
       received += chunk.length;
       if (received > limits.requestBytes)
         throw createTooLargeProblem(

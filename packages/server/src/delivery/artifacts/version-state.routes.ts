@@ -3,7 +3,7 @@ import { enableArtifact, promoteArtifact } from '@headgate/contract';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { requireMatch } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
-import { forbidden } from '../../kernel/security/guard.ts';
+import { explainForbidden } from '../../kernel/security/guard.ts';
 import { findPermittedEnvironments } from '../../workspace/environments/index.ts';
 import { presentVersion, renderVersionEtag, type VersionRow } from './artifact.store.ts';
 import {
@@ -44,7 +44,7 @@ export function versionStateRoutes({ write }: Endpoints): void {
       // A caller who may read every environment gets 404 for one that does not exist.
       if (readable.permitted.size === readable.all.size)
         throw problem('environment-not-found', { name: from });
-      throw await forbidden(tx.query, scope, 'project:read', { projectId, environmentName: from });
+      throw await explainForbidden(tx.query, scope, 'project:read', { projectId, environmentName: from });
     }
     const source = await holdVersion(tx, scope, { projectId, environmentName: from, versionName });
     if (!source.enabled) throw problem('artifact-disabled', { versionName, environmentName: from });

@@ -11,10 +11,10 @@ import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import type { Rest } from '../../kernel/retention/retention.ts';
 import type { Account } from '../../testing/account.ts';
-import { movableClock } from '../../testing/clock.ts';
+import { createMovableClock } from '../../testing/clock.ts';
 import { type Part, type TestProject, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
-import { commitUpload, digestOf, unfinishedUpload } from '../../testing/unfinished-upload.ts';
+import { beginUpload, commitUpload, digestText } from '../../testing/unfinished-upload.ts';
 import { readManifestFiles, type Upload } from '../artifacts/index.ts';
 import { createCollector } from './collector.ts';
 
@@ -39,7 +39,7 @@ function seededRandom(from: number): () => number {
 
 const buildText = (index: number) => `${index} `.repeat(20 + ((index * 37) % 900));
 
-const ahead = movableClock(clock.now());
+const ahead = createMovableClock(clock.now());
 const collector = createCollector({ ...deps, clock: ahead });
 
 async function collectOnce(): Promise<void> {
@@ -179,7 +179,7 @@ test(`uploads, deletions and the collector at once (RACE_SEED=${seed})`, { timeo
 });
 
 const read = (account: Account, then: (upload: Upload) => Promise<void>, base: string | null = null) =>
-  unfinishedUpload(deps, account, { texts: ['shared'], base }, then);
+  beginUpload(deps, account, { texts: ['shared'], base }, then);
 
 const insert = (account: Account, upload: Upload) => commitUpload(deps, account, upload);
 
@@ -250,13 +250,13 @@ test('an upload with a condemned file keeps it for another grace period', async 
   await collectOnce();
   await collectOnce();
   // Condemned for nearly a grace period.
-  const late = movableClock(new Date(ahead.now().getTime() + (grace - 7_200) * 1_000));
+  const late = createMovableClock(new Date(ahead.now().getTime() + (grace - 7_200) * 1_000));
   clock.advance((late.now().getTime() - clock.now().getTime()) / 1_000);
   await read(account, async (upload) => {
     late.advance(7_200);
     assert.ok(await createCollector({ ...deps, clock: late }).collect(noRest));
     await insert(account, upload);
   });
-  const found = await deps.blobs.read(account.accountId, digestOf('shared'));
+  const found = await deps.blobs.read(account.accountId, digestText('shared'));
   assert.equal(found && (await buffer(found.stream)).toString(), 'shared');
 });

@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import type { Rest } from '../../kernel/retention/retention.ts';
 import type { Account } from '../../testing/account.ts';
-import { instanceOf } from '../../testing/agent.ts';
+import { createInstance } from '../../testing/agent.ts';
 import { type Part, smallPipeline, type TestProject, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { createCollector } from './collector.ts';
@@ -165,7 +165,7 @@ test('a file published again within the grace period is kept', async () => {
 
 test('a running execution keeps the files of its version', async () => {
   const { account, project, publishVersion } = await createScene();
-  const agent = instanceOf(await account.agent('the agent', { status: 'running' }));
+  const agent = createInstance(await account.agent('the agent', { status: 'running' }));
   await agent.hello();
   await publishVersion('prod', [buildFile('main.orch.yaml', smallPipeline)]);
   const started = await account.admin.post(`${project.path}/pipeline-executions`, {

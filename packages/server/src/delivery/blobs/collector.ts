@@ -15,7 +15,7 @@ import type { Database } from '../../kernel/database/database.ts';
 import { createFailureLog, type FailureLog } from '../../kernel/failure-log.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
-import { asTheOnlyOne, type Rest, restAfter } from '../../kernel/retention/retention.ts';
+import { computeRest, type Rest, runExclusively } from '../../kernel/retention/retention.ts';
 import type { BlobServices } from './blob-writer.ts';
 import {
   batchRows,
@@ -70,14 +70,14 @@ export function createCollector(services: CollectorServices): Collector {
   const failures = createFailureLog(services.log, services.clock);
   return {
     collect: (rest) =>
-      asTheOnlyOne(services.database, 'blob collection', rest, async (between) => {
+      runExclusively(services.database, 'blob collection', rest, async (between) => {
         const removed: Removed = { manifests: 0, blobs: 0, objects: 0 };
         const pass = openPass(services, manifests, { rest: between, removed, graceMilliseconds, failures });
         for await (const accountId of listAccounts(services.database)) {
           if (services.stopping.aborted) break;
           await pass(accountId);
         }
-        for (const [kind, count] of Object.entries(removed)) services.metrics.removed(kind, count);
+        for (const [kind, count] of Object.entries(removed)) services.metrics.countRemovedRows(kind, count);
         if (Object.values(removed).some((count) => count > 0))
           services.log.info({ removed }, 'unused files were removed');
         return removed;
@@ -109,7 +109,7 @@ function openPass(
   async function runAndRest<Result>(work: () => Promise<Result>): Promise<Result> {
     const began = performance.now();
     const result = await work();
-    await about.rest(restAfter(performance.now() - began)).catch((failure) => {
+    await about.rest(computeRest(performance.now() - began)).catch((failure) => {
       lockLost = true;
       throw failure;
     });
@@ -223,7 +223,7 @@ function openPass(
       await step(accountId).catch((failure) => {
         if (lockLost) throw failure;
         const job = `collection: ${step.name}`;
-        about.failures.failed(job, failure, 'a step of the file collection failed', { accountId });
+        about.failures.recordFailure(job, failure, 'a step of the file collection failed', { accountId });
       });
     }
   };

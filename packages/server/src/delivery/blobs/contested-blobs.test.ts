@@ -6,14 +6,14 @@ import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import type { Account } from '../../testing/account.ts';
 import { startTestServer } from '../../testing/server.ts';
-import { commitUpload, digestOf, unfinishedUpload } from '../../testing/unfinished-upload.ts';
+import { beginUpload, commitUpload, digestText } from '../../testing/unfinished-upload.ts';
 import type { Upload } from '../artifacts/index.ts';
 
 const server = await startTestServer();
 const { deps, database } = server;
 
 async function readText({ accountId }: Account, text: string): Promise<string | undefined> {
-  const found = await deps.blobs.read(accountId, digestOf(text));
+  const found = await deps.blobs.read(accountId, digestText(text));
   return found && String(await buffer(found.stream));
 }
 
@@ -36,7 +36,7 @@ async function listObjects({ accountId }: Account) {
 }
 
 const read = (account: Account, texts: readonly string[], then: (upload: Upload) => Promise<void>) =>
-  unfinishedUpload(deps, account, { texts }, then);
+  beginUpload(deps, account, { texts }, then);
 const commit = (account: Account, upload: Upload) => commitUpload(deps, account, upload);
 
 test('files of an upload are not visible before its commit', async () => {
@@ -56,7 +56,7 @@ test('the second upload takes over a file of the first, which then uses that of 
     await read(account, ['of both', 'of the second'], async (second) => {
       assert.deepEqual(
         second.blobs.unplaced.map(({ digest }) => digest),
-        [digestOf('of both')],
+        [digestText('of both')],
       );
       await commit(account, second);
     });
@@ -127,7 +127,7 @@ test('two uploads with files of each other do not deadlock', async () => {
   const bothThere = Promise.withResolvers<void>();
   let arrived = 0;
   const one = (order: readonly string[]) =>
-    unfinishedUpload(deps, account, { texts: order, batch: 5 }, async (upload) => {
+    beginUpload(deps, account, { texts: order, batch: 5 }, async (upload) => {
       arrived += 1;
       if (arrived === 2) bothThere.resolve();
       await bothThere.promise;

@@ -11,7 +11,7 @@ import { after, test } from 'node:test';
 import { canonicalManifest } from '@headgate/contract';
 import { systemClock } from '../../kernel/clock.ts';
 import { openDatabase } from '../../kernel/database/database.ts';
-import { uuidsByTime } from '../../kernel/identifiers.ts';
+import { createUuidMaker } from '../../kernel/identifiers.ts';
 import { silentLog } from '../../kernel/log.ts';
 import { createTestDatabase } from '../../testing/database.ts';
 import { readManifestFiles } from '../artifacts/index.ts';
@@ -64,7 +64,7 @@ test('the migration records their place and the manifest that lists them', async
     // Dropping the database closes its connections.
     onConnectionError: () => undefined,
   });
-  const services = { clock: systemClock, newId: uuidsByTime(systemClock), log: silentLog };
+  const services = { clock: systemClock, newId: createUuidMaker(systemClock), log: silentLog };
   const blobs = createBlobs({ ...services, database: opened, objects: createFolderObjectStore({ folder }) });
   for (const [index, { sha256 }] of files.entries()) {
     const found = await blobs.read(accountId, sha256);

@@ -1,6 +1,6 @@
 /** A request that succeeds for each operation on shared pipelines. */
 import type { Examples, Place } from '../../testing/place.ts';
-import { multipart, multipartBoundary, sharedPipeline } from '../../testing/project.ts';
+import { buildMultipart, multipartBoundary, sharedPipeline } from '../../testing/project.ts';
 
 const checks = { name: 'Table is filled.orch.yaml', content: sharedPipeline };
 
@@ -10,7 +10,7 @@ async function publishChecks({ account, named }: Place) {
     sharedPipelineIdPrefix: named('Checks'),
     versionName: '1.0.0',
   };
-  await account.admin.post('/shared-pipelines/artifacts', multipart([checks]), { headers });
+  await account.admin.post('/shared-pipelines/artifacts', buildMultipart([checks]), { headers });
   return headers;
 }
 
@@ -21,7 +21,7 @@ export const sharedPipelineExamples: Examples = {
   },
   createSharedPipelines: ({ named }) => ({
     path: '/shared-pipelines/artifacts',
-    body: multipart([checks]),
+    body: buildMultipart([checks]),
     parts: [checks],
     headers: {
       'content-type': `multipart/form-data; boundary=${multipartBoundary}`,

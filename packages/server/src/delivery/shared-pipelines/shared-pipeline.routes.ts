@@ -6,9 +6,9 @@ import {
   type SharedPipelineGroup,
   updateSharedArtifact,
 } from '@headgate/contract';
-import { one } from '../../kernel/database/database.ts';
+import { requireRow } from '../../kernel/database/database.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
-import { pageBounds } from '../../kernel/http/paging.ts';
+import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import {
   createPipelineChecks,
@@ -71,7 +71,7 @@ export function sharedPipelineRoutes({ read, write, long }: Endpoints, store: Up
   });
 
   read(listSharedArtifacts, async ({ query, page }) => {
-    const { limit, offset } = pageBounds(query);
+    const { limit, offset } = computePageBounds(query);
     const { sharedPipelineIdPrefix: prefix, enabledOnly } = query;
     const { rows, total } = await (prefix === undefined
       ? page(versionPage, { enabled_only: enabledOnly, limit, offset })
@@ -84,13 +84,13 @@ export function sharedPipelineRoutes({ read, write, long }: Endpoints, store: Up
     const found = await (versionName === undefined
       ? rows(latestVersion, { prefix })
       : rows(namedVersion, { prefix, version_name: versionName }));
-    const row = one(found, () => problem('shared-version-not-found', { prefix, versionName }));
+    const row = requireRow(found, () => problem('shared-version-not-found', { prefix, versionName }));
     const sharedPipelines = row.pipelines.map((pipeline) => presentPipeline(prefix, pipeline));
     return { body: { artifactDetails: presentVersion(row), sharedPipelines } };
   });
 
   read(listSharedPipelines, async ({ query, page }) => {
-    const { limit, offset } = pageBounds(query);
+    const { limit, offset } = computePageBounds(query);
     const { rows, total } = await page(groupPage, { limit, offset });
     return { body: { page: query.page, results: rows.map(presentGroup), size: limit, total } };
   });

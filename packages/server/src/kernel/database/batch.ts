@@ -1,12 +1,13 @@
 /**
- * Several statements in one trip, as `pg` lets a query of one's own be (its Submittable, as of pg-cursor).
+ * Sends several statements in one round trip, as a custom query object of `pg` (its Submittable interface,
+ * which pg-cursor also uses).
  *
  * Terminology
- *   batch   Bind and Execute of each statement, then one Sync: PostgreSQL answers all in one packet, and
- *           after a failure skips the rest. Without BEGIN the whole batch is one transaction, committed at
- *           the Sync (PostgreSQL, Protocol: Pipelining)
+ *   batch   Bind and Execute of each statement, then one Sync. PostgreSQL responds in one packet, and skips the
+ *           rest after a failure. Without BEGIN the whole batch is one transaction, committed at the Sync
+ *           (PostgreSQL, Protocol: Pipelining)
  *
- * A statement is parsed once a connection, and its columns are asked for once a process.
+ * A statement is parsed once per connection. Its columns are described once per process.
  */
 import pg from 'pg';
 import type { Parameter, PreparedStatement } from './statement.ts';
@@ -21,7 +22,7 @@ interface Columns {
   parsers: readonly ((text: string) => unknown)[];
 }
 
-/** What is used of pg's connection. */
+/** The members of pg's connection that this file uses. */
 interface Connection {
   stream: { cork?(): void; uncork?(): void };
   parsedStatements: Record<string, string | undefined>;
@@ -49,7 +50,7 @@ const columnsOf = new WeakMap<PreparedStatement, Columns>();
 const noColumns: Columns = { names: [], parsers: [] };
 
 const nothing: readonly Sent[] = [];
-const toNobody = () => undefined;
+const ignoreEnd = () => undefined;
 
 export class Batch {
   #items: readonly Sent[];
@@ -62,11 +63,11 @@ export class Batch {
   constructor(items: readonly Sent[], done: (failure: Error | undefined) => void) {
     this.#items = items;
     this.#done = done;
-    // Called by pg when its connection breaks in the middle.
+    // pg calls this when the connection breaks during the batch.
     this.callback = (failure) => this.#settle(failure ?? undefined);
   }
 
-  /** The statement that is answered now: pg notes it as parsed. */
+  /** The statement that PostgreSQL is responding to. pg records it as parsed. */
   get name(): string | undefined {
     return this.#items[this.#at]?.statement.name;
   }
@@ -83,7 +84,7 @@ export class Batch {
         connection.parse(statement);
         parsed.add(statement.name);
       }
-      connection.bind({ statement: statement.name, values: parameters, valueMapper: asText });
+      connection.bind({ statement: statement.name, values: parameters, valueMapper: encodeValue });
       if (!columnsOf.has(statement)) connection.describe({ type: 'P', name: '' });
       connection.execute({ portal: '' });
     }
@@ -128,22 +129,19 @@ export class Batch {
     this.handleCommandComplete();
   }
 
-  /**
-   * A failure is told before its transaction is undone: whoever hears of it and asks again must not meet its
-   * locks.
-   */
+  /** Reports a failure only after its transaction is rolled back, so that a retry does not meet its locks. */
   handleError(failure: Error, connection: Connection): void {
     if (!(failure instanceof pg.DatabaseError)) {
       this.#settle(failure);
       return;
     }
-    const undone = () => {
-      connection.off('readyForQuery', undone);
-      connection.off('end', undone);
+    const onRolledBack = () => {
+      connection.off('readyForQuery', onRolledBack);
+      connection.off('end', onRolledBack);
       this.#settle(failure);
     };
-    connection.on('readyForQuery', undone);
-    connection.on('end', undone);
+    connection.on('readyForQuery', onRolledBack);
+    connection.on('end', onRolledBack);
   }
 
   handleReadyForQuery(): void {
@@ -154,15 +152,15 @@ export class Batch {
     if (this.#settled) return;
     this.#settled = true;
     const done = this.#done;
-    // V8 keeps batches for a while after their end, each with the next; with their rows they made collecting
-    // a third of all work.
+    // V8 keeps finished batches alive for a while. Drop the rows now: keeping them made garbage collection a
+    // third of all work.
     this.#items = nothing;
-    this.#done = toNobody;
+    this.#done = ignoreEnd;
     done(failure);
   }
 }
 
-/** One trip on a connection that the caller has. */
+/** Sends the statements in one round trip on the caller's connection. */
 export function sendOnClient(client: pg.ClientBase, items: readonly Sent[]): Promise<void> {
   return new Promise((resolve, reject) => {
     client.query(
@@ -171,28 +169,28 @@ export function sendOnClient(client: pg.ClientBase, items: readonly Sent[]): Pro
   });
 }
 
-function asText(value: Parameter): string | Buffer | null {
+function encodeValue(value: Parameter): string | Buffer | null {
   if (typeof value === 'string' || value === null || Buffer.isBuffer(value)) return value;
   if (value instanceof Date) return value.toISOString();
-  if (Array.isArray(value)) return arrayText(value);
+  if (Array.isArray(value)) return encodeArray(value);
   return String(value);
 }
 
-function arrayText(values: Extract<Parameter, readonly unknown[]>): string {
-  // Thousands of digests, say: asked once whether anything needs care.
+function encodeArray(values: Extract<Parameter, readonly unknown[]>): string {
+  // An array may hold thousands of digests: check once whether any element needs escaping.
   if (values.every(isText) && !needsCare.test(values.join(''))) {
     return values.length === 0 ? '{}' : `{"${values.join('","')}"}`;
   }
   if (values.every(isNumber)) return `{${values.join(',')}}`;
-  return `{${values.map(elementText).join(',')}}`;
+  return `{${values.map(encodeElement).join(',')}}`;
 }
 
 const needsCare = /["\\]/;
 
-function elementText(value: string | number | boolean | null | Date | Buffer): string {
+function encodeElement(value: string | number | boolean | null | Date | Buffer): string {
   if (value === null) return 'NULL';
   if (Buffer.isBuffer(value)) return `"\\\\x${value.toString('hex')}"`;
-  return `"${String(asText(value)).replaceAll(/["\\]/g, '\\$&')}"`;
+  return `"${String(encodeValue(value)).replaceAll(/["\\]/g, '\\$&')}"`;
 }
 
 function isText(value: unknown): value is string {

@@ -1,20 +1,24 @@
 /**
- * Totals that are kept, not counted (docs/adr/0008): a project's rows of a kind, spread over slots so that writers do not queue for one row.
- * A slice chooses the name of its kind, a constant: it is written into the SQL as it is.
+ * Totals that are stored, not counted (docs/adr/0008). The total of a project is spread over several rows
+ * (slots), so that concurrent writers do not wait for one row. `kind` must be a constant: it is inserted into
+ * the SQL unescaped.
  */
 
-/** The total of a kind; a part of guardedPage. */
+/** SQL for the total of a kind, for guardedPage. */
 export function countedTotal(kind: string): string {
   return `select coalesce(sum(count), 0)::bigint as total from project_counter
     where account_id = $account_id and project_id = $project_id and kind = '${kind}'`;
 }
 
-/** The removal of one from a total, to stand in a `with` of the statement that makes it, whose parameters are `$account_id` and `$project_id`. */
+/**
+ * SQL that subtracts one from a total, for the `with` clause of a statement with the parameters `$account_id`
+ * and `$project_id`.
+ */
 export function countRemoved(kind: string): string {
   return countChange(kind, '$account_id, $project_id', '-1', '');
 }
 
-/** What the rows of an insertStatement add to the totals of their projects. */
+/** SQL that adds the rows of an insertStatement to the totals of their projects. */
 export function countInserted(kind: string): string {
   return countChange(
     kind,
@@ -24,7 +28,7 @@ export function countInserted(kind: string): string {
   );
 }
 
-/** A connection keeps to one slot. */
+/** Each connection uses one slot. */
 function countChange(kind: string, project: string, change: string, from: string): string {
   return `
     insert into project_counter as c (account_id, project_id, kind, slot, count)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pg from 'pg';
-import { asProblem } from '../endpoint/endpoint.ts';
+import { toProblem } from '../endpoint/endpoint.ts';
 
 function databaseError(code: string): Error {
   return Object.assign(new pg.DatabaseError('could not extend file', 0, 'error'), { code });
@@ -9,7 +9,7 @@ function databaseError(code: string): Error {
 
 test('a database without disk space, memory or connections, or with I/O errors, is 503', () => {
   const answers = ['53100', '53200', '53300', '53400', '58000', '58030', '57P01', '08006'].map((code) => {
-    const found = asProblem(databaseError(code));
+    const found = toProblem(databaseError(code));
     return [code, found?.status, found?.code];
   });
   assert.deepEqual(answers, [
@@ -24,8 +24,8 @@ test('a database without disk space, memory or connections, or with I/O errors, 
   ]);
 });
 
-test('a fault that does not pass by itself is not called unavailable', () => {
-  // A file of the database that is gone, damaged data, an internal error, a broken statement.
+test('a permanent fault is not reported as unavailable', () => {
+  // A missing file, corrupted data, an internal error, a syntax error.
   for (const code of ['58P01', 'XX001', 'XX000', '42601'])
-    assert.equal(asProblem(databaseError(code)), undefined, code);
+    assert.equal(toProblem(databaseError(code)), undefined, code);
 });

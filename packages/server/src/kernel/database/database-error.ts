@@ -1,10 +1,7 @@
-/** What may go wrong between the server and PostgreSQL. */
+/** Classifies failures of PostgreSQL and of the connection to it. */
 import pg from 'pg';
 
-/**
- * The error of a statement, by SQLSTATE; the names of the constraint that was broken is what a race is
- * answered by.
- */
+/** A failed statement, with its SQLSTATE. `constraint` names the violated constraint. */
 export interface DatabaseError extends Error {
   code: string;
   constraint?: string;
@@ -15,23 +12,22 @@ export function isDatabaseError(failure: unknown): failure is DatabaseError {
   return failure instanceof pg.DatabaseError && typeof failure.code === 'string';
 }
 
-/** SQLSTATE of a write to a server that only reads: a standby, after a failover. */
+/** SQLSTATE of a write to a read-only server: a standby, after a failover. */
 const readOnly = '25006';
 
 /**
- * Whether the connection that brought a failure can serve nobody else: it broke, or its server became a
- * standby or ends.
+ * Whether a failure makes the connection unusable: it broke, or its server became a standby or is shutting
+ * down.
  */
 export function isConnectionSpent(failure: unknown): boolean {
   return !isDatabaseError(failure) || failure.code === readOnly || /^(08|57P0)/.test(failure.code);
 }
 
-/** Whether a failure says that the database went away or refuses work, not that the statement was wrong. */
+/** Whether the database is unreachable or refuses work, so that the same statement may succeed later. */
 export function isUnavailable(failure: unknown): boolean {
   if (isDatabaseError(failure)) {
-    // 08 connection, 53 resources (a full disk among them), 57P0x shutdown and crash, 58000 and 58030 errors
-    // of the system and of I/O; a server that became a standby; a lock, or an answer, that did not come in
-    // time.
+    // 08 connection, 53 resources (including a full disk), 57P0x shutdown and crash, 58000 and 58030 system
+    // and I/O errors, a server that became a standby, a lock timeout, a statement timeout.
     return /^(08|53|57P0|580)/.test(failure.code) || [readOnly, '55P03', '57014'].includes(failure.code);
   }
   if (!(failure instanceof Error)) return false;
@@ -49,5 +45,5 @@ export function isDiskFull(failure: unknown): boolean {
   return isDatabaseError(failure) && failure.code === '53100';
 }
 
-/** SQLSTATE of a refusal: what a write was judged by is not as it was read. */
-export const changed = 'HG412';
+/** SQLSTATE raised when the rows that a write depends on changed after they were read. */
+export const conflictCode = 'HG412';

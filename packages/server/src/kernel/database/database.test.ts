@@ -13,27 +13,27 @@ const insertAccount = statement(
   { parameters: { account_id: 'uuid', name: 'text' } },
   'insert into account (account_id, name, created_at) values ($account_id, $name, now())',
 );
-const countAccounts = statement(
+const accountCount = statement(
   { parameters: { name: 'text' }, row: { count: 'bigint' } },
   'select count(*) as count from account where name like $name',
 );
 const fails = statement({ parameters: { by: 'integer' } }, 'select 1 / $by::integer');
 
-const countOf = async (name: string) => (await database.read(countAccounts, { name }))[0]?.count;
+const countAccounts = async (name: string) => (await database.read(accountCount, { name }))[0]?.count;
 
-test('what a transaction sends is committed together', async () => {
-  let told = 0;
+test('the statements of a transaction are committed together', async () => {
+  let effects = 0;
   await database.transaction((tx) => {
     for (let made = 0; made < 3; made += 1)
       tx.send(insertAccount, { account_id: server.deps.newId(), name: `together ${made}` });
     tx.afterCommit(() => {
-      told += 1;
+      effects += 1;
     });
   });
-  assert.deepEqual([await countOf('together %'), told], [3, 1]);
+  assert.deepEqual([await countAccounts('together %'), effects], [3, 1]);
 });
 
-test('a statement that fails undoes all, and what waits for the commit does not happen', async () => {
+test('a failed statement rolls back the transaction, and its afterCommit effects do not run', async () => {
   let told = false;
   const attempt = database.transaction((tx) => {
     tx.send(insertAccount, { account_id: server.deps.newId(), name: 'undone' });
@@ -44,32 +44,32 @@ test('a statement that fails undoes all, and what waits for the commit does not 
     });
   });
   await assert.rejects(attempt, { code: '22012' });
-  assert.deepEqual([await countOf('undone%'), told], [0, false]);
+  assert.deepEqual([await countAccounts('undone%'), told], [0, false]);
 });
 
-test('a failure of the work undoes what it sent', async () => {
+test('a failure of the work rolls back its statements', async () => {
   const attempt = database.transaction(async (tx) => {
     tx.send(insertAccount, { account_id: server.deps.newId(), name: 'thrown' });
     throw new Error('no');
   });
   await assert.rejects(attempt, /^Error: no$/);
-  assert.equal(await countOf('thrown'), 0);
+  assert.equal(await countAccounts('thrown'), 0);
 });
 
-test('the breach of a constraint is told in the words that it was given', async () => {
+test('a violated constraint throws the problem set for it', async () => {
   const twice = database.transaction((tx) => {
     tx.onConstraint('account_name_taken', () => problem('account-name-taken', { name: 'twice' }));
     tx.send(insertAccount, { account_id: server.deps.newId(), name: 'twice' });
     tx.send(insertAccount, { account_id: server.deps.newId(), name: 'twice' });
   });
   await assert.rejects(twice, { name: 'Problem', code: 'account-name-taken' });
-  assert.equal(await countOf('twice'), 0);
+  assert.equal(await countAccounts('twice'), 0);
 });
 
-test('the connection of a failed transaction serves the next', async () => {
+test('the connection of a failed transaction is reused', async () => {
   for (let round = 0; round < 30; round += 1) {
     await assert.rejects(database.transaction((tx) => tx.query(fails, { by: 0 })));
-    assert.equal(await countOf('nobody'), 0);
+    assert.equal(await countAccounts('nobody'), 0);
   }
 });
 
@@ -82,7 +82,7 @@ const backendOfSlow = statement(
   'select pg_backend_pid() as pid, $asked::text as asked, true as slow',
 );
 
-test('reads of one moment share a trip, and one that may take long has its own', async () => {
+test('concurrent reads share a trip, and a long read has its own', async () => {
   const quick = ['a', 'b', 'c'].map((asked) => database.read(backendOf, { asked }));
   const slow = database.read(backendOfSlow, { asked: 'slow' });
   const [one, ...others] = (await Promise.all(quick)).flat();
@@ -94,7 +94,7 @@ test('reads of one moment share a trip, and one that may take long has its own',
   assert.notEqual((await slow)[0]?.pid, one?.pid);
 });
 
-test('a read that fails tells nobody else of the trip, and none is answered twice', async () => {
+test('a failed read does not fail the others of its trip, and none returns rows twice', async () => {
   const answers = await Promise.allSettled([
     database.read(backendOf, { asked: 'before' }),
     database.read(fails, { by: 0 }),
@@ -118,15 +118,14 @@ const transactionsOf = statement(
   { parameters: { name: 'text' }, row: { count: 'bigint' } },
   'select count(distinct xmin::text) as count from account where name like $name',
 );
-const transactionsOfAccounts = async (name: string) =>
-  (await database.read(transactionsOf, { name }))[0]?.count;
+const listTransactions = async (name: string) => (await database.read(transactionsOf, { name }))[0]?.count;
 
-test('writes that come while one is under way share a transaction', async () => {
+test('writes that arrive during another write share a transaction', async () => {
   await Promise.all(['first', 'a', 'b', 'c'].map((name) => makeAccount(`shared ${name}`)));
-  assert.deepEqual([await countOf('shared %'), await transactionsOfAccounts('shared %')], [4, 2]);
+  assert.deepEqual([await countAccounts('shared %'), await listTransactions('shared %')], [4, 2]);
 });
 
-test('a write that fails takes none of its trip with it, and the next ones go alone for a while', async () => {
+test('a failed write does not fail the others of its trip, and the next writes are sent alone', async () => {
   const good = ['first', 'a', 'b'].map((name) => makeAccount(`bystander ${name}`));
   const failing = database.transaction((tx) => {
     tx.send(insertAccount, { account_id: server.deps.newId(), name: 'bystander none' });
@@ -137,15 +136,15 @@ test('a write that fails takes none of its trip with it, and the next ones go al
     all.map(({ status }) => status),
     ['fulfilled', 'fulfilled', 'fulfilled', 'rejected'],
   );
-  assert.deepEqual([await countOf('bystander %'), await transactionsOfAccounts('bystander %')], [3, 3]);
+  assert.deepEqual([await countAccounts('bystander %'), await listTransactions('bystander %')], [3, 3]);
   await Promise.all(['first', 'a', 'b'].map((name) => makeAccount(`careful ${name}`)));
-  assert.equal(await transactionsOfAccounts('careful %'), 3);
+  assert.equal(await listTransactions('careful %'), 3);
   for (let made = 0; made < 64; made += 1) await makeAccount(`again alone ${made}`);
   await Promise.all(['first', 'a', 'b'].map((name) => makeAccount(`trusting ${name}`)));
-  assert.equal(await transactionsOfAccounts('trusting %'), 2);
+  assert.equal(await listTransactions('trusting %'), 2);
 });
 
-test('what is under way when the database is closed still ends', async () => {
+test('statements in progress when the database is closed still finish', async () => {
   const opened = openDatabase({
     connection: server.database.connection,
     connections: 2,
@@ -157,10 +156,10 @@ test('what is under way when the database is closed still ends', async () => {
       tx.send(insertAccount, { account_id: server.deps.newId(), name: `closing ${name}` }),
     ),
   );
-  const read = opened.read(countAccounts, { name: 'closing %' });
+  const read = opened.read(accountCount, { name: 'closing %' });
   await opened.close();
   await Promise.all([...writes, read]);
-  assert.equal(await countOf('closing %'), 3);
+  assert.equal(await countAccounts('closing %'), 3);
 });
 
 const lockAccount = statement(
@@ -172,7 +171,7 @@ const renameAccount = statement(
   'update account set name = $new_name where name = $name',
 );
 
-test('a write that must wait for a lock does not hold up those of its trip', async () => {
+test('a write that waits for a lock does not block the others of its trip', async () => {
   await makeAccount('locked');
   const held = Promise.withResolvers<void>();
   const locked = Promise.withResolvers<void>();
@@ -190,10 +189,10 @@ test('a write that must wait for a lock does not hold up those of its trip', asy
       renamed = true;
     });
   await Promise.all(['first', 'a', 'b'].map((name) => makeAccount(`passing ${name}`)));
-  assert.deepEqual([await countOf('passing %'), renamed], [3, false]);
+  assert.deepEqual([await countAccounts('passing %'), renamed], [3, false]);
   held.resolve();
   await Promise.all([holder, waits]);
-  assert.deepEqual([await countOf('unlocked'), renamed], [1, true]);
+  assert.deepEqual([await countAccounts('unlocked'), renamed], [1, true]);
 });
 
 const insertRemark = insertStatement(
@@ -223,7 +222,7 @@ const remarksOf = statement(
   'select number, words, said_at, bytes, facts, is_true, length from remark order by number',
 );
 
-test('inserts that share a trip store what each was given', async () => {
+test('inserts that share a trip store their own values', async () => {
   const words = ['plain', '"quoted", {braced} and \\ slashed', 'NULL', '', null, 'Grüße 🌊\n', 'last'];
   const rows = words.map((each, number) => ({
     number,

@@ -1,14 +1,14 @@
 /**
- * PostgreSQL as the rest of the server sees it.
+ * Access to PostgreSQL for the rest of the server.
  *
  * Terminology
- *   statement     SQL with named parameters, written once, named by a digest of its text and prepared once
- *                 a connection
+ *   statement     SQL with named parameters, declared once, named by a digest of its text and prepared once per
+ *                 connection
  *   read          one statement outside a transaction, or two in one trip
- *   transaction   statements on one connection, gathered until something waits: then all go in one trip, in
- *                 order; what waits for nothing goes with the commit (docs/adr/0003). After a failure the
- *                 rest of a trip does nothing and the commit is a rollback.
- *   trip          reads of one moment share one, and so do writes that are one trip by themselves
+ *   transaction   statements on one connection, buffered until something awaits a result, then sent in one trip,
+ *                 in order. Statements that nothing awaits are sent with the commit (docs/adr/0003). After a
+ *                 failure PostgreSQL skips the rest of the trip, and the commit is a rollback.
+ *   trip          one round trip. Concurrent reads share one, and so do writes that need only one
  *                 (docs/adr/0020)
  */
 import { setTimeout as delay } from 'node:timers/promises';
@@ -21,94 +21,91 @@ import { createSharedReads, createSharedWrites } from './shared-trips.ts';
 import type { Statement } from './statement.ts';
 import { type Opening, PipelinedTransaction, type Read, type Transaction, toSend } from './transaction.ts';
 
-export { changed, isDatabaseError, isDiskFull, isUnavailable } from './database-error.ts';
+export { conflictCode, isDatabaseError, isDiskFull, isUnavailable } from './database-error.ts';
 export type { Hearing } from './own-connection.ts';
 export { type ColumnTypes, type ParametersOf, type ParameterTypes, type RowOf, typed } from './sql-types.ts';
 export {
-  allStatements,
   insertStatement,
+  listStatements,
   type PreparedStatement,
   type Statement,
   statement,
 } from './statement.ts';
 export { type Opening, type Read, type Transaction, toSend } from './transaction.ts';
 
-// Counters, sizes and versions are bigint in tables, and fit a number.
+// Counters, sizes and versions are bigint in tables, and fit a JavaScript number.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 
 export interface Database {
   read: Read;
-  /** Two reads in one trip, each with those of the parameters that it names. */
+  /** Runs two reads in one trip. Each takes the parameters that it declares. */
   readBoth<One, Other, Parameters>(
     one: Statement<One, Parameters>,
     other: Statement<Other, Parameters>,
     parameters: NoInfer<Parameters>,
   ): Promise<[One[], Other[]]>;
   /**
-   * Runs `work` in one transaction and commits it. What `work` has sent when it returns goes out together
-   * with the commit. A failure of any statement, or of `work`, rolls everything back and is thrown; effects
-   * of `afterCommit` then never run. `opening` goes before all that `work` sends, and is asked for when the
-   * first of it leaves.
+   * Runs `work` in one transaction and commits it. Statements that are still buffered when `work` returns are
+   * sent with the commit. If a statement or `work` fails, everything is rolled back, the failure is thrown,
+   * and `afterCommit` effects do not run. `opening` is called before the first trip and returns the statement
+   * to send first.
    */
   transaction<Result>(
     work: (tx: Transaction) => Promise<Result> | Result,
     opening?: Opening,
   ): Promise<Result>;
-  /** A connection of its own that LISTENs; it is opened again whenever it breaks or falls silent. */
+  /** Listens on a separate connection, which is reopened when it breaks or stops responding. */
   listen(channel: string, hearing: Hearing): Promise<Listening>;
-  /** Work on a connection of its own, beside the pools; locks of its session go with it. */
+  /** Runs `work` on a separate connection. Closing it releases its session locks. */
   alone<Result>(work: (read: Read) => Promise<Result>): Promise<Result>;
   close(): Promise<void>;
 }
 
 export interface DatabaseOptions {
   connection: pg.ClientConfig;
-  /** At most, at least 2: one takes the writes that are one trip, the others all else. */
+  /** The maximum, at least 2: one for shared writes, the rest for everything else. */
   connections: number;
-  /** How long a request waits for a free connection before it is answered 503, in milliseconds. */
+  /** How long a request waits for a free connection before it gets a 503. */
   patienceMilliseconds: number;
-  /** How often the connection that LISTENs is asked whether it still is one. */
+  /** How often the LISTEN connection is tested. */
   keepAliveMilliseconds?: number;
   onConnectionError(failure: Error): void;
 }
 
 const defaultKeepAliveMilliseconds = 10_000;
-/**
- * After a failover a connection may lead to a server that is no longer the right one; none is kept for longer
- * than this.
- */
+/** After a failover a connection may still lead to the old server, so connections are closed at this age. */
 const connectionSeconds = 600;
 
-/** Who waits longer for a lock than this lets the writes of the same trip go, and waits alone. */
+/** A shared write that waits longer for a lock is rolled back and repeated alone. */
 const lockPatienceMilliseconds = 50;
 
 export function openDatabase(options: DatabaseOptions): Database {
   const pool = openPool(options, { max: options.connections - 1 });
-  // One is enough: a server makes fewer writes than one connection takes, and two groups of writes could wait
-  // for each other.
+  // One connection is enough for the shared writes of a server, and two groups of writes could wait for each
+  // other.
   const writer = openPool(options, { max: 1, lock_timeout: lockPatienceMilliseconds });
   const sendAlone = (items: readonly Sent[]) => sendOn(pool, items);
   const sendRead = createSharedReads(sendAlone);
   const sendWrite = createSharedWrites({ together: (items) => sendOn(writer, items), alone: sendAlone });
 
-  // What is under way when the server stops may wait in a shared trip: it still needs a connection.
+  // When the server stops, pending statements may still wait for a connection.
   let underWay = 0;
-  let atRest: () => void = () => undefined;
+  let onIdle: () => void = () => undefined;
 
-  async function counted<Result>(work: () => Promise<Result>): Promise<Result> {
+  async function trackUse<Result>(work: () => Promise<Result>): Promise<Result> {
     underWay += 1;
     try {
       return await work();
     } finally {
       underWay -= 1;
-      if (underWay === 0) atRest();
+      if (underWay === 0) onIdle();
     }
   }
 
   async function close(): Promise<void> {
     if (underWay > 0) {
       const resting = new Promise<void>((resolve) => {
-        atRest = resolve;
+        onIdle = resolve;
       });
       await Promise.race([resting, delay(options.patienceMilliseconds, undefined, { ref: false })]);
     }
@@ -120,7 +117,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     parameters: NoInfer<Parameters>,
   ): Promise<Row[]> {
     const sent = toSend(query, parameters);
-    await counted(() => sendRead([sent]));
+    await trackUse(() => sendRead([sent]));
     return sent.rows as Row[];
   }
 
@@ -131,7 +128,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   ): Promise<[One[], Other[]]> {
     const first = toSend(one, parameters);
     const second = toSend(other, parameters);
-    await counted(() => sendRead([first, second]));
+    await trackUse(() => sendRead([first, second]));
     return [first.rows as One[], second.rows as Other[]];
   }
 
@@ -160,7 +157,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   return {
     read,
     readBoth,
-    transaction: (work, opening) => counted(() => transaction(work, opening)),
+    transaction: (work, opening) => trackUse(() => transaction(work, opening)),
     listen: (channel, hearing) =>
       listenOn({ keepAliveMilliseconds: defaultKeepAliveMilliseconds, ...options }, channel, hearing),
     alone: (work) => onOwnConnection(options, work),
@@ -180,7 +177,7 @@ function openPool(options: DatabaseOptions, own: Pick<pg.PoolConfig, 'max' | 'lo
     ...own,
   });
   pool.on('error', options.onConnectionError);
-  // A connection that breaks while in use tells it to who uses it; without a listener it would end the
+  // A connection that breaks fails the statement in progress. Without this listener it would also end the
   // process.
   pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
@@ -200,8 +197,8 @@ function sendOn(pool: pg.Pool, items: readonly Sent[]): Promise<void> {
   });
 }
 
-/** Throws `missing` when there is no row. */
-export function one<Row>(rows: readonly Row[], missing: () => Problem): Row {
+/** Returns the first row. Throws `missing` if there is none. */
+export function requireRow<Row>(rows: readonly Row[], missing: () => Problem): Row {
   const [row] = rows;
   if (row === undefined) throw missing();
   return row;

@@ -1,8 +1,8 @@
-/** Every write leaves its event with the commit, and nothing else does. */
+/** Every committed write leaves its event, and nothing else does. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Operation, operations } from '@headgate/contract';
-import { examples, inOrder, protocolExamples } from '../../testing/guards.ts';
+import { examples, protocolExamples, sortGuards } from '../../testing/guards.ts';
 import { createPlace, type Place } from '../../testing/place.ts';
 import { startTestServer } from '../../testing/server.ts';
 
@@ -21,34 +21,34 @@ interface EventRow {
   state_after: object | null;
 }
 
-const eventsOf = ({ account }: Place) =>
+const readEvents = ({ account }: Place) =>
   server.database.query<EventRow>(
     `select event_id, name, actor_id, actor_kind, request_id, project_id, subject_name, transaction_id::text, state_before, state_after
      from event where account_id = $1`,
     [account.accountId],
   );
 
-/** Sends the example of an operation; answers the events that it left. */
-async function leftBy(operation: Operation, place: Place) {
+/** Sends the example of an operation and returns the events that it wrote. */
+async function runExample(operation: Operation, place: Place) {
   const surface = operation.surface === 'dpc' ? examples : protocolExamples;
   const { path, ...asked } =
     (await surface[operation.id]?.(place)) ?? assert.fail(`no request for ${operation.id}`);
-  const before = new Set((await eventsOf(place)).map((event) => event.event_id));
+  const before = new Set((await readEvents(place)).map((event) => event.event_id));
   const client = operation.surface === 'dpc' ? place.account.admin : place.agent.client;
   const answer = await client.send(operation.method, path, asked);
   assert.ok(answer.status < 300, `${operation.id}: ${answer.text}`);
-  // What an agent does while a request waits for it is not the request's own.
+  // Events of an agent that serves the request are not the request's own.
   const isOwn = ({ actor_kind }: EventRow) => operation.surface === 'agent' || actor_kind !== 'agent';
-  const events = (await eventsOf(place)).filter((event) => !before.has(event.event_id) && isOwn(event));
+  const events = (await readEvents(place)).filter((event) => !before.has(event.event_id) && isOwn(event));
   return { events, answer };
 }
 
 const isRead = (operation: Operation) => operation.events.length === 0;
 
-test('every operation that writes leaves one of the events that it declares, with who, what and the states', async () => {
+test('every write operation records one of its declared events, with actor, subject and states', async () => {
   const place = await createPlace(await server.account());
-  for (const operation of inOrder(operations.filter((each) => !isRead(each)))) {
-    const { events, answer } = await leftBy(operation, place);
+  for (const operation of sortGuards(operations.filter((each) => !isRead(each)))) {
+    const { events, answer } = await runExample(operation, place);
     assert.ok(events.length > 0, `${operation.id} leaves no event`);
     for (const event of events) {
       const what = `${operation.id}: ${JSON.stringify(event)}`;
@@ -68,23 +68,23 @@ test('every operation that writes leaves one of the events that it declares, wit
         assert.ok(event.state_before && event.state_after, what);
       else if (/-deleted$/.test(event.name))
         assert.ok(event.state_before !== null && event.state_after === null, what);
-      // A claim and a start change nothing that is shown: the name of the event is the whole of it.
+      // A claim and a start change no visible state: the event has only a name.
       else if (!/-(claimed|started)$/.test(event.name))
         assert.ok(event.state_after !== null, `${what} holds no state`);
     }
   }
 });
 
-test('an operation that reads leaves nothing', async () => {
+test('a read records no event', async () => {
   const place = await createPlace(await server.account());
   for (const operation of operations.filter(isRead)) {
-    assert.deepEqual((await leftBy(operation, place)).events, [], operation.id);
+    assert.deepEqual((await runExample(operation, place)).events, [], operation.id);
   }
 });
 
-test('a write that is refused leaves nothing', async () => {
+test('a refused write records no event', async () => {
   const place = await createPlace(await server.account());
-  const before = await eventsOf(place);
+  const before = await readEvents(place);
   const { admin } = place.account;
   const variables = `${place.project.path}/variables`;
   await admin.post(variables, { name: 'city', type: 'TEXT', behaviour: 'SHARED' });
@@ -95,10 +95,10 @@ test('a write that is refused leaves nothing', async () => {
     value: 'x',
   });
   await (await place.account.actor('MEMBER')).post('/projects', {});
-  assert.equal((await eventsOf(place)).length, before.length);
+  assert.equal((await readEvents(place)).length, before.length);
 });
 
-test('a change says what was before and what came after, an override too', async () => {
+test('a change records the state before and after, also for an override', async () => {
   const place = await createPlace(await server.account());
   const { admin } = place.account;
   const city = `${place.project.path}/variables/city`;
@@ -108,7 +108,7 @@ test('a change says what was before and what came after, an override too', async
     { environmentName: 'prod', value: 'Alta' },
   ]);
   await admin.delete(city);
-  const events = (await eventsOf(place)).toSorted((one, other) => (one.event_id < other.event_id ? -1 : 1));
+  const events = (await readEvents(place)).toSorted((one, other) => (one.event_id < other.event_id ? -1 : 1));
   const [deleted, written, updated] = events.toReversed();
   assert.equal(updated?.name, 'variable-updated');
   assert.deepEqual(
@@ -134,7 +134,7 @@ test('a change says what was before and what came after, an override too', async
   assert.equal(before.environmentOverrides.length, 2);
 });
 
-test('the event and its effect carry one transaction', async () => {
+test('an event and its effect have the same transaction', async () => {
   const place = await createPlace(await server.account());
   await place.account.admin.post(`${place.project.path}/variables`, {
     name: 'town',

@@ -1,7 +1,10 @@
 import type { EventName } from '@headgate/contract';
 import { insertStatement, statement, type Transaction } from './database.ts';
 
-/** What happened to what, with its state before and after: never a secret. It is written by the transaction that did it. */
+/**
+ * A change to a resource, with its state before and after, never a secret. Events are written in the
+ * transaction of the change.
+ */
 export interface AccountEvent {
   name: EventName;
   projectId?: string | undefined;
@@ -17,7 +20,7 @@ export interface EventSource {
   requestId: string | null;
 }
 
-/** The beginning of an insert: for a statement that writes the events of what it changes by itself. */
+/** The start of an insert, for statements that write the events of their own changes. */
 export const insertIntoEvent = `
   insert into event (account_id, occurred_at, event_id, name, actor_id, actor_kind, request_id,
     project_id, subject_type, subject_id, subject_name, state_before, state_after)`;
@@ -40,7 +43,7 @@ const insertEvents = statement(
     "subjectName" text, before jsonb, after jsonb)`,
 );
 
-// The usual case, without the way through JSON.
+// The usual case: avoids the conversion to JSON.
 const insertEvent = insertStatement('event', {
   account_id: 'uuid',
   occurred_at: 'timestamptz',
@@ -57,7 +60,7 @@ const insertEvent = insertStatement('event', {
   state_after: 'jsonb?',
 });
 
-/** Writes the events of a transaction, in one statement. */
+/** Writes the events of a transaction in one statement. */
 export function recordEvents(
   tx: Transaction,
   source: EventSource,
@@ -84,8 +87,8 @@ export function recordEvents(
       subject_type: subject.type,
       subject_id: subject.id,
       subject_name: subject.name ?? null,
-      state_before: json(before),
-      state_after: json(after),
+      state_before: encodeState(before),
+      state_after: encodeState(after),
     });
     return;
   }
@@ -102,6 +105,6 @@ export function recordEvents(
   tx.send(insertEvents, { ...by, events: JSON.stringify(rows) });
 }
 
-function json(state: object | undefined): string | null {
+function encodeState(state: object | undefined): string | null {
   return state === undefined ? null : JSON.stringify(state);
 }

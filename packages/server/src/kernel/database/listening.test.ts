@@ -1,12 +1,9 @@
-/**
- * The connection that listens for wake-ups comes back whatever happens to it, and nobody who waits is
- * forgotten.
- */
+/** The LISTEN connection recovers from every failure, and no waiter is forgotten. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createTestDatabase } from '../../testing/database.ts';
-import { openDatabaseProxy, socketOf } from '../../testing/database-proxy.ts';
+import { findSocket, openDatabaseProxy } from '../../testing/database-proxy.ts';
 import { createLog } from '../log.ts';
 import { type Database, openDatabase } from './database.ts';
 import { createWait, openWakes, type Wakes } from './wakes.ts';
@@ -22,10 +19,10 @@ after(async () => {
 });
 
 async function openBehindProxy() {
-  const proxy = await openDatabaseProxy(socketOf(address));
+  const proxy = await openDatabaseProxy(findSocket(address));
   closing.push(() => proxy.close());
   const opened = openDatabase({
-    connection: proxy.connectionTo(address),
+    connection: proxy.makeConnection(address),
     connections: 2,
     patienceMilliseconds: 300,
     keepAliveMilliseconds: 100,
@@ -35,13 +32,13 @@ async function openBehindProxy() {
   return { proxy, opened };
 }
 
-async function openWakesOf(opened: Database): Promise<Wakes> {
+async function openWakesOn(opened: Database): Promise<Wakes> {
   const wakes = await openWakes(opened, log);
   closing.push(() => wakes.close());
   return wakes;
 }
 
-/** Whether a waiter of one is woken by another server. */
+/** Whether another server wakes a waiter of this one. */
 async function isWoken(wakes: Wakes, other: Wakes, key: string): Promise<boolean> {
   const until = performance.now() + soon;
   while (performance.now() < until) {
@@ -55,7 +52,7 @@ async function isWoken(wakes: Wakes, other: Wakes, key: string): Promise<boolean
       },
     });
     other.wake(key, 'all');
-    await wait.atMost(200, new AbortController().signal);
+    await wait.waitAtMost(200, new AbortController().signal);
     wait.end();
     if (woken) return true;
   }
@@ -68,49 +65,49 @@ const backends = (name: string) =>
     [name],
   );
 
-test('a server whose first attempt to listen fails starts, and listens later', async () => {
+test('a server starts when its first attempt to listen fails, and listens later', async () => {
   const { proxy, opened } = await openBehindProxy();
   proxy.refuse(true);
-  const wakes = await openWakesOf(opened);
+  const wakes = await openWakesOn(opened);
   proxy.refuse(false);
   const { opened: other } = await openBehindProxy();
-  assert.ok(await isWoken(wakes, await openWakesOf(other), 'late'));
+  assert.ok(await isWoken(wakes, await openWakesOn(other), 'late'));
 });
 
 for (const [how, befall] of [
-  ['is cut', (proxy) => proxy.cut()],
+  ['is cut', (proxy) => proxy.breakConnections()],
   ['falls silent without a word', (proxy) => proxy.silence()],
   [
     'is cut, and cannot be opened again for a while',
     async (proxy) => {
       proxy.refuse(true);
-      proxy.cut();
+      proxy.breakConnections();
       const before = proxy.accepted();
       while (proxy.accepted() < before + 2) await delay(20);
       proxy.refuse(false);
     },
   ],
 ] as const satisfies [string, (proxy: Awaited<ReturnType<typeof openDatabaseProxy>>) => unknown][]) {
-  test(`when the connection ${how}, wake-ups return, and who waited meanwhile looks again`, async () => {
+  test(`when the connection ${how}, wake-ups resume and waiters check again`, async () => {
     const { proxy, opened } = await openBehindProxy();
     const { opened: other } = await openBehindProxy();
-    const [wakes, others] = [await openWakesOf(opened), await openWakesOf(other)];
+    const [wakes, others] = [await openWakesOn(opened), await openWakesOn(other)];
     assert.ok(await isWoken(wakes, others, 'before'));
     let forgotten = 0;
     wakes.listen((key) => {
       if (key === undefined) forgotten += 1;
     });
-    const waiting = createWait(wakes, 'waits meanwhile');
+    const waiting = createWait(wakes, 'waits during the failure');
     await befall(proxy);
     const began = performance.now();
-    await waiting.atMost(soon, new AbortController().signal);
-    assert.ok(performance.now() - began < soon - 100, 'who waited was not woken');
-    assert.equal(forgotten, 1, 'what is known of who need not look is forgotten');
+    await waiting.waitAtMost(soon, new AbortController().signal);
+    assert.ok(performance.now() - began < soon - 100, 'waiters were not woken');
+    assert.equal(forgotten, 1, 'cached knowledge is dropped');
     assert.ok(await isWoken(wakes, others, 'after'));
   });
 }
 
-test('a connection that listens is closed with its server', async () => {
+test('the LISTEN connection is closed with its server', async () => {
   const { opened } = await openBehindProxy();
   const before = (await backends('headgate listener')).length;
   const wakes = await openWakes(opened, log);

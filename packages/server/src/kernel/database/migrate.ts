@@ -4,11 +4,14 @@ import { join } from 'node:path';
 import pg from 'pg';
 
 const folder = join(import.meta.dirname, '../../../migrations');
-/** One lock for all servers that start on one database: the first migrates, the others wait and find nothing to do. */
+/**
+ * Servers that start on the same database take this lock: the first migrates, the others wait and find
+ * nothing to do.
+ */
 const migrationLock = 7_203_118;
 const oldestSupported = 150_000;
 
-/** As the database remembers it. */
+/** As stored in the database. */
 export interface AppliedMigration {
   name: string;
   checksum: string;
@@ -19,8 +22,9 @@ interface Migration extends AppliedMigration {
 }
 
 /**
- * Brings the database to the newest version: the numbered files of `migrations/`, each in a transaction of its own, forward only.
- * Refuses a server older than PostgreSQL 15 and a file that changed after it was applied. Answers the names of what it applied.
+ * Applies the numbered files of `migrations/` that are missing, each in its own transaction, forward only.
+ * Refuses PostgreSQL before 15, and a file that changed after it was applied. Returns the names of the
+ * applied migrations.
  */
 export async function migrate(connection: pg.ClientConfig): Promise<string[]> {
   const client = new pg.Client(connection);
@@ -44,14 +48,15 @@ export async function migrate(connection: pg.ClientConfig): Promise<string[]> {
   }
 }
 
-/** Inside a transaction, for as long as it lasts: no server migrates. */
+/** Prevents servers from migrating until the caller's transaction ends. */
 export async function lockMigrations(client: pg.Client): Promise<void> {
   await client.query('select pg_advisory_xact_lock($1)', [migrationLock]);
 }
 
 /**
- * Makes of an empty database one of the version that `wanted` stands for, inside the caller's transaction.
- * @throws when one of them is not among this program's
+ * Applies the migrations `wanted` to an empty database, in the caller's transaction.
+ *
+ * @throws if this program does not have one of them
  */
 export async function applyMigrations(client: pg.Client, wanted: readonly AppliedMigration[]): Promise<void> {
   const known = new Map((await readMigrations()).map((migration) => [migration.name, migration]));
@@ -60,7 +65,8 @@ export async function applyMigrations(client: pg.Client, wanted: readonly Applie
     const migration = known.get(name);
     if (migration?.checksum !== checksum) {
       throw new Error(
-        `The backup has the migration ${name}, which this Headgate does not have: use the Headgate that made it, or a newer one.`,
+        `The backup contains the migration ${name}, which this version of Headgate does not have. ` +
+          'Restore it with the version that made it, or a later one.',
       );
     }
     await apply(client, migration);
@@ -70,7 +76,7 @@ export async function applyMigrations(client: pg.Client, wanted: readonly Applie
 async function refuseOldServer(client: pg.Client): Promise<void> {
   const version = await client.query<{ server_version_num: string }>('show server_version_num');
   if (Number(version.rows[0]?.server_version_num) < oldestSupported) {
-    throw new Error('The database is older than PostgreSQL 15: give DATABASE_URL of a newer one.');
+    throw new Error('The database is older than PostgreSQL 15. Set DATABASE_URL to PostgreSQL 15 or later.');
   }
 }
 
@@ -95,7 +101,7 @@ async function applyOnce(
 ): Promise<boolean> {
   if (before === migration.checksum) return false;
   if (before !== undefined)
-    throw new Error(`The migration ${migration.name} was changed after it was applied to this database.`);
+    throw new Error(`The migration ${migration.name} was modified after it was applied to this database.`);
   await client.query('begin');
   try {
     await apply(client, migration);
@@ -112,7 +118,10 @@ async function apply(client: pg.Client, { name, text, checksum }: Migration): Pr
   await client.query('insert into schema_migration (name, checksum) values ($1, $2)', [name, checksum]);
 }
 
-/** A transaction pooler gives each transaction another connection, which breaks prepared statements, LISTEN and session locks. */
+/**
+ * A transaction pooler may use another connection for each transaction. That breaks prepared statements,
+ * LISTEN and session locks.
+ */
 async function refuseTransactionPooler(client: pg.Client): Promise<void> {
   const first = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
   const second = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
@@ -121,7 +130,8 @@ async function refuseTransactionPooler(client: pg.Client): Promise<void> {
   const stable = first.rows[0]?.pid === second.rows[0]?.pid;
   if (!stable || name.rows[0]?.application_name !== 'headgate migration') {
     throw new Error(
-      'DATABASE_URL leads through a transaction pooler: name the database itself, or a session pool, for LISTEN and prepared statements.',
+      'DATABASE_URL points to a transaction pooler, which breaks LISTEN and prepared statements. ' +
+        'Connect to PostgreSQL directly, or use session pooling.',
     );
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Connections beside the pools: one that LISTENs for as long as the server runs, and one for each periodic
- * job that holds a lock while it works. A pool of few connections must not lose one of them to these.
+ * Connections outside the pools: one that listens while the server runs, and one for each periodic job that
+ * holds a lock while it works. A small pool must not lose a connection to these.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
@@ -13,16 +13,16 @@ const lastRetryMilliseconds = 5_000;
 
 export interface ListenOptions {
   connection: pg.ClientConfig;
-  /** How long a connection, and an answer on it, is waited for. */
+  /** Timeout for connecting and for responses. */
   patienceMilliseconds: number;
-  /** How often it is asked whether the connection still is one: a host that is gone says nothing. */
+  /** How often the connection is tested: a host that disappears sends nothing. */
   keepAliveMilliseconds: number;
   onConnectionError(failure: Error): void;
 }
 
 export interface Hearing {
   message(payload: string): void;
-  /** It listens again after it did not: messages were missed. */
+  /** Called when listening resumes: messages may have been missed. */
   missed(): void;
 }
 
@@ -31,7 +31,7 @@ export interface Listening {
 }
 
 /**
- * LISTENs, and goes on doing so whatever happens to the connection. Resolves when the first attempt has
+ * Listens until closed, and reconnects when the connection fails. Resolves when the first attempt has
  * succeeded or failed.
  */
 export async function listenOn(
@@ -77,7 +77,7 @@ async function keepListening(
   }
 }
 
-/** One connection, until it breaks, does not answer any more, or is closed. */
+/** Listens on one connection until it breaks, stops responding or is closed. */
 async function listenOnce(
   { connection, patienceMilliseconds, keepAliveMilliseconds }: ListenOptions,
   channel: string,
@@ -89,18 +89,18 @@ async function listenOnce(
   const over = new AbortController();
   const broken = new Promise<never>((_, reject) => {
     client.on('error', reject);
-    client.on('end', () => reject(new Error('The connection that listens has ended.')));
+    client.on('end', () => reject(new Error('The LISTEN connection was closed.')));
     over.signal.addEventListener('abort', () => reject(over.signal.reason));
   });
   broken.catch(() => over.abort());
-  const end = () => over.abort(new Error('closed'));
-  closing.addEventListener('abort', end, { once: true });
+  const abortListening = () => over.abort(new Error('closed'));
+  closing.addEventListener('abort', abortListening, { once: true });
   client.on('notification', ({ payload }) => hearing.message(payload ?? ''));
-  const answered = async (text: string) => {
+  const queryWithin = async (text: string) => {
     const patience = new AbortController();
     const silent = delay(patienceMilliseconds, undefined, { signal: patience.signal }).then(() => {
       throw new Error(
-        `PostgreSQL did not answer on the connection that listens within ${patienceMilliseconds} ms.`,
+        `PostgreSQL did not respond on the LISTEN connection within ${patienceMilliseconds} ms.`,
       );
     });
     silent.catch(() => undefined);
@@ -110,27 +110,27 @@ async function listenOnce(
   };
   try {
     await Promise.race([client.connect(), broken]);
-    await answered(`listen ${pg.escapeIdentifier(channel)}`);
+    await queryWithin(`listen ${pg.escapeIdentifier(channel)}`);
     listening();
     for (;;) {
       await Promise.race([delay(keepAliveMilliseconds, undefined, { signal: over.signal }), broken]);
-      await answered('select 1');
+      await queryWithin('select 1');
     }
   } finally {
-    closing.removeEventListener('abort', end);
-    // While a query is unanswered this destroys the socket; an idle one says goodbye.
+    closing.removeEventListener('abort', abortListening);
+    // `end` destroys the socket if a query is pending, and otherwise closes it properly.
     const ended = client.end().catch(() => undefined);
     if (closing.aborted) await Promise.race([ended, delay(patienceMilliseconds, undefined, { ref: false })]);
   }
 }
 
-/** Does some work on a connection that nothing else uses, and closes it; its session's locks go with it. */
+/** Runs `work` on a new connection, then closes it, which releases its session locks. */
 export async function onOwnConnection<Result>(
   { connection, patienceMilliseconds }: Pick<ListenOptions, 'connection' | 'patienceMilliseconds'>,
   work: (read: Read) => Promise<Result>,
 ): Promise<Result> {
   const client = openClient(connection, 'headgate job', patienceMilliseconds);
-  // What breaks it fails the statement under way, or the next one.
+  // If the connection breaks, the current or next statement fails.
   client.on('error', () => undefined);
   await client.connect();
   try {

@@ -1,6 +1,6 @@
 /**
- * batch.ts uses members of pg that its documentation does not promise (docs/adr/0041). This test names each of
- * them, so that an update of pg that changes one fails here first.
+ * batch.ts uses undocumented members of pg (docs/adr/0041). This test checks each of them, so that an
+ * incompatible update of pg fails here first.
  */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
@@ -9,10 +9,10 @@ import pg from 'pg';
 import { createTestDatabase } from '../../testing/database.ts';
 
 const { version } = createRequire(import.meta.url)('pg/package.json') as { version: string };
-const changed = (what: string) =>
+const describeChange = (what: string) =>
   `pg ${version}: ${what}. kernel/database/batch.ts relies on it: change batch.ts and this test together (docs/adr/0041).`;
 
-/** What pg gives to a query of one's own when it is its turn. */
+/** The argument that pg passes to a custom query. */
 interface Connection {
   stream: Record<'cork' | 'uncork', unknown>;
   parsedStatements: Record<string, unknown>;
@@ -28,7 +28,7 @@ interface Connection {
 const name = 'canary';
 const text = 'select $1::integer as number, $2::bytea as bytes';
 
-/** A query as batch.ts is one: pg calls `submit`, then a handler for each message of the server. */
+/** A custom query like Batch: pg calls `submit`, then a handler for each message of the server. */
 class Probe {
   readonly called: string[] = [];
   readonly seen = new Map<string, unknown[]>();
@@ -107,26 +107,26 @@ async function probe(work: (connection: Connection) => void): Promise<Probe> {
   return query;
 }
 
-test('the connection of pg has what a batch calls', async () => {
+test('the connection of pg has the members that a batch calls', async () => {
   await probe((connection) => {
     for (const member of ['parse', 'bind', 'describe', 'execute', 'sync', 'on', 'off'] as const)
-      assert.equal(typeof connection[member], 'function', changed(`connection.${member}() is gone`));
+      assert.equal(typeof connection[member], 'function', describeChange(`connection.${member}() is gone`));
     for (const member of ['cork', 'uncork'] as const)
       assert.equal(
         typeof connection.stream[member],
         'function',
-        changed(`connection.stream.${member}() is gone`),
+        describeChange(`connection.stream.${member}() is gone`),
       );
     assert.equal(
       typeof connection.parsedStatements,
       'object',
-      changed('connection.parsedStatements is gone'),
+      describeChange('connection.parsedStatements is gone'),
     );
     connection.sync();
   });
 });
 
-test('several statements before one Sync are answered through the handlers, in order', async () => {
+test('several statements before one Sync call the handlers in order', async () => {
   const values = [7, Buffer.from([0, 92, 255])];
   const { called, seen } = await probe((connection) => {
     send(connection, values);
@@ -140,7 +140,7 @@ test('several statements before one Sync are answered through the handlers, in o
   assert.deepEqual(
     called,
     [...one, ...one, 'handleEmptyQuery', 'handleReadyForQuery'],
-    changed('other handlers of a query are called'),
+    describeChange('other handlers of a query are called'),
   );
   const [description] = (seen.get('handleRowDescription') ?? []) as [{ fields: Record<string, unknown>[] }];
   assert.deepEqual(
@@ -149,33 +149,37 @@ test('several statements before one Sync are answered through the handlers, in o
       ['number', 23],
       ['bytes', 17],
     ],
-    changed('handleRowDescription gets no fields with name and dataTypeID'),
+    describeChange('handleRowDescription gets no fields with name and dataTypeID'),
   );
   const [row] = (seen.get('handleDataRow') ?? []) as [{ fields: unknown[] }];
   assert.deepEqual(
     row.fields,
     ['7', '\\x005cff'],
-    changed('bind ignores valueMapper, or handleDataRow gets no fields as text'),
+    describeChange('bind ignores valueMapper, or handleDataRow gets no fields as text'),
   );
 });
 
-test('pg notes a statement as parsed under its name', async () => {
+test('pg records a parsed statement by its name', async () => {
   await probe((connection) => {
     assert.equal(
       connection.parsedStatements[name],
       text,
-      changed('connection.parsedStatements[name] is not the text'),
+      describeChange('connection.parsedStatements[name] is not the text'),
     );
     connection.sync();
   });
 });
 
-test('a refused statement is told before the connection is ready again', async () => {
+test('a refused statement is reported before the connection is ready again', async () => {
   const { called, seen } = await probe((connection) => {
     send(connection, ['no number', null], { isParsed: true });
     connection.sync();
   });
-  assert.deepEqual(called, ['handleError', 'readyForQuery'], changed('a failure is told in another order'));
+  assert.deepEqual(
+    called,
+    ['handleError', 'readyForQuery'],
+    describeChange('failures arrive in another order'),
+  );
   const [failure] = seen.get('handleError') ?? [];
-  assert.ok(failure instanceof pg.DatabaseError, changed('handleError gets no pg.DatabaseError'));
+  assert.ok(failure instanceof pg.DatabaseError, describeChange('handleError gets no pg.DatabaseError'));
 });

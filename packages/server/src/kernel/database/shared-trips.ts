@@ -1,23 +1,24 @@
 /**
- * What is asked of PostgreSQL at one moment by several requests shares a trip (docs/adr/0020).
+ * Statements of several concurrent requests share one round trip (docs/adr/0020).
  *
  * Terminology
- *   trip         statements sent together and answered together, in one transaction (batch.ts)
- *   passenger    the statements of one request: a read, or a write that is one trip by itself
+ *   trip         statements that are sent and answered together, in one transaction (batch.ts)
+ *   passenger    the statements of one request: a read, or a write that needs one trip only
  *
- * A trip costs both sides a system call each way and a waking of the other, and a write its commit. When a trip that is shared fails, nothing
- * of it was done, and each passenger goes again alone: so none is told the failure of another, and none is refused for what another did.
+ * A trip costs both sides a system call each way and a context switch, and a write also a commit. If a shared
+ * trip fails, it was rolled back, and each passenger is repeated alone. So no request gets the failure of
+ * another.
  */
 import type { Sent } from './batch.ts';
 import { isDatabaseError } from './database-error.ts';
 
-/** A trip of few leaves work for other connections, and nobody waits for many others. */
+/** Small trips leave work for other connections and keep waiting times short. */
 const readsOfTrip = 8;
 const writesOfTrip = 16;
-/** Where one write was refused others may be, and each refusal costs the others of its trip a second one. */
+/** After one refused write, more may follow, and each costs the other passengers a second trip. */
 const writesAloneAfterFailure = 64;
 
-/** Sends statements; settles when they are answered, with their rows in them. */
+/** Sends statements. Resolves when their rows have arrived. */
 export type Send = (items: readonly Sent[]) => Promise<void>;
 
 interface Passenger {
@@ -26,7 +27,7 @@ interface Passenger {
   reject(failure: unknown): void;
 }
 
-/** Reads of the same turn of the event loop travel together. */
+/** Combines the reads of one turn of the event loop. */
 export function createSharedReads(send: Send): Send {
   let waiting: Passenger[] = [];
 
@@ -39,7 +40,7 @@ export function createSharedReads(send: Send): Send {
   }
 
   return (items) => {
-    if (mayTakeLong(items)) return send(items);
+    if (isSentAlone(items)) return send(items);
     return new Promise((resolve, reject) => {
       if (waiting.length === 0) setImmediate(depart);
       waiting.push({ items, resolve, reject });
@@ -48,11 +49,11 @@ export function createSharedReads(send: Send): Send {
 }
 
 /**
- * Writes travel together while one trip of them is under way: on an idle server each goes at once, on a busy one those that came meanwhile
- * share the next trip and its commit.
+ * Combines the writes that arrive while a trip is in progress. On an idle server each write is sent at once;
+ * on a busy one the waiting writes share the next trip and its commit.
  *
- * @param together sends on a connection that gives up soon when it must wait for a lock: one write that waits must not hold up the others
- * @param alone sends on any other connection, where it may wait
+ * @param together sends on a connection with a short lock timeout, so that one blocked write does not delay
+ * the others @param alone sends on any other connection, which may wait for locks
  */
 export function createSharedWrites({ together, alone }: { together: Send; alone: Send }): Send {
   const waiting: Passenger[] = [];
@@ -62,7 +63,7 @@ export function createSharedWrites({ together, alone }: { together: Send; alone:
   function depart(): void {
     underWay = true;
     const leaving = waiting.splice(0, writesOfTrip);
-    // The next ones leave before those that arrived go on: the connection is not to wait for them.
+    // Start the next trip before resolving the finished one, so that the connection is not idle.
     travel(leaving, together, alone, (arrived) => {
       underWay = false;
       if (!arrived) toGoAlone = writesAloneAfterFailure;
@@ -71,7 +72,7 @@ export function createSharedWrites({ together, alone }: { together: Send; alone:
   }
 
   return (items) => {
-    if (toGoAlone > 0 || mayTakeLong(items)) {
+    if (toGoAlone > 0 || isSentAlone(items)) {
       toGoAlone = Math.max(0, toGoAlone - 1);
       return alone(items);
     }
@@ -82,7 +83,10 @@ export function createSharedWrites({ together, alone }: { together: Send; alone:
   };
 }
 
-/** One trip. When it fails, each passenger goes alone if that can tell more, and is refused if it cannot; `over` hears false in the first case. */
+/**
+ * Sends one trip. If it fails, each passenger is sent alone when that may succeed, and rejected otherwise.
+ * `over` gets false in the first case.
+ */
 function travel(
   passengers: readonly Passenger[],
   together: Send,
@@ -94,7 +98,7 @@ function travel(
     for (const { resolve } of passengers) resolve();
   }
   function fail(failure: unknown): void {
-    // Only of what PostgreSQL itself refused is it known that nothing of it was done.
+    // Only an error from PostgreSQL itself proves that nothing was committed.
     const again = isDatabaseError(failure) && (passengers.length > 1 || failure.code === lockNotAvailable);
     over(!again);
     for (const { items, resolve, reject } of passengers) {
@@ -108,9 +112,9 @@ function travel(
   together(passengers.flatMap(({ items }) => items)).then(arrive, fail);
 }
 
-/** The connection gave up waiting (PostgreSQL, Appendix A: lock_not_available). */
+/** The lock timeout expired (PostgreSQL, Appendix A: lock_not_available). */
 const lockNotAvailable = '55P03';
 
-function mayTakeLong(items: readonly Sent[]): boolean {
+function isSentAlone(items: readonly Sent[]): boolean {
   return items.some(({ statement }) => statement.alone);
 }

@@ -1,11 +1,11 @@
 /**
- * The SQL types of parameters and columns, and what they are in TypeScript (docs/adr/0040).
+ * The SQL types of parameters and columns, and their TypeScript types (docs/adr/0040).
  *
  * Notation
  *   'text'             never null
  *   'text?'            may be null. PostgreSQL does not describe nullability, so no test can check it
  *   'uuid[]'           an array
- *   typed<T>('jsonb')  what the name of the type does not say: JSON, an enum, one of few texts. T includes null
+ *   typed<T>('jsonb')  a type whose name does not determine T: JSON, an enum, a text with few values. T includes null
  *
  * A test compares the types with PostgreSQL's own description of each statement (statement.test.ts).
  */
@@ -20,18 +20,18 @@ interface Scalars {
   'double precision': number;
   timestamptz: Date;
   bytea: Buffer;
-  /** As a parameter, its text. As a column it is typed<T>('jsonb'). */
+  /** A parameter is passed as text. A column needs typed<T>('jsonb'). */
   jsonb: string;
 }
 
 type Scalar = keyof Scalars & string;
 type SqlName = Scalar | `${Scalar}[]`;
-/** JSON is parsed to any value, and elements of bigint[] to text: such a column needs typed<T>(). */
+/** JSON is parsed to any value, and elements of bigint[] to text: such columns need typed<T>(). */
 type ColumnName = Exclude<SqlName, 'jsonb' | 'jsonb[]' | 'bigint[]'>;
 
 export interface Typed<T> {
   readonly name: string;
-  /** Never set: carries T. */
+  /** Never set; carries T. */
   readonly value?: T;
 }
 
@@ -45,8 +45,8 @@ export function typed<T>(name: string): Typed<T> {
   return { name };
 }
 
-/** The name of a type as PostgreSQL knows it. */
-export function sqlName(type: ParameterType): string {
+/** The type's name in PostgreSQL. */
+export function nameSqlType(type: ParameterType): string {
   return typeof type === 'string' ? type.replace('?', '') : type.name;
 }
 
@@ -72,10 +72,10 @@ type ColumnOf<Type> =
 
 export type NoParameters = Record<string, never>;
 
-/** The values that a statement takes, by the names of its parameters. */
+/** The parameter values of a statement, by name. */
 export type ParametersOf<Types> = [keyof Types] extends [never]
   ? NoParameters
   : { readonly [Name in keyof Types]: ParameterOf<Types[Name]> };
 
-/** A row, by the names of its columns. */
+/** A row, by column name. */
 export type RowOf<Types> = { -readonly [Name in keyof Types]: ColumnOf<Types[Name]> };

@@ -1,11 +1,11 @@
-/** What statements declare is what PostgreSQL says of them (docs/adr/0040). */
+/** The declared types of statements match PostgreSQL's description (docs/adr/0040). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pg from 'pg';
 import { startTestServer } from '../../testing/server.ts';
 import { guardedPage, guardedRead } from '../security/guarded-read.ts';
-import { allStatements, type PreparedStatement, statement } from './database.ts';
-import { type ColumnType, type ParameterType, sqlName } from './sql-types.ts';
+import { listStatements, type PreparedStatement, statement } from './database.ts';
+import { type ColumnType, nameSqlType, type ParameterType } from './sql-types.ts';
 
 const server = await startTestServer();
 const { database } = server.deps;
@@ -21,7 +21,7 @@ interface Described {
   columns: readonly { name: string; dataTypeID: number }[];
 }
 
-/** PostgreSQL's own description of a statement (PostgreSQL, Message Flow: Extended Query, Describe). */
+/** Gets PostgreSQL's description of a statement (PostgreSQL, Message Flow: Extended Query, Describe). */
 function describe(client: pg.Client, text: string): Promise<Described> {
   const described = { parameters: [] as number[], columns: [] as Described['columns'] };
   return new Promise((resolve, reject) => {
@@ -52,7 +52,7 @@ interface DescribingConnection {
   sync(): void;
 }
 
-/** What of a declaration PostgreSQL describes in another way, one sentence each. */
+/** The differences between a declaration and PostgreSQL's description, one sentence each. */
 async function differences(
   client: pg.Client,
   { parameters, parameterTypes, columnTypes, text }: PreparedStatement,
@@ -81,7 +81,7 @@ async function compare(
   const found: string[] = [];
   for (const name of names) {
     const type = types.get(name);
-    const wanted = type === undefined ? 'not declared' : sqlName(type);
+    const wanted = type === undefined ? 'not declared' : nameSqlType(type);
     const oid = oids.get(name);
     const is = oid === undefined ? 'not there' : await typeName(client, oid);
     const sameAs = type === undefined ? wanted : await typeName(client, wanted);
@@ -92,7 +92,7 @@ async function compare(
 
 const typeNames = new Map<string | number, string>();
 
-/** PostgreSQL's name of a type that is given by its OID or one of its names. */
+/** PostgreSQL's name of a type, from its OID or one of its names. */
 async function typeName(client: pg.Client, type: string | number): Promise<string> {
   const known = typeNames.get(type);
   if (known !== undefined) return known;
@@ -113,10 +113,10 @@ async function onClient(work: (client: pg.Client) => Promise<void>): Promise<voi
   }
 }
 
-test('the parameters and columns of every statement are as PostgreSQL describes them', () =>
+test('the declared parameters and columns of every statement match PostgreSQL', () =>
   onClient(async (client) => {
     let compared = 0;
-    for (const each of allStatements()) {
+    for (const each of listStatements()) {
       const found = await differences(client, each).catch((failure: Error) => [failure.message]);
       assert.deepEqual(found, [], each.source);
       compared += 1;
@@ -124,7 +124,7 @@ test('the parameters and columns of every statement are as PostgreSQL describes 
     assert.ok(compared > 200, `only ${compared} statements`);
   }));
 
-test('a declaration that differs from its statement is found', () =>
+test('a declaration that differs from its statement is detected', () =>
   onClient(async (client) => {
     const wrong = {
       ...statement(
@@ -142,26 +142,26 @@ test('a declaration that differs from its statement is found', () =>
     ]);
   }));
 
-test('a statement takes exactly the parameters that it declares', () => {
+test('a statement must use exactly the parameters that it declares', () => {
   assert.throws(() => statement({}, 'select $name::text as name'), /The parameter \$name is not declared/);
   assert.throws(
     () => statement({ parameters: { name: 'text' } }, 'select 1 as one'),
-    /The declared parameter \$name is not in the text/,
+    /The declared parameter \$name is not used/,
   );
   const again = { parameters: { name: 'text' }, row: { count: 'integer' } } as const;
-  assert.throws(() => statement(again, countAccounts.source), /declared before with other types/);
+  assert.throws(() => statement(again, countAccounts.source), /already declared with different types/);
   assert.throws(
     () => guardedRead({ parameters: { now: 'text' }, row: {} }, 'select $now'),
-    /The parameter \$now is the guard's/,
+    /The parameter \$now is reserved/,
   );
   assert.throws(
     () => guardedPage({ parameters: { name: 'text' }, row: {} }, { rows: 'select', total: 'select 1' }),
-    /The declared parameter \$name is not in the texts/,
+    /The declared parameter \$name is not used/,
   );
 });
 
 test('the compiler refuses parameters that a statement does not declare', () => {
-  // Each of these calls is an error without its comment; none is made.
+  // Each call is a type error; the function is never run.
   const nothing = statement({}, 'select 2 as two');
   const calls = () => [
     // @ts-expect-error takes no parameters

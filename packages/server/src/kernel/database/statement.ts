@@ -1,38 +1,38 @@
 /**
- * SQL as the server writes it: with named parameters, declared with their types and those of its row, and named
- * by a digest of its text (docs/adr/0002, docs/adr/0040).
+ * SQL statements with named parameters, declared with the types of their parameters and columns, and named by
+ * a digest of their text (docs/adr/0002, docs/adr/0040).
  */
 import { createHash } from 'node:crypto';
 import {
   type ColumnTypes,
+  nameSqlType,
   type ParametersOf,
   type ParameterTypes,
   type RowOf,
-  sqlName,
 } from './sql-types.ts';
 
-/** A statement as PostgreSQL gets it. */
+/** A statement in the form that PostgreSQL gets. */
 export interface PreparedStatement {
   readonly name: string;
   /** With numbered parameters, in the order of `parameters`. */
   readonly text: string;
-  /** As it was declared, with named parameters. */
+  /** The declared text, with named parameters. */
   readonly source: string;
   readonly parameters: readonly string[];
   readonly parameterTypes: ParameterTypes;
-  /** Undefined when its rows are not used. */
+  /** Undefined if its rows are not used. */
   readonly columnTypes: ColumnTypes | undefined;
-  /** May take long: no other read waits for it in the same trip (shared-trips.ts). */
+  /** May take long, so it does not share a trip with other reads (shared-trips.ts). */
   readonly alone: boolean;
 }
 
 export interface Statement<Row, Parameters> extends PreparedStatement {
-  /** Never set: they carry the types of a row and of the parameters. */
+  /** Never set; they carry the types of a row and of the parameters. */
   readonly row?: Row;
   readonly takes?: (parameters: Parameters) => void;
 }
 
-/** A value as it is sent. */
+/** A value of a parameter. */
 export type Parameter = string | number | boolean | null | Date | Buffer | readonly Element[];
 
 type Element = string | number | boolean | null | Date | Buffer;
@@ -42,17 +42,17 @@ const everyStatement = new Map<string, PreparedStatement>();
 export interface Declaration<Parameters, Columns> {
   /** Each `$name` of the text. */
   parameters?: Parameters;
-  /** The columns of its rows; left out when they are not used. */
+  /** The columns of its rows. Leave out if they are not used. */
   row?: Columns;
-  /** May take long: no other read waits for it in the same trip. */
+  /** May take long, so it does not share a trip with other reads. */
   alone?: boolean;
 }
 
 type Nothing = Record<never, never>;
 
 /**
- * Declares a statement. Parameters are written as `$name`, columns are named, never `*`; lists are passed as
- * `= any($names)`.
+ * Declares a statement. Write parameters as `$name`, name all columns (no `*`), and pass lists as `=
+ * any($names)`.
  */
 export function statement<
   const Parameters extends ParameterTypes = Nothing,
@@ -62,12 +62,11 @@ export function statement<
   source: string,
 ): Statement<RowOf<Columns>, ParametersOf<Parameters>> {
   const parameterTypes: ParameterTypes = parameters ?? {};
-  const names = parametersIn(source);
+  const names = listParameters(source);
   const unknown = names.find((name) => !Object.hasOwn(parameterTypes, name));
   if (unknown !== undefined) throw new Error(`The parameter $${unknown} is not declared: ${source}`);
   const unused = Object.keys(parameterTypes).find((name) => !names.includes(name));
-  if (unused !== undefined)
-    throw new Error(`The declared parameter $${unused} is not in the text: ${source}`);
+  if (unused !== undefined) throw new Error(`The declared parameter $${unused} is not used: ${source}`);
   const text = source.replaceAll(placeholder, (_, name: string) => `$${names.indexOf(name) + 1}`);
   const name = createHash('sha256').update(text).digest('base64url').slice(0, 16);
   const declared = { name, text, source, parameters: names, parameterTypes, columnTypes: row, alone };
@@ -75,25 +74,28 @@ export function statement<
   return declared;
 }
 
-/** A text may be declared twice, but not with other types: the test of the declarations would see one of them only. */
+/**
+ * The same text may be declared twice, but only with the same types, because the test of the declarations
+ * sees only one of them.
+ */
 function remember(declared: PreparedStatement): void {
-  const typesOf = ({ parameterTypes, columnTypes }: PreparedStatement) =>
+  const describeTypes = ({ parameterTypes, columnTypes }: PreparedStatement) =>
     JSON.stringify([parameterTypes, columnTypes]);
   const earlier = everyStatement.get(declared.name) ?? declared;
-  if (typesOf(earlier) !== typesOf(declared))
-    throw new Error(`This statement was declared before with other types: ${declared.source}`);
+  if (describeTypes(earlier) !== describeTypes(declared))
+    throw new Error(`This statement is already declared with different types: ${declared.source}`);
   everyStatement.set(declared.name, declared);
 }
 
 const placeholder = /\$(\w+)/g;
 
-/** The names of the parameters in a text, each once, in their order. */
-export function parametersIn(source: string): string[] {
+/** Lists the names of the parameters in a text, without duplicates, in order. */
+export function listParameters(source: string): string[] {
   return [...new Set(Array.from(source.matchAll(placeholder), ([, name]) => name ?? ''))];
 }
 
-/** The values of a statement in the order of its text. */
-export function valuesOf<Parameters>(
+/** Puts the values of a statement in the order of its text. */
+export function orderValues<Parameters>(
   { parameters }: Statement<unknown, Parameters>,
   values: NoInfer<Parameters>,
 ): Parameter[] {
@@ -102,20 +104,20 @@ export function valuesOf<Parameters>(
 }
 
 interface MoreOfInsert {
-  /** Columns that are computed, each from the row `given`. */
+  /** Computed columns: SQL expressions over the row `given`. */
   derived?: Readonly<Record<string, string>>;
-  /** Changes of other tables in the same statement, computed from `given`. */
+  /** Changes to other tables in the same statement: SQL over the row `given`. */
   with?: readonly string[];
 }
 
-/** An insert of one row. `columns` are its parameters, with their types. */
+/** Declares an insert of one row. `columns` are its parameters and their types. */
 export function insertStatement<const Columns extends ParameterTypes>(
   table: string,
   columns: Columns,
   { derived = {}, with: changes = [] }: MoreOfInsert = {},
 ): Statement<never, ParametersOf<Columns>> {
   const names = Object.keys(columns);
-  const parameters = Object.entries(columns).map(([name, type]) => `$${name}::${sqlName(type)}`);
+  const parameters = Object.entries(columns).map(([name, type]) => `$${name}::${nameSqlType(type)}`);
   const values = [...names.map((name) => `given.${name}`), ...Object.values(derived)];
   return statement<Columns>(
     { parameters: columns },
@@ -126,7 +128,7 @@ export function insertStatement<const Columns extends ParameterTypes>(
   );
 }
 
-/** For the test that prepares each of them on the migrated database. */
-export function allStatements(): Iterable<PreparedStatement> {
+/** Used by the test that prepares each statement on the migrated database. */
+export function listStatements(): Iterable<PreparedStatement> {
   return everyStatement.values();
 }

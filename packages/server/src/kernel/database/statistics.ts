@@ -1,7 +1,7 @@
-/** Statistics of tables that grow faster than autovacuum analyzes them (docs/adr/0011). */
+/** Updates statistics of tables that grow faster than autovacuum analyzes them (docs/adr/0011). */
 import { type Database, statement } from './database.ts';
 
-// The condition of analyze_grown_tables(), asked without analyzing: mostly there is nothing to do.
+// The condition of analyze_grown_tables(), checked first: usually there is nothing to do.
 const anyGrown = statement(
   {},
   `
@@ -16,8 +16,8 @@ const analyzeGrown = statement(
 );
 
 /**
- * Analyzes each table that has more than doubled since it was last analyzed; answers how many. One server at a time. It reads tables, so it has a
- * connection of its own: the pool may have one only.
+ * Analyzes each table that has more than doubled since it was last analyzed, and returns how many. It uses a
+ * separate connection because it takes long and the pool may have only one.
  */
 export async function analyzeGrownTables(database: Database): Promise<number> {
   if ((await database.read(anyGrown, {})).length === 0) return 0;

@@ -1,14 +1,14 @@
 /**
- * One transaction: its statements are gathered until something waits, then all go in one trip, in order; what
- * waits for nothing goes with the commit (docs/adr/0003). Nothing is opened, and no connection taken, before
- * the first trip.
+ * One transaction. Its statements are buffered until something awaits a result, then sent in one trip, in
+ * order. Statements that nothing awaits are sent with the commit (docs/adr/0003). No connection is taken
+ * before the first trip.
  */
 import type pg from 'pg';
 import type { Problem } from '../http/problems.ts';
 import { type Sent, sendOnClient } from './batch.ts';
 import { type DatabaseError, isConnectionSpent, isDatabaseError } from './database-error.ts';
 import type { Send } from './shared-trips.ts';
-import { type PreparedStatement, type Statement, valuesOf } from './statement.ts';
+import { orderValues, type PreparedStatement, type Statement } from './statement.ts';
 
 export type Read = <Row, Parameters>(
   query: Statement<Row, Parameters>,
@@ -18,20 +18,20 @@ export type Read = <Row, Parameters>(
 export interface Transaction {
   /** Sends a statement and waits for its rows. */
   query: Read;
-  /** Sends a statement whose rows nobody needs; a failure of it is the commit's. */
+  /** Buffers a statement whose rows are not used. If it fails, a later query or the commit fails. */
   send<Parameters>(command: Statement<unknown, Parameters>, parameters: NoInfer<Parameters>): void;
-  /** Sends a statement without waiting; its rows are in the array when the transaction has committed. */
+  /** Buffers a statement. The returned array has its rows once the transaction has committed. */
   collect<Row, Parameters>(
     query: Statement<Row, Parameters>,
     parameters: NoInfer<Parameters>,
   ): readonly Row[];
-  /** Says what the breach of a constraint means for the caller. */
-  onConstraint(constraint: string, meaning: (breach: DatabaseError) => Problem): void;
-  /** Runs after the commit, never after a rollback: waking waiters, counting. */
+  /** Sets the problem to throw when the named constraint is violated. */
+  onConstraint(constraint: string, meaning: (violation: DatabaseError) => Problem): void;
+  /** Runs `effect` after the commit, never after a rollback: for notifications and metrics. */
   afterCommit(effect: () => void): void;
 }
 
-/** What a transaction begins with, asked for when its first trip leaves. */
+/** Returns the first statement of a transaction. Called just before the first trip. */
 export type Opening = () => Sent | undefined;
 
 /** A statement with its parameters, for an Opening. */
@@ -39,10 +39,10 @@ export function toSend<Row, Parameters>(
   query: Statement<Row, Parameters>,
   parameters: NoInfer<Parameters>,
 ): Sent {
-  return { statement: query, parameters: valuesOf(query, parameters), rows: [] };
+  return { statement: query, parameters: orderValues(query, parameters), rows: [] };
 }
 
-// Of the protocol, not of the schema: they are not among allStatements().
+// Transaction control, not part of the schema: listStatements() leaves these out.
 const [begin, commit, rollback] = ['begin', 'commit', 'rollback'].map(
   (word): PreparedStatement => ({
     ...{ name: word, text: word, source: word, alone: true },
@@ -57,13 +57,13 @@ export class PipelinedTransaction implements Transaction {
   #client: pg.PoolClient | undefined;
   #waiting: Sent[] = [];
   #begun = false;
-  /** The trip that still takes passengers, and the last that left. */
+  /** The next trip, which still accepts statements, and the last one sent. */
   #trip: Promise<void> | undefined;
   #flying: Promise<void> | undefined;
   #failure: unknown;
-  readonly #meanings = new Map<string, (breach: DatabaseError) => Problem>();
+  readonly #meanings = new Map<string, (violation: DatabaseError) => Problem>();
   readonly effects: (() => void)[] = [];
-  /** Set when the connection cannot be used any more. */
+  /** Set when the connection is unusable. */
   #broken: Error | undefined;
 
   constructor(connect: () => Promise<pg.PoolClient>, share: Send, opening?: Opening) {
@@ -72,7 +72,7 @@ export class PipelinedTransaction implements Transaction {
     this.#opening = opening;
   }
 
-  /** May be handed on by itself, as a Read. */
+  /** An arrow function, so that it can be passed on as a Read. */
   readonly query: Read = <Row, Parameters>(
     query: Statement<Row, Parameters>,
     parameters: NoInfer<Parameters>,
@@ -83,8 +83,8 @@ export class PipelinedTransaction implements Transaction {
       if (this.failed) throw this.failure();
       return sent.rows as Row[];
     });
-    // Whoever asked may have failed at something else and no longer wait; the transaction tells the failure
-    // in any case.
+    // The caller may have failed elsewhere and no longer await this. The transaction reports the failure
+    // anyway.
     rows.catch(() => undefined);
     return rows;
   };
@@ -102,7 +102,7 @@ export class PipelinedTransaction implements Transaction {
     return sent.rows as Row[];
   }
 
-  onConstraint(constraint: string, meaning: (breach: DatabaseError) => Problem): void {
+  onConstraint(constraint: string, meaning: (violation: DatabaseError) => Problem): void {
     this.#meanings.set(constraint, meaning);
   }
 
@@ -110,7 +110,7 @@ export class PipelinedTransaction implements Transaction {
     this.effects.push(effect);
   }
 
-  /** The first failure, in the caller's words where the breach of a constraint has a meaning. */
+  /** The first failure, as a problem if it violates a constraint that has one. */
   failure(): unknown {
     const failure = this.#failure;
     if (isDatabaseError(failure) && failure.constraint !== undefined) {
@@ -125,8 +125,8 @@ export class PipelinedTransaction implements Transaction {
   }
 
   /**
-   * What waits goes out with the commit; when nothing went out before, it is a transaction by itself, and may
-   * share its trip.
+   * Sends the buffered statements with the commit. If nothing was sent before, they are a whole transaction
+   * and may share a trip.
    */
   async commit(): Promise<void> {
     await this.#flying;
@@ -142,11 +142,15 @@ export class PipelinedTransaction implements Transaction {
     if (this.failed) await this.rollback();
   }
 
-  /** What waits is tried before: a refusal of it counts more than why the work was given up. */
+  /**
+   * Sends the buffered statements first: if PostgreSQL refuses one, that failure takes precedence over the
+   * handler's.
+   */
   async rollback(): Promise<void> {
     await this.#flying;
     const waiting = this.#take();
-    if (!this.failed && waiting.length > 0) await this.#send(this.#begun ? waiting : this.#opened(waiting));
+    if (!this.failed && waiting.length > 0)
+      await this.#send(this.#begun ? waiting : this.#prependBegin(waiting));
     if (this.#begun && this.#client !== undefined && this.#broken === undefined) {
       await sendOnClient(this.#client, [{ statement: rollback, parameters: [], rows: [] }]).catch((lost) => {
         this.#broken = lost;
@@ -163,19 +167,19 @@ export class PipelinedTransaction implements Transaction {
     return [opening, ...waiting];
   }
 
-  #opened(waiting: Sent[]): Sent[] {
+  #prependBegin(waiting: Sent[]): Sent[] {
     this.#begun = true;
     return [{ statement: begin, parameters: [], rows: [] }, ...waiting];
   }
 
-  /** What is asked for in one go travels together, behind what was sent before. */
+  /** Statements of the same turn are sent together, after those already sent. */
   #nextTrip(): Promise<void> {
     if (this.#trip === undefined) {
       this.#flying = this.#trip = Promise.resolve(this.#flying).then(async () => {
         this.#trip = undefined;
         if (this.failed) return;
         const waiting = this.#take();
-        await this.#send(this.#begun ? waiting : this.#opened(waiting));
+        await this.#send(this.#begun ? waiting : this.#prependBegin(waiting));
       });
     }
     return this.#trip;
@@ -192,7 +196,7 @@ export class PipelinedTransaction implements Transaction {
     }
   }
 
-  /** Gives its connection back, if it took one. */
+  /** Returns the connection to the pool, if one was taken. */
   release(): void {
     this.#client?.release(this.#broken);
   }

@@ -1,11 +1,12 @@
 /**
- * Wakes waiting long-polls of agents: in this process after the commit, and on the other servers by one
- * coalesced NOTIFY. A broken connection may lose notifications: once it is back, every waiter looks again.
+ * Wakes the waiting long polls of agents: in this process after the commit, and on other servers by NOTIFY,
+ * which combines several wake-ups. A broken connection may lose notifications, so after it is restored every
+ * waiter checks again.
  *
  * Terminology
- *   occasion   something new for a key. One that is for one waiter goes to the one that has waited longest. A
- *              waiter that cannot use it passes it on, only to those that were waiting when it came, so that
- *              it goes round once
+ *   occasion   something new for a key. An occasion for one waiter goes to the one that has waited longest. A
+ *              waiter that cannot use it passes it on, but only to waiters that began before the occasion, so
+ *              that it passes each of them once
  */
 import { randomUUID } from 'node:crypto';
 import type { Log } from '../log.ts';
@@ -15,46 +16,46 @@ const channel = 'headgate_wake';
 const coalesceMilliseconds = 20;
 const payloadLimit = 180;
 const notifyAgainMilliseconds = 1_000;
-/** After missed notifications all waiters look again, in batches: there may be ten thousand. */
+/** After missed notifications all waiters check again, in batches, because there may be ten thousand. */
 const lookAgainAtOnce = 100;
 const lookAgainEveryMilliseconds = 50;
 
 const notify = statement({ parameters: { payload: 'text' } }, `select pg_notify('${channel}', $payload)`);
 
-/** For one waiter; `undefined` in its place is for all. */
+/** Passed to a waiter when only one is woken; undefined when all are. */
 export interface Occasion {
-  /** Who began to wait later has looked since. */
+  /** Waiters with a higher number began later and have already checked. */
   readonly number: number;
   readonly isFromHere: boolean;
 }
 
 export interface Wakes {
-  /** Wakes the waiter at the next occasion for the key, once. */
+  /** Wakes the waiter once, at the next occasion for the key. */
   wait(key: string, waiter: Waiter): void;
-  /** It waits no more, woken or not. */
-  end(key: string, waiter: Waiter): void;
-  /** Wakes one waiter for new work, or all for what concerns each. */
-  wake(key: string, whom: 'one' | 'all'): void;
-  /** Called by a woken waiter that leaves the occasion to others. */
+  /** Removes the waiter, whether or not it was woken. */
+  stopWaiting(key: string, waiter: Waiter): void;
+  /** Wakes one waiter, for new work, or all waiters, for news that concerns each. */
+  wake(key: string, target: 'one' | 'all'): void;
+  /** Called by a woken waiter that cannot use the occasion. */
   pass(key: string, occasion: Occasion): void;
   /**
-   * Calls `heard` with each key before waking its waiters; without a key when notifications may have been
+   * Calls `onWake` with each key before waking its waiters, and without a key when notifications may have been
    * missed.
    */
-  listen(heard: (key?: string) => void): void;
-  waiting(): number;
+  listen(onWake: (key?: string) => void): void;
+  countWaiting(): number;
   close(): Promise<void>;
 }
 
 export interface Waiter {
-  /** In the order in which they began to wait, and occasions came; set by `wait`. */
+  /** Set by `wait`: the order of waiters and occasions. */
   number: number;
   wake(occasion?: Occasion): void;
 }
 
 export async function openWakes(database: Database, log: Log): Promise<Wakes> {
   const server = randomUUID().slice(0, 8);
-  /** In the order in which they began; mostly there is one. */
+  /** By key, in the order in which they began; usually one each. */
   const waiters = new Map<string, Waiter[]>();
   const outgoing = new Map<string, 'one' | 'all'>();
   const listeners: ((key?: string) => void)[] = [];
@@ -64,7 +65,7 @@ export async function openWakes(database: Database, log: Log): Promise<Wakes> {
   let count = 0;
   let lastNumber = 0;
 
-  function take(key: string, waiter: Waiter): void {
+  function removeWaiter(key: string, waiter: Waiter): void {
     const here = waiters.get(key);
     const place = here?.indexOf(waiter) ?? -1;
     if (here === undefined || place < 0) return;
@@ -75,46 +76,50 @@ export async function openWakes(database: Database, log: Log): Promise<Wakes> {
 
   function wakeAll(key: string): void {
     for (const waiter of [...(waiters.get(key) ?? [])]) {
-      take(key, waiter);
+      removeWaiter(key, waiter);
       waiter.wake();
     }
   }
 
-  /** Wakes who waits longest, and longer than there is the occasion; answers whether there is such a one. */
+  /** Wakes the longest waiter that began before the occasion. Returns false if there is none. */
   function wakeOne(key: string, occasion: Occasion): boolean {
     const [first] = waiters.get(key) ?? [];
     if (first === undefined || first.number > occasion.number) return false;
-    take(key, first);
+    removeWaiter(key, first);
     first.wake(occasion);
     return true;
   }
 
-  function wakeEverybody(): void {
-    for (const heard of listeners) heard();
+  function wakeAllKeys(): void {
+    for (const onWake of listeners) onWake();
     clearTimeout(lookingAgain);
     const keys = [...waiters.keys()];
-    const next = () => {
+    const wakeNextBatch = () => {
       for (const key of keys.splice(0, lookAgainAtOnce)) wakeAll(key);
-      if (keys.length > 0) lookingAgain = setTimeout(next, lookAgainEveryMilliseconds);
+      if (keys.length > 0) lookingAgain = setTimeout(wakeNextBatch, lookAgainEveryMilliseconds);
     };
-    next();
+    wakeNextBatch();
   }
 
-  function tell(key: string, whom: 'one' | 'all', inMilliseconds = coalesceMilliseconds): void {
-    outgoing.set(key, whom === 'all' ? 'all' : (outgoing.get(key) ?? 'one'));
+  function queueNotification(
+    key: string,
+    target: 'one' | 'all',
+    inMilliseconds = coalesceMilliseconds,
+  ): void {
+    outgoing.set(key, target === 'all' ? 'all' : (outgoing.get(key) ?? 'one'));
     if (!isClosed) timer ??= setTimeout(flush, inMilliseconds);
   }
 
-  function hear(key: string, whom: 'one' | 'all', isFromHere: boolean): void {
-    for (const heard of listeners) heard(key);
-    if (whom === 'all') {
+  function dispatchWake(key: string, target: 'one' | 'all', isFromHere: boolean): void {
+    for (const onWake of listeners) onWake(key);
+    if (target === 'all') {
       wakeAll(key);
-      if (isFromHere) tell(key, 'all');
+      if (isFromHere) queueNotification(key, 'all');
       return;
     }
     lastNumber += 1;
-    // Someone here takes the work: the other servers need not hear of it.
-    if (!wakeOne(key, { number: lastNumber, isFromHere }) && isFromHere) tell(key, 'one');
+    // If a waiter on this server takes the work, the other servers need no notification.
+    if (!wakeOne(key, { number: lastNumber, isFromHere }) && isFromHere) queueNotification(key, 'one');
   }
 
   function flush(): void {
@@ -123,10 +128,10 @@ export async function openWakes(database: Database, log: Log): Promise<Wakes> {
     outgoing.clear();
     for (let from = 0; from < entries.length; from += payloadLimit) {
       const some = entries.slice(from, from + payloadLimit);
-      const payload = some.map(([key, whom]) => `${whom === 'one' ? 1 : 0}${key}`);
+      const payload = some.map(([key, target]) => `${target === 'one' ? 1 : 0}${key}`);
       database.read(notify, { payload: `${server} ${payload.join(' ')}` }).catch((failure) => {
-        log.debug({ err: failure }, 'wake-ups for other servers were not sent; they are sent again');
-        for (const [key, whom] of some) tell(key, whom, notifyAgainMilliseconds);
+        log.debug({ err: failure }, 'could not notify the other servers of new work; retrying');
+        for (const [key, target] of some) queueNotification(key, target, notifyAgainMilliseconds);
       });
     }
   }
@@ -135,11 +140,14 @@ export async function openWakes(database: Database, log: Log): Promise<Wakes> {
     message(text) {
       const [sender, ...keys] = text.split(' ');
       if (sender === server) return;
-      for (const key of keys) hear(key.slice(1), key.startsWith('1') ? 'one' : 'all', false);
+      for (const key of keys) dispatchWake(key.slice(1), key.startsWith('1') ? 'one' : 'all', false);
     },
     missed() {
-      log.info({ waiting: count }, 'listening for wake-ups again; everyone who waits looks again');
-      wakeEverybody();
+      log.info(
+        { waiting: count },
+        'listening for notifications again; all waiting requests check for new work',
+      );
+      wakeAllKeys();
     },
   });
 
@@ -152,13 +160,13 @@ export async function openWakes(database: Database, log: Log): Promise<Wakes> {
       else here.push(waiter);
       count += 1;
     },
-    end: take,
-    wake: (key, whom) => hear(key, whom, true),
+    stopWaiting: removeWaiter,
+    wake: (key, target) => dispatchWake(key, target, true),
     pass(key, occasion) {
-      if (!wakeOne(key, occasion) && occasion.isFromHere) tell(key, 'one');
+      if (!wakeOne(key, occasion) && occasion.isFromHere) queueNotification(key, 'one');
     },
-    listen: (heard) => void listeners.push(heard),
-    waiting: () => count,
+    listen: (onWake) => void listeners.push(onWake),
+    countWaiting: () => count,
     async close() {
       isClosed = true;
       clearTimeout(timer);
@@ -168,7 +176,7 @@ export async function openWakes(database: Database, log: Log): Promise<Wakes> {
   };
 }
 
-/** Waits from now on for the next occasion for a key; who waits ends it, woken or not. */
+/** Starts waiting for the next occasion for a key. The caller must call `end`, woken or not. */
 export function createWait(wakes: Wakes, key: string): Wait {
   return new Wait(wakes, key);
 }
@@ -186,21 +194,21 @@ export class Wait implements Waiter {
   }
 
   end(): void {
-    this.#wakes.end(this.#key, this);
+    this.#wakes.stopWaiting(this.#key, this);
   }
 
   wake(): void {
     this.#woken.resolve();
   }
 
-  /** Until there is an occasion to look again, and no longer than so. */
-  async atMost(milliseconds: number, stopping: AbortSignal): Promise<void> {
-    const over = () => this.wake();
-    const timer = setTimeout(over, milliseconds);
-    stopping.addEventListener('abort', over);
-    if (stopping.aborted) over();
+  /** Resolves at the next occasion, at the timeout, or when the server stops. */
+  async waitAtMost(milliseconds: number, stopping: AbortSignal): Promise<void> {
+    const wakeNow = () => this.wake();
+    const timer = setTimeout(wakeNow, milliseconds);
+    stopping.addEventListener('abort', wakeNow);
+    if (stopping.aborted) wakeNow();
     await this.#woken.promise;
     clearTimeout(timer);
-    stopping.removeEventListener('abort', over);
+    stopping.removeEventListener('abort', wakeNow);
   }
 }

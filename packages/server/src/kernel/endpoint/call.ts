@@ -1,4 +1,4 @@
-/** What a handler is given, and what it answers with. */
+/** What a handler gets and returns. */
 import type { AnswerOf, BodyOf, HeadersOf, Operation, ParamsOf, QueryOf } from '@headgate/contract';
 import type { FastifyRequest } from 'fastify';
 import type { Clock } from '../clock.ts';
@@ -15,7 +15,7 @@ import type { Sealer } from '../security/sealed.ts';
 import type { Tokens } from '../security/tokens.ts';
 import type { Earlier, PendingWork, StoredAnswer } from './idempotency.ts';
 
-/** What every slice is given. */
+/** What every slice gets. */
 export interface Services {
   database: Database;
   clock: Clock;
@@ -27,7 +27,7 @@ export interface Services {
   log: Log;
 }
 
-/** The request, checked. */
+/** The validated request. */
 export interface Call<Op extends Operation> {
   params: ParamsOf<Op>;
   query: QueryOf<Op>;
@@ -40,7 +40,7 @@ export interface Call<Op extends Operation> {
 }
 
 export interface ReadCall<Op extends Operation> extends Call<Op> {
-  /** Runs a guarded read; `parameters` are its own. Throws when the caller may not. */
+  /** Runs a guarded read with the parameters that it declares. Throws if the caller lacks the permission. */
   rows<Row, Parameters>(query: GuardedRead<Row, Parameters>, parameters: NoInfer<Parameters>): Promise<Row[]>;
   page<Row, Total, Parameters>(
     query: GuardedPage<Row, Total, Parameters>,
@@ -51,28 +51,40 @@ export interface ReadCall<Op extends Operation> extends Call<Op> {
 export interface WriteCall<Op extends Operation> extends Call<Op> {
   tx: Transaction;
   /**
-   * Reads what the write is judged by, the caller's rights with it, before its transaction begins, which then is one trip; the transaction
-   * refuses what is `changed`.
+   * Reads what the write depends on, and checks the caller's rights, before the transaction begins, so that
+   * the transaction needs one trip only. The transaction must refuse rows that changed since.
    */
   rows: ReadCall<Op>['rows'];
 }
 
 export interface LongCall<Op extends Operation> extends ReadCall<Op> {
   request: FastifyRequest;
-  /** The write of a long operation: rights, idempotency, events and answer as of any write. `content` stands for the body in the key's digest. */
+  /**
+   * Runs the transaction of a long operation, with rights, idempotency, events and response as in any write.
+   * `content` replaces the body in the digest of the Idempotency-Key.
+   */
   write(content: string, work: (tx: Transaction) => Promise<Outcome<Op>> | Outcome<Op>): Promise<Answered>;
-  /** For an operation that waits for work: two transactions, and a pending record under the key between them (design law 2). */
+  /**
+   * For an operation that waits for work: two transactions, with a pending record under the key between them
+   * (design law 2).
+   */
   awaited: AwaitedWork<Op>;
 }
 
 export interface AwaitedWork<Op extends Operation> {
-  /** What an earlier request under the same key came to; throws `idempotency-key-in-use` while that one still waits. */
-  earlier(): Promise<Earlier | undefined>;
-  /** The first write: the work and its events. Answers the work to wait for, or what a request under the same key came to in this moment. */
+  /**
+   * The result of an earlier request with the same key. Throws `idempotency-key-in-use` while that request
+   * waits.
+   */
+  findEarlier(): Promise<Earlier | undefined>;
+  /**
+   * The first write: the work and its events. Returns the work to wait for, or the result of a concurrent
+   * request with the same key.
+   */
   begin(pending: PendingWork, work: (tx: Transaction) => readonly AccountEvent[]): Promise<Earlier>;
-  /** The last: the answer is kept under the key. */
+  /** The last write: stores the response under the key. */
   finish(workId: string, answer: Answer<Op>): Promise<Answered>;
-  /** Nothing is kept under the key. */
+  /** Deletes the record of the key. */
   giveUp(workId: string): Promise<void>;
 }
 
@@ -82,14 +94,14 @@ export interface Answer<Op extends Operation> {
 }
 
 export interface Outcome<Op extends Operation> extends Answer<Op> {
-  /** Below the base of the surface, as in the operation's path. */
+  /** Relative to the base of the surface, like the operation's path. */
   location?: string;
   events: readonly AccountEvent[];
 }
 
 export type Answered = StoredAnswer;
 
-/** One request under way: who asks for which operation, and with what. */
+/** A request in progress: caller, operation and input. */
 export interface Serving<Op extends Operation> extends Asking {
   operation: Op;
   call: Call<Op>;

@@ -1,7 +1,11 @@
-/** What every operation has in common over HTTP (decisions.md §2, Conventions). */
+/** Behaviour that all operations share over HTTP (decisions.md §2, Conventions). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BlockingConnection, requestHead, requireRawProblem } from '../../testing/blocking-connection.ts';
+import {
+  BlockingConnection,
+  renderRequestHead,
+  requireRawProblem,
+} from '../../testing/blocking-connection.ts';
 import { type Client, createClient, requireProblem } from '../../testing/client.ts';
 import { startTestServer } from '../../testing/server.ts';
 
@@ -9,14 +13,14 @@ const server = await startTestServer();
 const anonymous: Client = createClient(server.transport, '', async () => undefined);
 const city = { name: 'city', type: 'TEXT', behaviour: 'SHARED', value: 'Oslo' };
 
-async function project() {
+async function createProject() {
   const account = await server.account();
   const { path, projectId } = await account.project();
   return { account, admin: account.admin, path, projectId, variables: `${path}/variables` };
 }
 
-test('a method that a path does not have is 405 with those that it has', async () => {
-  const { admin, path, variables } = await project();
+test('an unknown method is 405 and lists the methods of the path', async () => {
+  const { admin, path, variables } = await createProject();
   const allow = async (method: string, at: string) => {
     const answer = await admin.send(method, at);
     requireProblem(answer, 405, 'method-not-allowed');
@@ -28,15 +32,15 @@ test('a method that a path does not have is 405 with those that it has', async (
   assert.equal(await allow('POST', `${variables}/city/environment-overrides/dev`), 'DELETE, OPTIONS');
 });
 
-test('a path that leads nowhere is 404', async () => {
-  const { admin } = await project();
+test('an unknown path is 404', async () => {
+  const { admin } = await createProject();
   for (const path of ['/nothing', '//projects', '/Projects', '/projects/x/y/z']) {
     requireProblem(await admin.get(path), 404, 'path-not-found');
   }
 });
 
-test('an answer other than JSON cannot be had', async () => {
-  const { admin, variables } = await project();
+test('only JSON responses are available', async () => {
+  const { admin, variables } = await createProject();
   const refused = [
     'text/html',
     'application/xml',
@@ -53,7 +57,7 @@ test('an answer other than JSON cannot be had', async () => {
 });
 
 test('a body of another media type is 415', async () => {
-  const { admin, path, variables } = await project();
+  const { admin, path, variables } = await createProject();
   const types = [
     'text/plain',
     'application/xml',
@@ -72,8 +76,8 @@ test('a body of another media type is 415', async () => {
   requireProblem(upload, 415, 'unsupported-media-type');
 });
 
-test('JSON is taken with a charset, and unknown headers with it', async () => {
-  const { admin, variables } = await project();
+test('JSON is accepted with a charset and unknown headers', async () => {
+  const { admin, variables } = await createProject();
   const headers = { 'content-type': 'Application/JSON; charset=utf-8', 'account-id': 'x', 'x-anything': 'y' };
   assert.equal((await admin.post(variables, JSON.stringify(city), { headers })).status, 201);
 });
@@ -90,8 +94,8 @@ test('a body that is too large is 413', async () => {
   requireProblem(await account.admin.post('/projects', body), 413, 'body-too-large');
 });
 
-test('a body that is no JSON is 400 and says why', async () => {
-  const { admin, variables } = await project();
+test('a body that is not JSON is 400 with the reason', async () => {
+  const { admin, variables } = await createProject();
   for (const body of ['{', '{"name": "a",}', "{'a': 1}", 'x', '\u0000', '{"a": 01}']) {
     const { detail } = requireProblem(await admin.post(variables, body), 400, 'invalid-json');
     assert.match(detail, /^The body is not valid JSON: ./);
@@ -100,16 +104,16 @@ test('a body that is no JSON is 400 and says why', async () => {
   requireProblem(await admin.post(variables, Buffer.from([0xc0, 0x80])), 400, 'invalid-json');
 });
 
-test('a missing body is named', async () => {
-  const { admin, variables } = await project();
+test('a missing body is reported', async () => {
+  const { admin, variables } = await createProject();
   const { violations } = requireProblem(await admin.post(variables), 400, 'invalid-request');
   assert.deepEqual(violations, ['body: is required']);
   requireProblem(await admin.post(variables, 'null'), 400, 'invalid-request');
   requireProblem(await admin.post(variables, '[]'), 400, 'invalid-request');
 });
 
-test('NUL and lone surrogates are refused wherever they are, in values and in names', async () => {
-  const { admin, path, variables } = await project();
+test('NUL and lone surrogates are refused in values and names', async () => {
+  const { admin, path, variables } = await createProject();
   const bad = [
     { ...city, value: 'a\0b' },
     { ...city, description: '\ud800' },
@@ -133,10 +137,11 @@ test('NUL and lone surrogates are refused wherever they are, in values and in na
   );
 });
 
-test('what is nested beyond reading is refused, not run into', async () => {
-  const { admin, variables } = await project();
-  const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
-  const body = (depth: number) => `{"name":"n","type":"TEXT","behaviour":"SHARED","stray":${nested(depth)}}`;
+test('excessive nesting is refused without a failure', async () => {
+  const { admin, variables } = await createProject();
+  const makeNested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+  const body = (depth: number) =>
+    `{"name":"n","type":"TEXT","behaviour":"SHARED","stray":${makeNested(depth)}}`;
   assert.equal((await admin.post(variables, body(50))).status, 201);
   for (const depth of [100, 5_000, 200_000]) {
     const answer = await admin.post(variables, body(depth));
@@ -145,8 +150,8 @@ test('what is nested beyond reading is refused, not run into', async () => {
   }
 });
 
-test('thousands of faults are answered by a bounded list', async () => {
-  const { admin, variables } = await project();
+test('thousands of faults get a bounded list', async () => {
+  const { admin, variables } = await createProject();
   await admin.post(variables, city);
   const body = Array.from({ length: 5_000 }, () => 1);
   const answer = await admin.post(`${variables}/city/environment-overrides`, body);
@@ -155,22 +160,22 @@ test('thousands of faults are answered by a bounded list', async () => {
 });
 
 test('a path that does not decode is 400', async () => {
-  const { admin, variables } = await project();
+  const { admin, variables } = await createProject();
   for (const name of ['%ff', '%', '%zz', '%c0%80']) {
     const answer = await admin.get(`${variables}/${name}`);
     assert.equal(answer.status, 400, `${name}: ${answer.text}`);
   }
 });
 
-test('members named like those of every object are members like any other', async () => {
-  const { admin, variables } = await project();
+test('members named like properties of Object.prototype are ordinary members', async () => {
+  const { admin, variables } = await createProject();
   const body = '{"__proto__": {"name": "x"}, "constructor": 1, "type": "TEXT", "behaviour": "SHARED"}';
   const { violations } = requireProblem(await admin.post(variables, body), 400, 'invalid-request');
   assert.deepEqual(violations, ['body.name: is required']);
 });
 
-test('HEAD answers as GET does, without a body', async () => {
-  const { admin, variables } = await project();
+test('HEAD responds like GET, without a body', async () => {
+  const { admin, variables } = await createProject();
   await admin.post(variables, city);
   const got = await admin.get(`${variables}/city`);
   const head = await admin.send('HEAD', `${variables}/city`);
@@ -183,23 +188,23 @@ test('HEAD answers as GET does, without a body', async () => {
   assert.equal(page.status, 200);
 });
 
-test('each answer has a request id of its own, whatever the caller sends', async () => {
-  const { admin, variables } = await project();
+test('each response has a new request id, whatever the caller sends', async () => {
+  const { admin, variables } = await createProject();
   const headers = { 'x-request-id': 'mine', 'request-id': 'mine' };
   const [one, other] = [await admin.get(variables, { headers }), await admin.get(variables, { headers })];
   assert.match(one.headers['x-request-id'] ?? '', /^[0-9a-f-]{36}$/);
   assert.notEqual(one.headers['x-request-id'], other.headers['x-request-id']);
 });
 
-test('the type of a problem leads to a page that lists its codes', async () => {
-  const { admin, variables } = await project();
+test('the type of a problem is the URL of a page that lists its codes', async () => {
+  const { admin, variables } = await createProject();
   const { type, code } = requireProblem(await admin.get(`${variables}/town`), 404, 'variable-not-found');
   const page = await anonymous.get(new URL(type).pathname);
   assert.equal(page.status, 200);
   assert.ok(page.text.includes(code));
 });
 
-test('an account has so many requests a minute', async () => {
+test('requests per minute are limited for each account', async () => {
   const limited = await startTestServer({ settings: { HEADGATE_RATE_LIMIT: '3' } });
   const [account, other] = [await limited.account(), await limited.account()];
   const left = [];
@@ -232,19 +237,19 @@ test('refused requests count, and the agent protocol does not', async () => {
 });
 
 test('over a real connection: a refused body does not become the next request', async () => {
-  const { admin, variables } = await project();
+  const { admin, variables } = await createProject();
   const connection = await BlockingConnection.open(await server.listen());
   const headers = { authorization: `Bearer ${await admin.token()}`, 'content-type': 'application/json' };
   const path = `/dpc/v1${variables}`;
-  const request = Buffer.from(requestHead('DELETE', `${path}/city`, headers));
+  const request = Buffer.from(renderRequestHead('DELETE', `${path}/city`, headers));
   const large = Buffer.concat(Array.from({ length: 40_000 }, () => request));
   requireRawProblem(await connection.exchange('POST', path, headers, large), 413, 'body-too-large');
   assert.equal((await connection.exchange('GET', path, headers)).status, 200);
   connection.close();
 });
 
-test('a failure of the service is answered by its trace id only, under which the log has the cause', async () => {
-  const { admin, variables } = await project();
+test('an internal error returns only a trace id, and the log has the cause under it', async () => {
+  const { admin, variables } = await createProject();
   await server.database.query('alter table variable rename to variable_away');
   try {
     const { detail, traceId } = requireProblem(await admin.get(variables), 500, 'internal-error');

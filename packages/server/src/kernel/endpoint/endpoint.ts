@@ -1,30 +1,29 @@
 /**
- * From an operation and a handler to a route: the life of a request, in one place.
+ * Builds a route from an operation and a handler. The life of a request:
  *
- *   bearer and rate limit (admission.ts) → body → validation → rights, then
+ *   token and rate limit (admission.ts) → body → validation → rights, then
  *   a read     one trip: rights and rows (guarded-read.ts)
  *   a write    one transaction: its entry (rights, idempotency), the handler's statements, its events, the
- *              stored answer, commit
- *   a file     a read whose answer is a stored file, as it came
- *   long       the handler opens its transactions itself, for what must not hold one: a streamed upload, a
- *              wait
+ *              stored response, commit
+ *   a file     a read whose response is a stored file, unchanged
+ *   long       the handler opens its transactions itself, because an upload or a wait must not hold one
  */
 import type { Operation } from '@headgate/contract';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { isDatabaseError, isDiskFull, isUnavailable } from '../database/database.ts';
 import { acceptsJson } from '../http/accept.ts';
 import { takeReadBody } from '../http/body-reading.ts';
-import { readerOfHeaders } from '../http/declared-headers.ts';
+import { createHeaderReader } from '../http/declared-headers.ts';
 import { type FileAnswer, sendFile } from '../http/file-answer.ts';
-import { asksStrictHandling, noteIgnored } from '../http/ignored-members.ts';
+import { prefersStrictHandling, warnOfIgnored } from '../http/ignored-members.ts';
 import { invalidRequest, Problem, problem } from '../http/problems.ts';
-import { secretiveCheck } from '../http/secret-body.ts';
-import { admission, ownerOf } from '../security/admission.ts';
-import { permissionOf } from '../security/guard.ts';
-import { requiredRoles } from '../security/permissions.ts';
-import { placeReader } from '../security/place.ts';
+import { createSecretSafeCheck } from '../http/secret-body.ts';
+import { createAdmission, requireTokenOwner } from '../security/admission.ts';
+import { requirePermission } from '../security/guard.ts';
+import { findRequiredRoles } from '../security/permissions.ts';
+import { createPlaceReader } from '../security/place.ts';
 import type { Surface } from '../security/tokens.ts';
-import { awaitedWork } from './awaited-work.ts';
+import { createAwaitedWork } from './awaited-work.ts';
 import type {
   Answer,
   Answered,
@@ -37,13 +36,20 @@ import type {
   WriteCall,
 } from './call.ts';
 import type { StoredAnswer } from './idempotency.ts';
-import { readCall } from './read-call.ts';
-import { answerOf, keyOfContent, keyOfRequest, publicPrefix, rendered, write } from './write.ts';
+import { createReadCall } from './read-call.ts';
+import {
+  publicPrefix,
+  readKeyOfContent,
+  readKeyOfRequest,
+  renderAnswer,
+  requireAnswer,
+  write,
+} from './write.ts';
 
 export type * from './call.ts';
 
 export interface Endpoints {
-  /** For routes that are no operation of the management interface, such as those of the agent protocol. */
+  /** For routes outside the management API, such as those of the agent protocol. */
   readonly app: FastifyInstance;
   read<Op extends Operation>(operation: Op, handler: (call: ReadCall<Op>) => Promise<Answer<Op>>): void;
   write<Op extends Operation>(
@@ -58,7 +64,7 @@ const jsonType = 'application/json; charset=utf-8';
 const surfacePrefix: Record<Surface, string> = { dpc: publicPrefix, agent: '' };
 
 /** `/v1/projects/{projectId}` of the surface `dpc` → `/dpc/v1/projects/:projectId`. */
-export function routePath(operation: Operation): string {
+export function renderRoutePath(operation: Operation): string {
   return surfacePrefix[operation.surface] + operation.path.replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
@@ -67,17 +73,17 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
     operation: Op,
     serve: (serving: Serving<Op>, reply: FastifyReply) => Promise<FastifyReply>,
   ): void {
-    const check = secretiveCheck(operation);
-    const headersOf = readerOfHeaders(operation);
-    const roles = requiredRoles(permissionOf(operation));
-    const placeOf = placeReader(operation);
+    const check = createSecretSafeCheck(operation);
+    const headersOf = createHeaderReader(operation);
+    const roles = findRequiredRoles(requirePermission(operation));
+    const placeOf = createPlaceReader(operation);
     app.route({
       method: operation.method,
-      url: routePath(operation),
+      url: renderRoutePath(operation),
       config: { operation },
-      onRequest: admission(operation, services),
+      onRequest: createAdmission(operation, services),
       handler: async (request, reply) => {
-        // A file has the one type that it has.
+        // The media type of a file is fixed.
         if (operation.success.mediaType === undefined && !acceptsJson(request.headers.accept))
           throw problem('not-acceptable');
         const parts = {
@@ -86,13 +92,13 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
           headers: headersOf(request.headers),
           body: request.body,
         };
-        const strict = asksStrictHandling(request.headers.prefer);
-        noteIgnored(reply, check(parts, takeReadBody(request), strict));
-        // The handler takes the secret out of the body; the request, which others hold, keeps none.
+        const strict = prefersStrictHandling(request.headers.prefer);
+        warnOfIgnored(reply, check(parts, takeReadBody(request), strict));
+        // Only the handler gets the secret; remove it from the request, which other code keeps.
         if (operation.bodyHoldsSecret !== undefined) request.body = undefined;
         const call = {
           ...parts,
-          scope: ownerOf(request),
+          scope: requireTokenOwner(request),
           now: services.clock.now(),
           newId: services.newId,
           requestId: request.id,
@@ -106,35 +112,36 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
     app,
     read(operation, handler) {
       route(operation, async (serving, reply) =>
-        send(reply, rendered(operation, await handler(readCall(serving)), {})),
+        send(reply, renderAnswer(operation, await handler(createReadCall(serving)), {})),
       );
     },
     write(operation, handler) {
       route(operation, async (serving, reply) => {
-        const key = keyOfRequest(serving);
+        const key = readKeyOfRequest(serving);
         return send(
           reply,
-          answerOf(await write(serving, key, (tx, rows) => handler({ ...serving.call, tx, rows }))),
+          requireAnswer(await write(serving, key, (tx, rows) => handler({ ...serving.call, tx, rows }))),
         );
       });
     },
     long(operation, handler) {
-      route(operation, async (serving, reply) => send(reply, await handler(longCall(serving))));
+      route(operation, async (serving, reply) => send(reply, await handler(createLongCall(serving))));
     },
     file(operation, handler) {
       route(operation, async (serving, reply) =>
-        sendFile(serving.request, reply, await handler(readCall(serving))),
+        sendFile(serving.request, reply, await handler(createReadCall(serving))),
       );
     },
   };
 }
 
-function longCall<Op extends Operation>(serving: Serving<Op>): LongCall<Op> {
+function createLongCall<Op extends Operation>(serving: Serving<Op>): LongCall<Op> {
   return {
-    ...readCall(serving),
+    ...createReadCall(serving),
     request: serving.request,
-    write: async (content, work) => answerOf(await write(serving, keyOfContent(serving, content), work)),
-    awaited: awaitedWork(serving),
+    write: async (content, work) =>
+      requireAnswer(await write(serving, readKeyOfContent(serving, content), work)),
+    awaited: createAwaitedWork(serving),
   };
 }
 
@@ -144,19 +151,19 @@ function send(reply: FastifyReply, { status, headers, body }: StoredAnswer) {
 }
 
 /**
- * A failure in words for the caller, where there are any: a database that is away or whose disk is full is
- * 503, a value beyond its types 400.
+ * Turns a failure into a problem, if there is one for it: 503 if the database is unavailable or its disk is
+ * full, 400 for a value outside the range of its type.
  */
-export function asProblem(failure: unknown): Problem | undefined {
+export function toProblem(failure: unknown): Problem | undefined {
   if (failure instanceof Problem) return failure;
   if (isDiskFull(failure)) return problem('storage-full');
-  // A deadlock, or a conflict of transactions: the same request succeeds when it is sent again.
+  // After a deadlock or serialization failure the same request can succeed when repeated.
   const isConflict = isDatabaseError(failure) && ['40001', '40P01'].includes(failure.code);
   if (isConflict || isUnavailable(failure)) return problem('database-unavailable');
-  // SQLSTATE class 22, data exception: a date in the year 0, say, which is well-formed and cannot be stored.
+  // SQLSTATE class 22, data exception: for example a well-formed date in the year 0, which cannot be stored.
   if (isDatabaseError(failure) && failure.code.startsWith('22')) {
     return invalidRequest([
-      { field: 'request', pointer: '', detail: 'holds a value beyond what can be stored' },
+      { field: 'request', pointer: '', detail: 'contains a value outside the range that can be stored' },
     ]);
   }
   return undefined;

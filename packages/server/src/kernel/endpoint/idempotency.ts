@@ -1,6 +1,6 @@
 /**
- * Retries that do a thing once (decisions.md §2): the answer to a POST is kept under its Idempotency-Key in
- * the transaction of its effect, and given again to the same request. Keys and requests are kept as keyed
+ * Idempotent retries (decisions.md §2): the response to a POST is stored under its Idempotency-Key in the
+ * transaction of its effect, and returned for the same request. Keys and requests are stored as keyed
  * digests.
  */
 import {
@@ -23,13 +23,13 @@ export interface IdempotencyKey {
   request: Buffer;
 }
 
-/** The work that a request waits for, and until when: nobody else waits meanwhile. */
+/** The work that a request waits for, and the time until which no other request with the key may wait. */
 export interface PendingWork {
   workId: string;
   until: Date;
 }
 
-/** What an earlier request under the same key came to. */
+/** The result of an earlier request with the same key. */
 export type Earlier = { answer: StoredAnswer } | { pending: PendingWork };
 
 export interface StoredAnswer {
@@ -66,20 +66,20 @@ const insertRecord = insertStatement('idempotency_record', {
   expires_at: 'timestamptz',
 });
 
-/** Of what a request asks for: kept to tell whether another one under its key is the same. */
-export function requestDigest(sealer: Sealer, content: Buffer | string): Buffer {
+/** A digest of the request's content, stored to detect a different request with the same key. */
+export function digestRequest(sealer: Sealer, content: Buffer | string): Buffer {
   return sealer.digest(content, 'idempotent request');
 }
 
-/** The key of a request, scoped to its actor, method and path; undefined when it carries none. */
-export function idempotencyKey(
+/** The key of a request, scoped to its actor, method and path. Undefined if the request has none. */
+export function parseIdempotencyKey(
   sealer: Sealer,
   header: string | string[] | undefined,
   about: { actorId: string; method: string; path: string; request: Buffer },
 ): IdempotencyKey | undefined {
   if (header === undefined) return undefined;
   if (Array.isArray(header) || header.length === 0 || header.length > keyLimit) {
-    const detail = `must be one text of 1 to ${keyLimit} characters`;
+    const detail = `must be a single value of 1 to ${keyLimit} characters`;
     throw invalidRequest([{ field: 'headers.Idempotency-Key', pointer: '/headers/Idempotency-Key', detail }]);
   }
   return {
@@ -90,7 +90,7 @@ export function idempotencyKey(
 
 const sealingPurpose = 'stored answer';
 
-/** Keeps the answer; one that shows a secret is given with a sealer, and kept sealed. */
+/** Stores the response. Pass a sealer if it contains a secret, to store it sealed. */
 export function storeAnswer(
   tx: Transaction,
   accountId: string,
@@ -115,10 +115,7 @@ export function storeAnswer(
   });
 }
 
-/**
- * Whether a write failed because there is a record under its key: a live one of a request at the same time,
- * or one that has expired.
- */
+/** Whether a write failed because its key has a record: of a concurrent request, or an expired one. */
 export function isKeyTaken(failure: unknown): boolean {
   return isDatabaseError(failure) && failure.constraint === 'idempotency_record_key';
 }
@@ -139,7 +136,10 @@ const insertPending = statement(
   values ($account_id, $key_digest, $request_digest, $pending_work_id, $pending_until, $expires_at)`,
 );
 
-/** Keeps that a request waits for work: the first of the two transactions of what is long (design law 2). */
+/**
+ * Records that a request waits for work: the first of the two transactions of a long operation (design law
+ * 2).
+ */
 export function storePending(
   tx: Transaction,
   accountId: string,
@@ -175,7 +175,7 @@ const completeRecord = statement(
   where account_id = $account_id and key_digest = $key_digest and pending_work_id = $pending_work_id`,
 );
 
-/** Keeps the answer to a request that waited: the last of the two. */
+/** Stores the response of a request that waited: the second transaction. */
 export function storeOutcome(
   tx: Transaction,
   accountId: string,
@@ -198,7 +198,7 @@ const deletePending = statement(
   'delete from idempotency_record where account_id = $account_id and key_digest = $key_digest and pending_work_id = $pending_work_id',
 );
 
-/** A request that came to nothing is not kept: the next one under its key tries again. */
+/** Deletes the record of a request without a result, so that the key can be used again. */
 export function removePending(
   tx: Transaction,
   accountId: string,
@@ -209,10 +209,10 @@ export function removePending(
 }
 
 /**
- * What an earlier request under the key came to, if there was one. Throws `idempotency-key-reused` when the
- * request was another.
+ * Finds the result of an earlier request with the key. Throws `idempotency-key-reused` if that request was
+ * different.
  */
-export async function earlier(
+export async function findEarlier(
   services: { read: Read; sealer: Sealer },
   accountId: string,
   { key, request }: IdempotencyKey,
@@ -224,7 +224,7 @@ export async function earlier(
   const { status, headers, body_sealed: sealed, pending_work_id: workId, pending_until: until } = record;
   if (workId !== null && until !== null) return { pending: { workId, until } };
   if (status === null || headers === null)
-    throw new Error('An idempotency record has neither an answer nor work.');
+    throw new Error('An idempotency record has neither a response nor pending work.');
   const body = sealed === null ? record.body : services.sealer.unseal(sealed, sealingPurpose).reveal();
   return { answer: { status, headers, body } };
 }
@@ -244,8 +244,8 @@ export async function removeExpiredAnswer(
 }
 
 export const removalBatch = 1_000;
-// By the places of the rows: joined, they could be looked for in all of the table. What another server
-// removes, or a new request takes, is left.
+// By ctid array: with a join the planner might scan the whole table. Rows that another transaction has locked
+// are skipped.
 const deleteExpired = statement(
   { parameters: { now: 'timestamptz' }, row: { removed: 'integer' }, alone: true },
   `
@@ -258,7 +258,7 @@ const deleteExpired = statement(
   select count(*)::integer as removed from removed`,
 );
 
-/** Removes records whose time is over, a batch at a time; answers how many. */
+/** Deletes one batch of expired records and returns how many. */
 export async function removeExpiredAnswers(read: Read, now: Date): Promise<number> {
   const [row] = await read(deleteExpired, { now });
   return row?.removed ?? 0;

@@ -13,7 +13,7 @@ const server = await startTestServer({ settings: { HEADGATE_DATABASE_CONNECTIONS
 const clients = 8;
 const incrementsEach = 4;
 
-async function placeWithNumbers(): Promise<Place> {
+async function createPlaceWithNumbers(): Promise<Place> {
   const place = await createPlace(await server.account());
   const { admin } = place.account;
   for (const { create, path, set } of Object.values(counted)) {
@@ -23,7 +23,7 @@ async function placeWithNumbers(): Promise<Place> {
   return place;
 }
 
-test('every PATCH that takes If-Match is in the guards of its slice', () => {
+test("every PATCH that takes If-Match is in its slice's guards", () => {
   const takes = ({ method, headers }: Operation) =>
     method === 'PATCH' && headers !== undefined && 'If-Match' in headers.properties;
   const tried = new Set([...Object.keys(counted), ...Object.keys(countedElsewhere)]);
@@ -34,7 +34,7 @@ function requireTaken(answer: Answer): void {
   assert.ok(answer.status < 300, answer.text);
 }
 
-/** Reads, adds one, and writes if nobody else wrote meanwhile; else begins again. */
+/** Reads, adds one, and writes with If-Match; retries if the resource changed. */
 async function increment(admin: Actor, path: string, { set, get }: Counted): Promise<void> {
   for (;;) {
     const { body, etag } = await admin.get<Record<string, unknown>>(path);
@@ -46,7 +46,7 @@ async function increment(admin: Actor, path: string, { set, get }: Counted): Pro
 
 for (const [id, resource] of Object.entries(counted)) {
   test(`${id}: ${clients} clients that each add ${incrementsEach} with If-Match leave their sum`, async () => {
-    const place = await placeWithNumbers();
+    const place = await createPlaceWithNumbers();
     const { admin } = place.account;
     const path = resource.path(place);
     const adding = Array.from({ length: clients }, async () => {
@@ -57,8 +57,8 @@ for (const [id, resource] of Object.entries(counted)) {
     assert.equal(resource.get(body), clients * incrementsEach);
   });
 
-  test(`${id}: without If-Match every write is taken, and the last one stays`, async () => {
-    const place = await placeWithNumbers();
+  test(`${id}: without If-Match every write succeeds, and the last one wins`, async () => {
+    const place = await createPlaceWithNumbers();
     const { admin } = place.account;
     const path = resource.path(place);
     const answers = await Promise.all(

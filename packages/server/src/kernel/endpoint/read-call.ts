@@ -1,29 +1,29 @@
-/** What a request reads under its caller's rights, which are checked in the same trip (guarded-read.ts). */
+/** Reads rows and checks the caller's rights in the same trip (guarded-read.ts). */
 import type { Operation } from '@headgate/contract';
-import { guardParameters, refusal } from '../security/guard.ts';
+import { findRefusal, makeGuardParameters } from '../security/guard.ts';
 import type { Standing } from '../security/permissions.ts';
 import type { ReadCall, Serving } from './call.ts';
 
-export function readCall<Op extends Operation>(serving: Serving<Op>): ReadCall<Op> {
+export function createReadCall<Op extends Operation>(serving: Serving<Op>): ReadCall<Op> {
   const { database } = serving.services;
-  async function permitted<Head extends { standing: Standing }>(rows: readonly Head[]): Promise<Head> {
+  async function requirePermitted<Head extends { standing: Standing }>(rows: readonly Head[]): Promise<Head> {
     const [head] = rows;
-    if (head === undefined) throw new Error('rights() answers one row.');
-    const refused = await refusal(database.read, head.standing, serving);
+    if (head === undefined) throw new Error('rights() returned no row.');
+    const refused = await findRefusal(database.read, head.standing, serving);
     if (refused !== undefined) throw refused;
     return head;
   }
   return {
     ...serving.call,
     async rows(query, parameters) {
-      const rows = await database.read(query.guarded, { ...guardParameters(serving), ...parameters });
-      await permitted(rows);
+      const rows = await database.read(query.guarded, { ...makeGuardParameters(serving), ...parameters });
+      await requirePermitted(rows);
       return rows.filter((row) => row.found === true);
     },
     async page(query, parameters) {
-      const all = { ...guardParameters(serving), ...parameters };
+      const all = { ...makeGuardParameters(serving), ...parameters };
       const [heads, rows] = await database.readBoth(query.head, query.rows, all);
-      return { rows, total: (await permitted(heads)).total };
+      return { rows, total: (await requirePermitted(heads)).total };
     },
   };
 }

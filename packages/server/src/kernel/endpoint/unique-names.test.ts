@@ -1,4 +1,4 @@
-/** Of several requests for one name at once one succeeds, and the others get a 409. */
+/** Of several concurrent requests for one name one succeeds, and the others get 409. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Operation, operations } from '@headgate/contract';
@@ -13,7 +13,7 @@ const atOnce = 6;
 const takesName = ({ problems }: Operation) =>
   problems.some((code) => /-taken$|^version-exists$|^execution-tag-running$/.test(code));
 
-test('every operation that documents a taken name is in the guards of its slice', () => {
+test("every operation that documents a taken name is in its slice's guards", () => {
   assert.deepEqual(
     new Set(Object.keys(uniqueNames)),
     new Set(operations.filter(takesName).map(({ id }) => id)),
@@ -21,7 +21,7 @@ test('every operation that documents a taken name is in the guards of its slice'
 });
 
 for (const [id, claim] of Object.entries(uniqueNames)) {
-  test(`${id}: of ${atOnce} requests for one name one succeeds, and the others are 409`, async () => {
+  test(`${id}: of ${atOnce} concurrent requests for one name one succeeds, and the others are 409`, async () => {
     const winner = operations.find((each) => each.id === id)?.success.status;
     const place = await createPlace(await server.account());
     for (let round = 0; round < rounds; round += 1) {

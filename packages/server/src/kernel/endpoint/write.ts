@@ -1,11 +1,11 @@
 /**
- * A write: one transaction of its entry (rights, idempotency), the handler's statements, its events and the
- * stored answer.
+ * A write is one transaction: its entry (rights, idempotency), the handler's statements, its events and the
+ * stored response.
  */
 import type { Operation } from '@headgate/contract';
 import type { FastifyRequest } from 'fastify';
 import {
-  changed,
+  conflictCode,
   isDatabaseError,
   isUnavailable,
   type Opening,
@@ -15,38 +15,37 @@ import {
 } from '../database/database.ts';
 import { recordEvents } from '../database/events.ts';
 import { problem } from '../http/problems.ts';
-import { guardParameters, refusal } from '../security/guard.ts';
+import { findRefusal, makeGuardParameters } from '../security/guard.ts';
 import { guardTypes } from '../security/guarded-read.ts';
 import type { Sealer } from '../security/sealed.ts';
 import type { Answer, Outcome, ReadCall, Serving, WriteCall } from './call.ts';
 import {
+  digestRequest,
   type Earlier,
-  earlier,
+  findEarlier,
   type IdempotencyKey,
-  idempotencyKey,
   isKeyTaken,
   type PendingWork,
+  parseIdempotencyKey,
   removeExpiredAnswer,
-  requestDigest,
   type StoredAnswer,
   storeAnswer,
   storePending,
 } from './idempotency.ts';
-import { readCall } from './read-call.ts';
+import { createReadCall } from './read-call.ts';
 
-/** Before each path of the public interface. */
+/** The prefix of all paths of the public API. */
 export const publicPrefix = '/dpc';
 
-/** SQL: of an account, the key of a request, and the time. */
-const unlessAnswered = (account: string, key: string, now: string) => `
+/** SQL expressions for the account, the key of the request, and the time. */
+const refuseAnswered = (account: string, key: string, now: string) => `
     when not pg_try_advisory_xact_lock(hashtextextended(encode(${key}, 'hex'), 0)) then refuse('HG409')
     when exists (select from idempotency_record where account_id = ${account} and key_digest = ${key} and expires_at > ${now}) then refuse('HG200')`;
 
 /**
- * The first statement of a write: refuses it by an error, so that what is already queued behind it does
- * nothing. The project may still be deleted before the commit: the foreign keys of what is written, or its
- * row locks, order the two; and a request under the same key may commit in this very moment: then the key of
- * its record is taken.
+ * The first statement of a write. It refuses the write by raising an error, so that the statements queued
+ * behind it do nothing. If the project is deleted before the commit, foreign keys or row locks detect it. If
+ * a concurrent request with the same key commits first, the unique key of its record does.
  */
 const enterWrite = statement(
   {
@@ -57,27 +56,27 @@ const enterWrite = statement(
     when standing = 'inactive' then refuse('HG401')
     when standing = 'unknown' then refuse('HG404')
     when standing <> 'permitted' then refuse('HG403')
-    when $key_digest::bytea is null then null ${unlessAnswered('$account_id', '$key_digest', '$now')}
+    when $key_digest::bytea is null then null ${refuseAnswered('$account_id', '$key_digest', '$now')}
   end as refused
   from rights($account_id, $credential_id, $project_id, $environment_of_rights, $account_roles, $project_roles,
     $environment_roles, $now)`,
 );
 
-/** The same for one whose rights were read just before, with what it is judged by. */
+/** The same for a write whose rights were checked by `rows` just before. */
 const enterUnderKey = statement(
   { parameters: { account_id: 'uuid', key_digest: 'bytea', now: 'timestamptz' } },
-  `select case ${unlessAnswered('$account_id::uuid', '$key_digest::bytea', '$now::timestamptz')} end as refused`,
+  `select case ${refuseAnswered('$account_id::uuid', '$key_digest::bytea', '$now::timestamptz')} end as refused`,
 );
 
-/** What a handler does in its transaction. */
+/** The work of a handler in its transaction. */
 type WriteWork<Op extends Operation> = (
   tx: Transaction,
   rows: WriteCall<Op>['rows'],
 ) => Promise<Outcome<Op>> | Outcome<Op>;
 
 /**
- * One write under its key. What fails after the rights were found good may be a request whose answer is there
- * already, or just now.
+ * Runs one write under its key. If it fails after the rights were checked, the response may already be
+ * stored, perhaps by a concurrent request.
  */
 export async function write<Op extends Operation>(
   serving: Serving<Op>,
@@ -88,30 +87,30 @@ export async function write<Op extends Operation>(
   const { read } = serving.services.database;
   const { accountId } = serving.call.scope;
   try {
-    return await attempt(serving, key, work, pending);
+    return await runWrite(serving, key, work, pending);
   } catch (failure) {
     if (key === undefined || isRefusal(failure) || isUnavailable(failure))
-      throw await inWordsOfTheCaller(failure, serving);
+      throw await toCallerProblem(failure, serving);
     const now = serving.call.now;
-    const before = await earlier({ read, sealer: serving.services.sealer }, accountId, key, now);
-    if (before !== undefined) return replayed(before);
-    if (!isKeyTaken(failure)) throw await inWordsOfTheCaller(failure, serving);
-    // By a record whose time is over, and which nobody has removed yet.
+    const before = await findEarlier({ read, sealer: serving.services.sealer }, accountId, key, now);
+    if (before !== undefined) return markReplayed(before);
+    if (!isKeyTaken(failure)) throw await toCallerProblem(failure, serving);
+    // The key has an expired record that has not been deleted yet.
     await removeExpiredAnswer(read, accountId, key, now);
-    return attempt(serving, key, work, pending).catch(async (again) => {
-      throw await inWordsOfTheCaller(again, serving);
+    return runWrite(serving, key, work, pending).catch(async (again) => {
+      throw await toCallerProblem(again, serving);
     });
   }
 }
 
-export function replayed(before: Earlier): Earlier {
+export function markReplayed(before: Earlier): Earlier {
   if ('pending' in before) return before;
   const { answer } = before;
   return { answer: { ...answer, headers: { ...answer.headers, 'idempotency-replayed': 'true' } } };
 }
 
-/** Everything that it sends commits together, or nothing does. With pending work there is no answer yet. */
-function attempt<Op extends Operation>(
+/** Runs the transaction. With pending work there is no response yet. */
+function runWrite<Op extends Operation>(
   serving: Serving<Op>,
   key: IdempotencyKey | undefined,
   work: WriteWork<Op>,
@@ -120,12 +119,13 @@ function attempt<Op extends Operation>(
   const { services, operation, call, request } = serving;
   let permitted = false;
   const rows: ReadCall<Op>['rows'] = async (query, parameters) => {
-    const found = await readCall(serving).rows(query, parameters);
+    const found = await createReadCall(serving).rows(query, parameters);
     permitted = true;
     return found;
   };
-  function entry(): ReturnType<Opening> {
-    if (!permitted) return toSend(enterWrite, { ...guardParameters(serving), key_digest: key?.key ?? null });
+  function openWrite(): ReturnType<Opening> {
+    if (!permitted)
+      return toSend(enterWrite, { ...makeGuardParameters(serving), key_digest: key?.key ?? null });
     return (
       key && toSend(enterUnderKey, { account_id: call.scope.accountId, key_digest: key.key, now: call.now })
     );
@@ -140,22 +140,22 @@ function attempt<Op extends Operation>(
     }
     const location =
       outcome.location === undefined ? undefined : services.tokens.issuer + publicPrefix + outcome.location;
-    const answer = rendered(operation, outcome, location === undefined ? {} : { location });
+    const answer = renderAnswer(operation, outcome, location === undefined ? {} : { location });
     if (key !== undefined) {
       const sealer = operation.answerHoldsSecret ? services.sealer : undefined;
       storeAnswer(tx, call.scope.accountId, key, answer, { now: call.now, sealer });
     }
     return { answer };
-  }, entry);
+  }, openWrite);
 }
 
-/** Whether the entry refused the write, for another reason than that its key has an answer. */
+/** Whether the entry refused the write, other than because its key has a stored response. */
 function isRefusal(failure: unknown): boolean {
   return isDatabaseError(failure) && /^HG4/.test(failure.code);
 }
 
-/** The refusals of the entry, and what the database says of a race, as problems. */
-async function inWordsOfTheCaller<Op extends Operation>(
+/** Turns refusals of the entry, and the errors of races, into problems. */
+async function toCallerProblem<Op extends Operation>(
   failure: unknown,
   serving: Serving<Op>,
 ): Promise<unknown> {
@@ -163,36 +163,36 @@ async function inWordsOfTheCaller<Op extends Operation>(
   const { read } = serving.services.database;
   switch (failure.code) {
     case 'HG401':
-      return refusal(read, 'inactive', serving);
+      return findRefusal(read, 'inactive', serving);
     case 'HG403':
-      return refusal(read, 'forbidden', serving);
+      return findRefusal(read, 'forbidden', serving);
     case 'HG404':
-      return refusal(read, 'unknown', serving);
+      return findRefusal(read, 'unknown', serving);
     case 'HG409':
       return problem('idempotency-key-in-use');
     case 'HG200':
-      // Its answer expired between the two.
+      // The stored response expired in between.
       return problem('concurrent-change');
     case '40001':
     case '40P01':
-    case changed:
+    case conflictCode:
       return problem('concurrent-change');
     case '23503':
-      // The project was deleted between the check of the rights and the write.
+      // The project was deleted after the rights were checked.
       return /_(of|in)_project$/.test(failure.constraint ?? '')
-        ? await refusal(read, 'unknown', serving)
+        ? await findRefusal(read, 'unknown', serving)
         : failure;
     default:
       return failure;
   }
 }
 
-export function answerOf(written: Earlier): StoredAnswer {
+export function requireAnswer(written: Earlier): StoredAnswer {
   if ('pending' in written) throw problem('idempotency-key-in-use');
   return written.answer;
 }
 
-export function rendered<Op extends Operation>(
+export function renderAnswer<Op extends Operation>(
   operation: Op,
   answer: Answer<Op>,
   headers: Record<string, string>,
@@ -205,35 +205,35 @@ export function rendered<Op extends Operation>(
 }
 
 /**
- * The digest of a JSON body, made when it arrived under an Idempotency-Key. The body itself is not kept: it
- * may hold a secret.
+ * Digests of JSON bodies that came with an Idempotency-Key. The body itself is not kept: it may hold a
+ * secret.
  */
 const digests = new WeakMap<FastifyRequest, Buffer>();
 
 export function keepDigest(request: FastifyRequest, sealer: Sealer, content: Buffer): void {
-  if (request.headers['idempotency-key'] !== undefined) digests.set(request, requestDigest(sealer, content));
+  if (request.headers['idempotency-key'] !== undefined) digests.set(request, digestRequest(sealer, content));
 }
 
-/** The key of a request whose body is JSON, or that has none. */
-export function keyOfRequest<Op extends Operation>(serving: Serving<Op>): IdempotencyKey | undefined {
+/** The key of a request with a JSON body or none. */
+export function readKeyOfRequest<Op extends Operation>(serving: Serving<Op>): IdempotencyKey | undefined {
   const { request, services } = serving;
-  return keyOf(serving, digests.get(request) ?? requestDigest(services.sealer, ''));
+  return readKey(serving, digests.get(request) ?? digestRequest(services.sealer, ''));
 }
 
-/** The key of a request with another body, for which `content` stands. */
-export function keyOfContent<Op extends Operation>(
+/** The key of a request with another body, represented by `content`. */
+export function readKeyOfContent<Op extends Operation>(
   serving: Serving<Op>,
   content: string,
 ): IdempotencyKey | undefined {
-  return keyOf(serving, requestDigest(serving.services.sealer, content));
+  return readKey(serving, digestRequest(serving.services.sealer, content));
 }
 
-function keyOf<Op extends Operation>(
+function readKey<Op extends Operation>(
   { operation, call, request, services }: Serving<Op>,
   digest: Buffer,
 ): IdempotencyKey | undefined {
   if (operation.method !== 'POST') return undefined;
-  return idempotencyKey(services.sealer, request.headers['idempotency-key'], {
+  return parseIdempotencyKey(services.sealer, request.headers['idempotency-key'], {
     actorId: call.scope.actorId,
     method: operation.method,
     path: request.url,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { acceptsJson, preferredEncoding, prefersHtml } from './accept.ts';
+import { acceptsJson, chooseEncoding, prefersHtml } from './accept.ts';
 
-test('JSON is accepted by default, by its name, and by the ranges that hold it', () => {
+test('JSON is accepted by default, by name, and by a range that includes it', () => {
   const accepted = [
     undefined,
     '',
@@ -19,7 +19,7 @@ test('JSON is accepted by default, by its name, and by the ranges that hold it',
   for (const accept of accepted) assert.ok(acceptsJson(accept), String(accept));
 });
 
-test('JSON is refused by a weight of nothing, and by lists without it; the most specific range decides', () => {
+test('JSON is refused by weight 0 or if not listed; the most specific range decides', () => {
   const refused = [
     'text/html',
     'application/xml, image/*',
@@ -36,7 +36,7 @@ test('JSON is refused by a weight of nothing, and by lists without it; the most 
   assert.ok(acceptsJson('application/json;q=0.1, */*;q=0'));
 });
 
-test('a browser gets a page, a program data', () => {
+test('a browser gets HTML, a program JSON', () => {
   assert.ok(prefersHtml('text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'));
   for (const accept of [
     undefined,
@@ -48,7 +48,7 @@ test('a browser gets a page, a program data', () => {
     assert.ok(!prefersHtml(accept), String(accept));
 });
 
-test('of the encodings the most wanted is taken, and none where none is', () => {
+test('the encoding with the highest weight is chosen, or none', () => {
   const offered = ['br', 'gzip'] as const;
   const cases: [string, string | undefined][] = [
     ['gzip, deflate, br', 'br'],
@@ -62,5 +62,5 @@ test('of the encodings the most wanted is taken, and none where none is', () => 
     ['deflate, zstd', undefined],
     ['', undefined],
   ];
-  for (const [header, expected] of cases) assert.equal(preferredEncoding(header, offered), expected, header);
+  for (const [header, expected] of cases) assert.equal(chooseEncoding(header, offered), expected, header);
 });

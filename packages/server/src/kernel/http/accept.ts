@@ -1,13 +1,13 @@
-/** What a caller accepts (RFC 9110 §12.5): lists of names with weights. */
+/** Content negotiation (RFC 9110 §12.5): lists of names with weights. */
 
 interface Wanted {
   name: string;
-  /** From 0, refused, to 1. */
+  /** From 0 (refused) to 1. */
   weight: number;
 }
 
-/** The list of an Accept or Accept-Encoding header, in lower case, without parameters but the weight. */
-function wanted(header: string): Wanted[] {
+/** Parses an Accept or Accept-Encoding header: lower case, without parameters other than the weight. */
+function parseAccept(header: string): Wanted[] {
   return header.split(',').flatMap((item) => {
     const [name = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase());
     if (name === '') return [];
@@ -18,7 +18,7 @@ function wanted(header: string): Wanted[] {
 }
 
 /** The weight of the first of the names that is in the list. */
-function weightOf(list: readonly Wanted[], names: readonly string[]): number | undefined {
+function findWeight(list: readonly Wanted[], names: readonly string[]): number | undefined {
   for (const name of names) {
     const found = list.filter((item) => item.name === name);
     if (found.length > 0) return Math.max(...found.map(({ weight }) => weight));
@@ -26,39 +26,42 @@ function weightOf(list: readonly Wanted[], names: readonly string[]): number | u
   return undefined;
 }
 
-/** How much a media type is wanted: the most specific range that holds it decides. Undefined when none does. */
-function mediaWeight(list: readonly Wanted[], type: string): number | undefined {
-  return weightOf(list, [type, type.replace(/\/.*/, '/*'), '*/*']);
+/** The weight of a media type, from the most specific range that includes it. Undefined if none does. */
+function findMediaWeight(list: readonly Wanted[], type: string): number | undefined {
+  return findWeight(list, [type, type.replace(/\/.*/, '/*'), '*/*']);
 }
 
-/** Whether an answer in JSON is accepted; who names only the type of problems, or of files, is taken to mean it. */
+/** Whether the caller accepts a JSON response. Accepting only problem+json or octet-stream counts as yes. */
 export function acceptsJson(accept: string | undefined): boolean {
   if (accept === undefined || accept === '*/*' || accept === 'application/json') return true;
-  const list = wanted(accept);
+  const list = parseAccept(accept);
   if (list.length === 0) return true;
   const weight =
-    mediaWeight(list, 'application/json') ??
-    weightOf(list, ['application/problem+json', 'application/octet-stream']);
+    findMediaWeight(list, 'application/json') ??
+    findWeight(list, ['application/problem+json', 'application/octet-stream']);
   return (weight ?? 0) > 0;
 }
 
-/** Whether a page is wanted more than data. */
+/** Whether the caller prefers HTML to JSON. */
 export function prefersHtml(accept: string | undefined): boolean {
-  const list = wanted(accept ?? '');
-  return (mediaWeight(list, 'text/html') ?? 0) > (mediaWeight(list, 'application/json') ?? 0);
+  const list = parseAccept(accept ?? '');
+  return (findMediaWeight(list, 'text/html') ?? 0) > (findMediaWeight(list, 'application/json') ?? 0);
 }
 
-/** The encoding that is wanted most; of those wanted alike, the first of `offered`. Undefined for none. */
-export function preferredEncoding<Encoding extends string>(
+/**
+ * The encoding with the highest weight; the first of `offered` if several have the same. Undefined for no
+ * encoding.
+ */
+export function chooseEncoding<Encoding extends string>(
   acceptEncoding: string,
   offered: readonly Encoding[],
 ): Encoding | undefined {
-  const list = wanted(acceptEncoding);
+  const list = parseAccept(acceptEncoding);
   let best: Encoding | undefined;
-  // Who wants the plain answer more says so by a weight for it.
-  let most = weightOf(list, ['identity']) ?? 0;
+  // `identity` with a higher weight means that the caller prefers no encoding.
+  let most = findWeight(list, ['identity']) ?? 0;
   for (const encoding of offered) {
-    const weight = weightOf(list, [encoding, '*']) ?? 0;
+    const weight = findWeight(list, [encoding, '*']) ?? 0;
     if (weight > 0 && (best === undefined ? weight >= most : weight > most)) {
       best = encoding;
       most = weight;

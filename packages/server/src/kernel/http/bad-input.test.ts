@@ -1,7 +1,4 @@
-/**
- * Input that cannot be read or breaks its schema, at every operation: each is told what is wrong with it, and
- * nothing is changed by it.
- */
+/** Invalid input to every operation: the response describes the fault, and nothing changes. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -20,13 +17,16 @@ const { hostname, port } = new URL(await server.listen());
 const shown = operations.filter((operation) => operation.surface === 'dpc');
 const place = await createPlace(await server.account());
 
-async function exampleOf(operation: Operation, at: Place = place): Promise<Example> {
+async function makeExample(operation: Operation, at: Place = place): Promise<Example> {
   const example = await examples[operation.id]?.(at);
   return example ?? assert.fail(`no examples of a slice have a request for ${operation.id}`);
 }
 
-/** Sends what must be refused by 4xx and change nothing. */
-async function refused({ method }: Pick<Operation, 'method'>, { path, ...asked }: Example): Promise<Answer> {
+/** Sends a request that must get a 4xx and change nothing. */
+async function requireRefused(
+  { method }: Pick<Operation, 'method'>,
+  { path, ...asked }: Example,
+): Promise<Answer> {
   await changes.take();
   const answer = await place.account.admin.send(method, path, asked);
   const what = `${method} ${path} ${JSON.stringify(asked.body)?.slice(0, 300)}: ${answer.text.slice(0, 500)}`;
@@ -35,8 +35,12 @@ async function refused({ method }: Pick<Operation, 'method'>, { path, ...asked }
   return answer;
 }
 
-async function refusedFor(operation: Operation, example: Example, field: string): Promise<void> {
-  const { violations = [] } = requireProblem(await refused(operation, example), 400, 'invalid-request');
+async function requireRefusedFor(operation: Operation, example: Example, field: string): Promise<void> {
+  const { violations = [] } = requireProblem(
+    await requireRefused(operation, example),
+    400,
+    'invalid-request',
+  );
   const named = violations.some((violation) => violation.startsWith(field));
   assert.ok(named, `${operation.id} names ${field}: ${violations.join('; ')}`);
 }
@@ -46,7 +50,7 @@ interface ObjectSchema {
   required?: string[];
 }
 
-/** The operations whose body is an object, each member of it. */
+/** Each member of each operation whose body is an object. */
 const bodies = shown.flatMap((operation) => {
   const body = operation.body as ObjectSchema | undefined;
   if (body === undefined || !('properties' in body)) return [];
@@ -61,18 +65,18 @@ const bodies = shown.flatMap((operation) => {
 test('every member of every body: missing, of another type, too long', async () => {
   assert.ok(bodies.length > 30);
   for (const { operation, name, required, maxLength } of bodies) {
-    const example = await exampleOf(operation);
+    const example = await makeExample(operation);
     const body = example.body as Record<string, unknown>;
     const { [name]: _, ...without } = body;
-    if (required) await refusedFor(operation, { ...example, body: without }, `body.${name}: is required`);
-    // No member of the interface may be a list of lists; null stands for an optional member of a POST that is
-    // left out.
+    if (required)
+      await requireRefusedFor(operation, { ...example, body: without }, `body.${name}: is required`);
+    // No member may be a list of lists. For a POST, null stands for an omitted optional member.
     for (const wrong of operation.method === 'POST' && !required ? [[[1]]] : [null, [[1]]]) {
-      await refusedFor(operation, { ...example, body: { ...body, [name]: wrong } }, `body.${name}`);
+      await requireRefusedFor(operation, { ...example, body: { ...body, [name]: wrong } }, `body.${name}`);
     }
     if (maxLength !== undefined) {
       const long = { ...body, [name]: 'x'.repeat(maxLength + 1) };
-      await refusedFor(operation, { ...example, body: long }, `body.${name}`);
+      await requireRefusedFor(operation, { ...example, body: long }, `body.${name}`);
     }
   }
 });
@@ -81,16 +85,16 @@ test('every parameter of every query: of another type, out of bounds, too long',
   for (const operation of shown) {
     const query = operation.query as ObjectSchema | undefined;
     for (const [name, schema] of Object.entries(query?.properties ?? {})) {
-      const example = await exampleOf(operation);
+      const example = await makeExample(operation);
       const url = new URL(example.path, 'http://x');
       const wrong = schema.maxLength === undefined ? ['-1', 'x', ''] : ['x'.repeat(schema.maxLength + 1)];
       for (const value of wrong) {
         url.searchParams.set(name, value);
-        await refusedFor(operation, { ...example, path: url.pathname + url.search }, `query.${name}`);
+        await requireRefusedFor(operation, { ...example, path: url.pathname + url.search }, `query.${name}`);
       }
       if (query?.required?.includes(name) && !('default' in schema)) {
         url.searchParams.delete(name);
-        await refusedFor(
+        await requireRefusedFor(
           operation,
           { ...example, path: url.pathname + url.search },
           `query.${name}: is required`,
@@ -100,15 +104,15 @@ test('every parameter of every query: of another type, out of bounds, too long',
   }
 });
 
-test('a piece of a path that does not decode, or decodes to NUL, at every operation', async () => {
+test('a path segment that does not decode, or decodes to NUL, at every operation', async () => {
   for (const operation of shown.filter((each) => each.path.includes('{'))) {
     for (const piece of ['%00', 'a%00b', '%ff', '%c0%80', '%ed%a0%80', '%', '%zz']) {
       const path = operation.path
         .replace(/^\/v1/, '')
         .replace(/\{\w+\}/, piece)
         .replaceAll(/\{\w+\}/g, 'city');
-      const { body, headers = {} } = await exampleOf(operation);
-      const { problem } = await refused(operation, { path, body, headers });
+      const { body, headers = {} } = await makeExample(operation);
+      const { problem } = await requireRefused(operation, { path, body, headers });
       assert.ok(
         ['invalid-path', 'invalid-request'].includes(problem.code),
         `${operation.id} ${path}: ${problem.code}`,
@@ -117,7 +121,7 @@ test('a piece of a path that does not decode, or decodes to NUL, at every operat
   }
 });
 
-test('a member that is there twice is refused, where the last would be taken in silence', async () => {
+test('a duplicate member is refused, not silently dropped', async () => {
   const path = `${place.project.path}/variables`;
   const twice = [
     '{"name":"a","name":"b","type":"TEXT","behaviour":"SHARED"}',
@@ -125,34 +129,42 @@ test('a member that is there twice is refused, where the last would be taken in 
     '{"name":"a","type":"TEXT","behaviour":"SHARED","stray":{"x":1,"x":2}}',
   ];
   for (const body of twice) {
-    const { detail } = requireProblem(await refused({ method: 'POST' }, { path, body }), 400, 'invalid-json');
-    assert.match(detail, /the member "(name|type|x)" is there twice/);
+    const { detail } = requireProblem(
+      await requireRefused({ method: 'POST' }, { path, body }),
+      400,
+      'invalid-json',
+    );
+    assert.match(detail, /the member "(name|type|x)" occurs twice/);
   }
 });
 
-test('content that is sent to an operation without a body is no reason to fail', async () => {
+test('a body sent to an operation without one is ignored', async () => {
   const path = `${place.project.path}/variables/city/environment-overrides/prod`;
   const plain = { headers: { 'content-type': 'text/plain' }, body: 'x' };
-  requireProblem(await refused({ method: 'DELETE' }, { path, ...plain }), 415, 'unsupported-media-type');
-  requireProblem(await refused({ method: 'DELETE' }, { path, body: '{' }), 400, 'invalid-json');
-  requireProblem(await refused({ method: 'DELETE' }, { path, body: '{}' }), 404, 'override-not-found');
+  requireProblem(
+    await requireRefused({ method: 'DELETE' }, { path, ...plain }),
+    415,
+    'unsupported-media-type',
+  );
+  requireProblem(await requireRefused({ method: 'DELETE' }, { path, body: '{' }), 400, 'invalid-json');
+  requireProblem(await requireRefused({ method: 'DELETE' }, { path, body: '{}' }), 404, 'override-not-found');
 });
 
-test('what is nowhere is 404 and what is no method of it 405, whatever is sent there', async () => {
+test('an unknown path is 404 and an unknown method 405, whatever the body', async () => {
   const body = Buffer.from('{ not JSON');
   for (const type of ['application/json', 'text/plain', 'nothing/']) {
     const headers = { 'content-type': type };
     requireProblem(
-      await refused({ method: 'POST' }, { path: '/nowhere', headers, body }),
+      await requireRefused({ method: 'POST' }, { path: '/nowhere', headers, body }),
       404,
       'path-not-found',
     );
     const wrong = { path: `${place.project.path}/variables`, headers, body };
-    requireProblem(await refused({ method: 'PUT' }, wrong), 405, 'method-not-allowed');
+    requireProblem(await requireRefused({ method: 'PUT' }, wrong), 405, 'method-not-allowed');
   }
 });
 
-test('a body of 50 MB is refused without being taken in, and the server goes on', async () => {
+test('a body of 50 MB is refused without being read, and the server keeps working', async () => {
   const headers = {
     authorization: `Bearer ${await place.account.admin.token()}`,
     'content-type': 'application/json',
@@ -165,8 +177,8 @@ test('a body of 50 MB is refused without being taken in, and the server goes on'
   assert.equal((await place.account.admin.get('/projects')).status, 200);
 });
 
-test('what is no request, and a request whose head is too large, are answered as problems too', async () => {
-  const answerTo = async (sent: string) => {
+test('invalid HTTP and a request with too large a head get problem responses', async () => {
+  const sendRequest = async (sent: string) => {
     const socket = connect(Number(port), hostname);
     socket.on('error', () => undefined);
     let text = '';
@@ -183,17 +195,17 @@ test('what is no request, and a request whose head is too large, are answered as
     ['no request at all\r\n\r\n', 400, 'malformed-request'],
     [large, 431, 'headers-too-large'],
   ] as const) {
-    const { head, body } = await answerTo(sent);
+    const { head, body } = await sendRequest(sent);
     const problem = JSON.parse(body) as ProblemDetail;
     assert.match(head, new RegExp(`^HTTP/1.1 ${status} .*application/problem\\+json`, 's'));
     assert.deepEqual([problem.status, problem.code], [status, code]);
     assert.ok(head.includes(`x-request-id: ${problem.traceId}`));
   }
-  assert.equal((await answerTo(large.replace('GET', 'HEAD'))).body, '');
+  assert.equal((await sendRequest(large.replace('GET', 'HEAD'))).body, '');
 });
 
-/** What an example names, by what the other account calls it. */
-function foreignIdsFor(
+/** The names in an example, replaced by the ids that another account uses. */
+function replaceIds(
   example: Example,
   other: Place,
   theirs: { credentialId: string; executionId: string },
@@ -220,7 +232,7 @@ function foreignIdsFor(
   });
 }
 
-test('ids of another account, wherever an operation takes an id', async () => {
+test('ids of another account, in every place for an id', async () => {
   const other = await createPlace(await server.account());
   const { admin } = other.account;
   const { credentialId } = (
@@ -234,8 +246,8 @@ test('ids of another account, wherever an operation takes an id', async () => {
   const theirs = { credentialId, executionId: started.body.pipelineExecutionId };
   let tried = 0;
   for (const operation of shown) {
-    for (const example of foreignIdsFor(await exampleOf(operation), other, theirs)) {
-      const answer = await refused(operation, example);
+    for (const example of replaceIds(await makeExample(operation), other, theirs)) {
+      const answer = await requireRefused(operation, example);
       assert.ok(
         answer.status === 404 || ['unknown-agent', 'unknown-project'].includes(answer.problem.code),
         `${operation.id}: ${answer.text}`,
@@ -258,6 +270,6 @@ test('ids of another account, wherever an operation takes an id', async () => {
     ],
   ];
   for (const [path, body, code] of inBodies) {
-    assert.equal((await refused({ method: 'POST' }, { path, body })).problem.code, code);
+    assert.equal((await requireRefused({ method: 'POST' }, { path, body })).problem.code, code);
   }
 });

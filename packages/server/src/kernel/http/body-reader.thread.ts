@@ -1,31 +1,31 @@
-/** The thread in which large bodies are read: one order, one answer. */
+/** The thread that parses large bodies: one message in, one message out. */
 import { parentPort } from 'node:worker_threads';
 import { operations } from '@headgate/contract';
 import type { Reading, ReadingOrder } from './body-reader.ts';
-import { type BodyReading, bodyReading } from './body-reading.ts';
+import { type BodyReading, createBodyReading } from './body-reading.ts';
 import { Problem } from './problems.ts';
 
 const readings = new Map<string, BodyReading>();
 
-function readingOf(id: string): BodyReading {
+function findReading(id: string): BodyReading {
   const known = readings.get(id);
   if (known !== undefined) return known;
   const operation = operations.find((each) => each.id === id);
-  if (operation === undefined) throw new Error(`There is no operation ${id}.`);
-  const made = bodyReading(operation);
+  if (operation === undefined) throw new Error(`Unknown operation ${id}.`);
+  const made = createBodyReading(operation);
   readings.set(id, made);
   return made;
 }
 
 function read({ operationId, content }: ReadingOrder): Reading {
   try {
-    const { value, unknown, faults } = readingOf(operationId)(content);
+    const { value, unknown, faults } = findReading(operationId)(content);
     return faults.length > 0 ? { faulty: { unknown, faults } } : { unknown, json: JSON.stringify(value) };
   } catch (failure) {
     if (failure instanceof Problem && failure.code === 'invalid-json') return { invalid: failure.message };
     throw failure;
   } finally {
-    // It may hold a secret.
+    // The content may hold a secret.
     content.fill(0);
   }
 }

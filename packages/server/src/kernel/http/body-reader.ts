@@ -1,44 +1,43 @@
 /**
- * Reads the JSON bodies of requests: a small one in its turn, a large one in a thread, so that no body holds
- * up other requests, however it is made (docs/adr/0037). The thread starts when it is first needed and ends
- * when it has had nothing to do for a while.
+ * Reads JSON request bodies: small ones at once, large ones in a thread, so that no body blocks other
+ * requests (docs/adr/0037). The thread starts on first use and ends after a minute without work.
  */
 import { Worker } from 'node:worker_threads';
 import type { Operation } from '@headgate/contract';
-import { type BodyReading, bodyReading, type ReadBody } from './body-reading.ts';
+import { type BodyReading, createBodyReading, type ReadBody } from './body-reading.ts';
 import { createFairQueue } from './fair-queue.ts';
 import { Problem, problem } from './problems.ts';
 
-/** What the thread is asked. */
+/** A message to the thread. */
 export interface ReadingOrder {
   operationId: string;
   content: Uint8Array;
 }
 
-/** What it answers: the body, or the words of an `invalid-json`. */
+/** A message from the thread: the body, its faults, or the reason of an `invalid-json`. */
 export type Reading =
   | { faulty: Pick<ReadBody, 'unknown' | 'faults'> }
-  /** As JSON: parsing it takes this side a fraction of what receiving the objects would. */
+  /** As JSON: parsing it here costs a fraction of receiving the objects. */
   | { unknown: ReadBody['unknown']; json: string }
   | { invalid: string };
 
 export interface BodyReader {
-  /** Throws `invalid-json`, and `overloaded` when too many large bodies wait, of the account or in all. */
+  /** Throws `invalid-json`, and `overloaded` if too many large bodies wait, for the account or in total. */
   read(operation: Operation, content: Buffer, accountId: string): ReadBody | Promise<ReadBody>;
 }
 
-/** Read at once, in at most some milliseconds. */
+/** Bodies up to this size are read at once, which takes a few milliseconds at most. */
 const smallBytes = 65_536;
-/** Of large bodies; each waits with its bytes in memory. */
+/** For large bodies that wait; each takes its size in memory. */
 const waitingBounds = { ofOne: 8, inAll: 64 };
 const idleMilliseconds = 60_000;
 const startMegabytes = 128;
-/** An empty object or array of two or three bytes takes tens of bytes in memory. */
+/** An empty object or array of two or three bytes takes tens of bytes of heap. */
 const heapPerByte = 48;
 const timePerMegabyte = 1_000;
 const startMilliseconds = 10_000;
 
-/** `limitBytes`: no body is larger; `megabytes`: of memory that the thread may take. */
+/** `limitBytes` is the maximum body size; `megabytes` is the memory limit of the thread. */
 export function createBodyReader({
   limitBytes,
   megabytes = startMegabytes + Math.ceil(limitBytes / 1_048_576) * heapPerByte,
@@ -51,43 +50,43 @@ export function createBodyReader({
   let idle: NodeJS.Timeout | undefined;
   const queue = createFairQueue(waitingBounds, () => problem('overloaded'));
 
-  function end(): void {
+  function endThread(): void {
     const ending = thread;
     thread = undefined;
     void ending?.terminate();
   }
 
-  function inThread({ id }: Operation, content: Buffer): Promise<ReadBody> {
+  function readInThread({ id }: Operation, content: Buffer): Promise<ReadBody> {
     clearTimeout(idle);
     thread ??= startThread(megabytes);
     const asked = thread;
     return new Promise<ReadBody>((resolve, reject) => {
       function settle(): void {
         clearTimeout(late);
-        asked.off('message', answered).off('error', failed);
+        asked.off('message', onMessage).off('error', onError);
         asked.unref();
-        idle = setTimeout(end, idleMilliseconds).unref();
+        idle = setTimeout(endThread, idleMilliseconds).unref();
       }
-      function answered(reading: Reading): void {
+      function onMessage(reading: Reading): void {
         settle();
         if ('faulty' in reading) resolve({ value: undefined, ...reading.faulty });
         else if ('json' in reading)
           resolve({ value: JSON.parse(reading.json), unknown: reading.unknown, faults: [] });
         else reject(new Problem('invalid-json', reading.invalid));
       }
-      function failed(failure: NodeJS.ErrnoException): void {
+      function onError(failure: NodeJS.ErrnoException): void {
         settle();
-        end();
+        endThread();
         const isOutOfMemory = failure.code === 'ERR_WORKER_OUT_OF_MEMORY';
-        reject(isOutOfMemory ? tooCostly('takes too much memory') : failure);
+        reject(isOutOfMemory ? refuseCostly('takes too much memory') : failure);
       }
       const milliseconds = startMilliseconds + (content.length / 1_048_576) * timePerMegabyte;
       const late = setTimeout(() => {
         settle();
-        end();
-        reject(tooCostly('takes too long'));
+        endThread();
+        reject(refuseCostly('takes too long'));
       }, milliseconds);
-      asked.on('message', answered).on('error', failed);
+      asked.on('message', onMessage).on('error', onError);
       asked.ref();
       const order: ReadingOrder = { operationId: id, content };
       asked.postMessage(order);
@@ -99,12 +98,12 @@ export function createBodyReader({
       if (content.length <= smallBytes) {
         let reading = readings.get(operation);
         if (reading === undefined) {
-          reading = bodyReading(operation);
+          reading = createBodyReading(operation);
           readings.set(operation, reading);
         }
         return reading(content);
       }
-      return queue.run(accountId, () => inThread(operation, content));
+      return queue.run(accountId, () => readInThread(operation, content));
     },
   };
 }
@@ -116,10 +115,10 @@ function startThread(megabytes: number): Worker {
       maxYoungGenerationSizeMb: 64,
     },
   });
-  // Between two bodies its end is of no interest; without a listener an error would end the process.
+  // Errors between two bodies are irrelevant, but without a listener they would end the process.
   return thread.on('error', () => undefined);
 }
 
-function tooCostly(why: string): Problem {
-  return problem('invalid-json', { reason: `reading it ${why}; send less in one request` });
+function refuseCostly(why: string): Problem {
+  return problem('invalid-json', { reason: `reading it ${why}; send less data in one request` });
 }

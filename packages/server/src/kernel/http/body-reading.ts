@@ -1,25 +1,22 @@
-/**
- * What the JSON body of a request comes to, wherever that is found out: in the request's turn, or in a thread
- * (body-reader.ts).
- */
+/** Parses and validates the JSON body of a request, on the main thread or in a worker (body-reader.ts). */
 import { bodyIsOptional, type Operation } from '@headgate/contract';
 import type { ErrorObject } from 'ajv';
-import { type Fault, faultsOf } from './faults.ts';
+import { type Fault, findFaults } from './faults.ts';
 import { readJson } from './json-body.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { tidyMembers, type UnknownMember } from './members.ts';
 import { bodySchemas, isFormat } from './schemas.ts';
-import { textFault } from './text-faults.ts';
+import { findTextFault } from './text-faults.ts';
 
 export interface ReadBody {
   /** With defaults, without unknown members. */
   value: unknown;
   unknown: readonly UnknownMember[];
-  /** At most `faultLimit`; none when the body is valid. */
+  /** At most `faultLimit`; empty if the body is valid. */
   faults: readonly Fault[];
 }
 
-/** A request names at most so many of its faults. */
+/** The maximum number of faults in a response. */
 export const faultLimit = 100;
 
 /** Reads bodies of one operation. Throws `invalid-json`. */
@@ -27,27 +24,27 @@ export type BodyReading = (content: Uint8Array) => ReadBody;
 
 const backslash = 0x5c;
 
-export function bodyReading(operation: Operation): BodyReading {
-  const judge = bodyJudge(operation);
+export function createBodyReading(operation: Operation): BodyReading {
+  const validate = createBodyValidator(operation);
   const holdsSecret = operation.bodyHoldsSecret !== undefined;
   return (content) => {
-    if (content.length === 0) return judge(undefined);
+    if (content.length === 0) return validate(undefined);
     const value = readJson(content, holdsSecret);
-    // Unescaped, JSON has neither NUL nor a surrogate.
-    const fault = content.includes(backslash) ? textFault(value) : undefined;
-    return fault === undefined ? judge(value) : { value, unknown: [], faults: [fault] };
+    // Without escapes, valid UTF-8 JSON contains neither NUL nor lone surrogates.
+    const fault = content.includes(backslash) ? findTextFault(value) : undefined;
+    return fault === undefined ? validate(value) : { value, unknown: [], faults: [fault] };
   };
 }
 
-/** The same of a value, as of a body that was left out. */
-export function bodyJudge(operation: Operation): (value: unknown) => ReadBody {
+/** Validates a parsed value; undefined is a missing body. */
+export function createBodyValidator(operation: Operation): (value: unknown) => ReadBody {
   const schema = operation.body as JsonSchema | undefined;
   if (operation.body === undefined || schema === undefined)
     return (value) => ({ value, unknown: [], faults: [] });
   const isValid = bodySchemas.compile(operation.body);
   const mayBeLeftOut = bodyIsOptional(operation);
   const nullIsAbsent = operation.method === 'POST';
-  const judging = { most: faultLimit, quotes: operation.bodyHoldsSecret === undefined, isFormat };
+  const options = { most: faultLimit, quotes: operation.bodyHoldsSecret === undefined, isFormat };
   return (given) => {
     const value = given === undefined && mayBeLeftOut ? {} : given;
     const { unknown, dropUnknown } = tidyMembers(schema, value, nullIsAbsent);
@@ -55,24 +52,24 @@ export function bodyJudge(operation: Operation): (value: unknown) => ReadBody {
       dropUnknown();
       return { value, unknown, faults: [] };
     }
-    const faults = faultsOf(schema, value, judging);
-    return { value, unknown, faults: faults.length > 0 ? faults : [isValid.errors?.[0]].map(plainFault) };
+    const faults = findFaults(schema, value, options);
+    return { value, unknown, faults: faults.length > 0 ? faults : [isValid.errors?.[0]].map(toFault) };
   };
 }
 
-/** Should the two ever disagree, what Ajv says is still told. */
-export function plainFault(error: ErrorObject | undefined): Fault {
+/** Used only if Ajv finds a fault that findFaults does not. */
+export function toFault(error: ErrorObject | undefined): Fault {
   return { pointer: error?.instancePath ?? '', detail: error?.message ?? 'is not valid' };
 }
 
 const readBodies = new WeakMap<object, ReadBody>();
 
-/** Keeps what the parser of bodies found, for the check of the request that it came with. */
+/** Stores the result of the body parser until the request is validated. */
 export function keepReadBody(request: object, body: ReadBody): void {
   readBodies.set(request, body);
 }
 
-/** Answers it once: it may hold a secret, and the request is held by others. */
+/** Returns the body and forgets it: it may hold a secret, and other code keeps the request. */
 export function takeReadBody(request: object): ReadBody | undefined {
   const body = readBodies.get(request);
   readBodies.delete(request);

@@ -1,4 +1,4 @@
-/** Bodies that were compressed by their sender (RFC 9110 §8.4), bounded by what they hold, not by what was sent. */
+/** Decodes compressed request bodies (RFC 9110 §8.4). The limit applies to the decompressed size. */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Transform } from 'node:stream';
 import {
@@ -25,8 +25,8 @@ const decoders = {
 type Encoding = keyof typeof decoders;
 const known = Object.keys(decoders).join(', ');
 
-/** Undefined for a body as it is. Throws `unsupported-content-encoding`. */
-function encodingOf(headers: IncomingHttpHeaders): Encoding | undefined {
+/** Undefined for an uncompressed body. Throws `unsupported-content-encoding`. */
+function readEncoding(headers: IncomingHttpHeaders): Encoding | undefined {
   const given = headers['content-encoding'];
   if (given === undefined) return undefined;
   const name = given.trim().toLowerCase();
@@ -38,17 +38,17 @@ function encodingOf(headers: IncomingHttpHeaders): Encoding | undefined {
 }
 
 export function requireKnownEncoding(headers: IncomingHttpHeaders): void {
-  encodingOf(headers);
+  readEncoding(headers);
 }
 
-/** Hands on what the bytes hold, or `body-too-large` beyond the limit, or `invalid-content-encoding`. */
+/** Decompresses a body. Fails with `body-too-large` above the limit, or `invalid-content-encoding`. */
 export function decode(
   bytes: Buffer,
   headers: IncomingHttpHeaders,
   limit: { bytes: number; exceeded: () => Problem },
   done: (failure: Error | null, content?: Buffer) => void,
 ): void {
-  const encoding = encodingOf(headers);
+  const encoding = readEncoding(headers);
   if (encoding === undefined || bytes.length === 0) {
     done(null, bytes);
     return;
@@ -64,9 +64,12 @@ export function decode(
   });
 }
 
-/** The content of a request piece by piece; who reads it counts. Whatever ends the reading, the request itself is left to be read. */
-export async function* decodedContent(request: IncomingMessage): AsyncGenerator<Buffer, void, undefined> {
-  const encoding = encodingOf(request.headers);
+/**
+ * Decompresses a request as a stream. The consumer must limit the size. The request itself is never
+ * destroyed.
+ */
+export async function* decodeContent(request: IncomingMessage): AsyncGenerator<Buffer, void, undefined> {
+  const encoding = readEncoding(request.headers);
   if (encoding === undefined) {
     yield* request.iterator({ destroyOnReturn: false });
     return;
@@ -82,7 +85,7 @@ export async function* decodedContent(request: IncomingMessage): AsyncGenerator<
   try {
     yield* decoder;
   } catch (failure) {
-    throw lost ?? (isOfDecoder(failure) ? problem('invalid-content-encoding', { encoding }) : failure);
+    throw lost ?? (isDecoderError(failure) ? problem('invalid-content-encoding', { encoding }) : failure);
   } finally {
     request.unpipe(decoder);
     request.off('error', onLost);
@@ -90,8 +93,8 @@ export async function* decodedContent(request: IncomingMessage): AsyncGenerator<
   }
 }
 
-/** zlib's codes begin with Z_, those of Brotli with ERR_. */
-function isOfDecoder(failure: unknown): boolean {
+/** Error codes of zlib begin with Z_, those of Brotli with ERR_. */
+function isDecoderError(failure: unknown): boolean {
   return (
     failure instanceof Error &&
     'code' in failure &&

@@ -1,13 +1,10 @@
-/**
- * The headers that an operation declares, under the names that it declares: HTTP does not tell `versionName`
- * from `versionname`.
- */
+/** Restores the declared names of headers: HTTP does not distinguish `versionName` from `versionname`. */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Operation } from '@headgate/contract';
 import { textSchemas } from './schemas.ts';
 
-export function readerOfHeaders({
+export function createHeaderReader({
   headers,
 }: Operation): (sent: IncomingHttpHeaders) => Record<string, string> {
   const declared = Object.entries(headers?.properties ?? {}).map(([name, schema]) => ({
@@ -26,24 +23,24 @@ export function readerOfHeaders({
 }
 
 /**
- * decisions.md E10: what is no valid value as it is, and one when it is decoded as in a URL (`My+Env`,
- * `My%20Env`), was encoded.
+ * decisions.md E10: a value that is invalid as sent, but valid when URL-decoded (`My+Env`, `My%20Env`), is
+ * taken as URL-encoded.
  */
 function readHeader(header: string, isValid: (text: string) => boolean): string {
-  const text = headerText(header);
+  const text = decodeHeader(header);
   if (isValid(text)) return text;
-  const decoded = urlDecoded(text);
+  const decoded = decodeUrlText(text);
   return decoded !== undefined && isValid(decoded) ? decoded : text;
 }
 
-/** HTTP carries bytes, which Node reads as Latin-1 and clients mean as UTF-8. */
-function headerText(header: string): string {
+/** Node reads header bytes as Latin-1; clients usually send UTF-8. */
+function decodeHeader(header: string): string {
   const bytes = Buffer.from(header, 'latin1');
   return isUtf8(bytes) ? bytes.toString('utf8') : header;
 }
 
-/** Undefined for what does not decode, or decodes to what no header can hold. */
-function urlDecoded(text: string): string | undefined {
+/** Undefined if the text does not decode, or decodes to characters that no header can contain. */
+function decodeUrlText(text: string): string | undefined {
   try {
     const decoded = decodeURIComponent(text.replaceAll('+', ' '));
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createFairQueue } from './fair-queue.ts';
 
-const queueOf = (ofOne = 10, inAll = 100) =>
+const createQueue = (ofOne = 10, inAll = 100) =>
   createFairQueue({ ofOne, inAll }, () => new Error('too many wait'));
 
 test('one task runs at a time, and owners take turns', async () => {
-  const queue = queueOf();
+  const queue = createQueue();
   const ended: string[] = [];
   let running = 0;
   const task = (name: string) => async () => {
@@ -22,16 +22,16 @@ test('one task runs at a time, and owners take turns', async () => {
   assert.deepEqual(ended, ['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4']);
 });
 
-test('what fails is told to its own owner, and the next task runs', async () => {
-  const queue = queueOf();
+test('a failure rejects its own task only, and the next task runs', async () => {
+  const queue = createQueue();
   const failing = queue.run('a', () => Promise.reject(new Error('broken')));
   const next = queue.run('a', async () => 'done');
   await assert.rejects(failing, /broken/);
   assert.equal(await next, 'done');
 });
 
-test('one owner, and all together, may have so many waiting', async () => {
-  const queue = queueOf(2, 3);
+test('the number of waiting tasks is limited, per owner and in total', async () => {
+  const queue = createQueue(2, 3);
   const { promise: open, resolve } = Promise.withResolvers<void>();
   const wait = () => open;
   const running = queue.run('a', wait);

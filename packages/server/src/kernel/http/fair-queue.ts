@@ -1,15 +1,15 @@
 /**
- * Tasks that run one at a time, and owners that take turns: who has many waiting waits for those of others in
- * between.
+ * A queue that runs one task at a time. Owners take turns, so an owner with many tasks does not delay the
+ * others.
  */
 
 export interface FairQueue {
-  /** Throws what `refused` makes when too many wait, of this owner or in all. */
+  /** Throws `refused()` if too many tasks wait, for this owner or in total. */
   run<Result>(owner: string, task: () => Promise<Result>): Promise<Result>;
 }
 
 export function createFairQueue(bounds: { ofOne: number; inAll: number }, refused: () => Error): FairQueue {
-  /** The owner whose turn is next comes first. */
+  /** In the order of turns: the first owner is next. */
   const waiting = new Map<string, (() => Promise<void>)[]>();
   let count = 0;
   let isRunning = false;

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Operation, operations } from '@headgate/contract';
 import fc from 'fast-check';
-import { type Fault, faultsOf } from './faults.ts';
-import { alternativesOf, type JsonSchema } from './json-schema.ts';
+import { type Fault, findFaults } from './faults.ts';
+import { type JsonSchema, listAlternatives } from './json-schema.ts';
 import { bodySchemas, isFormat } from './schemas.ts';
 
-const judging = { most: 100, quotes: true, isFormat };
+const options = { most: 100, quotes: true, isFormat };
 const sentences = (schema: JsonSchema, value: unknown, most = 100) =>
-  faultsOf(schema, value, { ...judging, most }).map(({ pointer, detail }) => `${pointer} ${detail}`);
+  findFaults(schema, value, { ...options, most }).map(({ pointer, detail }) => `${pointer} ${detail}`);
 
 const parts = ['params', 'query', 'headers', 'body'] as const;
 const schemas = operations.flatMap((operation: Operation) =>
@@ -18,19 +18,18 @@ const schemas = operations.flatMap((operation: Operation) =>
   }),
 );
 
-/** Every schema within a schema. */
+/** All schemas inside a schema. */
 function schemasIn(schema: JsonSchema): JsonSchema[] {
   const { properties = {}, items, additionalProperties, propertyNames, anyOf = [] } = schema;
   const inner = [...Object.values(properties), items, additionalProperties, propertyNames, ...anyOf];
   return [schema, ...inner.flatMap((each) => (typeof each === 'object' ? schemasIn(each) : []))];
 }
 
-test('every keyword of every request is one that faults are found by, and every pattern has its words', () => {
+test('findFaults supports every keyword of request schemas, and every pattern has a description', () => {
   const known = new Set([
     ...['type', 'enum', 'const', 'anyOf', 'properties', 'required', 'additionalProperties', 'propertyNames'],
     ...['minProperties', 'maxProperties', 'items', 'minItems', 'maxItems', 'uniqueItems', 'minLength'],
-    ...['maxLength', 'pattern', 'format', 'minimum', 'maximum', 'x-form', 'default', 'description'],
-    'x-name',
+    ...['maxLength', 'pattern', 'format', 'minimum', 'maximum', 'x-form', 'x-name', 'default', 'description'],
   ]);
   for (const { name, schema } of schemas) {
     for (const each of schemasIn(schema)) {
@@ -41,22 +40,22 @@ test('every keyword of every request is one that faults are found by, and every 
   }
 });
 
-/** Values of the shape of a schema, with something wrong here and there. */
-function nearly(schema: JsonSchema, depth = 0): fc.Arbitrary<unknown> {
+/** Values that nearly match a schema. */
+function makeNearlyValid(schema: JsonSchema, depth = 0): fc.Arbitrary<unknown> {
   const odd = fc.oneof(
     fc.constantFrom(null, true, -1, 1.5, 1e9, '', 'x', '\u{1f600}'),
     fc.constant([]),
     fc.constant({}),
   );
-  const [first = {}] = alternativesOf(schema);
+  const [first = {}] = listAlternatives(schema);
   const sound =
     schema.anyOf === undefined
-      ? sounding(first, depth)
-      : fc.oneof(...alternativesOf(schema).map((each) => nearly(each, depth)));
+      ? makeValid(first, depth)
+      : fc.oneof(...listAlternatives(schema).map((each) => makeNearlyValid(each, depth)));
   return fc.oneof({ weight: 6, arbitrary: sound }, { weight: 1, arbitrary: odd });
 }
 
-function sounding(schema: JsonSchema, depth: number): fc.Arbitrary<unknown> {
+function makeValid(schema: JsonSchema, depth: number): fc.Arbitrary<unknown> {
   const { type, enum: words, properties = {}, additionalProperties, items } = schema;
   if (schema.const !== undefined) return fc.constant(schema.const);
   if (words !== undefined) return fc.constantFrom(...words);
@@ -81,14 +80,16 @@ function sounding(schema: JsonSchema, depth: number): fc.Arbitrary<unknown> {
     case 'null':
       return fc.constant(null);
     case 'array':
-      return depth > 5 ? fc.constant([]) : fc.array(nearly(items ?? {}, depth + 1), { maxLength: 3 });
+      return depth > 5
+        ? fc.constant([])
+        : fc.array(makeNearlyValid(items ?? {}, depth + 1), { maxLength: 3 });
     case 'object': {
       const members = Object.entries(properties).map(
-        ([name, member]) => [name, nearly(member, depth + 1)] as const,
+        ([name, member]) => [name, makeNearlyValid(member, depth + 1)] as const,
       );
       const record = fc.record(Object.fromEntries(members), { requiredKeys: [] });
       if (typeof additionalProperties !== 'object' || depth > 5) return record;
-      return fc.dictionary(fc.string({ maxLength: 3 }), nearly(additionalProperties, depth + 1), {
+      return fc.dictionary(fc.string({ maxLength: 3 }), makeNearlyValid(additionalProperties, depth + 1), {
         maxKeys: 3,
       });
     }
@@ -97,13 +98,13 @@ function sounding(schema: JsonSchema, depth: number): fc.Arbitrary<unknown> {
   }
 }
 
-test('a value has faults exactly when Ajv refuses it, in every schema of every request', () => {
+test('a value has faults exactly if Ajv refuses it, for every request schema', () => {
   for (const { name, schema } of schemas) {
     const isValid = bodySchemas.compile(structuredClone(schema));
     fc.assert(
-      fc.property(nearly(schema), (value) => {
-        const faults = faultsOf(schema, value, judging);
-        // Ajv writes defaults into what it checks.
+      fc.property(makeNearlyValid(schema), (value) => {
+        const faults = findFaults(schema, value, options);
+        // Ajv writes defaults into the value.
         assert.equal(
           faults.length === 0,
           isValid(structuredClone(value)),
@@ -115,7 +116,7 @@ test('a value has faults exactly when Ajv refuses it, in every schema of every r
   }
 });
 
-const rowsOf = (cell: unknown, count: number) => ({
+const makeRows = (cell: unknown, count: number) => ({
   name: 'grid',
   type: 'GRID',
   behaviour: 'SHARED',
@@ -123,24 +124,24 @@ const rowsOf = (cell: unknown, count: number) => ({
 });
 const createVariable = operations.find(({ id }) => id === 'createVariable')?.body as JsonSchema;
 
-test('a search ends at its bound: the faults of twenty thousand cells cost no more than those of a hundred', () => {
+test('the search stops at its limit: faults in 20,000 cells cost no more than in 100', () => {
   let reads = 0;
-  const countedRead = (...all: Parameters<typeof Reflect.get>) => {
+  const createCountedRead = (...all: Parameters<typeof Reflect.get>) => {
     reads += 1;
     return Reflect.get(...all) as unknown;
   };
   const counted = (count: number) => {
     reads = 0;
-    const body = rowsOf(true, count);
-    const rows = body.value.rows.map((row) => new Proxy(row, { get: countedRead }));
-    const found: Fault[] = faultsOf(createVariable, { ...body, value: { ...body.value, rows } }, judging);
+    const body = makeRows(true, count);
+    const rows = body.value.rows.map((row) => new Proxy(row, { get: createCountedRead }));
+    const found: Fault[] = findFaults(createVariable, { ...body, value: { ...body.value, rows } }, options);
     assert.equal(found.length, 100);
     return reads;
   };
   assert.equal(counted(20_000), counted(200));
 });
 
-test('faults are told in words: what it must be, what it is, and the nearest word', () => {
+test('a fault describes the expected value, the actual value, and the nearest known word', () => {
   const place: JsonSchema = {
     type: 'object',
     properties: {
@@ -171,14 +172,14 @@ test('faults are told in words: what it must be, what it is, and the nearest wor
     '/kind must be a string, not a number',
   ]);
   assert.deepEqual(sentences({ type: 'number' }, Number.POSITIVE_INFINITY), [
-    ' must be a number, not a number beyond the range of a double',
+    ' must be a number, not a number outside the range of a double',
   ]);
   assert.deepEqual(sentences({ anyOf: [{ type: 'string' }, { type: 'null' }] }, true), [
     ' must be a string or null, not a boolean',
   ]);
 });
 
-test('of a union the alternative is judged that its tag names', () => {
+test('a union is validated against the alternative that its tag names', () => {
   const tagged: JsonSchema = {
     anyOf: ['A', 'B'].map((word) => ({
       type: 'object',
@@ -192,9 +193,9 @@ test('of a union the alternative is judged that its tag names', () => {
   assert.deepEqual(sentences(tagged, { type: 'C' }), ['/type must be one of A, B; got "C"']);
 });
 
-test('text of a body that may hold a secret is not quoted', () => {
+test('faults do not quote a body that may hold a secret', () => {
   const schema: JsonSchema = { type: 'string', pattern: '^[0-9]+$', 'x-form': 'digits' };
-  assert.deepEqual(faultsOf(schema, 'hunter2', { ...judging, quotes: false }), [
+  assert.deepEqual(findFaults(schema, 'hunter2', { ...options, quotes: false }), [
     { pointer: '', detail: 'must be digits' },
   ]);
 });

@@ -1,46 +1,46 @@
 /**
- * The faults of a value that its schema refuses, in sentences for the caller.
+ * Describes why a value does not match its schema, in sentences for the caller.
  *
- * The time is linear in the size of the value: a part is visited once for each alternative of the schema, and
- * the search ends when `most` faults are found. Ajv decides whether a value is valid; with `allErrors` it
- * makes millions of error objects of a large one.
+ * Runs in linear time: each part is visited once per alternative of its schema, and the search stops at
+ * `most` faults. Ajv decides whether a value is valid, but with `allErrors` it would create millions of error
+ * objects for a large one.
  */
 import { nearestName } from '@headgate/contract';
 import {
-  alternativesOf,
+  findTypeName,
   isOfType,
   isPlainObject,
   type JsonSchema,
+  listAlternatives,
+  listTypes,
   type Path,
-  pointerOf,
-  typeName,
-  typesOf,
+  renderPointer,
 } from './json-schema.ts';
 
 export interface Fault {
-  /** RFC 6901, from the value that was judged. */
+  /** RFC 6901, relative to the validated value. */
   pointer: string;
   detail: string;
 }
 
-export interface Judging {
-  /** The search ends here. */
+export interface FaultOptions {
+  /** The maximum number of faults. */
   most: number;
-  /** Whether text of the value may stand in a sentence: never where it may be a secret. */
+  /** Whether messages may quote the value. False if it may contain a secret. */
   quotes: boolean;
-  /** Whether the value came as text, in an address or a header: then it has no type of its own. */
+  /** Whether the value comes from the URL or a header, so that it is always text. */
   isText?: boolean;
-  /** Whether text has a format of JSON Schema. */
+  /** Whether the text has a JSON Schema format. */
   isFormat(format: string, text: string): boolean;
 }
 
-export function faultsOf(schema: JsonSchema, value: unknown, judging: Judging): Fault[] {
+export function findFaults(schema: JsonSchema, value: unknown, options: FaultOptions): Fault[] {
   const found: Fault[] = [];
-  judge(schema, value, undefined, { ...judging, found });
+  checkValue(schema, value, undefined, { ...options, found });
   return found;
 }
 
-interface Search extends Judging {
+interface Search extends FaultOptions {
   found: Fault[];
 }
 
@@ -48,35 +48,35 @@ function isFull({ found, most }: Search): boolean {
   return found.length >= most;
 }
 
-function add(search: Search, path: Path | undefined, detail: string): void {
-  if (!isFull(search)) search.found.push({ pointer: pointerOf(path), detail });
+function addFault(search: Search, path: Path | undefined, detail: string): void {
+  if (!isFull(search)) search.found.push({ pointer: renderPointer(path), detail });
 }
 
-function judge(schema: JsonSchema, value: unknown, path: Path | undefined, search: Search): void {
+function checkValue(schema: JsonSchema, value: unknown, path: Path | undefined, search: Search): void {
   if (isFull(search)) return;
   if (schema.anyOf !== undefined) {
-    judgeUnion(alternativesOf(schema), value, path, search);
+    checkUnion(listAlternatives(schema), value, path, search);
   } else if (!isOfType(schema, value)) {
-    add(search, path, wrongType(typesOf(schema), value, search));
+    addFault(search, path, describeWrongType(listTypes(schema), value, search));
   } else if (schema.enum !== undefined || schema.const !== undefined) {
     const words = schema.enum ?? [schema.const];
-    if (!words.includes(value)) add(search, path, notOneOf(words, value, search));
+    if (!words.includes(value)) addFault(search, path, describeUnknownWord(words, value, search));
   } else if (typeof value === 'string') {
-    judgeText(schema, value, path, search);
+    checkText(schema, value, path, search);
   } else if (typeof value === 'number') {
-    judgeNumber(schema, value, path, search);
+    checkNumber(schema, value, path, search);
   } else if (Array.isArray(value)) {
-    judgeArray(schema, value, path, search);
+    checkArray(schema, value, path, search);
   } else if (isPlainObject(value)) {
-    judgeObject(schema, value, path, search);
+    checkObject(schema, value, path, search);
   }
 }
 
 /**
- * Reports the alternative that comes closest: by its type, then by a member that tells the alternatives
- * apart, then by fewest faults.
+ * Reports the faults of the closest alternative: by type, then by the member that distinguishes the
+ * alternatives, then by fewest faults.
  */
-function judgeUnion(
+function checkUnion(
   alternatives: readonly JsonSchema[],
   value: unknown,
   path: Path | undefined,
@@ -84,26 +84,26 @@ function judgeUnion(
 ): void {
   const ofType = alternatives.filter((each) => isOfType(each, value));
   if (ofType.length === 0) {
-    add(search, path, wrongType([...new Set(alternatives.flatMap(typesOf))], value, search));
+    addFault(search, path, describeWrongType([...new Set(alternatives.flatMap(listTypes))], value, search));
     return;
   }
-  const tag = tagOf(ofType, value);
+  const tag = findTag(ofType, value);
   if (tag !== undefined && tag.meant.length === 0) {
-    add(search, { above: path, key: tag.name }, notOneOf(tag.words, tag.given, search));
+    addFault(search, { above: path, key: tag.name }, describeUnknownWord(tag.words, tag.given, search));
     return;
   }
   let best: Fault[] | undefined;
   for (const each of tag?.meant ?? ofType) {
     const within: Search = { ...search, most: search.most - search.found.length, found: [] };
-    judge(each, value, path, within);
+    checkValue(each, value, path, within);
     if (within.found.length === 0) return;
     if (best === undefined || within.found.length < best.length) best = within.found;
   }
   search.found.push(...(best ?? []));
 }
 
-/** The member that tells alternatives apart, as `type` does: each has a closed set of words for it. */
-function tagOf(alternatives: readonly JsonSchema[], value: unknown) {
+/** The member that distinguishes the alternatives, such as `type`: each has a fixed set of values for it. */
+function findTag(alternatives: readonly JsonSchema[], value: unknown) {
   if (alternatives.length < 2 || !isPlainObject(value)) return undefined;
   const wordsIn = (schema: JsonSchema, name: string) => {
     const member = schema.properties?.[name];
@@ -121,26 +121,34 @@ function tagOf(alternatives: readonly JsonSchema[], value: unknown) {
   };
 }
 
-function judgeText(schema: JsonSchema, text: string, path: Path | undefined, search: Search): void {
+function checkText(schema: JsonSchema, text: string, path: Path | undefined, search: Search): void {
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern, format } = schema;
-  // Fewer UTF-16 units than the bound are never more characters than it.
+  // A text has at most as many characters as UTF-16 units, so counting is needed only near the limits.
   const length = text.length > maxLength || text.length < minLength * 2 ? [...text].length : text.length;
   if (length < minLength) {
-    add(
+    addFault(
       search,
       path,
-      length === 0 ? 'must not be empty' : `must have at least ${count(minLength, 'character')}`,
+      length === 0 ? 'must not be empty' : `must have at least ${formatCount(minLength, 'character')}`,
     );
   } else if (length > maxLength) {
-    add(search, path, `must have at most ${count(maxLength, 'character')}; it has ${grouped(length)}`);
-  } else if (pattern !== undefined && !patternOf(pattern).test(text)) {
-    add(search, path, `must be ${schema['x-form'] ?? `text that matches ${pattern}`}${got(text, search)}`);
+    addFault(
+      search,
+      path,
+      `must have at most ${formatCount(maxLength, 'character')}; it has ${formatNumber(length)}`,
+    );
+  } else if (pattern !== undefined && !compilePattern(pattern).test(text)) {
+    addFault(
+      search,
+      path,
+      `must be ${schema['x-form'] ?? `text that matches ${pattern}`}${quoteValue(text, search)}`,
+    );
   } else if (format !== undefined && !search.isFormat(format, text)) {
-    add(search, path, `must be ${formatForms[format] ?? `a ${format}`}${got(text, search)}`);
+    addFault(search, path, `must be ${formatForms[format] ?? `a ${format}`}${quoteValue(text, search)}`);
   }
 }
 
-/** What a format of JSON Schema asks for, in words that finish "must be …". */
+/** Descriptions of JSON Schema formats that complete "must be …". */
 const formatForms: Readonly<Record<string, string>> = {
   'date-time': 'a date-time such as 2026-01-01T00:00:00Z',
   uuid: 'a UUID such as 0198c2f4-5d1e-7c3a-9b42-6f0e8d7c1a23',
@@ -149,7 +157,7 @@ const formatForms: Readonly<Record<string, string>> = {
 
 const patterns = new Map<string, RegExp>();
 
-function patternOf(pattern: string): RegExp {
+function compilePattern(pattern: string): RegExp {
   let known = patterns.get(pattern);
   if (known === undefined) {
     known = new RegExp(pattern, 'u');
@@ -158,32 +166,38 @@ function patternOf(pattern: string): RegExp {
   return known;
 }
 
-function judgeNumber(schema: JsonSchema, value: number, path: Path | undefined, search: Search): void {
+function checkNumber(schema: JsonSchema, value: number, path: Path | undefined, search: Search): void {
   const { minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY } = schema;
-  if (value < minimum) add(search, path, `must be at least ${grouped(minimum)}${got(value, search)}`);
-  if (value > maximum) add(search, path, `must be at most ${grouped(maximum)}${got(value, search)}`);
+  if (value < minimum)
+    addFault(search, path, `must be at least ${formatNumber(minimum)}${quoteValue(value, search)}`);
+  if (value > maximum)
+    addFault(search, path, `must be at most ${formatNumber(maximum)}${quoteValue(value, search)}`);
 }
 
-function judgeArray(
+function checkArray(
   schema: JsonSchema,
   items: readonly unknown[],
   path: Path | undefined,
   search: Search,
 ): void {
   const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema;
-  if (items.length < minItems) add(search, path, `must have at least ${count(minItems, 'item')}`);
+  if (items.length < minItems) addFault(search, path, `must have at least ${formatCount(minItems, 'item')}`);
   if (items.length > maxItems) {
-    add(search, path, `must have at most ${count(maxItems, 'item')}; it has ${grouped(items.length)}`);
+    addFault(
+      search,
+      path,
+      `must have at most ${formatCount(maxItems, 'item')}; it has ${formatNumber(items.length)}`,
+    );
     return;
   }
   if (schema.uniqueItems && new Set(items.map((item) => JSON.stringify(item))).size < items.length)
-    add(search, path, 'must not have the same item twice');
+    addFault(search, path, 'must not contain duplicate items');
   if (schema.items === undefined) return;
   for (let index = 0; index < items.length && !isFull(search); index++)
-    judge(schema.items, items[index], { above: path, key: index }, search);
+    checkValue(schema.items, items[index], { above: path, key: index }, search);
 }
 
-function judgeObject(
+function checkObject(
   schema: JsonSchema,
   value: Record<string, unknown>,
   path: Path | undefined,
@@ -193,35 +207,39 @@ function judgeObject(
   const names = Object.keys(value);
   for (const name of required) {
     if (!Object.hasOwn(value, name) && properties[name]?.default === undefined)
-      add(search, { above: path, key: name }, missing(name, names, properties));
+      addFault(search, { above: path, key: name }, describeMissing(name, names, properties));
   }
-  if (names.length < (schema.minProperties ?? 0)) add(search, path, 'must have a member');
+  if (names.length < (schema.minProperties ?? 0)) addFault(search, path, 'must have at least 1 member');
   if (maxProperties !== undefined && names.length > maxProperties) {
-    add(search, path, `must have at most ${count(maxProperties, 'member')}; it has ${grouped(names.length)}`);
+    addFault(
+      search,
+      path,
+      `must have at most ${formatCount(maxProperties, 'member')}; it has ${formatNumber(names.length)}`,
+    );
     return;
   }
   for (const name of names) {
     if (isFull(search)) return;
     const member = Object.hasOwn(properties, name) ? properties[name] : undefined;
     const at: Path = { above: path, key: name };
-    if (member !== undefined) judge(member, value[name], at, search);
+    if (member !== undefined) checkValue(member, value[name], at, search);
     else if (typeof additionalProperties === 'object') {
-      if (propertyNames !== undefined) judgeName(propertyNames, name, at, search);
-      judge(additionalProperties, value[name], at, search);
+      if (propertyNames !== undefined) checkName(propertyNames, name, at, search);
+      checkValue(additionalProperties, value[name], at, search);
     }
   }
 }
 
-function judgeName(schema: JsonSchema, name: string, path: Path, search: Search): void {
+function checkName(schema: JsonSchema, name: string, path: Path, search: Search): void {
   const within: Search = { ...search, found: [] };
-  judge(schema, name, undefined, within);
-  for (const { detail } of within.found) add(search, path, `the name of this member ${detail}`);
+  checkValue(schema, name, undefined, within);
+  for (const { detail } of within.found) addFault(search, path, `the name of this member ${detail}`);
 }
 
-/** Of the unknown members that are compared with one that is missing. */
+/** The maximum number of unknown members that are compared with a missing one. */
 const comparedLimit = 20;
 
-function missing(
+function describeMissing(
   name: string,
   given: readonly string[],
   properties: Readonly<Record<string, unknown>>,
@@ -231,46 +249,46 @@ function missing(
   return near === undefined ? 'is required' : `is required; the request has ${JSON.stringify(near)} instead`;
 }
 
-function notOneOf(words: readonly unknown[], value: unknown, search: Search): string {
+function describeUnknownWord(words: readonly unknown[], value: unknown, search: Search): string {
   const allowed = words.length === 1 ? `must be ${String(words[0])}` : `must be one of ${words.join(', ')}`;
-  if (typeof value !== 'string') return `${allowed}, not ${nameOfType(typeName(value))}`;
+  if (typeof value !== 'string') return `${allowed}, not ${nameType(findTypeName(value))}`;
   const near = nearestName(value, words.map(String));
-  return `${allowed}${got(value, search)}${near === undefined ? '' : `; did you mean ${near}?`}`;
+  return `${allowed}${quoteValue(value, search)}${near === undefined ? '' : `; did you mean ${near}?`}`;
 }
 
-function wrongType(types: readonly string[], value: unknown, search: Search): string {
+function describeWrongType(types: readonly string[], value: unknown, search: Search): string {
   if (value === undefined) return 'is required';
   if (search.isText && typeof value === 'string') {
-    const wanted = types.map((type) => (type === 'boolean' ? 'true or false' : nameOfType(type)));
-    return `must be ${anyOf.format(wanted)}${got(value, search)}`;
+    const wanted = types.map((type) => (type === 'boolean' ? 'true or false' : nameType(type)));
+    return `must be ${anyOf.format(wanted)}${quoteValue(value, search)}`;
   }
-  const found = foundInstead(types, value);
-  return `must be ${anyOf.format(types.map(nameOfType))}, not ${found}`;
+  const found = describeFound(types, value);
+  return `must be ${anyOf.format(types.map(nameType))}, not ${found}`;
 }
 
-function foundInstead(types: readonly string[], value: unknown): string {
-  if (typeof value !== 'number') return nameOfType(typeName(value));
-  if (!Number.isFinite(value)) return 'a number beyond the range of a double';
+function describeFound(types: readonly string[], value: unknown): string {
+  if (typeof value !== 'number') return nameType(findTypeName(value));
+  if (!Number.isFinite(value)) return 'a number outside the range of a double';
   return types.includes('integer') ? String(value) : 'a number';
 }
 
 const anyOf = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 
-function nameOfType(type: string): string {
+function nameType(type: string): string {
   return type === 'null' ? 'null' : `${/^[aeio]/.test(type) ? 'an' : 'a'} ${type}`;
 }
 
-/** The value itself, when it is short and may be shown. */
-function got(value: string | number, { quotes }: Search): string {
+/** The value, if it is short and may be quoted. */
+function quoteValue(value: string | number, { quotes }: Search): string {
   if (!quotes) return '';
   const text = JSON.stringify(value);
   return text.length > 80 ? '' : `; got ${text}`;
 }
 
-function count(number: number, noun: string): string {
-  return `${grouped(number)} ${noun}${number === 1 ? '' : 's'}`;
+function formatCount(number: number, noun: string): string {
+  return `${formatNumber(number)} ${noun}${number === 1 ? '' : 's'}`;
 }
 
-function grouped(number: number): string {
+function formatNumber(number: number): string {
   return number.toLocaleString('en');
 }

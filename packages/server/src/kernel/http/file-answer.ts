@@ -1,13 +1,13 @@
-/** A stored file as an answer: its bytes as they came, which no browser takes for a page. */
+/** A response with a stored file. Its headers prevent browsers from rendering it as a page. */
 import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 export interface FileAnswer {
   /** The SHA-256 of its bytes, in hex. */
   sha256: string;
-  /** Its path; the last step is offered as its name. */
+  /** Its path; the last segment is the file name offered to the client. */
   path: string;
-  /** Asked for only when the caller has not these bytes already. */
+  /** Called only if the client does not have this content. */
   open(): Promise<{ size: number; stream: Readable }>;
 }
 
@@ -23,19 +23,19 @@ export async function sendFile(
   reply.headers({
     'content-type': 'text/plain; charset=utf-8',
     'content-length': size,
-    'content-disposition': attachment(path.slice(path.lastIndexOf('/') + 1)),
+    'content-disposition': renderAttachment(path.slice(path.lastIndexOf('/') + 1)),
   });
   return reply.send(stream);
 }
 
-/** RFC 9110 §13.1.2; the comparison is weak. */
+/** RFC 9110 §13.1.2, weak comparison. */
 function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
   const known = (ifNoneMatch ?? '').split(',').map((each) => each.trim().replace(/^W\//, ''));
   return known.includes('*') || known.includes(etag);
 }
 
-/** RFC 6266: a name that any client reads, and the real one beside it. */
-function attachment(name: string): string {
+/** RFC 6266: an ASCII name for old clients, and the UTF-8 name. */
+function renderAttachment(name: string): string {
   const plain = name.replaceAll(/[^\w .()-]/g, '_');
   const encoded = encodeURIComponent(name).replaceAll(
     /['()*]/g,

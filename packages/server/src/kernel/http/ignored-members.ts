@@ -1,12 +1,12 @@
 /**
- * Unknown members of a request: ignored, named where they are close to a known one, refused where the caller
- * asks for it (decisions.md §2).
+ * Unknown members of a request are ignored. The response names those similar to a known member, and strict
+ * handling refuses them (decisions.md §2).
  */
 import type { FastifyReply } from 'fastify';
 import type { Ignored } from './validation.ts';
 
 /** `Prefer: handling=strict` (RFC 7240 §4.4). */
-export function asksStrictHandling(prefer: string | readonly string[] | undefined): boolean {
+export function prefersStrictHandling(prefer: string | readonly string[] | undefined): boolean {
   if (prefer === undefined) return false;
   return [prefer]
     .flat()
@@ -16,19 +16,19 @@ export function asksStrictHandling(prefer: string | readonly string[] | undefine
 const longestWarning = 2_000;
 
 /**
- * The header `Headgate-Warning`: each ignored member whose name is close to a known one, separated by
+ * Sets the `Headgate-Warning` header: the ignored members that are similar to a known one, separated by
  * semicolons.
  */
-export function noteIgnored(reply: FastifyReply, ignored: readonly Ignored[]): void {
+export function warnOfIgnored(reply: FastifyReply, ignored: readonly Ignored[]): void {
   const sentences = ignored
     .filter(({ near }) => near !== undefined)
-    .map(({ field, near }) => `${inAscii(field)} is not known and was ignored, did you mean ${near}?`);
+    .map(({ field, near }) => `${escapeNonAscii(field)} is unknown and was ignored; did you mean ${near}?`);
   if (sentences.length === 0) return;
   reply.header('headgate-warning', sentences.join('; ').slice(0, longestWarning));
 }
 
-/** A header takes no other characters. */
-function inAscii(text: string): string {
+/** Headers may contain only ASCII. */
+function escapeNonAscii(text: string): string {
   return text.replaceAll(
     /[^\x20-\x7e]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,

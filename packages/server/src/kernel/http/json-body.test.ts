@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { readJson, structureFault } from './json-body.ts';
+import { findStructureFault, readJson } from './json-body.ts';
 
-const twice = (name: string) => `the member ${JSON.stringify(name).slice(0, 200)} is there twice`;
+const describeDuplicate = (name: string) => `the member ${JSON.stringify(name).slice(0, 200)} occurs twice`;
 
-test('a member that is there twice is found, however it is written and however deep', () => {
+test('a duplicate member is detected with any spelling and at any depth', () => {
   const cases: [string, string | undefined][] = [
     ['{"a":1,"a":2}', 'a'],
     ['{"a":1, "b":[{"c":"a","a":{"x":1}},{"c":1 ,\n"c" : 2}]}', 'c'],
@@ -18,69 +18,76 @@ test('a member that is there twice is found, however it is written and however d
     ['"a"', undefined],
     ['7', undefined],
   ];
-  for (const [text, name] of cases) assert.equal(structureFault(text), name && twice(name), text);
+  for (const [text, name] of cases)
+    assert.equal(findStructureFault(text), name && describeDuplicate(name), text);
 });
 
-test('what JSON.stringify writes has no member twice, and one more is noticed', () => {
+test('output of JSON.stringify has no duplicates, and an added one is detected', () => {
   fc.assert(
     fc.property(fc.jsonValue({ stringUnit: 'binary', maxDepth: 20 }), fc.nat({ max: 2 }), (value, indent) => {
-      assert.equal(structureFault(JSON.stringify(value, null, indent)), undefined);
+      assert.equal(findStructureFault(JSON.stringify(value, null, indent)), undefined);
     }),
   );
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue(), { minKeys: 1 }), (object) => {
       const [first = ''] = Object.keys(object);
       const text = `${JSON.stringify(object).slice(0, -1)},${JSON.stringify(first)}:0}`;
-      assert.equal(structureFault(text), twice(first));
+      assert.equal(findStructureFault(text), describeDuplicate(first));
     }),
   );
 });
 
-test('the structure of a body is bounded: objects and lists, members of an object, and different names', () => {
-  const objects = (count: number, name: (index: number) => string) =>
+test('limits apply to objects and arrays, members per object, and distinct names', () => {
+  const makeObjects = (count: number, name: (index: number) => string) =>
     `[${Array.from({ length: count }, (_, index) => `{"${name(index)}":1}`).join(',')}]`;
-  assert.equal(structureFault(objects(100_000, () => 'a')), undefined);
+  assert.equal(findStructureFault(makeObjects(100_000, () => 'a')), undefined);
   assert.match(
-    structureFault(objects(200_000, () => 'a')) ?? '',
-    /more than 200,000 objects and lists; send less/,
+    findStructureFault(makeObjects(200_000, () => 'a')) ?? '',
+    /more than 200,000 objects and arrays; send less/,
   );
-  assert.match(structureFault(objects(20_001, String)) ?? '', /more than 20,000 different names of members/);
-  const members = (count: number) =>
+  assert.match(
+    findStructureFault(makeObjects(20_001, String)) ?? '',
+    /more than 20,000 different member names/,
+  );
+  const makeMembers = (count: number) =>
     `{${Array.from({ length: count }, (_, index) => `"${index}":1`).join(',')}}`;
-  assert.equal(structureFault(members(10_000)), undefined);
-  assert.match(structureFault(members(10_001)) ?? '', /an object has more than 10,000 members/);
+  assert.equal(findStructureFault(makeMembers(10_000)), undefined);
+  assert.match(findStructureFault(makeMembers(10_001)) ?? '', /an object has more than 10,000 members/);
 });
 
-test('text that is not JSON is left to JSON.parse', () => {
+test('invalid JSON is left to JSON.parse', () => {
   for (const text of ['"', '{"a', '{"a"', '{"a":1,"a', ']]]]', '}}}}', '{"\\x":1,"\\x":2}', '']) {
     assert.throws(() => readJson(Buffer.from(text)), /is not valid JSON/, text);
   }
 });
 
-test('an empty name that is there twice is found, and nesting beyond 64 levels', () => {
-  assert.equal(structureFault('{"":1,"":2}'), twice(''));
-  const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
-  assert.equal(structureFault(nested(64)), undefined);
-  assert.equal(structureFault(nested(65)), 'it is nested deeper than 64 levels');
-  assert.equal(structureFault('{"a":['.repeat(33) + ']}'.repeat(33)), 'it is nested deeper than 64 levels');
+test('a duplicate empty name and nesting beyond 64 levels are detected', () => {
+  assert.equal(findStructureFault('{"":1,"":2}'), describeDuplicate(''));
+  const makeNested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+  assert.equal(findStructureFault(makeNested(64)), undefined);
+  assert.equal(findStructureFault(makeNested(65)), 'it is nested deeper than 64 levels');
+  assert.equal(
+    findStructureFault('{"a":['.repeat(33) + ']}'.repeat(33)),
+    'it is nested deeper than 64 levels',
+  );
 });
 
-test('of a body that holds a secret no fault repeats any of it, and a place is told where there is one', () => {
+test('faults of a body with a secret quote nothing, but give the position if known', () => {
   const secret = 'hunter2';
   const texts: [string, RegExp][] = [
-    [`{"a": ${secret}}`, /a character where JSON allows none$/],
-    [`${secret}`, /a character where JSON allows none$/],
+    [`{"a": ${secret}}`, /an unexpected character$/],
+    [`${secret}`, /an unexpected character$/],
     [`{"a": "${secret}`, /Unterminated string in JSON at position 14 \(line 1 column 15\)$/],
     [`{"a":\n"x" ${secret}}`, /at position 10 \(line 2 column 5\)$/],
     [`{"a": "\\x${secret}"}`, /Bad escaped character/],
     [`{"${secret}":`, /Unexpected end of JSON input$/],
-    [`{"${secret}": 1, "${secret}": 2}`, /: a member is there twice$/],
+    [`{"${secret}": 1, "${secret}": 2}`, /: a member occurs twice$/],
   ];
-  for (const [text, told] of texts) {
+  for (const [text, expected] of texts) {
     assert.throws(
       () => readJson(Buffer.from(text), true),
       (fault: Error) => {
-        assert.match(fault.message, told);
+        assert.match(fault.message, expected);
         assert.ok(!fault.message.includes(secret) && !fault.message.includes("'h'"), fault.message);
         return true;
       },

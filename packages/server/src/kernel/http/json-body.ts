@@ -1,61 +1,58 @@
-/**
- * JSON as requests bring it: UTF-8, no member twice, for of two only one could be taken, and bounded in its
- * structure.
- */
+/** Parses the JSON of requests: valid UTF-8, without duplicate members, and with limits on the structure. */
 import { problem } from './problems.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 const depthLimit = 64;
-/** Of one object. */
+/** Per object. */
 const memberLimit = 10_000;
 /**
- * Objects and arrays of one body: an empty one takes two bytes to send, and tens of bytes and of nanoseconds
- * to hold and to judge.
+ * Objects and arrays per body. An empty one takes two bytes to send, but tens of bytes and nanoseconds to
+ * store and validate.
  */
 const containerLimit = 200_000;
 /**
- * Different names of members in one body: an object of names that no other has costs as much as a hundred
- * with names in common.
+ * Distinct member names per body. V8 stores objects with unique names at about a hundred times the cost of
+ * others.
  */
 const nameLimit = 20_000;
 
 /**
- * Throws `invalid-json`. Bytes are read, not text, so that what is not UTF-8 is refused and not mended. Of a
- * body that holds a secret the reason repeats nothing.
+ * Throws `invalid-json`. Takes bytes, so that invalid UTF-8 is refused rather than replaced. With
+ * `holdsSecret` the reason quotes nothing from the body.
  */
 export function readJson(bytes: Uint8Array, holdsSecret = false): unknown {
   let text: string;
   try {
     text = utf8.decode(bytes);
   } catch {
-    throw problem('invalid-json', { reason: 'its bytes are not UTF-8' });
+    throw problem('invalid-json', { reason: 'it is not valid UTF-8' });
   }
-  // Before it is parsed: a structure out of bounds is not worth the time and the memory.
-  const fault = structureFault(text, holdsSecret);
+  // Checked before parsing, which would take time and memory for a structure that is over the limits.
+  const fault = findStructureFault(text, holdsSecret);
   if (fault !== undefined) throw problem('invalid-json', { reason: fault });
   try {
     return JSON.parse(text);
   } catch (failure) {
     const { message } = failure as Error;
-    throw problem('invalid-json', { reason: holdsSecret ? withoutContent(message) : message.slice(0, 200) });
+    throw problem('invalid-json', { reason: holdsSecret ? removeContent(message) : message.slice(0, 200) });
   }
 }
 
-/** V8 quotes the text around a token that it does not expect; in its other messages it names a position. */
-function withoutContent(message: string): string {
+/** V8 quotes the text around an unexpected token. Its other messages name only a position. */
+function removeContent(message: string): string {
   return /^(Unexpected end of JSON input|[\w ',}\]-]* at position [\d a-z()]*)$/.test(message)
     ? message
-    : 'it has a character where JSON allows none';
+    : 'it has an unexpected character';
 }
 
 const [quote, colon, backslash] = [0x22, 0x3a, 0x5c];
 const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d];
 
 /**
- * What `JSON.parse` accepts silently: duplicate members, of which it keeps the last, and structures without
- * bounds. One pass; text that is not JSON is left to `JSON.parse`.
+ * Finds what `JSON.parse` accepts: duplicate members, and structures over the limits. Scans the text once.
+ * Invalid JSON is left to `JSON.parse`.
  */
-export function structureFault(text: string, holdsSecret = false): string | undefined {
+export function findStructureFault(text: string, holdsSecret = false): string | undefined {
   const around: (Set<string> | undefined)[] = [];
   let names: Set<string> | undefined;
   let depth = 0;
@@ -64,19 +61,18 @@ export function structureFault(text: string, holdsSecret = false): string | unde
   for (let at = 0; at < text.length; at++) {
     const character = text.charCodeAt(at);
     if (character === quote) {
-      const end = endOfString(text, at);
+      const end = findEndOfString(text, at);
       if (end < 0) return undefined;
       if (isName(text, end)) {
-        const name = textOf(text, at, end);
+        const name = decodeName(text, at, end);
         names ??= new Set();
         if (names.has(name))
-          return `${holdsSecret ? 'a member' : `the member ${JSON.stringify(name).slice(0, 200)}`} is there twice`;
+          return `${holdsSecret ? 'a member' : `the member ${JSON.stringify(name).slice(0, 200)}`} occurs twice`;
         names.add(name);
         allNames.add(name);
         if (allNames.size > nameLimit)
-          return `it has more than ${nameLimit.toLocaleString('en')} different names of members`;
-        if (names.size > memberLimit)
-          return `an object has more than ${memberLimit.toLocaleString('en')} members`;
+          return `it has more than ${formatNumber(nameLimit)} different member names`;
+        if (names.size > memberLimit) return `an object has more than ${formatNumber(memberLimit)} members`;
       }
       at = end;
     } else if (character === openBrace) {
@@ -93,16 +89,16 @@ export function structureFault(text: string, holdsSecret = false): string | unde
     } else if (character === closeBracket) depth--;
     if (depth > depthLimit) return `it is nested deeper than ${depthLimit} levels`;
     if (containers > containerLimit)
-      return `it has more than ${containerLimit.toLocaleString('en')} objects and lists; send less in one request`;
+      return `it has more than ${formatNumber(containerLimit)} objects and arrays; send less data in one request`;
   }
   return undefined;
 }
 
 /**
- * Where the string that starts here ends: at the next quote behind an even number of backslashes. Negative
- * for one without an end.
+ * The position of the string's closing quote: the next quote after an even number of backslashes. Negative if
+ * there is none.
  */
-function endOfString(text: string, start: number): number {
+function findEndOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); ; end = text.indexOf('"', end + 1)) {
     if (end < 0) return end;
     let before = end;
@@ -111,15 +107,15 @@ function endOfString(text: string, start: number): number {
   }
 }
 
-/** A string is a name when a colon follows it. */
+/** A string followed by a colon is a member name. */
 function isName(text: string, end: number): boolean {
   let next = end + 1;
   while (text.charCodeAt(next) <= 0x20) next++;
   return text.charCodeAt(next) === colon;
 }
 
-/** Two spellings of one name are the same name. */
-function textOf(text: string, start: number, end: number): string {
+/** Decodes escapes, so that two spellings of the same name are equal. */
+function decodeName(text: string, start: number, end: number): string {
   const written = text.slice(start + 1, end);
   if (!written.includes('\\')) return written;
   try {
@@ -127,4 +123,8 @@ function textOf(text: string, start: number, end: number): string {
   } catch {
     return written;
   }
+}
+
+function formatNumber(number: number): string {
+  return number.toLocaleString('en');
 }

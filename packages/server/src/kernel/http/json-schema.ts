@@ -1,4 +1,6 @@
-/** The part of JSON Schema that the contract uses; a test holds every schema of it to these keywords. */
+/**
+ * The part of JSON Schema that the contract uses. A test checks that every schema uses only these keywords.
+ */
 export interface JsonSchema {
   type?: string | readonly string[];
   enum?: readonly unknown[];
@@ -18,7 +20,7 @@ export interface JsonSchema {
   maxLength?: number;
   pattern?: string;
   format?: string;
-  /** What `pattern` asks for, in words that finish "must be …". */
+  /** Describes `pattern`, completing "must be …". */
   'x-form'?: string;
   default?: unknown;
   minimum?: number;
@@ -26,7 +28,7 @@ export interface JsonSchema {
 }
 
 /**
- * A place in a value: its key, and the place of what holds it. Made into a pointer only for what is reported.
+ * The location of a value: its key, and the location of its parent. Rendered as a pointer only when reported.
  */
 export interface Path {
   readonly above: Path | undefined;
@@ -34,40 +36,42 @@ export interface Path {
 }
 
 /** RFC 6901. */
-export function pointerOf(path: Path | undefined): string {
+export function renderPointer(path: Path | undefined): string {
   const steps: string[] = [];
   for (let at = path; at !== undefined; at = at.above)
     steps.push(`/${String(at.key).replaceAll('~', '~0').replaceAll('/', '~1')}`);
   return steps.reverse().join('');
 }
 
-/** The type names of a schema; none when it takes any type. */
-export function typesOf({ type, enum: words, const: only, properties }: JsonSchema): readonly string[] {
+/** The type names of a schema; empty if it accepts any type. */
+export function listTypes({ type, enum: words, const: only, properties }: JsonSchema): readonly string[] {
   if (type !== undefined) return typeof type === 'string' ? [type] : type;
-  if (words !== undefined) return [...new Set(words.map(typeName))];
-  if (only !== undefined) return [typeName(only)];
+  if (words !== undefined) return [...new Set(words.map(findTypeName))];
+  if (only !== undefined) return [findTypeName(only)];
   return properties === undefined ? [] : ['object'];
 }
 
-export function typeName(value: unknown): string {
+export function findTypeName(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'array' : typeof value;
 }
 
 export function isOfType(schema: JsonSchema, value: unknown): boolean {
-  const types = typesOf(schema);
+  const types = listTypes(schema);
   if (types.length === 0) return true;
-  // JSON text such as 1e999 is read as Infinity.
+  // JSON.parse reads 1e999 as Infinity.
   const name =
-    value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY ? 'infinity' : typeName(value);
+    value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY
+      ? 'infinity'
+      : findTypeName(value);
   return types.some((type) => type === name || (type === 'integer' && Number.isInteger(value)));
 }
 
-/** A schema as its alternatives: those of a union, also of a union in a union, or itself. */
-export function alternativesOf(schema: JsonSchema): readonly JsonSchema[] {
+/** The alternatives of a schema, including nested unions, or the schema itself. */
+export function listAlternatives(schema: JsonSchema): readonly JsonSchema[] {
   let known = knownAlternatives.get(schema);
   if (known === undefined) {
-    known = schema.anyOf === undefined ? [schema] : schema.anyOf.flatMap(alternativesOf);
+    known = schema.anyOf === undefined ? [schema] : schema.anyOf.flatMap(listAlternatives);
     knownAlternatives.set(schema, known);
   }
   return known;

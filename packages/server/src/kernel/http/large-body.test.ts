@@ -1,6 +1,6 @@
 /**
- * Bodies up to the limit, however they are made: judged in time that is linear in their size, while other
- * requests go on.
+ * Bodies up to the size limit are validated in linear time, whatever they contain, without blocking other
+ * requests.
  */
 import assert from 'node:assert/strict';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -16,7 +16,7 @@ const server = await startTestServer();
 const { admin, ...account } = await server.account();
 const { path } = await account.project();
 
-const filled = (unit: string, before: string, after: string) =>
+const fillBody = (unit: string, before: string, after: string) =>
   before +
   Array(Math.floor((limit - before.length - after.length) / (unit.length + 1)))
     .fill(unit)
@@ -24,32 +24,29 @@ const filled = (unit: string, before: string, after: string) =>
   after;
 const grid = '{"name":"g","type":"GRID","behaviour":"SHARED","value":{"columns":[],"rows":[';
 const text = '{"name":"g","type":"TEXT","behaviour":"SHARED",';
-const row = (cell: string) => `[${Array(200).fill(cell).join(',')}]`;
+const makeRow = (cell: string) => `[${Array(200).fill(cell).join(',')}]`;
 
-const names = (before: string, length: number) =>
+const makeNames = (before: string, length: number) =>
   `${before}${Array.from({ length: 400_000 }, (_, index) => `{"${String(index).padStart(length, 'x')}":1}`).join(',')}]`;
 
-/**
- * Each fills the limit: faults in every cell, in every row, in every name, deep in a union, and members that
- * nobody knows.
- */
+/** Each fills the limit: faults in every cell, row or name, deep in a union, and unknown members. */
 const hostile: [string, string][] = [
-  ['cells of a wrong type', filled(row('true'), grid, ']}}')],
-  ['rows of a wrong type', filled('7', grid, ']}}')],
-  ['empty arrays nobody asked for', filled('[]', `${text}"x":[`, ']}')],
-  ['empty objects for a value', filled('{}', `${text}"value":[`, ']}')],
-  ['objects without names in common', names('[', 5)],
-  ['objects with names in common', filled('{"abcde":1}', '[', ']')],
-  ['properties nobody knows', filled('{"q":1,"r":2}', `${text}"value":{"columns":[`, '],"rows":[]}}')],
+  ['cells of a wrong type', fillBody(makeRow('true'), grid, ']}}')],
+  ['rows of a wrong type', fillBody('7', grid, ']}}')],
+  ['unknown empty arrays', fillBody('[]', `${text}"x":[`, ']}')],
+  ['empty objects for a value', fillBody('{}', `${text}"value":[`, ']}')],
+  ['objects without names in common', makeNames('[', 5)],
+  ['objects with names in common', fillBody('{"abcde":1}', '[', ']')],
+  ['unknown properties', fillBody('{"q":1,"r":2}', `${text}"value":{"columns":[`, '],"rows":[]}}')],
   ['one long text', `${text}"value":"${'x'.repeat(limit - 100)}"}`],
   ['members without number', `{${Array.from({ length: 500_000 }, (_, index) => `"m${index}":1`).join(',')}}`],
   ['escapes', `${text}"value":"${'\\u0041'.repeat(Math.floor((limit - 100) / 6))}"}`],
-  ['a list for an object', filled('1', '[', ']')],
+  ['a list for an object', fillBody('1', '[', ']')],
   ['no JSON', `${text}${'x'.repeat(limit - 100)}`],
 ];
 
-test('every large body of faults is refused, and the loop of the server is never held up by one', async () => {
-  // The thread starts once.
+test('every large invalid body is refused without blocking the event loop', async () => {
+  // Starts the thread.
   await admin.post(`${path}/variables`, Buffer.from(hostile[0]?.[1] ?? ''));
   const delay = monitorEventLoopDelay({ resolution: 5 });
   for (const [name, body] of hostile) {
@@ -60,12 +57,12 @@ test('every large body of faults is refused, and the loop of the server is never
     delay.disable();
     assert.equal(answer.status, 400, `${name}: ${answer.text.slice(0, 300)}`);
     assert.ok((answer.problem.violations ?? []).length <= 100, name);
-    // Of the time of its judgement, some seconds of a busy machine, a turn of the loop has a small part.
+    // Validation takes seconds on a busy machine; the event loop must not be blocked for long.
     assert.ok(delay.max / 1e6 < 400, `${name} held up the loop for ${delay.max / 1e6} ms`);
   }
 });
 
-test('a large body that is valid is taken as a small one is: with defaults, without null and unknown members', async () => {
+test('a large valid body is treated like a small one: defaults, nulls and unknown members', async () => {
   const rows = Array.from({ length: 9_000 }, (_, index) => [String(index), index, null]);
   const columns = ['a', 'b', 'c'].map((name) => ({ name, type: name === 'b' ? 'NUMBER' : 'TEXT' }));
   const sent = {
@@ -88,7 +85,7 @@ test('a large body that is valid is taken as a small one is: with defaults, with
   assert.deepEqual([first.status, second.status, second.text === first.text], [201, 201, true]);
 });
 
-test('faults of a large body are told together with those of the address', async () => {
+test('faults of a large body are reported together with those of the URL', async () => {
   const overrides = Array.from({ length: 400 }, () => ({ value: 'x'.repeat(1_000) }));
   const answer = await admin.post('/projects/nonsense/variables/city/environment-overrides', overrides);
   const { violations = [] } = requireProblem(answer, 400, 'invalid-request');
@@ -97,7 +94,7 @@ test('faults of a large body are told together with those of the address', async
   assert.equal(violations.length, 100);
 });
 
-test('a stranger is refused before the body is read', async () => {
+test('an unauthenticated request is refused before its body is read', async () => {
   const body = hostile[0]?.[1] ?? '';
   const answer = await server.transport({
     method: 'POST',
@@ -108,7 +105,7 @@ test('a stranger is refused before the body is read', async () => {
   assert.equal(answer.status, 401);
 });
 
-test('a body that would take more memory than the thread may have is refused, and the next one is read', async () => {
+test('a body that exceeds the memory of the thread is refused, and the next one is read', async () => {
   const reader = createBodyReader({ limitBytes: limit, megabytes: 16 });
   const many = Buffer.from(`[${Array.from({ length: 900_000 }, (_, index) => `"${index}"`).join(',')}]`);
   await assert.rejects(

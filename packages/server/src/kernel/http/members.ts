@@ -1,40 +1,37 @@
-/**
- * What a request says beyond its schema, and `null` for what it leaves out (decisions.md §2, absent or null,
- * unknown members).
- */
+/** Finds unknown members, and removes `null` for optional members (decisions.md §2). */
 import { nearestName } from '@headgate/contract';
-import { alternativesOf, isPlainObject, type JsonSchema, type Path, pointerOf } from './json-schema.ts';
+import { isPlainObject, type JsonSchema, listAlternatives, type Path, renderPointer } from './json-schema.ts';
 
-/** A member that no schema knows. */
+/** A member that the schema does not define. */
 export interface UnknownMember {
   pointer: string;
-  /** A known member of the same object whose name is close. */
+  /** A known member of the same object with a similar name. */
   near: string | undefined;
 }
 
 export interface TidyMembers {
-  /** The first of them. */
+  /** At most `unknownLimit`. */
   unknown: readonly UnknownMember[];
   /**
-   * Takes all of them out of the value. Not before its faults are found: one may be a misspelled member that
-   * is missing.
+   * Removes all unknown members from the value. Call it after the faults are found: one may be a misspelled
+   * required member.
    */
   dropUnknown(): void;
 }
 
 const unknownLimit = 100;
-/** Of the unknown members that are compared with the known ones. */
+/** The maximum number of unknown members that are compared with the known ones. */
 const comparedLimit = 20;
 
 /**
- * Finds the unknown members of a value. With `nullIsAbsent` it takes each optional member out of the value
- * that is null where its schema takes no null: generated clients send one for what they leave out. Linear in
- * the size of the value.
+ * Finds the unknown members of a value. With `nullIsAbsent`, removes optional members that are null although
+ * the schema does not allow null: generated clients send null for omitted members. Linear in the size of the
+ * value.
  */
 export function tidyMembers(schema: JsonSchema, value: unknown, nullIsAbsent: boolean): TidyMembers {
   const unknown: UnknownMember[] = [];
   const strays: [holder: Record<string, unknown>, name: string][] = [];
-  walk(alternativesOf(schema), value, undefined);
+  walk(listAlternatives(schema), value, undefined);
   return {
     unknown,
     dropUnknown() {
@@ -45,13 +42,13 @@ export function tidyMembers(schema: JsonSchema, value: unknown, nullIsAbsent: bo
   function walk(schemas: readonly JsonSchema[], at: unknown, path: Path | undefined): void {
     if (typeof at !== 'object' || at === null) return;
     if (Array.isArray(at)) {
-      const { items, most } = itemsOf(schemas);
-      // A list out of bounds is refused as a whole.
+      const { items, most } = findItems(schemas);
+      // An array over its limit is refused as a whole.
       if (items.length === 0 || at.length > most) return;
       for (let index = 0; index < at.length; index++) {
         if (typeof at[index] === 'object') walk(items, at[index], { above: path, key: index });
       }
-    } else if (isPlainObject(at)) walkObject(membersOf(schemas), at, path);
+    } else if (isPlainObject(at)) walkObject(findMembers(schemas), at, path);
   }
 
   function walkObject(members: Members, at: Record<string, unknown>, path: Path | undefined): void {
@@ -76,58 +73,58 @@ export function tidyMembers(schema: JsonSchema, value: unknown, nullIsAbsent: bo
     strays.push([at, name]);
     if (unknown.length >= unknownLimit) return;
     const near = unknown.length < comparedLimit ? nearestName(name, members.named.keys()) : undefined;
-    unknown.push({ pointer: pointerOf({ above: path, key: name }), near });
+    unknown.push({ pointer: renderPointer({ above: path, key: name }), near });
   }
 }
 
 interface Member {
   schemas: readonly JsonSchema[];
-  /** Optional, and no null is taken for it. */
+  /** Optional and not nullable. */
   mayBeLeftOut: boolean;
 }
 
-/** The members that the alternatives of an object know. */
+/** The members that the alternatives of an object define. */
 interface Members {
   named: ReadonlyMap<string, Member>;
-  /** Of a map, whose keys the caller chooses. */
+  /** For a map with arbitrary keys. */
   others: Member | undefined;
-  /** An object of any members. */
+  /** An object that allows additional members. */
   isOpen: boolean;
-  /** No alternative says anything about members. */
+  /** No alternative defines members. */
   isFree: boolean;
-  /** An object with more is refused as a whole. */
+  /** The member limit: a larger object is refused as a whole. */
   most: number;
 }
 
-/** By the alternatives of a list or an object: a large value has many that share theirs. */
+/** Cached by alternatives: a large value has many parts with the same schema. */
 const knownItems = new WeakMap<readonly JsonSchema[], Items>();
 const knownMembers = new WeakMap<readonly JsonSchema[], Members>();
 
 interface Items {
   items: readonly JsonSchema[];
-  /** A list with more is refused as a whole. */
+  /** The item limit: a longer array is refused as a whole. */
   most: number;
 }
 
-function itemsOf(schemas: readonly JsonSchema[]): Items {
+function findItems(schemas: readonly JsonSchema[]): Items {
   let known = knownItems.get(schemas);
   if (known === undefined) {
-    const items = schemas.flatMap((each) => (each.items === undefined ? [] : alternativesOf(each.items)));
+    const items = schemas.flatMap((each) => (each.items === undefined ? [] : listAlternatives(each.items)));
     known = {
       items,
-      most: greatest(schemas.filter((each) => each.items !== undefined).map(({ maxItems }) => maxItems)),
+      most: findGreatest(schemas.filter((each) => each.items !== undefined).map(({ maxItems }) => maxItems)),
     };
     knownItems.set(schemas, known);
   }
   return known;
 }
 
-/** Without a bound there is none. */
-function greatest(bounds: readonly (number | undefined)[]): number {
+/** Infinity if one of them has no limit. */
+function findGreatest(bounds: readonly (number | undefined)[]): number {
   return Math.max(...bounds.map((bound) => bound ?? Number.POSITIVE_INFINITY));
 }
 
-function membersOf(schemas: readonly JsonSchema[]): Members {
+function findMembers(schemas: readonly JsonSchema[]): Members {
   let members = knownMembers.get(schemas);
   if (members === undefined) {
     members = collectMembers(schemas);
@@ -146,19 +143,19 @@ function collectMembers(schemas: readonly JsonSchema[]): Members {
   for (const name of names) {
     const ofName = objects.flatMap((each) => {
       const member = each.properties?.[name];
-      return member === undefined ? [] : alternativesOf(member);
+      return member === undefined ? [] : listAlternatives(member);
     });
     named.set(name, { schemas: ofName, mayBeLeftOut: !isRequired(name) && !ofName.some(takesNull) });
   }
   const values = objects.flatMap(({ additionalProperties: each }) =>
-    typeof each === 'object' ? alternativesOf(each) : [],
+    typeof each === 'object' ? listAlternatives(each) : [],
   );
   return {
     named,
     others: values.length === 0 ? undefined : { schemas: values, mayBeLeftOut: false },
     isOpen: objects.some(({ additionalProperties }) => additionalProperties === true),
     isFree: objects.length === 0,
-    most: greatest(objects.map(({ maxProperties }) => maxProperties)),
+    most: findGreatest(objects.map(({ maxProperties }) => maxProperties)),
   };
 }
 

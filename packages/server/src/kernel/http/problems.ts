@@ -7,18 +7,21 @@ import {
   statusTitles,
 } from '@headgate/contract';
 
-/** One fault of a request: where it is, as a dotted field and as a JSON pointer, and what is wrong. */
+/** A fault of a request: its location as a dotted field and as a JSON pointer, and a description. */
 export interface Violation {
   field: string;
   pointer: string;
   detail: string;
 }
 
-/** Thrown by anything that serves a request, rendered in one place. It carries the caller's own words only, never a secret. */
+/**
+ * Thrown by request handlers and rendered in one place. The detail may quote the caller's input, never a
+ * secret.
+ */
 export class Problem extends Error {
   readonly code: ProblemCode;
   readonly violations: readonly Violation[];
-  /** Response headers that belong to the problem, such as `Retry-After`. */
+  /** Response headers of this problem, such as `Retry-After`. */
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(

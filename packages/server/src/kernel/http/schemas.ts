@@ -1,23 +1,23 @@
 /**
- * Ajv as requests are checked by it. Bodies say the type of a value themselves; text of an address or a
- * header is read as what is asked for.
+ * Ajv instances for requests. Bodies carry their own types; text in the URL and in headers is converted to
+ * the declared type.
  */
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
 
 const options = { useDefaults: true, strict: false, strictNumbers: true, ownProperties: true } as const;
 
-/** Of a date-time more is asked than its form: a leap second is one that no clock here knows. */
-function withFormats(ajv: Ajv): Ajv {
+/** Also refuses leap seconds, which JavaScript cannot represent. */
+function addHeadgateFormats(ajv: Ajv): Ajv {
   (addFormats as unknown as (ajv: Ajv) => Ajv)(ajv);
   const { validate } = ajv.formats['date-time'] as { validate: (text: string) => boolean };
   return ajv.addFormat('date-time', (text: string) => validate(text) && !Number.isNaN(Date.parse(text)));
 }
 
-/** Stops at the first fault; `faultsOf` names them all. */
-export const bodySchemas = withFormats(new Ajv(options));
-/** Goes on after a fault, so that all text that can be read as a number or boolean is. */
-export const textSchemas = withFormats(new Ajv({ ...options, allErrors: true, coerceTypes: 'array' }));
+/** Stops at the first fault; `findFaults` lists them. */
+export const bodySchemas = addHeadgateFormats(new Ajv(options));
+/** Continues after a fault, so that all text is converted to numbers and booleans. */
+export const textSchemas = addHeadgateFormats(new Ajv({ ...options, allErrors: true, coerceTypes: 'array' }));
 
 export function isFormat(format: string, text: string): boolean {
   const known = bodySchemas.formats[format];
@@ -25,5 +25,5 @@ export function isFormat(format: string, text: string): boolean {
   if (typeof known === 'function') return known(text);
   if (typeof known === 'object' && typeof known.validate === 'function')
     return (known.validate as (text: string) => boolean)(text);
-  throw new Error(`The format ${format} is not known.`);
+  throw new Error(`Unknown format ${format}.`);
 }

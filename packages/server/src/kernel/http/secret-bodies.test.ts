@@ -1,7 +1,4 @@
-/**
- * Bodies and answers that hold a secret: they are declared as such, repeated by no error, and kept by
- * nothing.
- */
+/** Bodies and responses that hold a secret are declared, not repeated by errors, and not kept. */
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
@@ -11,10 +8,10 @@ import { getHeapSnapshot } from 'node:v8';
 import { gzipSync } from 'node:zlib';
 import { type Operation, operations } from '@headgate/contract';
 import type { Answer } from '../../testing/client.ts';
-import { examples, inOrder } from '../../testing/guards.ts';
+import { examples, sortGuards } from '../../testing/guards.ts';
 import { createPlace, type Example } from '../../testing/place.ts';
-import { sealingAgent } from '../../testing/sealing-agent.ts';
-import { formsOf } from '../../testing/secret-forms.ts';
+import { createSealingAgent } from '../../testing/sealing-agent.ts';
+import { listForms } from '../../testing/secret-forms.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer();
@@ -30,44 +27,45 @@ interface Schema {
 }
 
 /** The pointers of all members of a schema. */
-function pointersOf(schema: Schema | undefined, at = ''): string[] {
+function listPointers(schema: Schema | undefined, at = ''): string[] {
   if (schema === undefined) return [];
   const { properties = {}, patternProperties = {}, items, anyOf = [], allOf = [] } = schema;
   return [
     ...Object.entries(properties).flatMap(([name, member]) => [
       `${at}/${name}`,
-      ...pointersOf(member, `${at}/${name}`),
+      ...listPointers(member, `${at}/${name}`),
     ]),
-    ...Object.values(patternProperties).flatMap((member) => pointersOf(member, `${at}/*`)),
-    ...(items === undefined ? [] : pointersOf(items, `${at}/*`)),
-    ...[...anyOf, ...allOf].flatMap((each) => pointersOf(each, at)),
+    ...Object.values(patternProperties).flatMap((member) => listPointers(member, `${at}/*`)),
+    ...(items === undefined ? [] : listPointers(items, `${at}/*`)),
+    ...[...anyOf, ...allOf].flatMap((each) => listPointers(each, at)),
   ];
 }
 
-/** By its name a member holds a secret itself, and not where one is kept. */
+/** Names of members that hold a secret, not the place of one. */
 const secretName = /(^|\/)(password|passphrase|secret|\w*Secret|token|\w*Token|privateKey|apiKey)$/;
-/** Names a page, and an object around the value. */
+/** A page token, and an object around the value. */
 const noSecrets = /\/(paginationToken)$/;
 
-test('a body or an answer with a member that is named like a secret declares that it holds one', () => {
+test('a body or response with a member named like a secret declares that it holds one', () => {
   for (const { id, surface, body, success, bodyHoldsSecret = [], answerHoldsSecret } of operations) {
     const named = (schema: unknown) =>
-      pointersOf(schema as Schema).filter((each) => secretName.test(each) && !noSecrets.test(each));
+      listPointers(schema as Schema).filter((each) => secretName.test(each) && !noSecrets.test(each));
     const undeclared = named(body).filter(
       (each) => !bodyHoldsSecret.some((held) => held === each || held.startsWith(`${each}/`)),
     );
     assert.deepEqual(undeclared, [], `the body of ${id}`);
     if (surface === 'dpc' && answerHoldsSecret !== true)
       assert.deepEqual(named(success.body), [], `the answer of ${id}`);
-    for (const held of bodyHoldsSecret) assert.ok(pointersOf(body as Schema).includes(held), `${id} ${held}`);
+    for (const held of bodyHoldsSecret)
+      assert.ok(listPointers(body as Schema).includes(held), `${id} ${held}`);
   }
   assert.ok(withSecret.length > 0);
 });
 
-test('no cache keeps an answer that holds a secret, nor one that is given again, nor a refusal in its place', async () => {
+test('responses with a secret are not cacheable, nor are replays and refusals', async () => {
   const place = await createPlace(await server.account());
   const { admin } = place.account;
-  const shown = inOrder(operations.filter(({ answerHoldsSecret }) => answerHoldsSecret));
+  const shown = sortGuards(operations.filter(({ answerHoldsSecret }) => answerHoldsSecret));
   assert.ok(shown.length >= 4);
   for (const { id, method } of shown) {
     const { path, ...asked } = (await examples[id]?.(place)) ?? assert.fail(id);
@@ -93,8 +91,8 @@ function put(body: unknown, pointer: string, value: unknown): unknown {
   return copy;
 }
 
-/** Bodies that are refused, each with the secret where one belongs or may stand by mistake. */
-function brokenBodies(operation: Operation, { body }: Example, secret: string): (string | Buffer)[] {
+/** Invalid bodies, each with the secret in its place or in a wrong one. */
+function makeBrokenBodies(operation: Operation, { body }: Example, secret: string): (string | Buffer)[] {
   const wrong = [
     ...[secret, [secret], { [secret]: 1 }, { x: { y: secret } }, { password: [secret] }],
     ...[
@@ -117,14 +115,14 @@ function brokenBodies(operation: Operation, { body }: Example, secret: string): 
   return [...parsed, ...broken, gzipSync(unquoted)];
 }
 
-test('a refused body with a secret is repeated nowhere', async () => {
+test('a refused body with a secret appears nowhere', async () => {
   const secret = `canary-${randomUUID()}`;
   const place = await createPlace(await server.account());
   const answers: Answer[] = [];
   for (const operation of withSecret) {
     const example = (await examples[operation.id]?.(place)) ?? assert.fail(operation.id);
     const { path, headers } = example;
-    for (const [index, body] of brokenBodies(operation, example, secret).entries()) {
+    for (const [index, body] of makeBrokenBodies(operation, example, secret).entries()) {
       const sent = {
         ...headers,
         'idempotency-key': `${index}`,
@@ -148,12 +146,12 @@ test('a refused body with a secret is repeated nowhere', async () => {
   ];
   const inside = answers.filter(({ text }) => text.includes('/body/secret/value'));
   assert.ok(inside.length > 5);
-  for (const { text } of inside) assert.match(text, /body\.secret\.value: does not have the form/);
-  const found = places.filter((place) => formsOf(secret).some((form) => place.includes(form)));
+  for (const { text } of inside) assert.match(text, /body\.secret\.value: does not match its schema/);
+  const found = places.filter((place) => listForms(secret).some((form) => place.includes(form)));
   assert.deepEqual(found, []);
 });
 
-test('the bytes of a body with a secret are wiped once they are read, and those of others are not kept', async () => {
+test('the bytes of a body with a secret are wiped, and those of other bodies are not kept', async () => {
   const place = await createPlace(await server.account());
   const { sealer } = server.deps;
   const { digest } = sealer;
@@ -175,10 +173,9 @@ test('the bytes of a body with a secret are wiped once they are read, and those 
 });
 
 /**
- * Whether V8's heap has a text: what a collection of garbage leaves. Given as bytes, which are not in that
- * heap.
+ * Whether V8's heap contains a text after garbage collection. Passed as bytes, which are outside that heap.
  */
-async function heapHas(bytes: Buffer): Promise<boolean> {
+async function isInHeap(bytes: Buffer): Promise<boolean> {
   let tail = Buffer.alloc(0);
   let found = false;
   for await (const chunk of getHeapSnapshot()) {
@@ -189,11 +186,11 @@ async function heapHas(bytes: Buffer): Promise<boolean> {
   return found;
 }
 
-test('while a secret is on its way to a vault, and after, the server has it in no text any more', async () => {
+test('during and after its way to a vault, a secret is in no string of the server', async () => {
   const { account } = await createPlace(await server.account());
-  const agent = await sealingAgent(account);
+  const agent = await createSealingAgent(account);
   const url = new URL(await server.listen());
-  // Never a text in this process but where the server makes one of it.
+  // Kept as bytes: only the server makes a string of it in this process.
   const secret = Buffer.from(randomBytes(24).toString('hex').toUpperCase());
   const kept = { text: '' };
   const path = `/dpc/v1/secrets/${agent.agentId}/secret-value`;
@@ -210,10 +207,10 @@ test('while a secret is on its way to a vault, and after, the server has it in n
   sent.write(secret);
   sent.end('"}}}');
   const work = (await agent.next()) ?? assert.fail('nothing came to the agent');
-  assert.equal(await heapHas(secret), false, 'while the request waits');
+  assert.equal(await isInHeap(secret), false, 'while the request waits');
   await agent.end(work);
   assert.match(await answered, /"vaultSecretName":"orders"/);
-  assert.equal(await heapHas(secret), false, 'after the answer');
+  assert.equal(await isInHeap(secret), false, 'after the answer');
   kept.text = secret.toString('latin1');
-  assert.equal(await heapHas(secret), true, 'what is kept is found in this way');
+  assert.equal(await isInHeap(secret), true, 'what is kept is found in this way');
 });

@@ -1,17 +1,13 @@
-/**
- * The check of a request whose body holds a secret: what it finds inside of the secret is not repeated,
- * neither names nor values.
- */
+/** Validates requests whose body holds a secret, without repeating names or values from inside the secret. */
 import type { Operation } from '@headgate/contract';
 import { Problem, type Violation, withViolations } from './problems.ts';
-import { type RequestCheck, requestCheck } from './validation.ts';
+import { createRequestCheck, type RequestCheck } from './validation.ts';
 
-const notRepeated =
-  'does not have the form that its schema asks for; what is wrong in it is not repeated, because it holds a secret';
+const notRepeated = 'does not match its schema; details are omitted because it may contain a secret';
 
-/** requestCheck, for any operation. */
-export function secretiveCheck(operation: Operation): RequestCheck {
-  const check = requestCheck(operation);
+/** createRequestCheck for any operation. */
+export function createSecretSafeCheck(operation: Operation): RequestCheck {
+  const check = createRequestCheck(operation);
   const held = (operation.bodyHoldsSecret ?? []).map((pointer) => `/body${pointer}`);
   if (held.length === 0) return check;
   return (...asked) => {
@@ -19,14 +15,16 @@ export function secretiveCheck(operation: Operation): RequestCheck {
       return check(...asked);
     } catch (failure) {
       if (!(failure instanceof Problem)) throw failure;
-      const told = failure.violations.map((violation) => withoutSecret(violation, held));
-      const once = new Map(told.map((violation) => [`${violation.pointer} ${violation.detail}`, violation]));
+      const redacted = failure.violations.map((violation) => removeSecret(violation, held));
+      const once = new Map(
+        redacted.map((violation) => [`${violation.pointer} ${violation.detail}`, violation]),
+      );
       throw withViolations(failure, [...once.values()]);
     }
   };
 }
 
-function withoutSecret(violation: Violation, held: readonly string[]): Violation {
+function removeSecret(violation: Violation, held: readonly string[]): Violation {
   const inside = held.find(
     (pointer) => violation.pointer === pointer || violation.pointer.startsWith(`${pointer}/`),
   );

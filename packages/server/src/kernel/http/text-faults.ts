@@ -1,32 +1,32 @@
-/** decisions.md §2: strings are valid Unicode without NUL and lone surrogates. */
+/** decisions.md §2: strings are valid Unicode, without NUL and lone surrogates. */
 import type { Fault } from './faults.ts';
-import { type Path, pointerOf } from './json-schema.ts';
+import { type Path, renderPointer } from './json-schema.ts';
 
-/** The first string of a value, or name of a member, that is no text. */
-export function textFault(value: unknown, path?: Path): Fault | undefined {
+/** Finds the first string or member name that is not valid text. */
+export function findTextFault(value: unknown, path?: Path): Fault | undefined {
   if (typeof value === 'string') {
-    const detail = faultOf(value);
-    return detail === undefined ? undefined : { pointer: pointerOf(path), detail };
+    const detail = describeTextFault(value);
+    return detail === undefined ? undefined : { pointer: renderPointer(path), detail };
   }
   if (typeof value !== 'object' || value === null) return undefined;
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index++) {
-      const fault = textFault(value[index], { above: path, key: index });
+      const fault = findTextFault(value[index], { above: path, key: index });
       if (fault !== undefined) return fault;
     }
     return undefined;
   }
   for (const key of Object.keys(value)) {
-    const detail = faultOf(key);
+    const detail = describeTextFault(key);
     if (detail !== undefined)
-      return { pointer: pointerOf(path), detail: `has a member whose name ${detail}` };
-    const fault = textFault((value as Record<string, unknown>)[key], { above: path, key });
+      return { pointer: renderPointer(path), detail: `has a member whose name ${detail}` };
+    const fault = findTextFault((value as Record<string, unknown>)[key], { above: path, key });
     if (fault !== undefined) return fault;
   }
   return undefined;
 }
 
-function faultOf(text: string): string | undefined {
+function describeTextFault(text: string): string | undefined {
   if (text.includes('\0')) return 'must not contain NUL';
   return text.isWellFormed() ? undefined : 'must not contain a lone surrogate';
 }

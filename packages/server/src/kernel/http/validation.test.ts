@@ -12,9 +12,9 @@ import {
   updateVariable,
   writeOverrides,
 } from '@headgate/contract';
-import { bodyReading } from './body-reading.ts';
+import { createBodyReading } from './body-reading.ts';
 import { Problem } from './problems.ts';
-import { requestCheck } from './validation.ts';
+import { createRequestCheck } from './validation.ts';
 
 const projectId = '01890000-0000-7000-8000-000000000000';
 
@@ -31,10 +31,11 @@ function check(
     ...parts,
   };
   try {
-    // As the parser of bodies reads it.
+    // Validated as the body parser does.
     const { body } = request;
-    const read = body === undefined ? undefined : bodyReading(operation)(Buffer.from(JSON.stringify(body)));
-    const ignored = requestCheck(operation)(request, read, strict);
+    const read =
+      body === undefined ? undefined : createBodyReading(operation)(Buffer.from(JSON.stringify(body)));
+    const ignored = createRequestCheck(operation)(request, read, strict);
     return { request, violations: [], ignored };
   } catch (failure) {
     assert.ok(failure instanceof Problem);
@@ -47,11 +48,11 @@ const city = { name: 'city', type: 'TEXT', behaviour: 'SHARED' };
 const ofBody = (body: unknown, operation: Operation = createVariable) =>
   check(operation, { body }).violations;
 
-test('what fits has no violation', () => {
+test('a valid request has no violations', () => {
   assert.deepEqual(ofBody(city), []);
 });
 
-test('every fault is told in the caller’s words, by its field', () => {
+test('every fault names its field in the caller’s terms', () => {
   assert.deepEqual(ofBody({}), [
     'body.name: is required',
     'body.type: is required',
@@ -72,7 +73,7 @@ test('every fault is told in the caller’s words, by its field', () => {
   ]);
 });
 
-test('of a union the branch that came closest is told, or the types that it takes', () => {
+test('faults of a union are those of the closest alternative, or its types', () => {
   assert.deepEqual(ofBody({ ...city, value: true }), [
     'body.value: must be a string, a number or an object, not a boolean',
   ]);
@@ -86,14 +87,14 @@ test('of a union the branch that came closest is told, or the types that it take
   ]);
 });
 
-test('names with slashes, tildes and dots are told as they are', () => {
+test('names with slashes, tildes and dots are reported unchanged', () => {
   const scalarVariables = { 'a/b~c.d': true };
   const body = { pipelineName: 'p', environmentName: 'dev', scalarVariables };
   const [found] = ofBody(body, startPipelineExecution);
   assert.equal(found, 'body.scalarVariables.a/b~c.d: must be a string or a number, not a boolean');
 });
 
-test('text of an address is read as what is asked for, a body is not', () => {
+test('text in the URL is converted to the declared type, a body is not', () => {
   const { request, violations } = check(listVariables, { query: { page: '2', size: '7' } });
   assert.deepEqual([violations, request.query], [[], { page: 2, size: 7 }]);
   assert.deepEqual(check(listVariables, {}).request.query, { page: 0, size: 25 });
@@ -104,7 +105,7 @@ test('text of an address is read as what is asked for, a body is not', () => {
   ]);
 });
 
-test('a POST that requires no member may come without a body, and no other', () => {
+test('only a POST without required members may omit its body', () => {
   const params = { credentialId: 'c' };
   const rotated = check(rotateCredential, { params });
   assert.deepEqual([rotated.violations, rotated.request.body], [[], {}]);
@@ -115,7 +116,7 @@ test('a POST that requires no member may come without a body, and no other', () 
   assert.deepEqual(check(updateProject, {}).violations, ['body: is required'], 'a PATCH changes something');
 });
 
-test('a time is one that can be reckoned with', () => {
+test('a date-time must be a valid date', () => {
   const since = (startedAfter: string) =>
     check(listPipelineExecutions, { query: { startedAfter } }).violations;
   for (const time of ['2016-12-31T23:59:59.000Z', '2016-12-31T23:59:59Z', '2017-01-01T01:00:00+01:00']) {
@@ -126,7 +127,7 @@ test('a time is one that can be reckoned with', () => {
   }
 });
 
-test('the faults of all parts are told together', () => {
+test('the faults of all parts are reported together', () => {
   const { violations } = check(listVariables, {
     params: { projectId: 'x' },
     query: { page: '-1', size: 'x' },
@@ -137,7 +138,7 @@ test('the faults of all parts are told together', () => {
   );
 });
 
-test('text that is no text is refused wherever it is', () => {
+test('invalid Unicode and NUL are refused everywhere', () => {
   assert.deepEqual(ofBody({ ...city, value: 'a\0' }), ['body.value: must not contain NUL']);
   assert.deepEqual(ofBody({ ...city, x: [{ y: '\ud800' }] }), [
     'body.x[0].y: must not contain a lone surrogate',
@@ -147,7 +148,7 @@ test('text that is no text is refused wherever it is', () => {
   ]);
 });
 
-test('null for an optional member of a POST is read as absent, of a PATCH it is refused', () => {
+test('null for an optional member means absent in a POST and is refused in a PATCH', () => {
   const { request, violations } = check(createVariable, {
     body: { ...city, description: null, value: null },
   });
@@ -175,7 +176,7 @@ test('null for an optional member of a POST is read as absent, of a PATCH it is 
   assert.deepEqual(body, { ...made, connectionDetails: { connectionProperties: { secretName: 's' } } });
 });
 
-test('an unknown member is ignored and told apart, with a known one that is close; strict handling refuses it', () => {
+test('an unknown member is ignored and reported with the nearest name; strict handling refuses it', () => {
   const body = { pipelineName: 'p', environmentName: 'dev', scalarVariable: {}, colour: 'red' };
   const { request, ignored } = check(startPipelineExecution, { body, query: { pagee: '1' } });
   assert.deepEqual(request.body, { pipelineName: 'p', environmentName: 'dev' });
@@ -185,9 +186,9 @@ test('an unknown member is ignored and told apart, with a known one that is clos
     { field: 'body.colour', near: undefined },
   ]);
   assert.deepEqual(check(startPipelineExecution, { body, query: { pagee: '1' } }, true).violations, [
-    'query.pagee: is not known; leave it out',
-    'body.scalarVariable: is not known; did you mean scalarVariables?',
-    'body.colour: is not known; leave it out',
+    'query.pagee: is unknown; remove it',
+    'body.scalarVariable: is unknown; did you mean scalarVariables?',
+    'body.colour: is unknown; remove it',
   ]);
   assert.deepEqual(check(listVariables, { query: { pgae: '1' } }).ignored, [
     { field: 'query.pgae', near: 'page' },
@@ -200,7 +201,7 @@ test('an unknown member is ignored and told apart, with a known one that is clos
   );
 });
 
-test('a misspelled member that is required is named where it is missing', () => {
+test('the fault of a missing member names the misspelled one', () => {
   const { violations } = check(startPipelineExecution, {
     body: { pipelineName: 'p', enviromentName: 'dev' },
   });
@@ -209,7 +210,7 @@ test('a misspelled member that is required is named where it is missing', () => 
   ]);
 });
 
-test('text of an address is judged as text: it has no type of its own', () => {
+test('faults of text in the URL do not mention its type', () => {
   assert.deepEqual(check(listVariables, { query: { size: 'abc' } }).violations, [
     'query.size: must be an integer; got "abc"',
   ]);
@@ -220,7 +221,7 @@ test('text of an address is judged as text: it has no type of its own', () => {
   assert.deepEqual(violations, ['query.atomic: must be true or false; got "yes"']);
 });
 
-test('of many faults the first hundred are told', () => {
+test('at most 100 faults are reported', () => {
   const rows = Array.from({ length: 9_000 }, () => [true, true]);
   const violations = ofBody({ ...city, value: { columns: [], rows } });
   assert.equal(violations.length, 100);

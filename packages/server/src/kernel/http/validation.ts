@@ -1,12 +1,12 @@
-/** Checks a request against the schemas of its operation, and names every fault in the caller's words. */
+/** Validates a request against the schemas of its operation, and describes every fault for the caller. */
 import type { Operation } from '@headgate/contract';
-import { bodyJudge, faultLimit, plainFault, type ReadBody } from './body-reading.ts';
-import { type Fault, faultsOf } from './faults.ts';
+import { createBodyValidator, faultLimit, type ReadBody, toFault } from './body-reading.ts';
+import { type Fault, findFaults } from './faults.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { tidyMembers, type UnknownMember } from './members.ts';
 import { invalidRequest, type Violation } from './problems.ts';
 import { isFormat, textSchemas } from './schemas.ts';
-import { textFault } from './text-faults.ts';
+import { findTextFault } from './text-faults.ts';
 
 export interface RequestParts {
   params: unknown;
@@ -17,38 +17,38 @@ export interface RequestParts {
 
 const textParts = ['params', 'query', 'headers'] as const;
 
-/** A member that the request has and its operation does not know. */
+/** A member of the request that its operation does not define. */
 export interface Ignored {
   field: string;
   near: string | undefined;
 }
 
 /**
- * A check that throws `invalid-request` with the faults of all parts, at most `faultLimit`. It writes
- * defaults and read numbers into the parts, and answers the members that are ignored; with `strict` each of
- * them is a fault. `body` is what the parser found.
+ * Throws `invalid-request` with the faults of all parts, at most `faultLimit`. Writes defaults and converted
+ * values into the parts, and returns the ignored members; if `strict`, each of these is a fault. `body` is
+ * the result of the body parser.
  */
 export type RequestCheck = (request: RequestParts, body?: ReadBody, strict?: boolean) => readonly Ignored[];
 
-export function requestCheck(operation: Operation): RequestCheck {
-  const checks = textParts.map((part) => [part, partCheck(operation, part)] as const);
-  const judge = bodyJudge(operation);
-  return (request, body = judge(request.body), strict = false) => {
+export function createRequestCheck(operation: Operation): RequestCheck {
+  const checks = textParts.map((part) => [part, createPartCheck(operation, part)] as const);
+  const validateBody = createBodyValidator(operation);
+  return (request, body = validateBody(request.body), strict = false) => {
     request.body = body.value;
     const violations: Violation[] = [];
     const ignored: Ignored[] = [];
-    const note = (part: string, faults: readonly Fault[], unknown: readonly UnknownMember[]) => {
-      for (const { pointer, detail } of faults) violations.push(violationAt(part, pointer, detail));
+    const addFaults = (part: string, faults: readonly Fault[], unknown: readonly UnknownMember[]) => {
+      for (const { pointer, detail } of faults) violations.push(createViolation(part, pointer, detail));
       for (const { pointer, near } of unknown) {
-        if (strict) violations.push(violationAt(part, pointer, notKnown(near)));
-        else ignored.push({ field: fieldOf(part, pointer), near });
+        if (strict) violations.push(createViolation(part, pointer, describeUnknown(near)));
+        else ignored.push({ field: renderField(part, pointer), near });
       }
     };
     for (const [part, check] of checks) {
       const { faults, unknown } = check(request[part]);
-      note(part, faults, unknown);
+      addFaults(part, faults, unknown);
     }
-    note('body', body.faults, body.unknown);
+    addFaults('body', body.faults, body.unknown);
     if (violations.length > 0) throw invalidRequest(violations.slice(0, faultLimit));
     return ignored;
   };
@@ -57,29 +57,32 @@ export function requestCheck(operation: Operation): RequestCheck {
 type Checked = Pick<ReadBody, 'faults' | 'unknown'>;
 const nothing: Checked = { faults: [], unknown: [] };
 
-function partCheck(operation: Operation, part: (typeof textParts)[number]): (value: unknown) => Checked {
+function createPartCheck(
+  operation: Operation,
+  part: (typeof textParts)[number],
+): (value: unknown) => Checked {
   const declared = operation[part];
-  // A request without a query has nothing that could be ignored.
+  // A request without a declared query can still have unknown members.
   const schema = (declared ?? { type: 'object', properties: {} }) as JsonSchema;
   const isValid = declared === undefined ? () => true : textSchemas.compile(declared);
-  const judging = { most: faultLimit, quotes: true, isText: true, isFormat };
+  const options = { most: faultLimit, quotes: true, isText: true, isFormat };
   return (value) => {
-    // Headers are Latin-1 already, and any may come.
-    const fault = part === 'headers' ? undefined : textFault(value);
+    // Headers are Latin-1 and may contain anything.
+    const fault = part === 'headers' ? undefined : findTextFault(value);
     if (fault !== undefined) return { ...nothing, faults: [fault] };
     const unknown = part === 'query' ? tidyMembers(schema, value, false).unknown : [];
     if (isValid(value)) return unknown.length === 0 ? nothing : { ...nothing, unknown };
-    const faults = faultsOf(schema, value, judging);
+    const faults = findFaults(schema, value, options);
     const [error] = ('errors' in isValid && isValid.errors) || [];
-    return { unknown, faults: faults.length > 0 ? faults : [plainFault(error)] };
+    return { unknown, faults: faults.length > 0 ? faults : [toFault(error)] };
   };
 }
 
-function notKnown(near: string | undefined): string {
-  return near === undefined ? 'is not known; leave it out' : `is not known; did you mean ${near}?`;
+function describeUnknown(near: string | undefined): string {
+  return near === undefined ? 'is unknown; remove it' : `is unknown; did you mean ${near}?`;
 }
 
-function fieldOf(part: string, pointer: string): string {
+function renderField(part: string, pointer: string): string {
   const path = pointer
     .split('/')
     .slice(1)
@@ -89,6 +92,6 @@ function fieldOf(part: string, pointer: string): string {
   return `${part}${path}`.slice(0, 1_000);
 }
 
-function violationAt(part: string, pointer: string, detail: string): Violation {
-  return { field: fieldOf(part, pointer), pointer: `/${part}${pointer}`.slice(0, 1_000), detail };
+function createViolation(part: string, pointer: string, detail: string): Violation {
+  return { field: renderField(part, pointer), pointer: `/${part}${pointer}`.slice(0, 1_000), detail };
 }

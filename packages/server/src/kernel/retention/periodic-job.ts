@@ -1,16 +1,16 @@
-/** Jobs that every server runs again and again. One that must run on one server at a time takes a lock. */
+/** Periodic jobs. Every server runs them; a job that must run on one server at a time takes a lock. */
 import type { Clock } from '../clock.ts';
 import type { Database, Read } from '../database/database.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Rest } from './retention.ts';
 
 export interface PeriodicJob {
-  /** How the log names it. */
+  /** Its name in the log. */
   name: string;
   everyMilliseconds: number;
-  /** Before the first round; else `everyMilliseconds`. */
+  /** Delay before the first round; default `everyMilliseconds`. */
   firstAfterMilliseconds?: number;
-  /** One round. Returns whether there is more to do at once. */
+  /** Runs one round. Returns whether there is more to do at once. */
   run(rest: Rest): Promise<boolean>;
 }
 
@@ -18,12 +18,12 @@ const removalMilliseconds = 60_000;
 const restMilliseconds = 50;
 
 /**
- * A job that deletes rows which nothing reads any more, one batch a round.
+ * Creates a job that deletes obsolete rows, one batch per round.
  *
- * @param about.kind how the metrics name the rows
- * @param about.remove deletes up to `batch` rows and returns how many
+ * @param about.kind how the metrics name the rows @param about.remove deletes up to `batch` rows and returns
+ * how many
  */
-export function removalJob(
+export function createRemovalJob(
   services: { database: Database; metrics: Metrics; clock: Clock },
   about: { kind: string; batch: number; remove: (read: Read, now: Date) => Promise<number> },
 ): PeriodicJob {
@@ -32,7 +32,7 @@ export function removalJob(
     everyMilliseconds: removalMilliseconds,
     async run(rest) {
       const removed = await about.remove(services.database.read, services.clock.now());
-      services.metrics.removed(about.kind, removed);
+      services.metrics.countRemovedRows(about.kind, removed);
       await rest(restMilliseconds);
       return removed === about.batch;
     },

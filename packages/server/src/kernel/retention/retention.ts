@@ -1,29 +1,32 @@
 /**
- * What is old goes, a little at a time.
+ * Retention: deletes old rows in small batches.
  *
  * Terminology
- *   rule    what is kept for how long, and how some of it is removed
- *   batch   what one transaction removes: at most `batchRows` rows, found by the primary key of their table
- *   pass    one walk of all rules over all accounts, with a rest after each batch; one server at a time
- *   cursor  the column after the account in that key: a pass never walks again over what it removed
+ *   rule    which rows are kept for how long, and how to delete them
+ *   batch   the rows that one transaction deletes: at most `batchRows`, found by the primary key of their table
+ *   pass    one run of all rules over all accounts, with a rest after each batch; one server at a time
+ *   cursor  the column after the account in that key: a pass never scans the deleted range again
  */
 import { type Database, type Statement, statement } from '../database/database.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 
 export const batchRows = 500;
-/** The others come with the next pass. */
+/** The next pass handles the others. */
 const mostAccounts = 1_000;
 const dayMilliseconds = 86_400_000;
-/** A rest is this many times as long as its batch took: a backlog takes a fifth of one connection's time. */
+/**
+ * Each rest lasts this many times as long as its batch, so that a backlog takes a fifth of one connection's
+ * time.
+ */
 const restFactor = 4;
 const shortestRestMilliseconds = 50;
 
-/** Finds and removes the old rows of one table. */
+/** Finds and deletes the old rows of one table. */
 interface OldRows {
-  /** The accounts that have rows from before a time. */
+  /** Selects the accounts that have rows older than `before`. */
   due: Statement<{ account_id: string }, { before: Date }>;
-  /** `cursor`: of the previous batch. */
+  /** `cursor`: from the previous batch. */
   remove: Statement<
     { removed: number; cursor: string | null },
     { account_id: string; before: Date; cursor: string | null }
@@ -31,16 +34,15 @@ interface OldRows {
 }
 
 export interface RetentionRule extends OldRows {
-  /** How the log and the metrics name the rows. */
+  /** The kind of rows, for the log and the metrics. */
   kind: string;
-  /** Undefined: forever. */
+  /** Undefined: kept forever. */
   days: number | undefined;
 }
 
 /**
- * @param about.old which rows of the table `r` are old, by the placeholder of a time
- * @param about.key the columns of the primary key after the account; the first is the cursor, of the type
- *   `cursorType`
+ * @param about.old SQL: which rows of the table `r` are older than the given time expression @param about.key
+ * the columns of the primary key after the account. The first is the cursor, of type `cursorType`
  */
 export function oldRows(about: {
   table: string;
@@ -53,7 +55,7 @@ export function oldRows(about: {
   const least = cursorType === 'uuid' ? '00000000-0000-0000-0000-000000000000' : '-infinity';
   const order = key.map((column) => `r.${column}`).join(', ');
   return {
-    // One look into the index for each account: the limit keeps the planner from reading all of the table.
+    // One index lookup per account: the limit keeps the planner from scanning the table.
     due: statement(
       { parameters: { before: 'timestamptz' }, row: { account_id: 'uuid' }, alone: true },
       `
@@ -62,8 +64,7 @@ export function oldRows(about: {
           and ${old('$before::timestamptz')} order by ${order} limit 1) as found (yes)
       order by a.account_id limit ${mostAccounts}`,
     ),
-    // By the places of the rows: joined, they could be looked for in all of the table while the plan is from
-    // a small one.
+    // By ctid array: with a join the planner might scan the whole table, if it planned for a small one.
     remove: statement(
       {
         parameters: { account_id: 'uuid', before: 'timestamptz', cursor: 'text?' },
@@ -84,7 +85,7 @@ export function oldRows(about: {
   };
 }
 
-/** The least identifier of version 7 that can be made at a time; `time` is an expression. */
+/** SQL: the smallest UUID of version 7 for a time expression. */
 export function firstIdAt(time: string): string {
   return `rpad(lpad(to_hex(floor(extract(epoch from ${time}) * 1000)::bigint), 12, '0'), 32, '0')::uuid`;
 }
@@ -105,21 +106,21 @@ const holdPass = statement(
 const stillHere = statement({}, 'select 1');
 
 /**
- * Does what one server at a time does, under a name; undefined when another one is at it. `pass` rests by
- * what it is given, and by nothing else.
+ * Runs `pass` if no other server runs one of the same name, and returns undefined otherwise. `pass` must rest
+ * by the function that it gets, which also checks the lock.
  */
-export function asTheOnlyOne<Result>(
+export function runExclusively<Result>(
   database: Database,
   name: string,
   rest: Rest,
   pass: (rest: Rest) => Promise<Result>,
 ): Promise<Result | undefined> {
-  // Its own connection holds the lock, and no snapshot: the batches go through the pool, which may have one
+  // A separate connection holds the lock, without a snapshot. The batches use the pool, which may have one
   // connection only.
   return database.alone(async (query) => {
     const [lock] = await query(holdPass, { name });
     if (lock?.held !== true) return undefined;
-    // The lock went if the connection did: then another server may be at it, and this pass ends.
+    // If the connection is lost, so is the lock, and this pass must end: another server may have started one.
     return pass(async (milliseconds) => {
       await rest(milliseconds);
       await query(stillHere, {});
@@ -127,19 +128,19 @@ export function asTheOnlyOne<Result>(
   });
 }
 
-/** How long is rested after what took so long. */
-export function restAfter(milliseconds: number): number {
+/** How long to rest after a batch of this duration. */
+export function computeRest(milliseconds: number): number {
   return Math.max(shortestRestMilliseconds, milliseconds * restFactor);
 }
 
-/** One pass: the rules in their order. Answers how many rows went: none when another server is at it. */
+/** Runs one pass of all rules. Returns how many rows it deleted: 0 if another server runs a pass. */
 export async function applyRetention(
   services: RetentionServices,
   rules: readonly RetentionRule[],
   now: Date,
   rest: Rest,
 ): Promise<number> {
-  const removed = await asTheOnlyOne(services.database, 'retention', rest, async (between) => {
+  const removed = await runExclusively(services.database, 'retention', rest, async (between) => {
     let total = 0;
     for (const rule of rules) total += await applyRule(services, rule, now, between);
     return total;
@@ -161,7 +162,11 @@ async function applyRule(
     if (stopping.aborted) break;
     total += await removeOld(services, rule, { accountId, before }, rest);
   }
-  if (total > 0) log.info({ kind: rule.kind, rows: total, before }, 'what was kept long enough was removed');
+  if (total > 0)
+    log.info(
+      { kind: rule.kind, rows: total, before },
+      `retention removed ${total} ${rule.kind} rows older than ${rule.days} days`,
+    );
   return total;
 }
 
@@ -182,8 +187,8 @@ async function removeOld(
     });
     const removed = row?.removed ?? 0;
     total += removed;
-    metrics.removed(rule.kind, removed);
-    await rest(restAfter(performance.now() - began));
+    metrics.countRemovedRows(rule.kind, removed);
+    await rest(computeRest(performance.now() - began));
     if (row === undefined || removed < batchRows) break;
     cursor = row.cursor;
   }

@@ -1,25 +1,25 @@
-/** No secret that goes through the system is found anywhere: not in a table, a log line, an answer, an event. */
+/** No secret that passes through the system appears in a table, log line, response or event. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { operations } from '@headgate/contract';
 import { clientSecretPurpose } from '../../access/credentials/index.ts';
 import { secretOfExample } from '../../runtime/secrets/secret.examples.ts';
 import { createClient } from '../../testing/client.ts';
-import { examples, inOrder } from '../../testing/guards.ts';
+import { examples, sortGuards } from '../../testing/guards.ts';
 import { createPlace } from '../../testing/place.ts';
-import { formsOf } from '../../testing/secret-forms.ts';
+import { listForms } from '../../testing/secret-forms.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const masterKey = Buffer.from('canary of the master key: 32 b!!');
 const server = await startTestServer({ settings: { HEADGATE_MASTER_KEY: masterKey.toString('base64') } });
 
-function found(secrets: Record<string, string>, where: string, text: string): string[] {
+function findForms(secrets: Record<string, string>, where: string, text: string): string[] {
   return Object.entries(secrets).flatMap(([name, secret]) =>
-    formsOf(secret).some((form) => text.includes(form)) ? [`${name} in ${where}`] : [],
+    listForms(secret).some((form) => text.includes(form)) ? [`${name} in ${where}`] : [],
   );
 }
 
-async function dumpOf(): Promise<[string, string][]> {
+async function dumpDatabase(): Promise<[string, string][]> {
   const tables = await server.database.query<{ name: string }>(
     `select quote_ident(tablename) as name from pg_tables where schemaname = 'public'`,
   );
@@ -35,7 +35,7 @@ async function dumpOf(): Promise<[string, string][]> {
   return dumps;
 }
 
-test('the forms in which a secret is looked for are found', () => {
+test('all forms of a secret are detected', () => {
   const secret = 'a "secret" / über + all';
   const bytes = Buffer.from(secret);
   const texts = [
@@ -47,11 +47,11 @@ test('the forms in which a secret is looked for are found', () => {
     Buffer.from(`x${secret}x`).toString('base64url'),
     Buffer.from(`xy${secret}yz`).toString('base64'),
   ];
-  for (const text of texts) assert.deepEqual(found({ secret }, 'it', text), ['secret in it'], text);
-  assert.deepEqual(found({ secret }, 'it', 'nothing of the kind'), []);
+  for (const text of texts) assert.deepEqual(findForms({ secret }, 'it', text), ['secret in it'], text);
+  assert.deepEqual(findForms({ secret }, 'it', 'nothing of the kind'), []);
 });
 
-test('a client secret, a token and the master key are found nowhere', async () => {
+test('a client secret, a token and the master key appear nowhere', async () => {
   const place = await createPlace(await server.account());
   const { admin, accountId } = place.account;
   const clientSecret = 'canary "of/a+client" \\ sécret, long enough';
@@ -76,9 +76,9 @@ test('a client secret, a token and the master key are found nowhere', async () =
   ];
   answers.push(...wrong.map((answer) => answer.text + JSON.stringify(answer.headers)));
 
-  // The token on every operation, also where it does not belong.
+  // Send the token to every operation, including those of the other API.
   const caller = createClient(server.transport, '/dpc/v1', async () => token);
-  for (const { id, method } of inOrder(operations.filter((each) => each.id in examples))) {
+  for (const { id, method } of sortGuards(operations.filter((each) => each.id in examples))) {
     const example = examples[id] ?? assert.fail(id);
     const { path, ...asked } = await example(place);
     const headers = { ...asked.headers, 'idempotency-key': `once ${id}` };
@@ -106,14 +106,14 @@ test('a client secret, a token and the master key are found nowhere', async () =
   };
   assert.ok(server.logLines.length > 20, 'there is a log to look at');
   const leaks = [
-    ...(await dumpOf()).flatMap(([where, text]) => found(secrets, where, text)),
-    ...server.logLines.flatMap((line) => found(secrets, 'the log', line)),
-    ...answers.flatMap((text) => found(secrets, 'an answer', text)),
+    ...(await dumpDatabase()).flatMap(([where, text]) => findForms(secrets, where, text)),
+    ...server.logLines.flatMap((line) => findForms(secrets, 'the log', line)),
+    ...answers.flatMap((text) => findForms(secrets, 'an answer', text)),
   ];
   assert.deepEqual([...new Set(leaks)], []);
 });
 
-test('the signing key is kept sealed', async () => {
+test('the signing key is stored sealed', async () => {
   const rows = await server.database.query<{ text: string; sealed: Buffer }>(
     'select public_key::text as text, private_key_sealed as sealed from signing_key',
   );

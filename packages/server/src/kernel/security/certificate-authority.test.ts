@@ -1,16 +1,16 @@
-/** The certificates of agents: what they say, and who gets none. */
+/** Certificates of agents: their content, and which requests are refused. */
 import assert from 'node:assert/strict';
 import { createHash, generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { test } from 'node:test';
 import { requireProblem } from '../../testing/client.ts';
-import { makeKeys, requestFor, sealingAgent } from '../../testing/sealing-agent.ts';
+import { createSealingAgent, makeCertificateRequest, makeKeys } from '../../testing/sealing-agent.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { createCertificateAuthority } from './certificate-authority.ts';
 
 const server = await startTestServer();
 
 test('a certificate is bound to the agent and its instance, and signed by the authority', async () => {
-  const agent = await sealingAgent(await server.account());
+  const agent = await createSealingAgent(await server.account());
   const certificate = new X509Certificate(agent.issued.certificate);
   const issuer = new X509Certificate(agent.issued.issuerChain[0] ?? '');
   assert.ok(certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey));
@@ -24,11 +24,11 @@ test('a certificate is bound to the agent and its instance, and signed by the au
   assert.equal(createHash('sha256').update(certificate.raw).digest('base64url'), agent.issued.kid);
 });
 
-test('servers of one database share the authority, and its key is kept sealed', async () => {
+test('servers of one database share the authority, and its key is stored sealed', async () => {
   const { database, sealer, newId } = server.deps;
   const services = { database, sealer, clock: server.clock, newId };
   const holder = { agentId: 'a', instanceId: 'b' };
-  const request = await requestFor(makeKeys('ec'));
+  const request = await makeCertificateRequest(makeKeys('ec'));
   const issued = await Promise.all(
     [1, 2, 3].map(() => createCertificateAuthority(services).issue(request, holder)),
   );
@@ -39,7 +39,7 @@ test('servers of one database share the authority, and its key is kept sealed', 
   assert.equal(rows.length, 1);
 });
 
-test('a request that its key did not sign, or of another kind of key, is refused', async () => {
+test('a request not signed with its key, or with an unsupported key type, is refused', async () => {
   const agent = await (await server.account()).agent();
   const ask = (request: string) =>
     agent.client.post('/certificates', {
@@ -47,11 +47,11 @@ test('a request that its key did not sign, or of another kind of key, is refused
       request,
     });
   const [mine, other] = [makeKeys('ec'), makeKeys('ec')];
-  const stolen = await requestFor({ publicKey: other.publicKey, privateKey: mine.privateKey });
+  const stolen = await makeCertificateRequest({ publicKey: other.publicKey, privateKey: mine.privateKey });
   const small = generateKeyPairSync('rsa', { modulusLength: 1_024 });
   for (const [request, reason] of [
-    [stolen, /not signed by its own key/],
-    [await requestFor(small), /2048 to 4096 bits/],
+    [stolen, /not signed with its own key/],
+    [await makeCertificateRequest(small), /2048 to 4096 bits/],
     ['-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----', /PKCS#10/],
   ] as const) {
     const { detail } = requireProblem(await ask(request), 422, 'certificate-request-refused');
@@ -59,14 +59,14 @@ test('a request that its key did not sign, or of another kind of key, is refused
   }
 });
 
-test('an authority that is half through its time is followed by another', async () => {
+test('a new authority replaces one that has passed half its lifetime', async () => {
   const { database, sealer, newId } = server.deps;
   const authority = createCertificateAuthority({ database, sealer, clock: server.clock, newId });
-  const request = await requestFor(makeKeys('rsa'));
+  const request = await makeCertificateRequest(makeKeys('rsa'));
   const holder = { agentId: 'a', instanceId: 'b' };
   const before = await authority.issue(request, holder);
   server.clock.advance(1_826 * 86_400);
   const after = await authority.issue(request, holder);
   assert.notEqual(before.authorityId, after.authorityId);
-  assert.equal((await authority.chainOf(before.authorityId)).length, 1);
+  assert.equal((await authority.findChain(before.authorityId)).length, 1);
 });

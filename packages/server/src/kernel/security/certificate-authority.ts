@@ -1,6 +1,7 @@
 /**
- * The installation's certificate authority: it binds the public key of an agent's instance to the agent, so that a secret can be sealed for
- * it and its receipts can be checked. All servers of a database share it; its key is sealed by the master key.
+ * The certificate authority of the installation. Its certificates bind the public key of an agent's instance
+ * to the agent, so that secrets can be sealed for it and its receipts verified. All servers of a database
+ * share it; its key is sealed with the master key.
  */
 import { createHash, createPublicKey, randomBytes, type webcrypto } from 'node:crypto';
 import { certificateHolder } from '@headgate/contract';
@@ -14,10 +15,10 @@ import { type Sealer, Secret } from './sealed.ts';
 export const authorityKeyPurpose = 'certificate authority key';
 const day = 86_400_000;
 const authorityDays = 3_650;
-/** A younger authority takes over before the elder could not outlive what it issues. */
+/** After this time a new authority issues, so that no certificate outlives its issuer. */
 const issuesForDays = 1_825;
 export const certificateDays = 90;
-/** The clock of an agent may be behind. */
+/** Tolerates agents whose clock is behind. */
 const backdatedMilliseconds = 300_000;
 const ecdsa = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 
@@ -36,8 +37,8 @@ export interface IssuedKey {
 export interface CertificateAuthority {
   /** Throws `certificate-request-refused`. */
   issue(request: string, holder: { agentId: string; instanceId: string }): Promise<IssuedKey>;
-  /** From the issuer of a certificate up to the root, in PEM. */
-  chainOf(authorityId: string): Promise<string[]>;
+  /** PEM certificates from the issuer up to the root. */
+  findChain(authorityId: string): Promise<string[]>;
 }
 
 const authorityRow = {
@@ -93,7 +94,7 @@ export function createCertificateAuthority(services: AuthorityServices): Certifi
   const certificates = new Map<string, string>();
   let current: Promise<Authority> | undefined;
 
-  async function issuing(): Promise<Authority> {
+  async function findIssuer(): Promise<Authority> {
     current ??= openAuthority(services);
     try {
       const authority = await current;
@@ -109,13 +110,13 @@ export function createCertificateAuthority(services: AuthorityServices): Certifi
   return {
     async issue(request, holder) {
       const x509 = await loadX509();
-      const { publicKey, keyType } = await requestedKey(x509, request);
-      const { id, certificate: issuer, key } = await issuing();
+      const { publicKey, keyType } = await readRequestedKey(x509, request);
+      const { id, certificate: issuer, key } = await findIssuer();
       const notBefore = new Date(clock.now().getTime() - backdatedMilliseconds);
       const notAfter = new Date(clock.now().getTime() + certificateDays * day);
       const usage = keyType === 'EC' ? x509.KeyUsageFlags.keyAgreement : x509.KeyUsageFlags.keyEncipherment;
       const made = await x509.X509CertificateGenerator.create({
-        serialNumber: serialNumber(),
+        serialNumber: makeSerialNumber(),
         subject: [{ CN: [holder.agentId] }],
         issuer: issuer.subjectName,
         notBefore,
@@ -135,11 +136,11 @@ export function createCertificateAuthority(services: AuthorityServices): Certifi
       const keyId = createHash('sha256').update(Buffer.from(made.rawData)).digest('base64url');
       return { keyId, keyType, authorityId: id, certificate: made.toString('pem'), notBefore, notAfter };
     },
-    async chainOf(authorityId) {
+    async findChain(authorityId) {
       let certificate = certificates.get(authorityId);
       if (certificate === undefined) {
         const [row] = await services.database.read(selectOne, { authority_id: authorityId });
-        if (row === undefined) throw new Error(`There is no certificate authority ${authorityId}.`);
+        if (row === undefined) throw new Error(`Certificate authority ${authorityId} not found.`);
         certificate = row.certificate;
         certificates.set(authorityId, certificate);
       }
@@ -148,24 +149,24 @@ export function createCertificateAuthority(services: AuthorityServices): Certifi
   };
 }
 
-/** Loaded when the first certificate is asked for: it costs a start and memory that many servers never need. */
+/** Loaded on first use, because it costs startup time and memory and many servers never need it. */
 async function loadX509(): Promise<typeof X509> {
   await import('reflect-metadata');
   return import('@peculiar/x509');
 }
 
-/** The newest authority, made now when there is none or it is old. Of servers that do so at once one makes it. */
+/** The current authority. Creates one if there is none or it is too old; of several servers only one does. */
 async function openAuthority(services: AuthorityServices): Promise<Authority> {
   const now = services.clock.now();
   const isYoung = (row: AuthorityRow) => row.created_at.getTime() + issuesForDays * day > now.getTime();
   const [found] = await services.database.read(selectNewest, {});
-  if (found !== undefined && isYoung(found)) return opened(found, services.sealer);
+  if (found !== undefined && isYoung(found)) return openRow(found, services.sealer);
   const made = await makeAuthority(services, now);
   const row = await services.database.transaction(async (tx) => {
     tx.send(lockAuthorities, {});
     const [other] = await tx.query(selectNewest, {});
     if (other !== undefined && isYoung(other)) return other;
-    // Whoever has another master key must not make an authority whose key the others cannot open.
+    // A server with another master key must fail here, not create an authority that the others cannot use.
     if (other !== undefined) services.sealer.unseal(other.private_key_sealed, authorityKeyPurpose);
     const notAfter = new Date(now.getTime() + authorityDays * day);
     tx.send(insertAuthority, {
@@ -177,14 +178,14 @@ async function openAuthority(services: AuthorityServices): Promise<Authority> {
     });
     return made;
   });
-  return opened(row, services.sealer);
+  return openRow(row, services.sealer);
 }
 
 async function makeAuthority(services: AuthorityServices, now: Date): Promise<AuthorityRow> {
   const x509 = await loadX509();
   const keys = await crypto.subtle.generateKey(ecdsa, true, ['sign', 'verify']);
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
-    serialNumber: serialNumber(),
+    serialNumber: makeSerialNumber(),
     name: [{ CN: ['Headgate certificate authority'] }],
     notBefore: new Date(now.getTime() - backdatedMilliseconds),
     notAfter: new Date(now.getTime() + authorityDays * day),
@@ -205,7 +206,7 @@ async function makeAuthority(services: AuthorityServices, now: Date): Promise<Au
   };
 }
 
-async function opened(row: AuthorityRow, sealer: Sealer): Promise<Authority> {
+async function openRow(row: AuthorityRow, sealer: Sealer): Promise<Authority> {
   const x509 = await loadX509();
   const pkcs8 = Buffer.from(sealer.unseal(row.private_key_sealed, authorityKeyPurpose).reveal(), 'base64');
   return {
@@ -216,25 +217,25 @@ async function opened(row: AuthorityRow, sealer: Sealer): Promise<Authority> {
   };
 }
 
-const keysTaken = 'it must be of a key on the curve P-256, or of an RSA key of 2048 to 4096 bits';
+const keysTaken = 'the key must be P-256, or RSA with 2048 to 4096 bits';
 
-/** The key of a request that is signed by it: whoever asks has its private half. */
-async function requestedKey(x509: typeof X509, pem: string) {
-  const refused = (reason: string) => problem('certificate-request-refused', { reason });
+/** The key of a certificate request. The signature proves that the requester has the private key. */
+async function readRequestedKey(x509: typeof X509, pem: string) {
+  const refuse = (reason: string) => problem('certificate-request-refused', { reason });
   let request: X509.Pkcs10CertificateRequest;
   let keyType: KeyType | undefined;
   try {
     request = new x509.Pkcs10CertificateRequest(pem);
-    keyType = keyTypeOf(Buffer.from(request.publicKey.rawData));
+    keyType = findKeyType(Buffer.from(request.publicKey.rawData));
   } catch {
-    throw refused('it cannot be read as PKCS#10 in PEM');
+    throw refuse('it is not a PKCS#10 request in PEM');
   }
-  if (keyType === undefined) throw refused(keysTaken);
-  if (!(await request.verify().catch(() => false))) throw refused('it is not signed by its own key');
+  if (keyType === undefined) throw refuse(keysTaken);
+  if (!(await request.verify().catch(() => false))) throw refuse('it is not signed with its own key');
   return { publicKey: request.publicKey, keyType };
 }
 
-function keyTypeOf(spki: Buffer): KeyType | undefined {
+function findKeyType(spki: Buffer): KeyType | undefined {
   const key = createPublicKey({ key: spki, format: 'der', type: 'spki' });
   const { namedCurve, modulusLength = 0 } = key.asymmetricKeyDetails ?? {};
   if (key.asymmetricKeyType === 'ec' && namedCurve === 'prime256v1') return 'EC';
@@ -243,8 +244,8 @@ function keyTypeOf(spki: Buffer): KeyType | undefined {
     : undefined;
 }
 
-/** 16 random bytes; positive, as RFC 5280 §4.1.2.2 asks. */
-function serialNumber(): string {
+/** 16 random bytes; positive, as RFC 5280 §4.1.2.2 requires. */
+function makeSerialNumber(): string {
   const bytes = randomBytes(16);
   bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;
   return bytes.toString('hex');

@@ -12,8 +12,9 @@ import {
 import { dirname } from 'node:path';
 
 /**
- * The content of a small file that is made once and must never be lost or half written, whoever is killed: it is written aside, synced, and
- * given its name only then. Of two processes that make it at once one wins, and both read the winner's.
+ * Reads a small file, or creates it. The file is never lost or half written, even if the process is killed:
+ * it is written under another name, synced, then linked. Of two concurrent processes one wins, and both read
+ * the same content.
  */
 export function readOrMakeFile(path: string, make: () => string): string {
   if (!existsSync(path)) makeDurably(path, make());

@@ -11,10 +11,10 @@ const names: Record<string, string[]> = {
   'nothing.example': [],
 };
 const resolve: Resolve = async (host) => names[host] ?? Promise.reject(new Error('ENOTFOUND'));
-const guardOf = (...allow: string[]) => createEgressGuard(parseEgressAllow(allow), resolve);
+const createGuard = (...allow: string[]) => createEgressGuard(parseEgressAllow(allow), resolve);
 
-const refused = (address: string, reason: RegExp, ...allow: string[]) =>
-  guardOf(...allow)
+const requireRefused = (address: string, reason: RegExp, ...allow: string[]) =>
+  createGuard(...allow)
     .check(address)
     .then(
       ({ ip }) => assert.fail(`${address} is let through, to ${ip}`),
@@ -24,13 +24,13 @@ const refused = (address: string, reason: RegExp, ...allow: string[]) =>
       },
     );
 
-test('a public address is let through, and the checked address is the one to connect to', async () => {
-  const { url, ip, family } = await guardOf().check('https://public.example:8443/path?q=1');
+test('a public address is allowed, and the checked address is returned', async () => {
+  const { url, ip, family } = await createGuard().check('https://public.example:8443/path?q=1');
   assert.deepEqual([url.href, ip, family], ['https://public.example:8443/path?q=1', '203.0.114.7', 4]);
-  assert.equal((await guardOf().check('https://[2606:4700::1111]/')).family, 6);
+  assert.equal((await createGuard().check('https://[2606:4700::1111]/')).family, 6);
 });
 
-test('private, loopback, link-local and other ranges that are not the internet are refused', async () => {
+test('private, loopback, link-local and other special ranges are refused', async () => {
   const addresses = [
     '127.0.0.1',
     '127.255.255.254',
@@ -61,7 +61,7 @@ test('private, loopback, link-local and other ranges that are not the internet a
     '[::127.0.0.1]',
     '[::a9fe:a9fe]',
   ];
-  await Promise.all(addresses.map((address) => refused(`https://${address}/`, /not allowed/)));
+  await Promise.all(addresses.map((address) => requireRefused(`https://${address}/`, /not allowed/)));
 });
 
 test('an address in another notation is the same address', async () => {
@@ -74,23 +74,23 @@ test('an address in another notation is the same address', async () => {
     '１２７.0.0.1',
     '127.0.0.1.',
   ]) {
-    await refused(`https://${host}/`, /not allowed|cannot be resolved/);
+    await requireRefused(`https://${host}/`, /not allowed|could not be resolved/);
   }
 });
 
 test('a name is refused when one of its addresses is', async () => {
-  await refused('https://inside.example/', /10\.0\.0\.7/);
-  await refused('https://mixed.example/', /10\.0\.0\.7/);
-  await refused('https://mapped.example/', /not allowed/);
-  assert.ok((await guardOf().check('https://both.example/')).ip);
+  await requireRefused('https://inside.example/', /10\.0\.0\.7/);
+  await requireRefused('https://mixed.example/', /10\.0\.0\.7/);
+  await requireRefused('https://mapped.example/', /not allowed/);
+  assert.ok((await createGuard().check('https://both.example/')).ip);
 });
 
 test('a name without an address, or unknown, is refused', async () => {
-  await refused('https://nothing.example/', /has no address/);
-  await refused('https://unknown.example/', /cannot be resolved/);
+  await requireRefused('https://nothing.example/', /has no address/);
+  await requireRefused('https://unknown.example/', /could not be resolved/);
 });
 
-test('a name that says something else a moment later does not change where the connection goes', async () => {
+test('a later DNS change does not affect where the connection goes', async () => {
   let asked = 0;
   const rebinding: Resolve = async () => {
     asked += 1;
@@ -102,24 +102,24 @@ test('a name that says something else a moment later does not change where the c
   await assert.rejects(guard.check('https://rebind.example/'), EgressRefused);
 });
 
-test('what the operator names is let through: ranges, single addresses, hosts', async () => {
-  assert.equal((await guardOf('10.0.0.0/8').check('https://inside.example/')).ip, '10.0.0.7');
-  assert.equal((await guardOf('10.0.0.7').check('https://10.0.0.7/')).ip, '10.0.0.7');
-  assert.equal((await guardOf('INSIDE.example').check('https://inside.EXAMPLE/')).ip, '10.0.0.7');
-  assert.equal((await guardOf('10.0.0.0/8').check('https://[::ffff:10.0.0.7]/')).ip, '10.0.0.7');
-  assert.equal((await guardOf('fd00::/8').check('https://[fd12::1]/')).ip, 'fd12::1');
-  await refused('https://10.0.0.8/', /not allowed/, '10.0.0.7');
-  await refused('https://public.inside.example/', /cannot be resolved/, 'inside.example');
+test('ranges, addresses and hosts that the operator allows are allowed', async () => {
+  assert.equal((await createGuard('10.0.0.0/8').check('https://inside.example/')).ip, '10.0.0.7');
+  assert.equal((await createGuard('10.0.0.7').check('https://10.0.0.7/')).ip, '10.0.0.7');
+  assert.equal((await createGuard('INSIDE.example').check('https://inside.EXAMPLE/')).ip, '10.0.0.7');
+  assert.equal((await createGuard('10.0.0.0/8').check('https://[::ffff:10.0.0.7]/')).ip, '10.0.0.7');
+  assert.equal((await createGuard('fd00::/8').check('https://[fd12::1]/')).ip, 'fd12::1');
+  await requireRefused('https://10.0.0.8/', /not allowed/, '10.0.0.7');
+  await requireRefused('https://public.inside.example/', /could not be resolved/, 'inside.example');
 });
 
-test('plain http goes only to hosts that the operator names', async () => {
-  await refused('http://public.example/', /use https/);
-  assert.ok(await guardOf('public.example').check('http://public.example/'));
-  assert.ok(await guardOf('127.0.0.0/8').check('http://127.0.0.1:3000/'));
-  await refused('http://mixed.example/', /not allowed|use https/, '10.0.0.0/8');
+test('plain http is allowed only to hosts that the operator allows', async () => {
+  await requireRefused('http://public.example/', /use https/);
+  assert.ok(await createGuard('public.example').check('http://public.example/'));
+  assert.ok(await createGuard('127.0.0.0/8').check('http://127.0.0.1:3000/'));
+  await requireRefused('http://mixed.example/', /not allowed|use https/, '10.0.0.0/8');
 });
 
-test('an address that is no http URL is refused', async () => {
+test('an address that is not an http URL is refused', async () => {
   for (const address of [
     '',
     'public.example',
@@ -129,12 +129,12 @@ test('an address that is no http URL is refused', async () => {
     'data:,x',
     'javascript:1',
   ]) {
-    await refused(address, /absolute http or https URL/);
+    await requireRefused(address, /absolute http or https URL/);
   }
 });
 
-test('user and password are taken off before anything is kept', async () => {
-  const { url } = await guardOf().check('https://user:password@public.example/x');
+test('user and password are removed from the URL', async () => {
+  const { url } = await createGuard().check('https://user:password@public.example/x');
   assert.equal(url.href, 'https://public.example/x');
 });
 

@@ -1,9 +1,10 @@
 /**
- * The guard of outgoing requests to addresses that a tenant can set (design law 8): the name is resolved, every address of it is checked,
- * and the connection goes to the address that was checked, not to what the name says a moment later. Redirects are checked again by the caller.
+ * Guards outgoing requests to addresses that a tenant can set (design law 8). It resolves the name and checks
+ * every address. The caller must connect to the checked address, so that a later DNS change has no effect,
+ * and check redirects again.
  *
- * Refused unless allowed: private, loopback, link-local, multicast, reserved and unspecified ranges of both families, also as IPv4 in IPv6,
- * and plain http.
+ * Refused unless allowed: private, loopback, link-local, multicast, reserved and unspecified ranges of IPv4
+ * and IPv6, also as IPv4 in IPv6, and plain http.
  */
 import { lookup as systemLookup } from 'node:dns/promises';
 import ipaddr from 'ipaddr.js';
@@ -11,14 +12,14 @@ import ipaddr from 'ipaddr.js';
 export type Resolve = (host: string) => Promise<readonly string[]>;
 
 export interface EgressGuard {
-  /** The address to connect to, checked; throws EgressRefused in words for the caller. */
+  /** The checked address to connect to. Throws EgressRefused with a message for the caller. */
   check(address: string): Promise<CheckedAddress>;
 }
 
 export interface CheckedAddress {
-  /** Without user and password: fit to be stored and logged. */
+  /** Without user and password, so that it can be stored and logged. */
   url: URL;
-  /** Connect here; send `url.host` as Host and as the server's name. */
+  /** Connect to this address; send `url.host` as Host header and TLS server name. */
   ip: string;
   family: 4 | 6;
 }
@@ -34,7 +35,7 @@ export interface EgressAllow {
   ranges: readonly Range[];
 }
 
-/** `HEADGATE_EGRESS_ALLOW`: CIDR ranges and host names. Throws on what is neither. */
+/** Parses `HEADGATE_EGRESS_ALLOW`: CIDR ranges and host names. Throws for anything else. */
 export function parseEgressAllow(entries: readonly string[]): EgressAllow {
   const hosts = new Set<string>();
   const ranges: Range[] = [];
@@ -54,28 +55,28 @@ const resolveBySystem: Resolve = async (host) => {
 };
 
 export function createEgressGuard(allow: EgressAllow, resolve: Resolve = resolveBySystem): EgressGuard {
-  const inRange = (ip: ipaddr.IPv4 | ipaddr.IPv6) =>
+  const isInAllowedRange = (ip: ipaddr.IPv4 | ipaddr.IPv6) =>
     allow.ranges.some(
       ([network, bits]) => network.kind() === ip.kind() && ip.match(network as ipaddr.IPv4, bits),
     );
 
   function permit(text: string, hostAllowed: boolean): ipaddr.IPv4 | ipaddr.IPv6 {
-    const ip = embedded(ipaddr.process(text));
-    if (hostAllowed || inRange(ip) || ip.range() === 'unicast') return ip;
-    throw new EgressRefused(`The address ${text} is in a ${ip.range()} range, which is not allowed here.`);
+    const ip = unwrapIpv4(ipaddr.process(text));
+    if (hostAllowed || isInAllowedRange(ip) || ip.range() === 'unicast') return ip;
+    throw new EgressRefused(`The address ${text} is in a ${ip.range()} range, which is not allowed.`);
   }
 
   return {
     async check(address) {
-      const url = parse(address);
+      const url = parseAddress(address);
       const host = url.hostname.replace(/^\[|\]$/g, '').toLowerCase();
       const hostAllowed = allow.hosts.has(host);
-      const found = ipaddr.isValid(host) ? [host] : await resolved(resolve, host);
-      // Every address of the name must be fit: which one is taken is not in our hand for ever.
+      const found = ipaddr.isValid(host) ? [host] : await resolveHost(resolve, host);
+      // Check every address of the name: the resolver may return them in another order next time.
       const ips = found.map((text) => permit(text, hostAllowed));
       const [ip] = ips;
       if (ip === undefined) throw new EgressRefused(`The host ${host} has no address.`);
-      if (url.protocol === 'http:' && !hostAllowed && !inRange(ip)) {
+      if (url.protocol === 'http:' && !hostAllowed && !isInAllowedRange(ip)) {
         throw new EgressRefused(`Plain http to ${host} is not allowed; use https.`);
       }
       return { url, ip: ip.toString(), family: ip.kind() === 'ipv4' ? 4 : 6 };
@@ -83,8 +84,8 @@ export function createEgressGuard(allow: EgressAllow, resolve: Resolve = resolve
   };
 }
 
-/** IPv4-compatible IPv6 (`::127.0.0.1`, RFC 4291 §2.5.5.1) leads to the IPv4 address in it. */
-function embedded(ip: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6 {
+/** IPv4-compatible IPv6 (`::127.0.0.1`, RFC 4291 §2.5.5.1) reaches the embedded IPv4 address. */
+function unwrapIpv4(ip: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6 {
   if (ip.kind() === 'ipv4') return ip;
   const bytes = ip.toByteArray();
   const compatible =
@@ -92,7 +93,7 @@ function embedded(ip: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6 {
   return compatible ? new ipaddr.IPv4(bytes.slice(12)) : ip;
 }
 
-function parse(address: string): URL {
+function parseAddress(address: string): URL {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
     throw new EgressRefused('The address must be an absolute http or https URL.');
@@ -102,10 +103,10 @@ function parse(address: string): URL {
   return url;
 }
 
-async function resolved(resolve: Resolve, host: string): Promise<readonly string[]> {
+async function resolveHost(resolve: Resolve, host: string): Promise<readonly string[]> {
   try {
     return await resolve(host);
   } catch {
-    throw new EgressRefused(`The host ${host} cannot be resolved.`);
+    throw new EgressRefused(`The host ${host} could not be resolved.`);
   }
 }

@@ -1,4 +1,4 @@
-/** What a request asks for, as rights() takes it, and a refusal in words for the caller. */
+/** The parameters of rights() for a request, and problems for refusals. */
 import { type Operation, type Permission, permissions } from '@headgate/contract';
 import { type Read, statement } from '../database/database.ts';
 import { type Problem, problem } from '../http/problems.ts';
@@ -6,7 +6,7 @@ import type { GuardParameters } from './guarded-read.ts';
 import type { RequiredRoles, Scope, Standing } from './permissions.ts';
 import type { Place } from './place.ts';
 
-/** Who asks for which operation, and where. */
+/** The caller, the operation and the place to check. */
 export interface Asking {
   operation: Operation;
   call: { scope: Scope; now: Date };
@@ -14,14 +14,14 @@ export interface Asking {
   roles: RequiredRoles;
 }
 
-export function permissionOf(operation: Operation) {
+export function requirePermission(operation: Operation) {
   if (operation.permission === undefined)
     throw new Error(`The operation ${operation.id} declares no permission.`);
   return operation.permission;
 }
 
-/** The parameters of rights(), in every guarded statement and in the entry of a write. */
-export function guardParameters({ call, place, roles }: Asking): GuardParameters {
+/** The parameters of rights(), for guarded statements and the entry of a write. */
+export function makeGuardParameters({ call, place, roles }: Asking): GuardParameters {
   return {
     account_id: call.scope.accountId,
     credential_id: call.scope.actorId,
@@ -34,7 +34,7 @@ export function guardParameters({ call, place, roles }: Asking): GuardParameters
   };
 }
 
-export async function refusal(
+export async function findRefusal(
   read: Read,
   standing: Standing,
   { operation, call, place }: Asking,
@@ -45,7 +45,7 @@ export async function refusal(
     case 'inactive':
       return problem('token-invalid', { reason: 'its credential was revoked or has expired.' });
     case 'forbidden':
-      return forbidden(read, call.scope, permissionOf(operation), place);
+      return explainForbidden(read, call.scope, requirePermission(operation), place);
     case 'unknown':
       return problem('project-not-found', { projectId: place.projectId ?? '' });
   }
@@ -67,8 +67,8 @@ const selectRoles = statement(
   order by of_account desc, environment_name nulls first, role`,
 );
 
-/** Names the permission that is missing, the roles that have it, and the caller's own roles. */
-export async function forbidden(
+/** A problem that names the missing permission, the roles that have it, and the caller's roles. */
+export async function explainForbidden(
   read: Read,
   scope: Scope,
   permission: Permission,

@@ -1,22 +1,23 @@
 /**
- * Reads that check the caller's rights and fetch what was asked in one trip (docs/adr/0004).
+ * Reads that check the caller's rights and fetch rows in one trip (docs/adr/0004).
  *
- * A body names its own parameters, and of the guard `$account_id`, `$credential_id`, `$project_id` and `$now`.
+ * A body may use the parameters that it declares, and `$account_id`, `$credential_id`, `$project_id` and
+ * `$now` of the guard.
  */
 import { type Statement, statement, typed } from '../database/database.ts';
 import type { ColumnTypes, ParametersOf, ParameterTypes, RowOf, Typed } from '../database/sql-types.ts';
-import { parametersIn } from '../database/statement.ts';
+import { listParameters } from '../database/statement.ts';
 import type { Standing } from './permissions.ts';
 
 /** The parameters of rights(). */
 export const guardTypes = {
   account_id: 'uuid',
   credential_id: 'uuid',
-  /** Of the path, or null. */
+  /** From the path, or null. */
   project_id: 'uuid?',
-  /** Of the request, or null: not for a body, whose environment may be another one. */
+  /** From the request, or null. A body must not use it: the environment of its rows may be another one. */
   environment_of_rights: 'text?',
-  /** Those that give the permission, as the text of an array (permissions.ts). */
+  /** The roles that have the permission, as array literals (permissions.ts). */
   account_roles: typed<string>('text[]'),
   project_roles: typed<string>('text[]'),
   environment_roles: typed<string>('text[]'),
@@ -26,10 +27,10 @@ export const guardTypes = {
 export type GuardParameters = ParametersOf<typeof guardTypes>;
 
 /**
- * SQL: the caller's rights. `environment`: an expression for the environment of the resource that is read, for operations that take
- * theirs from it.
+ * SQL: the caller's rights. `environment` is an expression for the environment of the resource, for
+ * operations that declare `environmentFrom: 'resource'`.
  */
-const rightsIn = (environment?: string) => {
+const sqlRights = (environment?: string) => {
   const checked =
     environment === undefined
       ? '$environment_of_rights::text'
@@ -38,20 +39,20 @@ const rightsIn = (environment?: string) => {
     $account_roles::text[], $project_roles::text[], $environment_roles::text[], $now::timestamptz)`;
 };
 
-/** A condition of a body: the caller may see all projects of the account. */
+/** SQL condition: the caller may see all projects of the account. */
 export const callerSeesAll = `exists (
   select from credential caller
   where caller.account_id = $account_id and caller.credential_id = $credential_id and caller.account_role = 'SUPER_ADMIN')`;
 
 type Guarded<Row> = Row & { standing: Standing; found: true | null };
 
-/** Only a ReadCall opens it, which adds the parameters of the guard (kernel/endpoint/read-call.ts). */
+/** Only a ReadCall runs it and adds the parameters of the guard (kernel/endpoint/read-call.ts). */
 export interface GuardedRead<Row, Parameters> {
   readonly guarded: Statement<Guarded<Row>, Parameters & GuardParameters>;
 }
 
 interface GuardedDeclaration<Parameters, Columns> {
-  /** Its own ones. */
+  /** Its own parameters. */
   parameters?: Parameters;
   row: Columns;
   alone?: boolean;
@@ -59,7 +60,7 @@ interface GuardedDeclaration<Parameters, Columns> {
 }
 type Nothing = Record<never, never>;
 
-/** Rows in the body's order: a lateral join from one row keeps it. */
+/** Declares a guarded read. A lateral join from one row keeps the order of the body. */
 export function guardedRead<
   const Columns extends ColumnTypes,
   const Parameters extends ParameterTypes = Nothing,
@@ -70,16 +71,15 @@ export function guardedRead<
   const columns = { standing: typed<Standing>('text'), found: typed<true | null>('boolean'), ...row };
   const text = `
     select guard.standing, body.*
-    from ${rightsIn(environment)} guard
+    from ${sqlRights(environment)} guard
     left join lateral (select true as found, chosen.* from (${body}) chosen) body on guard.standing = 'permitted'`;
-  const declared = statement({ parameters: withGuard(parameters), row: columns, alone }, text);
+  const declared = statement({ parameters: addGuardTypes(parameters), row: columns, alone }, text);
   return { guarded: declared as unknown as GuardedRead<RowOf<Columns>, ParametersOf<Parameters>>['guarded'] };
 }
 
 /**
- * A page with its exact total. Its rows come by a statement of their own: joined with rights and total, each
- * row would carry both, and the whole would cost PostgreSQL and the server half as much again. Who reads them
- * looks at the standing first.
+ * A page with its exact total. The rows are a separate statement: repeating rights and total in each row
+ * would cost PostgreSQL and the server half as much again. Check the standing before using the rows.
  */
 export interface GuardedPage<Row, Total, Parameters> {
   readonly head: Statement<{ standing: Standing; total: Total }, Parameters & GuardParameters>;
@@ -89,11 +89,14 @@ export interface GuardedPage<Row, Total, Parameters> {
 type TotalType = 'bigint' | 'bigint?' | Typed<unknown>;
 
 interface PageDeclaration<Parameters, Columns, Total> extends GuardedDeclaration<Parameters, Columns> {
-  /** 'bigint' unless given. */
+  /** Default: 'bigint'. */
   totalType?: Total;
 }
 
-/** `total` is a statement with one row of one column. Each parameter is in one of the two, or in both. */
+/**
+ * Declares a guarded page. `total` is a statement with one row of one column. Each parameter is used by one
+ * of the two statements, or both.
+ */
 export function guardedPage<
   const Columns extends ColumnTypes,
   const Parameters extends ParameterTypes = Nothing,
@@ -104,16 +107,16 @@ export function guardedPage<
 ): GuardedPage<RowOf<Columns>, RowOf<{ total: Total }>['total'], ParametersOf<Parameters>> {
   const { parameters, row, alone = false, environment, totalType = 'bigint' } = declared;
   const head = `
-    select standing, case when standing = 'permitted' then (${total}) end as total from ${rightsIn(environment)}`;
-  const types = withGuard(parameters);
-  const unused = Object.keys(parameters ?? {}).find((name) => !parametersIn(head + rows).includes(name));
-  if (unused !== undefined) throw new Error(`The declared parameter $${unused} is not in the texts: ${rows}`);
-  const only = (text: string) =>
-    Object.fromEntries(Object.entries(types).filter(([name]) => parametersIn(text).includes(name)));
+    select standing, case when standing = 'permitted' then (${total}) end as total from ${sqlRights(environment)}`;
+  const types = addGuardTypes(parameters);
+  const unused = Object.keys(parameters ?? {}).find((name) => !listParameters(head + rows).includes(name));
+  if (unused !== undefined) throw new Error(`The declared parameter $${unused} is not used: ${rows}`);
+  const pickTypes = (text: string) =>
+    Object.fromEntries(Object.entries(types).filter(([name]) => listParameters(text).includes(name)));
   const columns: ColumnTypes = { standing: typed<Standing>('text'), total: totalType };
   const page = {
-    head: statement({ parameters: only(head), row: columns, alone }, head),
-    rows: statement({ parameters: only(rows), row, alone }, rows),
+    head: statement({ parameters: pickTypes(head), row: columns, alone }, head),
+    rows: statement({ parameters: pickTypes(rows), row, alone }, rows),
   };
   return page as unknown as GuardedPage<
     RowOf<Columns>,
@@ -122,9 +125,9 @@ export function guardedPage<
   >;
 }
 
-function withGuard(own: ParameterTypes = {}): ParameterTypes {
+function addGuardTypes(own: ParameterTypes = {}): ParameterTypes {
   const taken = Object.keys(own).find((name) => name in guardTypes);
   if (taken !== undefined)
-    throw new Error(`The parameter $${taken} is the guard's; give your own another name.`);
+    throw new Error(`The parameter $${taken} is reserved for the permission check; use another name.`);
   return { ...guardTypes, ...own };
 }

@@ -1,6 +1,6 @@
 /**
- * Who may do what: every operation, as every role, in its own and in a foreign account, against the table of
- * decisions.md §3, written out once more in testing/permission-rows.ts.
+ * Checks every operation with every role, in the caller's own and in another account, against the table of
+ * decisions.md §3, which testing/permission-rows.ts repeats.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -26,7 +26,7 @@ const server = await startTestServer();
 const shown = operations.filter((operation) => operation.surface === 'dpc');
 const never = '01890000-0000-7000-8000-000000000000';
 
-function rowOf({ id }: Operation): PermissionRow {
+function findRow({ id }: Operation): PermissionRow {
   const name = permissionRowOf[id];
   assert.ok(
     name !== undefined,
@@ -46,7 +46,7 @@ const standings: Standing[] = [
   ]),
 ];
 
-async function grantsOf(standing: Standing, { account, project }: Place): Promise<RoleGrant[]> {
+async function listGrants(standing: Standing, { account, project }: Place): Promise<RoleGrant[]> {
   if (standing.in === 'nothing') return [];
   const role = standing.role as 'OWNER';
   if (standing.in === 'another project') return [{ projectId: (await account.project()).projectId, role }];
@@ -56,7 +56,7 @@ async function grantsOf(standing: Standing, { account, project }: Place): Promis
     : [{ projectId, environmentName: standing.in, role }];
 }
 
-async function requestOf(operation: Operation, place: Place): Promise<Example> {
+async function makeRequest(operation: Operation, place: Place): Promise<Example> {
   const example = examples[operation.id];
   assert.ok(example, `no examples of a slice have a request for ${operation.id}`);
   return example(place);
@@ -68,15 +68,20 @@ async function send(
   actor: Pick<Actor, 'send'>,
   projectId?: string,
 ): Promise<Answer> {
-  const { path, ...asked } = await requestOf(operation, place);
+  const { path, ...asked } = await makeRequest(operation, place);
   const at = projectId === undefined ? path : path.replace(place.project.projectId, projectId);
   return actor.send(operation.method, at, asked);
 }
 
-/** Members by which a request could name another place than the one that its operation declares. */
+/** Members that could name another place than the one the operation declares. */
 const strayNames = ['environmentName', 'targetEnvironmentName', 'environment', 'projectId', 'accountId'];
 
-function strays(operation: Operation, part: 'headers' | 'query' | 'body', place: Place, elsewhere: string) {
+function makeStrays(
+  operation: Operation,
+  part: 'headers' | 'query' | 'body',
+  place: Place,
+  elsewhere: string,
+) {
   const declared = Object.keys((operation[part] as { properties?: object } | undefined)?.properties ?? {});
   const own = new Set(declared.map((name) => name.toLowerCase()));
   return strayNames
@@ -88,16 +93,16 @@ function strays(operation: Operation, part: 'headers' | 'query' | 'body', place:
 }
 
 type StrayPart = 'headers' | 'query' | 'body';
-/** The request with stray members in these parts that name prod and another project. */
-async function withStrays(
+/** Adds members to these parts of the request that name prod and another project. */
+async function addStrays(
   operation: Operation,
   place: Place,
   parts: readonly StrayPart[],
   elsewhere: string,
 ): Promise<Example> {
-  const { path, body, headers, ...rest } = await requestOf(operation, place);
+  const { path, body, headers, ...rest } = await makeRequest(operation, place);
   const url = new URL(path, 'http://x');
-  const of = (part: StrayPart) => (parts.includes(part) ? strays(operation, part, place, elsewhere) : []);
+  const of = (part: StrayPart) => (parts.includes(part) ? makeStrays(operation, part, place, elsewhere) : []);
   for (const [name, value] of of('query')) url.searchParams.set(name, value);
   const isObject =
     typeof body === 'object' && body !== null && !Buffer.isBuffer(body) && !Array.isArray(body);
@@ -109,13 +114,13 @@ async function withStrays(
   };
 }
 
-/** What the table says; the requests are about dev. */
-function expected(
+/** The expected result by the table; the requests are about dev. */
+function findExpected(
   operation: Operation,
   role: AccountRole,
   standing: Standing,
 ): 'permitted' | 'forbidden' | 'unknown' {
-  const { account, project = [], environment = [] } = rowOf(operation);
+  const { account, project = [], environment = [] } = findRow(operation);
   if (account.includes(role)) return 'permitted';
   if (!operation.path.includes('{projectId}')) return 'forbidden';
   const list: readonly string[] =
@@ -139,9 +144,9 @@ function requireStanding(
 
 const isInDevOnly = (standing: Standing) => standing.in === 'dev';
 
-test('the table of the code says of every operation what the table of this test says', () => {
+test('the permission table of the code equals the table of this test', () => {
   for (const operation of shown) {
-    const { account, project = [], environment = [] } = rowOf(operation);
+    const { account, project = [], environment = [] } = findRow(operation);
     assert.ok(operation.permission, `${operation.id} declares no permission`);
     const grant: Grant = permissions[operation.permission];
     const sets = (lists: readonly (readonly string[])[]) => lists.map((list) => list.toSorted());
@@ -161,7 +166,7 @@ for (const role of accountRoles) {
         const place = await createPlace(await server.account());
         return {
           place,
-          actor: await place.account.actor(role, ...(await grantsOf(standing, place))),
+          actor: await place.account.actor(role, ...(await listGrants(standing, place))),
         };
       };
       const shared = await setUp();
@@ -171,10 +176,10 @@ for (const role of accountRoles) {
         const answer = await send(operation, place, actor);
         const elsewhere =
           standing.in === 'prod' &&
-          rowOf(operation).environment?.includes(standing.role as EnvironmentRole) === true &&
+          findRow(operation).environment?.includes(standing.role as EnvironmentRole) === true &&
           role !== 'SUPER_ADMIN';
         if (operation.id === 'writeOverrides' && elsewhere) {
-          // Each override is judged by itself.
+          // Each override is checked separately.
           const { failedOverride } = answer.body as { failedOverride: { code: string }[] };
           assert.deepEqual(
             failedOverride.map((failed) => failed.code),
@@ -182,17 +187,17 @@ for (const role of accountRoles) {
             what,
           );
         } else if (operation.id === 'promoteArtifact' && isInDevOnly(standing) && role !== 'SUPER_ADMIN') {
-          // The right is there, in the target; but the source, prod, cannot be read.
+          // The caller has the right in the target, but cannot read the source, prod.
           requireStanding(answer, 'forbidden', what);
-        } else requireStanding(answer, expected(operation, role, standing), what);
+        } else requireStanding(answer, findExpected(operation, role, standing), what);
       }
     }
   });
 }
 
 /**
- * What a caller with a role in prod, or in another project, gets for the request about dev, whatever else the
- * request says.
+ * The expected result for a caller with a role in prod or in another project: the request is about dev, and
+ * stray members must not change that.
  */
 function requireUnmoved(
   operation: Operation,
@@ -208,7 +213,7 @@ function requireUnmoved(
       ['FORBIDDEN'],
       what,
     );
-  } else requireStanding(answer, expected(operation, role, standing), what);
+  } else requireStanding(answer, findExpected(operation, role, standing), what);
 }
 
 const partsOfStrays: StrayPart[][] = [['headers'], ['query'], ['body'], ['headers', 'query', 'body']];
@@ -218,16 +223,16 @@ const elsewhereOnly: Standing[] = [
 ];
 
 for (const role of accountRoles.filter((each) => each !== 'SUPER_ADMIN')) {
-  test(`${role}: no stray header, query or body member moves the place of a check`, async () => {
+  test(`${role}: no unknown header, query or body member changes the place of a check`, async () => {
     const place = await createPlace(await server.account());
     const inProject = shown.filter((operation) => operation.path.includes('{projectId}'));
     for (const standing of elsewhereOnly) {
-      const grants = await grantsOf(standing, place);
+      const grants = await listGrants(standing, place);
       const actor = await place.account.actor(role, ...grants);
       const elsewhere = grants[0]?.projectId ?? '';
       for (const operation of inProject) {
         for (const parts of role === 'MEMBER' ? partsOfStrays : partsOfStrays.slice(-1)) {
-          const { path, ...asked } = await withStrays(operation, place, parts, elsewhere);
+          const { path, ...asked } = await addStrays(operation, place, parts, elsewhere);
           const what = `${operation.id} as ${role} with ${JSON.stringify(standing)} and stray ${parts.join()}`;
           requireUnmoved(operation, role, standing, await actor.send(operation.method, path, asked), what);
         }
@@ -269,7 +274,7 @@ const promotionToProd = {
   targetEnvironmentName: 'prod',
 };
 
-test('executions are listed to a caller with a role in their environment, and to no other', async () => {
+test('only callers with a role in the environment see its executions', async () => {
   const place = await createPlace(await server.account());
   const { projectId } = place.project;
   const start = { pipelineName: 'main', environmentName: 'dev', agentId: place.agent.agentId };
@@ -286,7 +291,7 @@ test('executions are listed to a caller with a role in their environment, and to
   }
 });
 
-test('a project of another account answers as one that never existed, to every operation', async () => {
+test('for every operation a project of another account looks like one that does not exist', async () => {
   const place = await createPlace(await server.account());
   const stranger = (await server.account()).admin;
   for (const operation of shown.filter((each) => each.path.includes('{projectId}'))) {
@@ -301,7 +306,7 @@ test('a project of another account answers as one that never existed, to every o
   }
 });
 
-test('lists of an account hold nothing of another', async () => {
+test('lists contain nothing of other accounts', async () => {
   const place = await createPlace(await server.account());
   await send(
     shown.find((each) => each.id === 'startPipelineExecution') ?? assert.fail(),
@@ -315,7 +320,7 @@ test('lists of an account hold nothing of another', async () => {
   }
 });
 
-test('the same names in two accounts are two things', async () => {
+test('two accounts may use the same names', async () => {
   const [one, other] = [await createPlace(await server.account()), await createPlace(await server.account())];
   const change = { type: 'TEXT', behaviour: 'SHARED', value: 'changed' };
   await one.account.admin.patch(`${one.project.path}/variables/city`, change);
@@ -323,7 +328,7 @@ test('the same names in two accounts are two things', async () => {
   assert.equal(body.value, 'Oslo');
 });
 
-test('a request is refused for want of a right before anything is said of its content', async () => {
+test('a missing permission is reported before conflicts and missing resources', async () => {
   const place = await createPlace(await server.account());
   const viewer = await place.account.actor('MEMBER', { projectId: place.project.projectId, role: 'VIEWER' });
   const stranger = await place.account.actor('MEMBER');

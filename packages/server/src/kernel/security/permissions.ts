@@ -1,29 +1,32 @@
-/** Rights, as parameters of the function `rights()`: the table itself is `contract/permission.ts`. */
+/** Roles as parameters of the SQL function `rights()`. The permission table is `contract/permission.ts`. */
 import { type Permission, permissions } from '@headgate/contract';
 
-/** Who asks: a credential of an account. Every store function takes it, so that none can be called without an account. */
+/**
+ * The caller: a credential of an account. Every store function takes it, so that none can be called without
+ * an account.
+ */
 export interface Scope {
   accountId: string;
   actorId: string;
 }
 
-/** The roles that an operation asks for, as PostgreSQL reads them. */
+/** The roles that have the permission of an operation, as array literals. */
 export interface RequiredRoles {
   account: string;
   project: string;
   environment: string;
 }
 
-const asArray = (roles: readonly string[]) => `{${roles.join(',')}}`;
+const encodeArray = (roles: readonly string[]) => `{${roles.join(',')}}`;
 
-export function requiredRoles(permission: Permission): RequiredRoles {
+export function findRequiredRoles(permission: Permission): RequiredRoles {
   const grant = permissions[permission];
   return {
-    account: asArray(grant.account),
-    project: asArray(grant.project),
-    environment: asArray(grant.environment),
+    account: encodeArray(grant.account),
+    project: encodeArray(grant.project),
+    environment: encodeArray(grant.environment),
   };
 }
 
-/** How an actor stands to a project for one operation: a column of every guarded statement. */
+/** The caller's standing in a project for one operation: a column of every guarded statement. */
 export type Standing = 'inactive' | 'unknown' | 'forbidden' | 'permitted';

@@ -1,25 +1,26 @@
-/**
- * Where a permission is checked: the project and the environment that an operation declares, read from a
- * checked request.
- */
+/** Reads the project and environment that a permission check is for from a validated request. */
 import type { EnvironmentSource, Operation } from '@headgate/contract';
 
 export interface Place {
   /** Null for an operation of the account. */
   projectId: string | null;
-  /** Null where the operation names none, or where its handler checks each environment. */
+  /** Null if the operation names no environment, or its handler checks each environment. */
   environmentName: string | null;
 }
 
 type Parts = Readonly<Record<'params' | 'query' | 'headers' | 'body', unknown>>;
 
 /**
- * Looks at what the operation declares and at nothing else (decisions.md §3). The request must have passed
- * its schemas.
+ * Creates a function that reads the declared members and nothing else (decisions.md §3). The request must be
+ * validated.
  */
-export function placeReader(operation: Operation): (request: Parts) => Place {
-  const projectOf = operation.path.includes('{projectId}') ? textAt('params.projectId') : () => null;
-  const environmentOf = isMember(operation.environmentFrom) ? textAt(operation.environmentFrom) : () => null;
+export function createPlaceReader(operation: Operation): (request: Parts) => Place {
+  const projectOf = operation.path.includes('{projectId}')
+    ? createTextReader('params.projectId')
+    : () => null;
+  const environmentOf = isMember(operation.environmentFrom)
+    ? createTextReader(operation.environmentFrom)
+    : () => null;
   return (request) => ({ projectId: projectOf(request), environmentName: environmentOf(request) });
 }
 
@@ -29,13 +30,13 @@ function isMember(source: EnvironmentSource | undefined): source is MemberSource
   return source !== undefined && source !== 'resource' && source !== 'items';
 }
 
-function textAt(source: MemberSource): (request: Parts) => string {
+function createTextReader(source: MemberSource): (request: Parts) => string {
   const [part, name] = source.split('.', 2) as [keyof Parts, string];
   return (request) => {
     const found = (request[part] as Readonly<Record<string, unknown>> | undefined)?.[name];
-    // Without its place a check would count a role in any environment.
+    // Without an environment the check would accept a role in any environment.
     if (typeof found !== 'string')
-      throw new Error(`The request has no ${source}, which its permission needs.`);
+      throw new Error(`The request has no ${source}, which the permission check requires.`);
     return found;
   };
 }

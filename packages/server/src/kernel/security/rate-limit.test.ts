@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { movableClock } from '../../testing/clock.ts';
+import { createMovableClock } from '../../testing/clock.ts';
 import { createRateLimit, noRateLimit } from './rate-limit.ts';
 
 test('a window begins with the first request and lasts a minute', () => {
-  const clock = movableClock();
+  const clock = createMovableClock();
   const limit = createRateLimit(2, clock);
   assert.deepEqual(limit.count('a'), {
     'RateLimit-Policy': '"account";q=2;w=60',
@@ -21,15 +21,15 @@ test('a window begins with the first request and lasts a minute', () => {
 });
 
 test('each account has a window of its own', () => {
-  const limit = createRateLimit(1, movableClock());
+  const limit = createRateLimit(1, createMovableClock());
   limit.count('a');
   limit.count('b');
   assert.throws(() => limit.count('a'));
   assert.throws(() => limit.count('b'));
 });
 
-test('what is refused does not lengthen the wait', () => {
-  const clock = movableClock();
+test('a refused request does not extend the wait', () => {
+  const clock = createMovableClock();
   const limit = createRateLimit(1, clock);
   limit.count('a');
   for (let second = 0; second < 59; second += 1) {

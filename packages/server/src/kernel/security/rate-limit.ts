@@ -4,7 +4,10 @@ import { problem, withHeaders } from '../http/problems.ts';
 const windowSeconds = 60;
 
 export interface RateLimit {
-  /** Counts one request of an account; answers the headers that tell what is left. Throws `rate-limited` beyond the limit. */
+  /**
+   * Counts one request of an account and returns the rate limit headers. Throws `rate-limited` above the
+   * limit.
+   */
   count(accountId: string): Readonly<Record<string, string>>;
 }
 
@@ -12,8 +15,8 @@ const nothing = {};
 export const noRateLimit: RateLimit = { count: () => nothing };
 
 /**
- * So many requests a minute an account, each process counting for itself (decisions.md §2), in windows that start with an account's
- * first request. Headers: draft-ietf-httpapi-ratelimit-headers-10.
+ * Limits requests per minute and account. Each process counts separately (decisions.md §2), in windows that
+ * start with an account's first request. Headers: draft-ietf-httpapi-ratelimit-headers-10.
  */
 export function createRateLimit(requestsPerMinute: number, clock: Clock): RateLimit {
   const windows = new Map<string, { startedAt: number; used: number }>();

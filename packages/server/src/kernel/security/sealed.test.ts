@@ -13,7 +13,7 @@ const sealer = createSealer(key);
 const folder = await mkdtemp(join(tmpdir(), 'headgate-sealed-'));
 after(() => rm(folder, { recursive: true, force: true }));
 
-test('a secret cannot be printed, serialised, inspected or joined to a text by accident', () => {
+test('a secret cannot be printed, serialized, inspected or concatenated by accident', () => {
   const written = [
     String(secret),
     `${secret}`,
@@ -34,19 +34,19 @@ test('a secret cannot be printed, serialised, inspected or joined to a text by a
   assert.equal(secret.reveal(), plain);
 });
 
-test('what is sealed opens for its purpose only', () => {
+test('a sealed value can be unsealed for its purpose only', () => {
   const sealed = sealer.seal(secret, 'signing key');
   assert.ok(!sealed.toString('latin1').includes(plain));
   assert.equal(sealer.unseal(sealed, 'signing key').reveal(), plain);
-  assert.throws(() => sealer.unseal(sealed, 'provider token'), /not sealed by this master key/);
+  assert.throws(() => sealer.unseal(sealed, 'provider token'), /cannot be decrypted with this master key/);
 });
 
-test('what is sealed does not open under another master key', () => {
+test('a sealed value cannot be unsealed with another master key', () => {
   const sealed = sealer.seal(secret, 'p');
   assert.throws(() => createSealer(Buffer.alloc(32, 2)).unseal(sealed, 'p'), /HEADGATE_MASTER_KEY/);
 });
 
-test('what was cut or changed does not open', () => {
+test('a truncated or modified value cannot be unsealed', () => {
   const sealed = sealer.seal(secret, 'p');
   for (let length = 0; length < sealed.length; length += 1) {
     assert.throws(() => sealer.unseal(sealed.subarray(0, length), 'p'));
@@ -63,13 +63,13 @@ test('the same secret is sealed differently each time', () => {
   assert.notDeepEqual(sealer.seal(secret, 'p'), sealer.seal(secret, 'p'));
 });
 
-test('an empty secret, and one of any characters, come back', () => {
+test('empty secrets and secrets of any characters survive sealing', () => {
   for (const text of ['', 'ü 𝒳 \0 \n', 'x'.repeat(100_000)]) {
     assert.equal(sealer.unseal(sealer.seal(new Secret(text), 'p'), 'p').reveal(), text);
   }
 });
 
-test('a digest matches its text under its purpose and key only', () => {
+test('a digest matches its text with the same purpose and key only', () => {
   const digest = sealer.digest('text', 'client secret');
   assert.ok(sealer.matches('text', 'client secret', digest));
   assert.ok(!sealer.matches('text', 'other', digest));
@@ -91,7 +91,7 @@ test('a master key is 32 bytes, in base64 or hexadecimal', () => {
   }
 });
 
-test('a master key that nobody gave is made once, in a file that only its owner reads', async () => {
+test('a missing master key is created once, in a file that only its owner can read', async () => {
   const file = join(folder, 'master-key');
   const made = loadMasterKey(undefined, file);
   assert.equal(made.length, 32);
@@ -101,14 +101,14 @@ test('a master key that nobody gave is made once, in a file that only its owner 
   assert.equal((await readFile(file, 'utf8')).trim(), made.toString('base64'));
 });
 
-test('a master key file that was cut off stops the start, and is not replaced', async () => {
+test('a truncated master key file is an error and is not replaced', async () => {
   const file = join(folder, 'cut');
   await writeFile(file, 'AAAA');
-  assert.throws(() => loadMasterKey(undefined, file), /does not hold a master key/);
+  assert.throws(() => loadMasterKey(undefined, file), /does not contain a valid master key/);
   assert.equal(await readFile(file, 'utf8'), 'AAAA');
 });
 
-test('generated secrets are long, URL-safe and never the same', () => {
+test('generated secrets are long, URL-safe and unique', () => {
   const made = new Set(Array.from({ length: 1_000 }, () => generateSecret().reveal()));
   assert.equal(made.size, 1_000);
   for (const text of made) assert.match(text, /^[\w-]{43}$/);

@@ -1,11 +1,12 @@
 /**
- * What the server must keep secret (design law 7).
+ * Secrets of the server (design law 7).
  *
  * Terminology
- *   secret      a plain text in memory, in a type that cannot be printed, serialised or compared by accident
- *   sealed      a secret encrypted by the master key (AES-256-GCM), bound to what it is for; what tables hold
- *   digest      a keyed hash (HMAC-SHA-256) of something that is only ever compared: a client secret, an idempotency key
- *   master key  32 bytes from HEADGATE_MASTER_KEY, or from a 0600 file in the data directory; two keys are derived from it (RFC 5869)
+ *   secret      a plain text in memory, in a type that cannot be printed, serialized or compared by accident
+ *   sealed      a secret encrypted with the master key (AES-256-GCM) and bound to its purpose; stored in tables
+ *   digest      a keyed hash (HMAC-SHA-256) of a value that is only compared: a client secret, an idempotency key
+ *   master key  32 bytes from HEADGATE_MASTER_KEY, or from a 0600 file in the data directory. Two keys are
+ *               derived from it (RFC 5869)
  */
 import {
   createCipheriv,
@@ -24,7 +25,7 @@ export { Secret };
 
 export interface Sealer {
   seal(secret: Secret, purpose: string): Buffer;
-  /** Throws when the sealed value is not whole, was sealed by another key, or for another purpose. */
+  /** Throws if the value is incomplete, or was sealed with another key or for another purpose. */
   unseal(sealed: Buffer, purpose: string): Secret;
   digest(text: string | Buffer, purpose: string): Buffer;
   matches(text: string, purpose: string, digest: Buffer): boolean;
@@ -37,7 +38,7 @@ const tagBytes = 16;
 export function createSealer(masterKey: Buffer): Sealer {
   if (masterKey.length !== 32) throw new Error('The master key must be 32 bytes.');
   const sealingKey = Buffer.from(hkdfSync('sha256', masterKey, '', 'headgate sealing 1', 32));
-  // As a key object: of plain bytes one would be made for each digest, which costs four times the digest.
+  // A key object: converting plain bytes for each digest would cost four times the digest.
   const digestKey = createSecretKey(Buffer.from(hkdfSync('sha256', masterKey, '', 'headgate digests 1', 32)));
 
   function digest(text: string | Buffer, purpose: string): Buffer {
@@ -54,7 +55,7 @@ export function createSealer(masterKey: Buffer): Sealer {
     },
     unseal(sealed, purpose) {
       if (sealed[0] !== version || sealed.length < 1 + ivBytes + tagBytes) {
-        throw new Error(`The sealed value for ${purpose} is not whole.`);
+        throw new Error(`The sealed value for ${purpose} is incomplete.`);
       }
       const decipher = createDecipheriv('aes-256-gcm', sealingKey, sealed.subarray(1, 1 + ivBytes));
       decipher.setAAD(Buffer.from(purpose));
@@ -64,7 +65,7 @@ export function createSealer(masterKey: Buffer): Sealer {
         return new Secret(Buffer.concat([body, decipher.final()]).toString('utf8'));
       } catch {
         throw new Error(
-          `The sealed value for ${purpose} was not sealed by this master key: was HEADGATE_MASTER_KEY changed?`,
+          `The sealed value for ${purpose} cannot be decrypted with this master key. Was HEADGATE_MASTER_KEY changed?`,
         );
       }
     },
@@ -76,7 +77,10 @@ export function createSealer(masterKey: Buffer): Sealer {
   };
 }
 
-/** The master key: `given` (32 bytes in base64 or hexadecimal), else the file's, made at the first start. */
+/**
+ * Returns the master key: `given` (32 bytes in base64 or hexadecimal), or the file's, which is created at the
+ * first start.
+ */
 export function loadMasterKey(given: Secret | undefined, file: string): Buffer {
   if (given !== undefined) return parseMasterKey(given);
   const kept = readOrMakeFile(file, () => randomBytes(32).toString('base64'));
@@ -84,12 +88,13 @@ export function loadMasterKey(given: Secret | undefined, file: string): Buffer {
     return parseMasterKey(new Secret(kept));
   } catch {
     throw new Error(
-      `${file} does not hold a master key. Put it back from a backup: what was sealed by it cannot be read without it.`,
+      `${file} does not contain a valid master key. ` +
+        'Restore it from a backup: without it, stored secrets cannot be read.',
     );
   }
 }
 
-/** The master key of an installation that is there already; none is made. */
+/** The master key of an existing installation. Never creates one. */
 export function findMasterKey(given: Secret | undefined, file: string): Buffer | undefined {
   return given === undefined && !existsSync(file) ? undefined : loadMasterKey(given, file);
 }
@@ -101,7 +106,7 @@ export function parseMasterKey(given: Secret): Buffer {
   return key;
 }
 
-/** A generated secret: 32 bytes, URL-safe. */
+/** Generates a secret: 32 bytes, URL-safe. */
 export function generateSecret(): Secret {
   return new Secret(randomBytes(32).toString('base64url'));
 }

@@ -1,4 +1,4 @@
-/** The keys that sign tokens change, and no live token ends by it; servers of one database agree. */
+/** Signing keys rotate without invalidating live tokens, and the servers of a database agree. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeProtectedHeader, type JSONWebKeySet } from 'jose';
@@ -12,19 +12,19 @@ import { openSigningKeys, rotateKeys } from './signing-keys.ts';
 const day = 86_400;
 const servers = [await startTestServer(), await startTestServer()] as const;
 const [one, other] = servers;
-// Their clocks begin at different moments.
+// Their clocks start at different times.
 other.clock.advance((one.clock.now().getTime() - other.clock.now().getTime()) / 1_000);
 
-const keyOf = (token: string) => decodeProtectedHeader(token).kid ?? '';
+const readKeyId = (token: string) => decodeProtectedHeader(token).kid ?? '';
 const anonymous = (server: TestServer): Client => createClient(server.transport, '', async () => undefined);
 
-async function published(server: TestServer): Promise<string[]> {
+async function listPublishedIds(server: TestServer): Promise<string[]> {
   const { body } = await anonymous(server).get<JSONWebKeySet>('/.well-known/jwks.json');
   return body.keys.map(({ kid }) => kid ?? '');
 }
 
-/** A token from this server's token endpoint. */
-async function tokenOf(server: TestServer, { admin }: Account): Promise<string> {
+/** Gets a token from this server's token endpoint. */
+async function requestToken(server: TestServer, { admin }: Account): Promise<string> {
   const form = new URLSearchParams({
     grant_type: 'client_credentials',
     client_id: admin.clientId,
@@ -39,121 +39,117 @@ async function tokenOf(server: TestServer, { admin }: Account): Promise<string> 
   return body.access_token;
 }
 
-const projectsWith = (server: TestServer, token: string) =>
+const sendWithToken = (server: TestServer, token: string) =>
   createClient(server.transport, '/dpc/v1', async () => token).get('/projects');
 
 async function requireAccepted(token: string) {
-  for (const server of servers) assert.equal((await projectsWith(server, token)).status, 200);
+  for (const server of servers) assert.equal((await sendWithToken(server, token)).status, 200);
 }
 
 function advance(seconds: number): void {
   for (const { clock } of servers) clock.advance(seconds);
 }
 
-/** What every server does every few seconds. */
+/** Servers do this every few seconds. */
 const refresh = () => Promise.all(servers.map(({ deps }) => deps.signingKeys.refresh()));
 
-test('a key that signs for 90 days gets a successor: published first, signing later, and no token ends before its time', async () => {
+test('after 90 days a key gets a successor, published before it signs, and no token expires early', async () => {
   const account = await one.account();
-  const [old = '', ...none] = await published(one);
+  const [old = '', ...none] = await listPublishedIds(one);
   assert.deepEqual(none, []);
   advance(89 * day);
   await refresh();
-  assert.deepEqual(await published(one), [old]);
+  assert.deepEqual(await listPublishedIds(one), [old]);
 
   advance(day);
   await refresh();
-  const both = await published(one);
+  const both = await listPublishedIds(one);
   assert.equal(both.length, 2, 'two servers rotate at once and make one key');
-  assert.deepEqual(await published(other), both);
+  assert.deepEqual(await listPublishedIds(other), both);
   const next = both.find((key) => key !== old) ?? '';
 
   advance(599);
-  const last = await tokenOf(one, account);
-  assert.equal(keyOf(last), old, 'the new key waits, so that everybody learns of it before');
+  const last = await requestToken(one, account);
+  assert.equal(readKeyId(last), old, 'the new key waits until all servers know it');
   advance(1);
-  for (const server of servers) assert.equal(keyOf(await tokenOf(server, account)), next);
+  for (const server of servers) assert.equal(readKeyId(await requestToken(server, account)), next);
   await requireAccepted(last);
 
   advance(1_790);
   await refresh();
   await requireAccepted(last);
-  assert.deepEqual(
-    await published(other),
-    both,
-    'whoever checks tokens finds the old key as long as one lives',
-  );
+  assert.deepEqual(await listPublishedIds(other), both, 'the old key stays published while its tokens live');
   advance(20);
-  requireProblem(await projectsWith(one, last), 401, 'token-invalid');
+  requireProblem(await sendWithToken(one, last), 401, 'token-invalid');
   advance(600);
   await refresh();
-  for (const server of servers) assert.deepEqual(await published(server), [next]);
+  for (const server of servers) assert.deepEqual(await listPublishedIds(server), [next]);
 });
 
-test('servers that rotate at the same moment make one key', async () => {
-  const before = await published(one);
+test('servers that rotate at the same time create one key', async () => {
+  const before = await listPublishedIds(one);
   advance(90 * day);
   await Promise.all([...servers, ...servers, ...servers].map(({ deps }) => deps.signingKeys.refresh()));
   await refresh();
-  assert.equal((await published(one)).length, before.length + 1);
-  assert.deepEqual(await published(other), await published(one));
+  assert.equal((await listPublishedIds(one)).length, before.length + 1);
+  assert.deepEqual(await listPublishedIds(other), await listPublishedIds(one));
 });
 
-test('an operator rotates whenever he likes; asked again, the key that waits is the answer', async () => {
+test('an operator may rotate at any time; a second request returns the waiting key', async () => {
   advance(day);
   await refresh();
-  const before = await published(one);
+  const before = await listPublishedIds(one);
   const made = await rotateKeys(one.deps, { why: 'asked' });
   assert.ok(made.isNew && !before.includes(made.keyId));
   assert.deepEqual(await rotateKeys(other.deps, { why: 'asked' }), { ...made, isNew: false });
   await refresh();
-  assert.deepEqual(await published(other), [made.keyId, ...before]);
+  assert.deepEqual(await listPublishedIds(other), [made.keyId, ...before]);
   const account = await one.account();
-  assert.notEqual(keyOf(await tokenOf(other, account)), made.keyId);
+  assert.notEqual(readKeyId(await requestToken(other, account)), made.keyId);
   advance(600);
-  assert.equal(keyOf(await tokenOf(other, account)), made.keyId);
+  assert.equal(readKeyId(await requestToken(other, account)), made.keyId);
 });
 
-test('a server learns of a key by the first token that names it', async () => {
+test('a server loads a new key at the first token that names it', async () => {
   const account = await one.account();
   await rotateKeys(one.deps, { why: 'leaked' });
   await one.deps.signingKeys.refresh();
-  const token = await tokenOf(one, account);
-  assert.ok(!(await published(other)).includes(keyOf(token)));
+  const token = await requestToken(one, account);
+  assert.ok(!(await listPublishedIds(other)).includes(readKeyId(token)));
   advance(2);
   await requireAccepted(token);
 });
 
-test('a leaked key ends every token of it, also those that a server has seen', async () => {
+test('removing a leaked key ends its tokens, including cached ones', async () => {
   const account = await one.account();
-  const token = await tokenOf(one, account);
+  const token = await requestToken(one, account);
   await requireAccepted(token);
   const { keyId } = await rotateKeys(one.deps, { why: 'leaked' });
   await refresh();
   for (const server of servers) {
-    requireProblem(await projectsWith(server, token), 401, 'token-invalid');
-    assert.deepEqual(await published(server), [keyId]);
+    requireProblem(await sendWithToken(server, token), 401, 'token-invalid');
+    assert.deepEqual(await listPublishedIds(server), [keyId]);
   }
-  await requireAccepted(await tokenOf(other, account));
+  await requireAccepted(await requestToken(other, account));
 });
 
-test('with rotation off the key stays', async () => {
+test('without rotation the key stays', async () => {
   const { database, clock, log, sealer } = one.deps;
   const keys = await openSigningKeys({ database, clock, log, sealer, rotationDays: undefined });
-  const before = keys.published().map(({ keyId }) => keyId);
+  const before = keys.listPublished().map(({ keyId }) => keyId);
   advance(3_650 * day);
   await keys.refresh();
   assert.deepEqual(
-    keys.published().map(({ keyId }) => keyId),
+    keys.listPublished().map(({ keyId }) => keyId),
     before,
   );
 });
 
-test('whoever has another master key makes no key', async () => {
-  const before = await published(one);
+test('a server with another master key creates no key', async () => {
+  const before = await listPublishedIds(one);
   const foreign = { ...one.deps, sealer: createSealer(Buffer.alloc(32, 'another master key')) };
   for (const why of ['asked', 'leaked'] as const)
-    await assert.rejects(rotateKeys(foreign, { why }), /not sealed by this master key/);
+    await assert.rejects(rotateKeys(foreign, { why }), /cannot be decrypted with this master key/);
   await refresh();
-  assert.ok((await published(one)).includes(before[0] ?? ''));
+  assert.ok((await listPublishedIds(one)).includes(before[0] ?? ''));
 });

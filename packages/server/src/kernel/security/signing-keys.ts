@@ -1,11 +1,11 @@
 /**
- * The keys that sign tokens. All servers of a database share them; the private halves are sealed.
+ * The keys that sign tokens. All servers of a database share them; the private keys are sealed.
  *
  * Terminology
- *   published   in the database and so in every server's JWKS: its tokens are accepted
- *   signing     the one key that new tokens are signed by: the newest whose time has come
- *   waiting     published, its time still to come: servers and whoever keeps the JWKS learn of it before they meet a token of it
- *   spent       no token signed by it can be alive: it is removed
+ *   published   in the database, and so in every server's JWKS: its tokens are accepted
+ *   signing     the key that signs new tokens: the newest whose start time has passed
+ *   waiting     published, but not signing yet, so that servers and caches of the JWKS learn it before its tokens
+ *   spent       all tokens signed by it have expired: it is deleted
  */
 import { createHash } from 'node:crypto';
 import {
@@ -17,7 +17,7 @@ import {
   importPKCS8,
   type JWK,
 } from 'jose';
-import type { Clock } from '../clock.ts';
+import { addSeconds, type Clock } from '../clock.ts';
 import { type ColumnTypes, type Database, type RowOf, statement, typed } from '../database/database.ts';
 import type { Log } from '../log.ts';
 import { type Sealer, Secret } from './sealed.ts';
@@ -25,14 +25,14 @@ import { type Sealer, Secret } from './sealed.ts';
 export const signingAlgorithm = 'ES256';
 /** decisions.md §3: 30 minutes. */
 export const tokenLifetimeSeconds = 1_800;
-/** How long others may keep the JWKS; its Cache-Control says so. */
+/** How long clients may cache the JWKS; sent as Cache-Control. */
 export const jwksSeconds = 300;
-/** How long a key waits: every server looks for new keys much more often, and a kept JWKS is older by then. */
+/** How long a key waits. By then every server has loaded it, and cached JWKS have expired. */
 const waitingSeconds = 2 * jwksSeconds;
-/** How much longer than its last token a key stays: the clocks of two servers may differ. */
+/** How much longer a key stays than its last token: the clocks of servers may differ. */
 const spareSeconds = 600;
 export const signingKeyPurpose = 'signing key';
-/** Tokens that name unknown keys make a server look for new ones this often at most. */
+/** Tokens with unknown key ids make a server look for new keys at most this often. */
 const lookAgainMilliseconds = 1_000;
 
 export interface SigningKey {
@@ -44,14 +44,17 @@ export interface SigningKey {
 }
 
 export interface SigningKeys {
-  /** The signing key. */
-  current(): SigningKey;
+  /** The key that signs new tokens. */
+  findCurrent(): SigningKey;
   /** Newest first. */
-  published(): readonly SigningKey[];
+  listPublished(): readonly SigningKey[];
   isPublished(keyId: string): boolean;
-  /** A published key, also one that another server made a moment ago. */
+  /** Finds a published key, including one that another server has just created. */
   find(keyId: string): Promise<SigningKey | undefined>;
-  /** Makes a key when the newest is old, removes spent ones, and learns what other servers and the operator did. */
+  /**
+   * Creates a key if the newest is too old, deletes spent keys, and loads changes by other servers and the
+   * operator.
+   */
   refresh(): Promise<void>;
 }
 
@@ -91,11 +94,14 @@ const deleteKeys = statement(
 );
 const lockKeys = statement({}, 'lock table signing_key in share row exclusive mode');
 
-/** `by-age`: a new key when the newest signs for that long, undefined for never. `leaked`: no key but a new one counts any more. */
+/**
+ * `by-age`: create a key if the newest is older than `days`; undefined means never. `leaked`: delete all keys
+ * and create a new one.
+ */
 export type Rotation = { why: 'by-age'; days: number | undefined } | { why: 'asked' } | { why: 'leaked' };
 
 export interface Rotated {
-  /** The newest key, made now or before. */
+  /** The newest key, existing or new. */
   keyId: string;
   signsFrom: Date;
   isNew: boolean;
@@ -113,11 +119,11 @@ export async function openSigningKeys(
   async function load(): Promise<void> {
     lookedAt = clock.now().getTime();
     const rows = await database.read(selectKeys, {});
-    keys = await Promise.all(rows.map(async (row) => byId.get(row.key_id) ?? (await opened(row, sealer))));
+    keys = await Promise.all(rows.map(async (row) => byId.get(row.key_id) ?? (await openRow(row, sealer))));
     byId = new Map(keys.map((key) => [key.keyId, key]));
   }
 
-  function look(): Promise<void> {
+  function reload(): Promise<void> {
     looking ??= load().finally(() => {
       looking = undefined;
     });
@@ -126,32 +132,32 @@ export async function openSigningKeys(
 
   async function refresh(): Promise<void> {
     const made = await rotateKeys(store, { why: 'by-age', days: store.rotationDays });
-    if (made.isNew) log.info({ keyId: made.keyId, signsFrom: made.signsFrom }, 'a signing key was made');
-    await look();
+    if (made.isNew) log.info({ keyId: made.keyId, signsFrom: made.signsFrom }, 'created a signing key');
+    await reload();
   }
 
   await refresh();
   return {
-    current() {
+    findCurrent() {
       const now = clock.now();
-      // At the very first start of several servers whose clocks differ, the one key there is may seem to wait.
+      // When several servers start for the first time and their clocks differ, the only key may seem to wait.
       const key = keys.find(({ signsFrom }) => signsFrom <= now) ?? keys.at(-1);
       if (key === undefined) throw new Error('There is no signing key.');
       return key;
     },
-    published: () => keys,
+    listPublished: () => keys,
     isPublished: (keyId) => byId.has(keyId),
     async find(keyId) {
       const known = byId.get(keyId);
       if (known !== undefined || clock.now().getTime() - lookedAt < lookAgainMilliseconds) return known;
-      await look();
+      await reload();
       return byId.get(keyId);
     },
     refresh,
   };
 }
 
-/** One rotation, whoever else rotates at the same moment: each decides anew under the lock of the table. */
+/** Rotates once. Concurrent rotations decide again under the table lock, so that only one creates a key. */
 export async function rotateKeys(
   { database, sealer, clock }: KeyStore,
   rotation: Rotation,
@@ -159,15 +165,15 @@ export async function rotateKeys(
   const now = clock.now();
   const found = await database.read(selectKeys, {});
   const [newest] = found;
-  if (newest !== undefined && isNothing(changes(found, rotation, now))) return answer(newest, false);
+  if (newest !== undefined && isUnchanged(planChanges(found, rotation, now))) return toRotated(newest, false);
   return database.transaction(async (tx) => {
     tx.send(lockKeys, {});
     const rows = await tx.query(selectKeys, {});
-    const { signsFrom, remove } = changes(rows, rotation, now);
+    const { signsFrom, remove } = planChanges(rows, rotation, now);
     if (remove.length > 0) tx.send(deleteKeys, { key_ids: remove });
     const [last] = rows;
-    if (signsFrom === undefined && last !== undefined) return answer(last, false);
-    // Whoever has another master key must not make a key that the others cannot open.
+    if (signsFrom === undefined && last !== undefined) return toRotated(last, false);
+    // A server with another master key must fail here, not create a key that the others cannot use.
     if (last !== undefined) sealer.unseal(last.private_key_sealed, signingKeyPurpose);
     const made = await makeKey(sealer);
     tx.send(insertKey, {
@@ -177,49 +183,47 @@ export async function rotateKeys(
       created_at: now,
       signs_from: signsFrom ?? now,
     });
-    return answer({ key_id: made.key_id, signs_from: signsFrom ?? now }, true);
+    return toRotated({ key_id: made.key_id, signs_from: signsFrom ?? now }, true);
   });
 }
 
-const answer = (row: Pick<KeyRow, 'key_id' | 'signs_from'>, isNew: boolean): Rotated => ({
+const toRotated = (row: Pick<KeyRow, 'key_id' | 'signs_from'>, isNew: boolean): Rotated => ({
   keyId: row.key_id,
   signsFrom: row.signs_from,
   isNew,
 });
 
 interface Changes {
-  /** Of a key to be made. */
+  /** Set if a key must be created. */
   signsFrom?: Date;
   remove: string[];
 }
 
-const isNothing = ({ signsFrom, remove }: Changes) => signsFrom === undefined && remove.length === 0;
+const isUnchanged = ({ signsFrom, remove }: Changes) => signsFrom === undefined && remove.length === 0;
 
-/** What is to be done with the keys, newest first. */
-function changes(rows: readonly KeyRow[], rotation: Rotation, now: Date): Changes {
+/** Decides which keys to create and delete. `rows` are sorted by age, newest first. */
+function planChanges(rows: readonly KeyRow[], rotation: Rotation, now: Date): Changes {
   const [newest] = rows;
   if (newest === undefined) return { signsFrom: now, remove: [] };
   if (rotation.why === 'leaked') return { signsFrom: now, remove: rows.map(({ key_id }) => key_id) };
   const remove = rows.filter((_, index) => isSpent(rows[index - 1], now)).map(({ key_id }) => key_id);
   const waits = newest.signs_from > now;
   const isDue = rotation.why === 'asked' || isOlder(newest.signs_from, rotation.days, now);
-  return waits || !isDue ? { remove } : { signsFrom: later(now, waitingSeconds), remove };
+  return waits || !isDue ? { remove } : { signsFrom: addSeconds(now, waitingSeconds), remove };
 }
 
-/** A key is spent when the last token that was signed before its successor began has ended. */
+/** A key is spent when the tokens signed before its successor took over have expired. */
 function isSpent(successor: KeyRow | undefined, now: Date): boolean {
-  return successor !== undefined && later(successor.signs_from, tokenLifetimeSeconds + spareSeconds) < now;
+  return (
+    successor !== undefined && addSeconds(successor.signs_from, tokenLifetimeSeconds + spareSeconds) < now
+  );
 }
 
 function isOlder(since: Date, days: number | undefined, now: Date): boolean {
-  return days !== undefined && later(since, days * 86_400) <= now;
+  return days !== undefined && addSeconds(since, days * 86_400) <= now;
 }
 
-function later(date: Date, seconds: number): Date {
-  return new Date(date.getTime() + seconds * 1_000);
-}
-
-async function opened(row: KeyRow, sealer: Sealer): Promise<SigningKey> {
+async function openRow(row: KeyRow, sealer: Sealer): Promise<SigningKey> {
   const pem = sealer.unseal(row.private_key_sealed, signingKeyPurpose);
   return {
     keyId: row.key_id,

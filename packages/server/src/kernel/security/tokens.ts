@@ -1,6 +1,6 @@
 /**
- * Access tokens: RFC 9068 JWTs (`at+jwt`), signed with ES256 by the current one of the signing keys.
- * A verified signature is remembered until the token expires; whether its owner is still active is asked at every request.
+ * Access tokens: RFC 9068 JWTs (`at+jwt`), signed with ES256. Verified signatures are cached until the token
+ * expires; whether the owner is still active is checked at every request.
  */
 import { randomUUID } from 'node:crypto';
 import { type JWK, jwtVerify, SignJWT } from 'jose';
@@ -10,17 +10,17 @@ import { type SigningKeys, signingAlgorithm, tokenLifetimeSeconds } from './sign
 
 export const tokenScope = 'pipeline-execution';
 const cacheLimit = 20_000;
-/** How far the clocks of two servers may differ. */
+/** The tolerated clock difference between servers. */
 const clockToleranceSeconds = 5;
 
-/** For whom a token is: the management interface, or the agent protocol. */
+/** The API that a token is for: the management API or the agent protocol. */
 export type Surface = 'dpc' | 'agent';
 
 export interface TokenOwner {
   accountId: string;
   /** A credential's id, or an agent's. */
   actorId: string;
-  /** Of the agent's secret that it was given for. */
+  /** The generation of the agent's secret for which the token was issued. */
   generation?: number | undefined;
 }
 
@@ -28,7 +28,7 @@ export interface Tokens {
   issue(owner: TokenOwner & { clientId: string }, surface: Surface): Promise<string>;
   /** Throws `token-invalid`. */
   verify(token: string, surface: Surface): Promise<TokenOwner>;
-  publicKeys(): { keys: JWK[] };
+  listPublicKeys(): { keys: JWK[] };
   issuer: string;
 }
 
@@ -73,7 +73,7 @@ export function createTokens(services: {
   return {
     issuer: publicUrl,
     async issue(owner, surface) {
-      const key = keys.current();
+      const key = keys.findCurrent();
       const issuedAt = Math.floor(clock.now().getTime() / 1_000);
       const { clientId, accountId, generation } = owner;
       const ofAgent = generation === undefined ? {} : { generation };
@@ -96,10 +96,10 @@ export function createTokens(services: {
       try {
         return await check(token, surface);
       } catch (failure) {
-        throw problem('token-invalid', { reason: reasonOf(failure) });
+        throw problem('token-invalid', { reason: describeRefusal(failure) });
       }
     },
-    publicKeys: () => ({ keys: keys.published().map((key) => key.publicKey) }),
+    listPublicKeys: () => ({ keys: keys.listPublished().map((key) => key.publicKey) }),
   };
 }
 
@@ -110,11 +110,11 @@ interface Verified {
   expiresAt: number;
 }
 
-function reasonOf(failure: unknown): string {
+function describeRefusal(failure: unknown): string {
   const code = failure instanceof Error && 'code' in failure ? failure.code : undefined;
   const claim = failure instanceof Error && 'claim' in failure ? failure.claim : undefined;
   if (code === 'ERR_JWT_EXPIRED') return 'it has expired; get a new one.';
-  if (claim === 'aud') return 'it is for another interface or region.';
+  if (claim === 'aud') return 'it is for another API or region.';
   if (claim === 'iss') return 'another service issued it.';
-  return 'it is not a token that this service signed.';
+  return 'this service did not sign it.';
 }

@@ -1,11 +1,11 @@
 /**
- * What a slice tells the server. A slice is the folder of one resource; its `index.ts` exports one value of
- * this type, and main/slices.ts lists those values. Routes, kinds of work, retention rules and periodic jobs
- * are put together from that list (main/assembly.ts), so that no other file names the slice
+ * What a slice provides to the server. A slice is the folder of one resource. Its `index.ts` exports one
+ * value of this type, and main/slices.ts lists these values. Routes, kinds of work, retention rules and
+ * periodic jobs are assembled from that list (main/assembly.ts), so that no other file names the slice
  * (docs/adr/0038).
  *
- * `Needs` is what the functions of the slice are called with. The server passes all its dependencies to every
- * slice; the compiler checks at the list that they are enough.
+ * `Needs` are the dependencies of the slice's functions. The server passes all its dependencies to every
+ * slice; the compiler checks that they suffice.
  */
 import type { Endpoints } from '../endpoint/endpoint.ts';
 import type { PeriodicJob } from '../retention/periodic-job.ts';

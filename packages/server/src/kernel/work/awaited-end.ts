@@ -1,4 +1,7 @@
-/** A request that waits for the end of work (design law 2): woken by it, and looking again by itself, because a wake-up may be lost. */
+/**
+ * Waits for the end of work (design law 2). It is woken when the work ends, and also checks periodically,
+ * because a wake-up may be lost.
+ */
 
 import { createWait, type Wakes } from '../database/wakes.ts';
 import { problem } from '../http/problems.ts';
@@ -8,11 +11,10 @@ const lookAgainMilliseconds = 2_000;
 export type Looked<Ended> = { ended: Ended } | { waitsFor: string };
 
 /**
- * @param first what is waited for at first, and wakes
- * @param look what is so at this moment
- * @returns undefined when it has not ended in the time that a request waits. Throws `shutting-down`.
+ * @param first the first key to wait for @param look reads the current state @returns undefined if the work
+ * has not ended in time. Throws `shutting-down`.
  */
-export async function endWithin<Ended>(
+export async function waitForEnd<Ended>(
   services: { wakes: Wakes; stopping: AbortSignal },
   seconds: number,
   first: string,
@@ -21,7 +23,7 @@ export async function endWithin<Ended>(
   const until = Date.now() + seconds * 1_000;
   let waitsFor = first;
   for (;;) {
-    // Waiting begins before looking: what ends meanwhile wakes us.
+    // Start waiting before looking, so that an end in between wakes us.
     const wait = createWait(services.wakes, waitsFor);
     try {
       const looked = await look();
@@ -32,7 +34,7 @@ export async function endWithin<Ended>(
       const left = until - Date.now();
       if (services.stopping.aborted) throw problem('shutting-down');
       if (left <= 0) return undefined;
-      await wait.atMost(Math.min(left, lookAgainMilliseconds), services.stopping);
+      await wait.waitAtMost(Math.min(left, lookAgainMilliseconds), services.stopping);
     } finally {
       wait.end();
     }

@@ -1,15 +1,16 @@
 /** Claims: an instance of an agent takes queued work, with the next epoch and a lease (work.ts). */
-import { after } from '../clock.ts';
+import { addSeconds } from '../clock.ts';
 import { statement, type Transaction, typed } from '../database/database.ts';
 import { insertIntoEvent } from '../database/events.ts';
 import type { NewId } from '../identifiers.ts';
 import type { WorkOwner, WorkOwners, WorkRow, WorkTimes } from './work.ts';
 
-/** Claimed work as its agent is told of it; `payload` is what the owner of its kind says. */
+/** Claimed work as sent to its agent. `payload` comes from the owner of its kind. */
 export type ClaimedWork = Pick<WorkRow, 'work_id' | 'kind' | 'epoch'> & { payload: object };
 
 /**
- * SQL: whether the allowlist of its agent names the place of a work; work in no project needs no name.
+ * SQL: whether the agent's allowlist includes the place of the work. Work without a project is always
+ * allowed.
  */
 export const isAllowed = (work: string) => `(${work}.project_id is null or exists (
   select from agent_allowed_place p
@@ -17,18 +18,17 @@ export const isAllowed = (work: string) => `(${work}.project_id is null or exist
     and (p.environment_name is null or p.environment_name = ${work}.environment_name)))`;
 
 /**
- * Claims queued work, as far as the instance may have it: not while its agent is paused or it is to restart,
- * only kinds that it knows, and of a restricted agent only what its allowlist names (the sweep ends the
- * rest). Notes it and answers with what the agent is told, in one statement, so that a claim is one trip. The
- * chosen ones are an array: joined, they would be looked for among all work of the account while the plan is
- * from a small table.
+ * The statement that claims queued work for an instance: not while its agent is paused or the instance is
+ * asked to restart, only kinds that it supports, and for a restricted agent only allowed places (the sweep
+ * ends other work). It also writes the events and returns the payloads, so that a claim is one trip. The
+ * chosen rows are an array: with a join the planner might scan all work of the account.
  */
-export type ClaimStatement = ReturnType<typeof claimStatement>;
+export type ClaimStatement = ReturnType<typeof declareClaim>;
 
-export function claimStatement(owners: WorkOwners) {
+export function declareClaim(owners: WorkOwners) {
   const kinds = [...owners];
-  const ofKind = (told: (owner: WorkOwner) => string) =>
-    `case kind ${kinds.map(([kind, owner]) => `when '${kind}' then ${told(owner)}`).join(' ')} end`;
+  const chooseByKind = (writeSql: (owner: WorkOwner) => string) =>
+    `case kind ${kinds.map(([kind, owner]) => `when '${kind}' then ${writeSql(owner)}`).join(' ')} end`;
   return statement(
     {
       parameters: {
@@ -81,7 +81,7 @@ export function claimStatement(owners: WorkOwners) {
         'agent', $request_id, project_id, kind, work_id::text, name, null, null
       from claimed
     )${kinds.map(([, { claimed }]) => claimed.with.map((cte) => `, ${cte}`).join('')).join('')}
-    select work_id, kind, epoch, ${ofKind(({ claimed }) => `(${claimed.payload})`)} as payload from claimed`,
+    select work_id, kind, epoch, ${chooseByKind(({ claimed }) => `(${claimed.payload})`)} as payload from claimed`,
   );
 }
 
@@ -91,24 +91,24 @@ export interface Claiming {
   instanceId: string;
   max: number;
   requestId: string;
-  /** Of the secret that the agent's token was given for: one of a secret before claims nothing. */
+  /** The generation of the token's agent secret. An old one claims nothing. */
   generation: number;
 }
 
-export function claim(
+export function claimWork(
   tx: Transaction,
-  claimWork: ClaimStatement,
+  claimQuery: ClaimStatement,
   by: Claiming,
   { now, newId }: { now: Date; newId: NewId },
   times: WorkTimes,
 ): readonly ClaimedWork[] {
-  return tx.collect(claimWork, {
+  return tx.collect(claimQuery, {
     account_id: by.accountId,
     agent_id: by.agentId,
     max: by.max,
     instance_id: by.instanceId,
-    lease_expires_at: after(now, times.leaseSeconds),
-    run_bound: after(now, times.runLimitSeconds + times.graceSeconds),
+    lease_expires_at: addSeconds(now, times.leaseSeconds),
+    run_bound: addSeconds(now, times.runLimitSeconds + times.graceSeconds),
     now,
     event_ids: Array.from({ length: by.max }, newId),
     request_id: by.requestId,

@@ -1,13 +1,13 @@
 /**
- * The end of the work of what is deleted, in the transaction that deletes it: of a project, or of the agent
- * that was to do it. Nothing of it may stay, not even until the next sweep.
+ * Ends the work of a deleted project or agent, in the transaction that deletes it, so that none is left until
+ * the next sweep.
  */
 import { statement, typed } from '../database/database.ts';
-import { ownerOf, type WorkEnd, type WorkMoment, type WorkOwners, type WorkRow } from './work.ts';
+import { requireOwner, type WorkEnd, type WorkMoment, type WorkOwners, type WorkRow } from './work.ts';
 
-// The states as the two indices of such work name them. Locked before the cascade comes to it: what an agent
-// reports meanwhile waits here, or is waited for, and never both.
-const lockUnderWay = (of: 'project_id' | 'agent_id') =>
+// The conditions match the two partial indexes. Locking before the cascade makes concurrent reports wait, and
+// avoids a deadlock with them.
+const declareLock = (of: 'project_id' | 'agent_id') =>
   statement(
     {
       parameters: { account_id: 'uuid', id: 'uuid' },
@@ -19,27 +19,27 @@ const lockUnderWay = (of: 'project_id' | 'agent_id') =>
   order by work_id
   for update`,
   );
-const ofProject = lockUnderWay('project_id');
-const ofAgent = lockUnderWay('agent_id');
+const lockWorkOfProject = declareLock('project_id');
+const lockWorkOfAgent = declareLock('agent_id');
 
-/** Its holders are told at their next sign of life: the work that they name is not theirs any more. */
+/** At the next heartbeat the holders learn that they no longer hold this work. */
 export function endWorkOfProject(moment: WorkMoment, owners: WorkOwners, projectId: string): Promise<void> {
-  return endWork(moment, owners, [ofProject, projectId], 'Its project was deleted.');
+  return endLockedWork(moment, owners, [lockWorkOfProject, projectId], 'The project was deleted.');
 }
 
 export function endWorkOfAgent(moment: WorkMoment, owners: WorkOwners, agentId: string): Promise<void> {
-  return endWork(moment, owners, [ofAgent, agentId], 'Its agent was deleted.');
+  return endLockedWork(moment, owners, [lockWorkOfAgent, agentId], 'The agent was deleted.');
 }
 
-async function endWork(
+async function endLockedWork(
   moment: WorkMoment,
   owners: WorkOwners,
-  [lock, id]: [typeof ofProject, string],
+  [lock, id]: [typeof lockWorkOfProject, string],
   message: string,
 ): Promise<void> {
   const rows = await moment.tx.query(lock, { account_id: moment.accountId, id });
   for (const [kind, works] of Map.groupBy(rows, (row) => row.kind)) {
     const ends = works.map((work): WorkEnd => ({ workId: work.work_id, status: 'CANCELLED', message }));
-    ownerOf(owners, kind).ended(moment, ends);
+    requireOwner(owners, kind).onEnded(moment, ends);
   }
 }

@@ -1,4 +1,4 @@
-/** Work of a database of an earlier version is swept after the migration as it would have been before. */
+/** After the migration, the sweep treats the work of an older database as before. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after as afterAll, test } from 'node:test';
 import { createTestDatabase } from '../../testing/database.ts';
 import { openTestServer } from '../../testing/open-server.ts';
-import { after } from '../clock.ts';
+import { addSeconds } from '../clock.ts';
 import { sweepWork } from './work-sweep.ts';
 
 const database = await createTestDatabase();
@@ -14,7 +14,7 @@ afterAll(() => database.drop());
 const migrations = join(import.meta.dirname, '../../../migrations');
 const ofDueWork = '0020_due_work.sql';
 
-test('each work is given its moment by the first sweep, and what was overdue moves', async () => {
+test('the first sweep sets due_at of all work, and moves overdue work', async () => {
   await database.query('drop schema public cascade');
   await database.query('create schema public');
   const names = (await readdir(migrations)).sort();
@@ -43,13 +43,13 @@ test('each work is given its moment by the first sweep, and what was overdue mov
       `insert into work (account_id, work_id, project_id, environment_name, agent_id, kind, name, state, created_at, queued_at,
          ${Object.keys(columns).join(', ')})
        values ($1, $2, $3, 'dev', $4, 'pipeline-execution', 'main', '${state}', $5, $5, ${Object.keys(columns).map((_, index) => `$${6 + index}`)})`,
-      [account, randomUUID(), project, agent, after(now, -60), ...Object.values(columns)],
+      [account, randomUUID(), project, agent, addSeconds(now, -60), ...Object.values(columns)],
     );
-  const [later, before] = [after(now, 600), after(now, -1)];
+  const [later, before] = [addSeconds(now, 600), addSeconds(now, -1)];
   await insert('queued', { claimable_until: later });
-  await insert('held', { lease_expires_at: later, run_bound: after(now, 900) });
-  await insert('held', { lease_expires_at: before, run_bound: after(now, 900) });
-  await insert('silent', { silent_since: now, run_bound: after(now, 900) });
+  await insert('held', { lease_expires_at: later, run_bound: addSeconds(now, 900) });
+  await insert('held', { lease_expires_at: before, run_bound: addSeconds(now, 900) });
+  await insert('silent', { silent_since: now, run_bound: addSeconds(now, 900) });
   await insert('ended', { ended_at: before });
   for (const name of names.filter((each) => each >= ofDueWork)) await apply(name);
 
@@ -61,7 +61,7 @@ test('each work is given its moment by the first sweep, and what was overdue mov
     const rows = await database.query<{ state: string; due_at: Date | null }>(
       'select state, due_at from work order by state, due_at',
     );
-    const grace = after(now, deps.times.graceSeconds);
+    const grace = addSeconds(now, deps.times.graceSeconds);
     assert.deepEqual(rows, [
       { state: 'queued', due_at: later },
       { state: 'held', due_at: later },

@@ -1,22 +1,21 @@
 /**
- * Queued work that its agent may not do any more: the agent became restricted, or its allowlist changed. New
- * work is checked by the sweep (work-sweep.ts); this checks what was queued before the change, once for each
- * change.
+ * Ends queued work that its agent may no longer do because the agent became restricted or its allowlist
+ * changed. The sweep checks new work (work-sweep.ts); this checks earlier work, once per change.
  */
 
 import { type Database, statement, typed } from '../database/database.ts';
 import type { EventSource } from '../database/events.ts';
 import type { NewId } from '../identifiers.ts';
 import { isAllowed } from './claim.ts';
-import { endAll, ownerOf, type WorkMoment, type WorkOwners, type WorkRow } from './work.ts';
-import { forbiddenEnd, sweepBatch } from './work-sweep.ts';
+import { endWork, requireOwner, type WorkMoment, type WorkOwners, type WorkRow } from './work.ts';
+import { createForbiddenEnd, sweepBatch } from './work-sweep.ts';
 
 const anyChanged = statement(
   {},
   'select from agent where places_changed order by account_id, agent_id limit 1',
 );
 
-// No key of it changes: work is queued for it meanwhile, and checked by the sweep.
+// Does not block inserts of work for the agent, which the sweep checks.
 const lockChanged = statement(
   { row: { account_id: 'uuid', agent_id: 'uuid' } },
   `
@@ -48,7 +47,8 @@ const selectForbidden = statement(
   for update of w skip locked`,
 );
 
-// The sweep of another server may hold a row, having read the allowlist as it was before: then it will not look again before the queue limit.
+// The sweep of another server may hold a row and have read the old allowlist. It would not check that row
+// again before the queue limit.
 const anyOther = statement(
   { parameters: { account_id: 'uuid', agent_id: 'uuid', except_ids: 'uuid[]' }, alone: true },
   `select ${forbidden} and not w.work_id = any ($except_ids::uuid[]) limit 1`,
@@ -60,9 +60,9 @@ const clear = statement(
 );
 
 /**
- * Checks the work of one agent whose places changed, and ends what it may not do. A claim passes over that
- * meanwhile. What is allowed when work comes to run counts, so nothing is checked when it is queued.
- * Answers whether there may be more.
+ * Checks the queued work of one agent whose allowed places changed, and ends forbidden work. Claims skip
+ * forbidden work in the meantime. What counts is the allowlist when work starts, so nothing is checked when
+ * it is queued. Returns whether there may be more.
  */
 export async function endForbiddenWork(
   services: { database: Database; newId: NewId },
@@ -79,13 +79,13 @@ export async function endForbiddenWork(
     const isLast =
       (await tx.query(anyOther, { account_id: accountId, agent_id: agentId, except_ids: ids })).length === 0;
     if (isLast) tx.send(clear, { account_id: accountId, agent_id: agentId });
-    // What others hold is looked at in the next round.
+    // Rows locked by others are checked in the next round.
     if (rows.length === 0) return isLast;
     const source: EventSource = { accountId, actorId: null, actorKind: 'system', requestId: null };
     const moment: WorkMoment = { tx, accountId, source, now, newId: services.newId };
-    endAll(tx, accountId, ids, now);
+    endWork(tx, accountId, ids, now);
     for (const [kind, works] of Map.groupBy(rows, (row) => row.kind))
-      ownerOf(owners, kind).ended(moment, works.map(forbiddenEnd));
+      requireOwner(owners, kind).onEnded(moment, works.map(createForbiddenEnd));
     return true;
   });
 }

@@ -1,9 +1,9 @@
-/** What an instance says of the work that it holds, fenced by epochs (work.ts). */
+/** Reports and heartbeats of an instance for the work that it holds, fenced by epochs (work.ts). */
 import type { WorkCommand } from '@headgate/contract';
-import { after } from '../clock.ts';
+import { addSeconds } from '../clock.ts';
 import {
   type ColumnTypes,
-  changed,
+  conflictCode,
   isDatabaseError,
   type Read,
   type RowOf,
@@ -25,7 +25,7 @@ const heldRow = {
 } satisfies ColumnTypes;
 export type HeldRow = RowOf<typeof heldRow>;
 
-// Locked in the order of their ids, so that two batches never wait for each other.
+// Locked in the order of ids, so that two batches cannot deadlock.
 const lockWork = statement(
   {
     parameters: { account_id: 'uuid', agent_id: 'uuid', work_ids: 'uuid[]' },
@@ -48,8 +48,8 @@ const selectHeld = statement(
   where account_id = $account_id and agent_id = $agent_id and work_id = any ($work_ids::uuid[])`,
 );
 
-/** What is so of the work that an agent says it holds, at this moment. */
-export function readHeld(
+/** Reads the current state of the work that an agent reports on. */
+export function readHeldWork(
   read: Read,
   accountId: string,
   agentId: string,
@@ -61,7 +61,7 @@ export function readHeld(
 const lockAsRead = statement(
   { parameters: { account_id: 'uuid', work_ids: 'uuid[]', states: 'text[]' } },
   `
-  select case when count(*) filter (where is_so = was_so) < cardinality($work_ids::uuid[]) then refuse('${changed}') end
+  select case when count(*) filter (where is_so = was_so) < cardinality($work_ids::uuid[]) then refuse('${conflictCode}') end
   from (
     select concat_ws(' ', epoch, state, report_sequence, command) as is_so,
       ($states::text[])[array_position($work_ids::uuid[], work_id)] as was_so
@@ -71,20 +71,20 @@ const lockAsRead = statement(
   ) held`,
 );
 
-/** Locks work that was read before, and refuses the transaction when it is not as it was: see hasChanged. */
-export function lockAsItWas(tx: Transaction, accountId: string, rows: readonly HeldRow[]): void {
+/** Locks work that was read before, and fails the transaction if it has changed since: see isChangedWork. */
+export function lockUnchanged(tx: Transaction, accountId: string, rows: readonly HeldRow[]): void {
   const states = rows.map((row) =>
     [row.epoch, row.state, row.report_sequence, row.command ?? []].flat().join(' '),
   );
   tx.send(lockAsRead, { account_id: accountId, work_ids: rows.map((row) => row.work_id), states });
 }
 
-export function hasChanged(failure: unknown): boolean {
-  return isDatabaseError(failure) && failure.code === changed;
+export function isChangedWork(failure: unknown): boolean {
+  return isDatabaseError(failure) && failure.code === conflictCode;
 }
 
-/** Locks what an agent says it holds, and answers what is so. */
-export function lockHeld(
+/** Locks the work that an agent reports on, and returns its current state. */
+export function lockHeldWork(
   tx: Transaction,
   accountId: string,
   agentId: string,
@@ -93,7 +93,7 @@ export function lockHeld(
   return tx.query(lockWork, { account_id: accountId, agent_id: agentId, work_ids: workIds });
 }
 
-const extendLeases = statement(
+const updateLeases = statement(
   { parameters: { account_id: 'uuid', work_ids: 'uuid[]', lease_expires_at: 'timestamptz' } },
   `
   update work set state = 'held', silent_since = null, lease_expires_at = $lease_expires_at::timestamptz,
@@ -101,7 +101,7 @@ const extendLeases = statement(
   where account_id = $account_id and work_id = any ($work_ids::uuid[])`,
 );
 
-export function extend(
+export function extendLeases(
   tx: Transaction,
   accountId: string,
   workIds: readonly string[],
@@ -109,14 +109,14 @@ export function extend(
   times: WorkTimes,
 ): void {
   if (workIds.length > 0)
-    tx.send(extendLeases, {
+    tx.send(updateLeases, {
       account_id: accountId,
       work_ids: workIds,
-      lease_expires_at: after(now, times.leaseSeconds),
+      lease_expires_at: addSeconds(now, times.leaseSeconds),
     });
 }
 
-// By arrays, as claimWork.
+// By array, as in declareClaim.
 const applyReported = statement(
   {
     parameters: {
@@ -139,23 +139,23 @@ const applyReported = statement(
 );
 
 /**
- * What was heard of held work: by `sequences` how far, and what of it has ended; the rest is held for another
- * lease.
+ * Records reports for held work: `sequences` has the last report number of each, `ended` those that finished.
+ * The leases of the others are extended.
  */
-export function noteReported(
+export function recordReported(
   tx: Transaction,
   accountId: string,
-  heard: { sequences: ReadonlyMap<string, number>; ended: ReadonlySet<string> },
+  reported: { sequences: ReadonlyMap<string, number>; ended: ReadonlySet<string> },
   now: Date,
   times: WorkTimes,
 ): void {
-  const ids = [...heard.sequences.keys()];
-  const lease = after(now, times.leaseSeconds);
+  const ids = [...reported.sequences.keys()];
+  const lease = addSeconds(now, times.leaseSeconds);
   tx.send(applyReported, {
     account_id: accountId,
     work_ids: ids,
-    report_sequences: [...heard.sequences.values()],
-    ended_ids: [...heard.ended],
+    report_sequences: [...reported.sequences.values()],
+    ended_ids: [...reported.ended],
     lease_expires_at: lease,
     now,
   });

@@ -1,27 +1,27 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { machine } from './machine.ts';
+import { createMachine } from './machine.ts';
 import { workStates } from './work.ts';
 
-test('a machine answers for all pairs of its states', () => {
-  const door = machine({ open: ['shut'], shut: ['open', 'locked'], locked: ['shut'], gone: [] });
+test('a state machine covers all pairs of states', () => {
+  const door = createMachine({ open: ['shut'], shut: ['open', 'locked'], locked: ['shut'], gone: [] });
   const allowed = door.states.flatMap((from) =>
     door.states.filter((to) => door.allows(from, to)).map((to) => `${from} → ${to}`),
   );
   assert.deepEqual(allowed, ['open → shut', 'shut → open', 'shut → locked', 'locked → shut']);
   for (const to of door.states) {
     assert.deepEqual(
-      door.sources(to),
+      door.listSources(to),
       door.states.filter((from) => door.allows(from, to)),
     );
   }
   assert.deepEqual(
-    door.states.filter((state) => door.ended(state)),
+    door.states.filter((state) => door.isEnd(state)),
     ['gone'],
   );
 });
 
-test('work goes from queued to ended by way of its holders, and never back from its end', () => {
+test('work moves from queued to ended, and never back from ended', () => {
   const moves = workStates.states.flatMap((from) =>
     workStates.states.filter((to) => workStates.allows(from, to)).map((to) => `${from} → ${to}`),
   );
@@ -35,5 +35,5 @@ test('work goes from queued to ended by way of its holders, and never back from 
     'silent → held',
     'silent → queued',
   ]);
-  assert.ok(workStates.ended('ended'));
+  assert.ok(workStates.isEnd('ended'));
 });

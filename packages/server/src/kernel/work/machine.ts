@@ -1,20 +1,20 @@
-/** States that move by table (design law 5): a state machine is the table of its allowed moves. */
+/** State machines (design law 5): a table of allowed moves. */
 export type Moves<State extends string> = Readonly<Record<State, readonly NoInfer<State>[]>>;
 
 export interface Machine<State extends string> {
   states: readonly State[];
   allows(from: State, to: State): boolean;
-  /** The states from which `to` may be reached: the condition of the compare-and-set update. */
-  sources(to: State): State[];
-  ended(state: State): boolean;
+  /** The states that may move to `to`: the condition of the compare-and-set update. */
+  listSources(to: State): State[];
+  isEnd(state: State): boolean;
 }
 
-export function machine<State extends string>(moves: Moves<State>): Machine<State> {
+export function createMachine<State extends string>(moves: Moves<State>): Machine<State> {
   const states = Object.keys(moves) as State[];
   return {
     states,
     allows: (from, to) => moves[from].includes(to),
-    sources: (to) => states.filter((from) => moves[from].includes(to)),
-    ended: (state) => moves[state].length === 0,
+    listSources: (to) => states.filter((from) => moves[from].includes(to)),
+    isEnd: (state) => moves[state].length === 0,
   };
 }

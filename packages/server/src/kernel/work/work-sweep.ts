@@ -1,15 +1,15 @@
-/** Work whose time has come: leases that ran out, graces that passed, bounds (work.ts). */
+/** The sweep of due work: expired leases, grace periods and time limits (work.ts). */
 import type { WorkCommand } from '@headgate/contract';
-import { after } from '../clock.ts';
+import { addSeconds } from '../clock.ts';
 import { type Database, statement, typed } from '../database/database.ts';
 import type { EventSource } from '../database/events.ts';
 import type { Wakes } from '../database/wakes.ts';
 import type { NewId } from '../identifiers.ts';
 import { isAllowed } from './claim.ts';
 import {
-  endAll,
-  ownerOf,
-  requeueAll,
+  endWork,
+  requeueWork,
+  requireOwner,
   type WorkEnd,
   type WorkMoment,
   type WorkOwner,
@@ -24,7 +24,7 @@ interface SweptRow extends WorkRow {
   state: 'queued' | 'held' | 'silent';
   report_sequence: number;
   command: WorkCommand | null;
-  /** Null: nothing has come yet, and the row was given the moment at which it does. */
+  /** Null if nothing is due yet; the row got its exact `due_at`. */
   fate:
     | 'silent'
     | 'grace passed'
@@ -38,21 +38,20 @@ interface SweptRow extends WorkRow {
 
 type MovedRow = SweptRow & { fate: NonNullable<SweptRow['fate']> };
 
-/** The most works that one round of the sweep looks at. */
+/** The maximum number of rows per round. */
 export const sweepBatch = 500;
 
-const span = (from: string) =>
+const sqlInterval = (from: string) =>
   `make_interval(secs => extract(epoch from $now::timestamptz - ${from}::timestamptz)::double precision)`;
 
-/** When the next thing happens to the work `w`, unless somebody moves it before. */
+/** SQL: the next moment at which something is due for the work `w`. */
 const nextMoment = `least(w.command_bound, case w.state
-    when 'queued' then least(w.claimable_until, w.queued_at + ${span('$queue_start')})
+    when 'queued' then least(w.claimable_until, w.queued_at + ${sqlInterval('$queue_start')})
     when 'held' then least(w.lease_expires_at, w.run_bound)
-    else least(w.silent_since + ${span('$grace_start')}, w.run_bound)
+    else least(w.silent_since + ${sqlInterval('$grace_start')}, w.run_bound)
   end)`;
 
-// By the places of the rows: joined, they could be looked for in all of the table while the plan is from a
-// small one.
+// By ctid array: with a join the planner might scan the whole table, if it planned for a small one.
 const sweepable = statement(
   {
     parameters: { now: 'timestamptz', grace_start: 'timestamptz', queue_start: 'timestamptz' },
@@ -107,8 +106,8 @@ const sweepable = statement(
   select account_id, work_id, project_id, environment_name, agent_id, agent_name, kind, name, epoch, state, report_sequence, command, fate from due`,
 );
 
-// Mostly there is nothing to do: that costs one look into two indices. In their order: for `exists` the
-// planner may hope to meet such a row soon, and read all of them.
+// Usually nothing is due, which costs one lookup in each of two indexes. `order by` keeps the planner on the
+// index; with `exists` it might scan the table.
 const anythingDue = statement(
   { parameters: { now: 'timestamptz', forget_before: 'timestamptz' }, row: { due: 'boolean' } },
   `
@@ -133,7 +132,7 @@ const markSilent = statement(
   where account_id = $account_id and work_id = any ($work_ids::uuid[]) and state = any ($states)`,
 );
 
-/** Ended work is kept for a while, so that a report that is sent again is recognised. */
+/** Ended work is kept for a while, so that repeated reports are recognized. */
 const forgetAfterSeconds = 600;
 const forgetEnded = statement(
   { parameters: { forget_before: 'timestamptz' }, alone: true },
@@ -144,8 +143,8 @@ const forgetEnded = statement(
 );
 
 /**
- * One round over work whose time has come: leases that ran out, graces that passed, bounds. Several servers
- * may sweep at once. Answers how many works it moved, and whether more may be due.
+ * Runs one round over due work: expired leases, grace periods and time limits. Several servers may sweep at
+ * once. Returns how many rows it moved, and whether more may be due.
  */
 export async function sweepWork(
   services: { database: Database; newId: NewId; wakes: Wakes },
@@ -153,11 +152,11 @@ export async function sweepWork(
   times: WorkTimes,
   now: Date,
 ): Promise<{ moved: number; isMore: boolean }> {
-  const forgetBefore = after(now, -forgetAfterSeconds);
+  const forgetBefore = addSeconds(now, -forgetAfterSeconds);
   const [look] = await services.database.read(anythingDue, { now, forget_before: forgetBefore });
   if (look?.due !== true) return { moved: 0, isMore: false };
-  const graceStart = after(now, -times.graceSeconds);
-  const queueStart = after(now, -times.queueLimitSeconds);
+  const graceStart = addSeconds(now, -times.graceSeconds);
+  const queueStart = addSeconds(now, -times.queueLimitSeconds);
   return services.database.transaction(async (tx) => {
     tx.send(forgetEnded, { forget_before: forgetBefore });
     const looked = await tx.query(sweepable, { now, grace_start: graceStart, queue_start: queueStart });
@@ -166,7 +165,7 @@ export async function sweepWork(
       const source: EventSource = { accountId, actorId: null, actorKind: 'system', requestId: null };
       const moment: WorkMoment = { tx, accountId, source, now, newId: services.newId };
       for (const [kind, works] of Map.groupBy(inAccount, (row) => row.kind)) {
-        const requeued = sweepKind(moment, ownerOf(owners, kind), works, times);
+        const requeued = sweepKind(moment, requireOwner(owners, kind), works, times);
         tx.afterCommit(() => {
           for (const work of requeued) services.wakes.wake(work.agent_id, 'one');
         });
@@ -176,7 +175,7 @@ export async function sweepWork(
   });
 }
 
-/** Answers the work that is queued again. */
+/** Returns the work that is queued again. */
 function sweepKind(
   moment: WorkMoment,
   owner: WorkOwner,
@@ -186,73 +185,81 @@ function sweepKind(
   const { tx, accountId, now } = moment;
   const silent = works.filter((work) => work.fate === 'silent').map((work) => work.work_id);
   if (silent.length > 0) {
-    const graceEnd = after(now, times.graceSeconds);
+    const graceEnd = addSeconds(now, times.graceSeconds);
     tx.send(markSilent, {
       account_id: accountId,
       work_ids: silent,
       now,
-      states: workStates.sources('silent'),
+      states: workStates.listSources('silent'),
       grace_end: graceEnd,
     });
-    owner.silent(moment, silent);
+    owner.onSilent(moment, silent);
   }
-  // What was claimed but never begun has done nothing: another claim may have it.
+  // Work that was claimed but not started has had no effect, so it may be claimed again.
   const untouched = works.filter(
     (work) => work.fate === 'grace passed' && work.report_sequence === 0 && work.command === null,
   );
   if (untouched.length > 0) {
     const ids = untouched.map((work) => work.work_id);
-    requeueAll(tx, accountId, ids, now);
-    owner.requeued(moment, untouched);
+    requeueWork(tx, accountId, ids, now);
+    owner.onRequeued(moment, untouched);
   }
   const ends = works
     .filter((work) => work.fate !== 'silent' && !untouched.includes(work))
-    .map((work) => endOf(work, times));
+    .map((work) => describeEnd(work, times));
   if (ends.length > 0) {
-    endAll(
+    endWork(
       tx,
       accountId,
       ends.map((end) => end.workId),
       now,
     );
-    owner.ended(moment, ends);
+    owner.onEnded(moment, ends);
   }
   return untouched;
 }
 
-function endOf(work: MovedRow, times: WorkTimes): WorkEnd {
+function describeEnd(work: MovedRow, times: WorkTimes): WorkEnd {
   const agent = `The agent ${JSON.stringify(work.agent_name)}`;
   if (work.command !== null && work.state === 'queued') {
     return {
       workId: work.work_id,
       status: 'CANCELLED',
-      message: 'It was cancelled before an agent claimed it.',
+      message: 'Cancelled before an agent claimed it.',
     };
   }
   if (work.command !== null) {
-    const message = `${agent} did not confirm the cancellation in time; what it was doing may have gone on for a while.`;
+    const message = `${agent} did not confirm the cancellation in time; the work may have continued for a while.`;
     return { workId: work.work_id, status: 'CANCELLED', message };
   }
-  if (work.fate === 'forbidden') return forbiddenEnd(work);
-  const failed = (message: string): WorkEnd => ({ workId: work.work_id, status: 'FAILED', message });
+  if (work.fate === 'forbidden') return createForbiddenEnd(work);
+  const createFailedEnd = (message: string): WorkEnd => ({ workId: work.work_id, status: 'FAILED', message });
   if (work.fate === 'queue bound')
-    return failed(`${agent} did not claim it within ${times.queueLimitSeconds} s: is it running?`);
+    return createFailedEnd(
+      `${agent} did not claim the work within ${times.queueLimitSeconds} s. Is the agent running?`,
+    );
   if (work.fate === 'claim bound')
-    return failed(`${agent} did not claim it in time: is it running? Or its secret was refreshed.`);
-  if (work.fate === 'run bound') return failed(`${agent} did not end it within ${times.runLimitSeconds} s.`);
-  return failed(
-    `${agent} fell silent: no sign of life for ${times.leaseSeconds + times.graceSeconds} s. What it was doing may be half done.`,
+    return createFailedEnd(
+      `${agent} did not claim the work in time. Is the agent running, and does it have the current secret?`,
+    );
+  if (work.fate === 'run bound')
+    return createFailedEnd(`${agent} did not finish the work within ${times.runLimitSeconds} s.`);
+  const silence = times.leaseSeconds + times.graceSeconds;
+  return createFailedEnd(
+    `${agent} stopped responding: no heartbeat for ${silence} s. The work may be partly done.`,
   );
 }
 
 export type ForbiddenRow = Pick<WorkRow, 'work_id' | 'environment_name'> & { agent_name: string };
 
-/** Its agent is restricted, and the allowlist does not name the place. */
-export function forbiddenEnd({
+/** The end of work at a place that is not on the allowlist of its restricted agent. */
+export function createForbiddenEnd({
   work_id: workId,
   agent_name: agent,
   environment_name: environment,
 }: ForbiddenRow): WorkEnd {
-  const message = `The agent ${JSON.stringify(agent)} is restricted, and its allowlist does not name the environment ${JSON.stringify(environment)} of this project.`;
+  const message =
+    `The agent ${JSON.stringify(agent)} is restricted, and its allowlist does not include ` +
+    `the environment ${JSON.stringify(environment)} of this project.`;
   return { workId, status: 'FORBIDDEN', message };
 }

@@ -1,33 +1,31 @@
 /**
- * Leased work (design law 6): whatever an agent is to do is a row in `work`.
+ * Leased work (design law 6): everything that an agent has to do is a row in `work`.
  *
  * Terminology
- *   work      one thing to do; its id is the id of what it is about
- *   owner     the slice that knows what a kind of work means: what the agent is told, and what its start and
- *             end change
+ *   work      one task; its id is the id of the resource that it is about
+ *   owner     the slice that implements a kind of work: its payload, and the effects of its start and end
  *   claim     an instance of the agent takes queued work, with the next epoch
- *   lease     how long a claim holds without a sign of life
- *   silent    the lease ran out; the same epoch may still come back within the grace
- *   bound     a time at which work ends, whatever its agent does
- *   key id    of work that only the holder of one certificate can do; nobody else gets it
+ *   lease     how long a claim is valid without a heartbeat
+ *   silent    the lease expired; the same epoch may still come back during the grace period
+ *   bound     a time at which work ends regardless of its agent
+ *   key id    set on work that only the holder of one certificate can do
  *   due       `due_at` is the next moment at which the sweep must look at a row, or an earlier one. A
- *             statement that brings a bound forward, or moves the state, writes it; one that only extends a
- *             lease leaves it, and the sweep writes the exact moment (docs/adr/0034)
+ *             statement that moves a bound forward in time, or changes the state, writes it. A statement that
+ *             only extends a lease leaves it, and the sweep writes the exact moment (docs/adr/0034)
  *
  * States: queued → held ⇄ silent → ended; held or silent → queued when it is given back. A holder with an old
- * epoch is refused. Claims are in claim.ts, what a holder says in held-work.ts, what happens when a time
- * comes in work-sweep.ts.
+ * epoch is refused. Claims are in claim.ts, reports in held-work.ts, time limits in work-sweep.ts.
  */
 import type { WorkCommand } from '@headgate/contract';
-import { after } from '../clock.ts';
+import { addSeconds } from '../clock.ts';
 import { insertStatement, statement, type Transaction, typed } from '../database/database.ts';
 import type { EventSource } from '../database/events.ts';
 import type { Wakes } from '../database/wakes.ts';
 import type { NewId } from '../identifiers.ts';
 import type { Metrics } from '../metrics.ts';
-import { machine } from './machine.ts';
+import { createMachine } from './machine.ts';
 
-export const workStates = machine({
+export const workStates = createMachine({
   queued: ['held', 'ended'],
   held: ['silent', 'queued', 'ended'],
   silent: ['held', 'queued', 'ended'],
@@ -38,30 +36,30 @@ export interface WorkTimes {
   leaseSeconds: number;
   graceSeconds: number;
   heartbeatSeconds: number;
-  /** How long work waits for an agent to claim it. */
+  /** How long work may wait for a claim. */
   queueLimitSeconds: number;
-  /** How long an agent may hold work, heartbeats or not. */
+  /** How long an agent may hold work, even with heartbeats. */
   runLimitSeconds: number;
 }
 
 export interface WorkRow {
   work_id: string;
   account_id: string;
-  /** Null, as is the environment: work of the account, in no project. */
+  /** Null, like the environment, for work of the account that belongs to no project. */
   project_id: string | null;
   environment_name: string | null;
   agent_id: string;
   /** One of the kinds that slices own. */
   kind: string;
-  /** What it is about, as its events name it. */
+  /** The name of the subject in its events. */
   name: string;
   epoch: number;
 }
 
-/** What the events of a work tell of it. */
+/** The part of work that its events show. */
 export type WorkSubject = Pick<WorkRow, 'work_id' | 'project_id' | 'name'>;
 
-/** The transaction in which the owner of some work hears of it. */
+/** The transaction in which the owner of work handles a change. */
 export interface WorkMoment {
   tx: Transaction;
   accountId: string;
@@ -74,26 +72,28 @@ export interface WorkEnd {
   workId: string;
   status: 'SUCCESS' | 'FAILED' | 'CANCELLED' | 'FORBIDDEN';
   message?: string | undefined;
-  /** What its holder reported beside the status and the message. Only the owner of its kind can read it. */
+  /**
+   * The result that the holder reported, apart from status and message. Its type is known to the owner only.
+   */
   result?: unknown;
 }
 
-/** What a kind of work means. All calls are about many works of one account at once. */
+/** Implements a kind of work. Each call is about several rows of one account. */
 export interface WorkOwner {
   /**
-   * What the agent is told of claimed work, as SQL: a scalar subquery about a row of `claimed`, and what it
-   * needs in the `with` before it.
+   * SQL for the payload of claimed work: a scalar subquery about a row of `claimed`, and the CTEs that it
+   * needs.
    */
   claimed: { with: readonly string[]; payload: string };
-  started(moment: WorkMoment, works: readonly WorkSubject[]): void;
-  ended(moment: WorkMoment, ends: readonly WorkEnd[]): void;
-  /** Its agent does not answer; `came back` is the reverse. */
-  silent(moment: WorkMoment, workIds: readonly string[]): void;
-  cameBack(moment: WorkMoment, workIds: readonly string[]): void;
-  requeued(moment: WorkMoment, works: readonly WorkSubject[]): void;
+  onStarted(moment: WorkMoment, works: readonly WorkSubject[]): void;
+  onEnded(moment: WorkMoment, ends: readonly WorkEnd[]): void;
+  /** The agent stopped responding; `onCameBack` is the reverse. */
+  onSilent(moment: WorkMoment, workIds: readonly string[]): void;
+  onCameBack(moment: WorkMoment, workIds: readonly string[]): void;
+  onRequeued(moment: WorkMoment, works: readonly WorkSubject[]): void;
 }
 
-/** What the owner of a kind of work is made from. */
+/** The dependencies of a work owner. */
 export interface WorkServices {
   metrics: Metrics;
   wakes: Wakes;
@@ -103,9 +103,9 @@ export interface WorkServices {
 /** By the kind of work. */
 export type WorkOwners = ReadonlyMap<string, WorkOwner>;
 
-export function ownerOf(owners: WorkOwners, kind: string): WorkOwner {
+export function requireOwner(owners: WorkOwners, kind: string): WorkOwner {
   const owner = owners.get(kind);
-  if (owner === undefined) throw new Error(`no slice owns work of the kind ${JSON.stringify(kind)}`);
+  if (owner === undefined) throw new Error(`No slice owns work of kind ${JSON.stringify(kind)}.`);
   return owner;
 }
 
@@ -127,8 +127,8 @@ const insertWork = insertStatement(
     derived: {
       state: "'queued'",
       queued_at: 'given.created_at',
-      // Work of a restricted agent is checked at once. Other work is mostly claimed before the first look,
-      // which checks it too.
+      // For a restricted agent the sweep checks new work at once. Other work is usually claimed before the
+      // first check, which covers restrictions made in between.
       due_at: `given.created_at + case when exists (
         select from agent a where a.account_id = given.account_id and a.agent_id = given.agent_id and a.restricted_access)
         then interval '0' else interval '2 seconds' end`,
@@ -136,10 +136,7 @@ const insertWork = insertStatement(
   },
 );
 
-/**
- * Of work that is worth nothing when it has waited for too long, and that, if it is sealed, only one key
- * opens.
- */
+/** For work that is useless after some time, and work sealed for one key. */
 export interface Sealing {
   keyId?: string;
   claimableUntil: Date;
@@ -165,7 +162,7 @@ export function enqueueWork(
   });
 }
 
-const endWork = statement(
+const updateEnded = statement(
   {
     parameters: {
       account_id: 'uuid',
@@ -179,12 +176,17 @@ const endWork = statement(
   where account_id = $account_id and work_id = any ($work_ids::uuid[]) and state = any ($states)`,
 );
 
-export function endAll(tx: Transaction, accountId: string, workIds: readonly string[], now: Date): void {
+export function endWork(tx: Transaction, accountId: string, workIds: readonly string[], now: Date): void {
   if (workIds.length > 0)
-    tx.send(endWork, { account_id: accountId, work_ids: workIds, now, states: workStates.sources('ended') });
+    tx.send(updateEnded, {
+      account_id: accountId,
+      work_ids: workIds,
+      now,
+      states: workStates.listSources('ended'),
+    });
 }
 
-const requeueWork = statement(
+const updateRequeued = statement(
   {
     parameters: {
       account_id: 'uuid',
@@ -199,12 +201,12 @@ const requeueWork = statement(
   where account_id = $account_id and work_id = any ($work_ids::uuid[]) and state = any ($states)`,
 );
 
-export function requeueAll(tx: Transaction, accountId: string, workIds: readonly string[], now: Date): void {
+export function requeueWork(tx: Transaction, accountId: string, workIds: readonly string[], now: Date): void {
   if (workIds.length > 0)
-    tx.send(requeueWork, {
+    tx.send(updateRequeued, {
       account_id: accountId,
       work_ids: workIds,
-      states: workStates.sources('queued'),
+      states: workStates.listSources('queued'),
       now,
     });
 }
@@ -227,10 +229,10 @@ const commandWork = statement(
 );
 
 /**
- * Asks the holder of a work to end it. A forced command has a bound, at which the work ends without its
- * agent; asking again neither moves the bound nor softens the command.
+ * Asks the holder of work to end it. A forced command has a bound at which the work ends regardless of its
+ * agent. Repeating the command neither moves the bound nor weakens the command.
  */
-export function commandTo(
+export function sendCommand(
   tx: Transaction,
   accountId: string,
   workId: string,
@@ -238,7 +240,7 @@ export function commandTo(
   now: Date,
   times: WorkTimes,
 ) {
-  const bound = command === 'force-cancel' ? after(now, times.leaseSeconds + times.graceSeconds) : null;
+  const bound = command === 'force-cancel' ? addSeconds(now, times.leaseSeconds + times.graceSeconds) : null;
   return tx.query(commandWork, { account_id: accountId, work_id: workId, command, bound });
 }
 
@@ -262,8 +264,8 @@ const commandEnvironment = statement(
 );
 
 /**
- * Cancels all work in an environment: the holders are told, and the sweep ends what nobody holds. Answers the
- * agents to wake.
+ * Cancels all work in an environment: holders are asked to end it, and the sweep ends work without a holder.
+ * Returns the agents to wake.
  */
 export async function cancelWorkIn(
   tx: Transaction,
@@ -271,7 +273,7 @@ export async function cancelWorkIn(
   now: Date,
   times: WorkTimes,
 ): Promise<string[]> {
-  const bound = after(now, times.leaseSeconds + times.graceSeconds);
+  const bound = addSeconds(now, times.leaseSeconds + times.graceSeconds);
   const rows = await tx.query(commandEnvironment, {
     account_id: place.accountId,
     project_id: place.projectId,
@@ -293,6 +295,6 @@ const commandsForAgent = statement(
     'silent') and instance_id = $instance_id`,
 );
 
-export function commandsFor(tx: Transaction, accountId: string, agentId: string, instanceId: string) {
+export function collectCommands(tx: Transaction, accountId: string, agentId: string, instanceId: string) {
   return tx.collect(commandsForAgent, { account_id: accountId, agent_id: agentId, instance_id: instanceId });
 }

@@ -10,10 +10,10 @@ import { createBlobs, openObjectStore } from '../../delivery/blobs/index.ts';
 import { openDatabase } from '../../kernel/database/database.ts';
 import { createSealer } from '../../kernel/security/sealed.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
-import { examples, inOrder, protocolExamples } from '../../testing/guards.ts';
+import { examples, protocolExamples, sortGuards } from '../../testing/guards.ts';
 import { createPlace } from '../../testing/place.ts';
 import { startTestServer } from '../../testing/server.ts';
-import { unfinishedUpload } from '../../testing/unfinished-upload.ts';
+import { beginUpload } from '../../testing/unfinished-upload.ts';
 import { makeBackup } from './backup.ts';
 import { onOneConnection } from './connection.ts';
 import { restoreBackup, verifyBackup } from './restore.ts';
@@ -39,7 +39,7 @@ async function anotherDatabase(): Promise<TestDatabase> {
 /** An account that has something of everything. */
 async function fill(): Promise<void> {
   const place = await createPlace(await server.account());
-  for (const operation of inOrder(operations.filter((each) => !each.id.startsWith('delete')))) {
+  for (const operation of sortGuards(operations.filter((each) => !each.id.startsWith('delete')))) {
     const of = operation.surface === 'dpc' ? examples : protocolExamples;
     const request = await of[operation.id]?.(place);
     const client = operation.surface === 'dpc' ? place.account.admin : place.agent.client;
@@ -118,7 +118,7 @@ test('every table comes back row by row, and every blob byte for byte', async ()
 test('of an upload under way a backup has nothing', async () => {
   const account = await server.account();
   const target = await anotherDatabase();
-  await unfinishedUpload(server.deps, account, { texts: ['brought, and not published'] }, async () => {
+  await beginUpload(server.deps, account, { texts: ['brought, and not published'] }, async () => {
     await restore(await backup('under-way'), target);
   });
   for (const table of ['blob', 'blob_object'])
@@ -196,7 +196,7 @@ test('without the master key, or with another, nothing is restored or backed up'
     /fingerprint [0-9a-f]{16}, and there is no key here\. Put the file master-key .* to data\/master-key/,
   );
   await assert.rejects(verifyBackup(file, { ...key, sealer: other }), /the key here has the fingerprint/);
-  await assert.rejects(backup('by another key', other), /not sealed by this master key/);
+  await assert.rejects(backup('by another key', other), /cannot be decrypted with this master key/);
 });
 
 test('a backup of a newer Headgate names the migration that is missing', async () => {
@@ -208,7 +208,7 @@ test('a backup of a newer Headgate names the migration that is missing', async (
   const restoring = onOneConnection(target.connection, (client) =>
     restoreBackup({ client, objects }, newer, false),
   );
-  await assert.rejects(restoring, /9999_later\.sql, which this Headgate does not have/);
+  await assert.rejects(restoring, /9999_later\.sql, which this version of Headgate does not have/);
 });
 
 test('a published file that is missing is named, and no backup is made', async () => {

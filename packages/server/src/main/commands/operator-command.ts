@@ -4,7 +4,7 @@ import type pg from 'pg';
 import { systemClock } from '../../kernel/clock.ts';
 import { migrate } from '../../kernel/database/migrate.ts';
 import { createFailureLog } from '../../kernel/failure-log.ts';
-import { uuidsByTime } from '../../kernel/identifiers.ts';
+import { createUuidMaker } from '../../kernel/identifiers.ts';
 import { silentLog } from '../../kernel/log.ts';
 import { createSealer, findMasterKey, type Sealer } from '../../kernel/security/sealed.ts';
 import { type Config, loadConfig } from '../config.ts';
@@ -97,7 +97,7 @@ async function withServices(
   await migrate(connection);
   const database = openDatabaseOf(config, connection, createFailureLog(silentLog, systemClock));
   try {
-    await command({ database, sealer, clock: systemClock, newId: uuidsByTime(systemClock) }, config);
+    await command({ database, sealer, clock: systemClock, newId: createUuidMaker(systemClock) }, config);
   } finally {
     await database.close();
   }

@@ -28,12 +28,12 @@ export function catchUncaught(failures: FailureLog, stop: (failure: unknown) => 
   const counts: UncaughtCounts = { rejection: 0, exception: 0 };
   process.on('unhandledRejection', (failure) => {
     counts.rejection += 1;
-    failures.failed(nameOf('rejection'), failure, 'nothing handled a rejection; the server goes on');
+    failures.recordFailure(nameOf('rejection'), failure, 'nothing handled a rejection; the server goes on');
   });
   process.on('uncaughtException', (failure) => {
     counts.exception += 1;
     if (origins.getStore() === undefined && !isOfSystem(failure)) return stop(failure);
-    failures.failed(nameOf('exception'), failure, 'nothing caught an exception; the server goes on');
+    failures.recordFailure(nameOf('exception'), failure, 'nothing caught an exception; the server goes on');
   });
   return counts;
 }

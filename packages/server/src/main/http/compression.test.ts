@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { brotliCompress, brotliDecompressSync, deflate, gunzipSync, gzip } from 'node:zlib';
 import { createClient, requireProblem } from '../../testing/client.ts';
-import { multipart, multipartBoundary, smallPipeline } from '../../testing/project.ts';
+import { buildMultipart, multipartBoundary, smallPipeline } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer({ config: { bodyLimitBytes: 200_000 } });
@@ -106,7 +106,7 @@ for (const [encoding, encode] of Object.entries(encoders)) {
     const again = await admin.post(variables, plain, { headers: { 'idempotency-key': 'one' } });
     assert.equal(again.headers['idempotency-replayed'], 'true');
 
-    const form = await encode(multipart([{ name: 'main.orch.yaml', content: smallPipeline }]));
+    const form = await encode(buildMultipart([{ name: 'main.orch.yaml', content: smallPipeline }]));
     const uploaded = await admin.post(`${path}/artifacts`, form, {
       headers: {
         'content-type': `multipart/form-data; boundary=${multipartBoundary}`,
@@ -124,7 +124,7 @@ for (const [encoding, encode] of Object.entries(encoders)) {
     assert.ok(bomb.length < 100_000, 'the bomb itself is within the limit');
     const headers = { 'content-encoding': encoding };
     requireProblem(await admin.post(variables, bomb, { headers }), 413, 'body-too-large');
-    const form = await encode(multipart([{ name: 'a.txt', content: Buffer.alloc(64 * mebibyte, ' ') }]));
+    const form = await encode(buildMultipart([{ name: 'a.txt', content: Buffer.alloc(64 * mebibyte, ' ') }]));
     const uploaded = await admin.post(`${path}/artifacts`, form, {
       headers: {
         ...headers,
@@ -144,7 +144,7 @@ for (const [encoding, encode] of Object.entries(encoders)) {
     const headers = { 'content-encoding': encoding };
     for (const body of [JSON.stringify(small), whole.subarray(0, -6)])
       requireProblem(await admin.post(variables, body, { headers }), 400, 'invalid-content-encoding');
-    const form = await encode(multipart([{ name: 'main.orch.yaml', content: smallPipeline }]));
+    const form = await encode(buildMultipart([{ name: 'main.orch.yaml', content: smallPipeline }]));
     const uploaded = await admin.post(`${path}/artifacts`, form.subarray(0, -6), {
       headers: {
         ...headers,

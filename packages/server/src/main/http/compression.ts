@@ -5,8 +5,8 @@
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { preferredEncoding } from '../../kernel/http/accept.ts';
-import { encodedTag, encodings } from '../../kernel/http/if-match.ts';
+import { chooseEncoding } from '../../kernel/http/accept.ts';
+import { addEncodingToTag, encodings } from '../../kernel/http/if-match.ts';
 
 /** Smaller ones travel in the first packets of a connection in any case; a page of 25 variables has half of it. */
 const worthwhileLength = 8_192;
@@ -25,12 +25,12 @@ export function compressAnswers(app: FastifyInstance): void {
     if (!isCompressible(reply)) return done(null, payload);
     vary(reply);
     const wanted = request.headers['accept-encoding'];
-    const encoding = wanted === undefined ? undefined : preferredEncoding(String(wanted), encodings);
+    const encoding = wanted === undefined ? undefined : chooseEncoding(String(wanted), encodings);
     if (encoding === undefined) return done(null, payload);
     compressors[encoding](Buffer.from(payload as string)).then((compressed) => {
       reply.removeHeader('content-length').header('content-encoding', encoding);
       const tag = reply.getHeader('etag');
-      if (typeof tag === 'string') reply.header('etag', encodedTag(tag, encoding));
+      if (typeof tag === 'string') reply.header('etag', addEncodingToTag(tag, encoding));
       done(null, compressed);
     }, done);
   });

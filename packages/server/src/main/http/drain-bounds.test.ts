@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { BlockingConnection, requestHead } from '../../testing/blocking-connection.ts';
+import { BlockingConnection, renderRequestHead } from '../../testing/blocking-connection.ts';
 import { createUnreadBodies, type DrainBounds } from './unread-bodies.ts';
 
 const mebibyte = 1_048_576;
@@ -39,7 +39,9 @@ async function serve(
 /** Sends a head that announces a body, and sees the answer. */
 async function refusedUpload(address: string, headers: Record<string, string> = {}) {
   const connection = await BlockingConnection.open(address);
-  await connection.write(requestHead('POST', '/', { 'content-length': String(512 * mebibyte), ...headers }));
+  await connection.write(
+    renderRequestHead('POST', '/', { 'content-length': String(512 * mebibyte), ...headers }),
+  );
   const answer = await connection.answer();
   assert.equal(answer.status, 404);
   return { connection, answer };
@@ -131,7 +133,7 @@ test('a request with `Expect: 100-continue` whose body is read is asked for it o
     response.writeHead(200, { 'content-length': 1 }).end(String(chunks.length));
   });
   const connection = await BlockingConnection.open(address);
-  await connection.write(requestHead('POST', '/', { 'content-length': '10', expect: '100-continue' }));
+  await connection.write(renderRequestHead('POST', '/', { 'content-length': '10', expect: '100-continue' }));
   assert.equal((await connection.answer()).status, 100);
   await connection.write('0123456789');
   assert.equal((await connection.answer()).status, 200);

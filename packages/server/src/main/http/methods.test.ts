@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { operations } from '@headgate/contract';
-import { routePath } from '../../kernel/endpoint/endpoint.ts';
+import { renderRoutePath } from '../../kernel/endpoint/endpoint.ts';
 import { createClient, requireProblem } from '../../testing/client.ts';
 import { examples } from '../../testing/guards.ts';
 import { createPlace } from '../../testing/place.ts';
@@ -41,7 +41,7 @@ test('HEAD of every GET answers its status and headers, and no body', async () =
 });
 
 test('OPTIONS of every path names its methods, without a token', async () => {
-  const byPath = Map.groupBy(operations, routePath);
+  const byPath = Map.groupBy(operations, renderRoutePath);
   for (const [path, list] of byPath) {
     const answer = await anonymous.send('OPTIONS', path.replaceAll(/:\w+/g, 'x'));
     assert.equal(answer.status, 204, path);

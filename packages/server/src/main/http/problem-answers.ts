@@ -1,7 +1,7 @@
 /** Every problem is answered here, whoever found it: a handler, the framework, or the parser of HTTP. */
 import { type ProblemDetail, problems, statusTitles } from '@headgate/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { asProblem } from '../../kernel/endpoint/endpoint.ts';
+import { toProblem } from '../../kernel/endpoint/endpoint.ts';
 import { type Problem, problem, renderProblem, withHeaders } from '../../kernel/http/problems.ts';
 import type { Dependencies } from '../deps.ts';
 import { noSniffing } from './page-headers.ts';
@@ -51,7 +51,7 @@ function mayPersist(request: FastifyRequest, { raw }: FastifyReply): boolean {
 export function inWords(failure: unknown, request: FastifyRequest, deps: Dependencies): Problem {
   // The client hung up before its body was complete: Node reports ECONNRESET, as for a lost database.
   if (failure === request.raw.errored) return problem('malformed-request');
-  const known = asProblem(failure);
+  const known = toProblem(failure);
   if (known !== undefined) return known;
   const code = failure instanceof Error && 'code' in failure ? failure.code : undefined;
   switch (code) {

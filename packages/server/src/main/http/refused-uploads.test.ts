@@ -11,7 +11,7 @@ import { after, test } from 'node:test';
 import type { ProblemCode, ProblemDetail } from '@headgate/contract';
 import { problems } from '@headgate/contract';
 import { BlockingConnection } from '../../testing/blocking-connection.ts';
-import { multipart, multipartBoundary, upload } from '../../testing/project.ts';
+import { buildMultipart, multipartBoundary, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer();
@@ -38,7 +38,7 @@ function form(bytes: number, isBad: boolean): Buffer {
     name: index === middle ? '../up' : `file${index}.txt`,
     content: Buffer.alloc(each, 'x'),
   }));
-  return multipart(parts);
+  return buildMultipart(parts);
 }
 
 interface Body {

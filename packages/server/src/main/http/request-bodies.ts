@@ -7,7 +7,7 @@ import { keepReadBody } from '../../kernel/http/body-reading.ts';
 import { decode, requireKnownEncoding } from '../../kernel/http/content-encoding.ts';
 import { readJson } from '../../kernel/http/json-body.ts';
 import { problem } from '../../kernel/http/problems.ts';
-import { ownerOf } from '../../kernel/security/admission.ts';
+import { requireTokenOwner } from '../../kernel/security/admission.ts';
 import type { Sealer } from '../../kernel/security/sealed.ts';
 import { bodyTooLarge } from './problem-answers.ts';
 
@@ -43,7 +43,7 @@ export function readBodies(
     if (operation === undefined) return content.length === 0 ? undefined : readJson(content);
     // The agent protocol has no Idempotency-Key.
     if (operation.surface !== 'agent') keepDigest(request, sealer, content);
-    const body = await reader.read(operation, content, ownerOf(request).accountId);
+    const body = await reader.read(operation, content, requireTokenOwner(request).accountId);
     keepReadBody(request, body);
     return body.value;
   }

@@ -19,7 +19,7 @@ export function statusRoutes(app: FastifyInstance, deps: Dependencies): void {
   });
 
   app.get('/metrics', async (_request, reply) => {
-    const text = await deps.metrics.text();
+    const text = await deps.metrics.renderText();
     return reply.header('content-type', deps.metrics.contentType).send(text);
   });
 }

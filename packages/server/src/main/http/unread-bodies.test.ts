@@ -7,16 +7,16 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, describe, test } from 'node:test';
 import { type Operation, operations, type ProblemCode, problems } from '@headgate/contract';
-import { routePath } from '../../kernel/endpoint/endpoint.ts';
+import { renderRoutePath } from '../../kernel/endpoint/endpoint.ts';
 import {
   BlockingConnection,
-  chunked,
-  requestHead,
+  encodeChunked,
+  renderRequestHead,
   requireRawProblem,
 } from '../../testing/blocking-connection.ts';
 import { makeCertificate } from '../../testing/certificate.ts';
 import { startFakeS3 } from '../../testing/fake-s3.ts';
-import { multipart, multipartBoundary } from '../../testing/project.ts';
+import { buildMultipart, multipartBoundary } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { createApp } from '../app.ts';
 
@@ -74,7 +74,7 @@ async function requireRefusal(
 }
 
 const pathOf = (operation: Operation) =>
-  routePath(operation).replace(':projectId', project.projectId).replaceAll(/:\w+/g, 'any');
+  renderRoutePath(operation).replace(':projectId', project.projectId).replaceAll(/:\w+/g, 'any');
 const json = { 'content-type': 'application/json' };
 const form = { 'content-type': `multipart/form-data; boundary=${multipartBoundary}` };
 
@@ -96,7 +96,7 @@ function refusalsOf(operation: Operation): [ProblemCode, Sent][] {
     ['token-required', { ...to, headers: json }],
     [
       'body-too-large',
-      { ...to, headers: { ...headers, 'transfer-encoding': 'chunked' }, body: chunked(large) },
+      { ...to, headers: { ...headers, 'transfer-encoding': 'chunked' }, body: encodeChunked(large) },
     ],
   );
   if (operation.body === undefined) return wrong;
@@ -132,10 +132,13 @@ function refusalsOfForm(to: Pick<Sent, 'method' | 'path'>): [ProblemCode, Sent][
     ['invalid-content-encoding', { ...to, headers: { ...headers, 'content-encoding': 'gzip' } }],
     ['unsupported-media-type', { ...to, headers: { ...headers, 'content-type': 'multipart/form-data' } }],
     ['invalid-upload', { ...to, headers }],
-    ['invalid-asset-name', { ...to, headers, body: multipart([part('a'), part('../b', 10), ...parts(5)]) }],
-    ['body-too-large', { ...to, headers, body: multipart([part('a', 6 * mebibyte), ...parts(2)]) }],
-    ['body-too-large', { ...to, headers, body: multipart(many) }],
-    ['body-too-large', { ...to, headers, body: multipart(parts(15)) }],
+    [
+      'invalid-asset-name',
+      { ...to, headers, body: buildMultipart([part('a'), part('../b', 10), ...parts(5)]) },
+    ],
+    ['body-too-large', { ...to, headers, body: buildMultipart([part('a', 6 * mebibyte), ...parts(2)]) }],
+    ['body-too-large', { ...to, headers, body: buildMultipart(many) }],
+    ['body-too-large', { ...to, headers, body: buildMultipart(parts(15)) }],
   ];
 }
 
@@ -185,7 +188,7 @@ test('an upload whose storage does not answer', async () => {
     const to = { method: operation.method, path: pathOf(operation) };
     await requireRefusal(
       connection,
-      { ...to, headers: uploadHeaders, body: multipart(parts) },
+      { ...to, headers: uploadHeaders, body: buildMultipart(parts) },
       'storage-full',
     );
   }
@@ -225,7 +228,7 @@ test('the token endpoint', async () => {
   await requireRefusal(connection, { ...to, headers: urlencoded }, 'body-too-large');
   await requireRefusal(
     connection,
-    { ...to, headers: { ...urlencoded, 'transfer-encoding': 'chunked' }, body: chunked(large) },
+    { ...to, headers: { ...urlencoded, 'transfer-encoding': 'chunked' }, body: encodeChunked(large) },
     'body-too-large',
   );
   // RFC 6749 §5.2, in place of a problem.
@@ -255,7 +258,7 @@ test('a client that asks for the connection to be closed sees the answer, then t
 
 test('what cannot be parsed after the answer ends the connection without a second answer', async () => {
   const connection = await BlockingConnection.open(address);
-  await connection.write(requestHead('POST', '/nowhere', { 'transfer-encoding': 'chunked' }));
+  await connection.write(renderRequestHead('POST', '/nowhere', { 'transfer-encoding': 'chunked' }));
   requireRawProblem(await connection.answer(), 404, 'path-not-found');
   await connection.write('not the size of a chunk\r\n');
   await assert.rejects(connection.answer(), /ended before the answer/);
@@ -277,34 +280,38 @@ async function allAnswers(bytes: string): Promise<string[]> {
 }
 
 const chunkedHead = { 'transfer-encoding': 'chunked' };
-const projects = requestHead('GET', '/dpc/v1/projects', { authorization });
+const projects = renderRequestHead('GET', '/dpc/v1/projects', { authorization });
 for (const [what, bytes, expected] of [
   [
     'a chunk with an extension that cannot be parsed',
-    `${requestHead('POST', '/nowhere', chunkedHead)}5;\x01\r\nhello\r\n0\r\n\r\n`,
+    `${renderRequestHead('POST', '/nowhere', chunkedHead)}5;\x01\r\nhello\r\n0\r\n\r\n`,
     ['404'],
   ],
   [
     'a chunk whose size is no number',
-    `${requestHead('POST', '/nowhere', chunkedHead)}nothing\r\nhello\r\n`,
+    `${renderRequestHead('POST', '/nowhere', chunkedHead)}nothing\r\nhello\r\n`,
     ['404'],
   ],
-  ['a coding that is not known', requestHead('GET', '/livez', { 'transfer-encoding': 'xchunked' }), ['200']],
-  ['a bad chunk of a GET', `${requestHead('GET', '/livez', chunkedHead)}nothing\r\n`, ['200']],
+  [
+    'a coding that is not known',
+    renderRequestHead('GET', '/livez', { 'transfer-encoding': 'xchunked' }),
+    ['200'],
+  ],
+  ['a bad chunk of a GET', `${renderRequestHead('GET', '/livez', chunkedHead)}nothing\r\n`, ['200']],
   [
     'no request after one that was answered',
-    `${requestHead('GET', '/livez', {})}nonsense\r\n\r\n`,
+    `${renderRequestHead('GET', '/livez', {})}nonsense\r\n\r\n`,
     ['200', '400'],
   ],
   [
     'no request after two, of which the first waits for its answer',
-    `${projects}${requestHead('GET', '/livez', {})}nonsense\r\n\r\n`,
+    `${projects}${renderRequestHead('GET', '/livez', {})}nonsense\r\n\r\n`,
     ['200', '200'],
   ],
   ['no request after one that waits for its answer', `${projects}nonsense\r\n\r\n`, ['200']],
   [
     'a bad chunk of a request that is not answered',
-    `${requestHead('POST', '/dpc/v1/projects', { authorization, ...json, ...chunkedHead })}nothing\r\n`,
+    `${renderRequestHead('POST', '/dpc/v1/projects', { authorization, ...json, ...chunkedHead })}nothing\r\n`,
     ['400'],
   ],
 ] as const)
@@ -314,7 +321,7 @@ for (const [what, bytes, expected] of [
 
 test('what cannot be parsed while a body is discarded ends the connection at once', async () => {
   const connection = await BlockingConnection.open(address);
-  await connection.write(requestHead('POST', '/nowhere', chunkedHead));
+  await connection.write(renderRequestHead('POST', '/nowhere', chunkedHead));
   requireRawProblem(await connection.answer(), 404, 'path-not-found');
   await connection.write('5\r\nhello\r\n');
   await connection.write('not the size of a chunk\r\n');

@@ -33,16 +33,17 @@ export async function followSecret(
     const wait = createWait(wakes, renderSecretWakeKey(agentId));
     try {
       const current = await findCurrentSecret(database.read, sealer, accountId, agentId);
-      failures.succeeded(job);
+      failures.recordSuccess(job);
       if (current !== undefined && current.generation !== generation) {
         give(current.secret);
         generation = current.generation;
         log.info({ agentId }, 'the local agent has been given its new secret');
       }
     } catch (failure) {
-      if (!stopping.aborted) failures.failed(job, failure, 'the secret of the local agent could not be read');
+      if (!stopping.aborted)
+        failures.recordFailure(job, failure, 'the secret of the local agent could not be read');
     }
-    await wait.atMost(lookAgainMilliseconds, stopping);
+    await wait.waitAtMost(lookAgainMilliseconds, stopping);
     wait.end();
   }
 }

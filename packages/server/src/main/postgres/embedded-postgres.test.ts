@@ -15,7 +15,7 @@ import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
-import { until } from '../../testing/waiting.ts';
+import { waitUntil } from '../../testing/waiting.ts';
 import { decidePlaces, type PostgresPlaces } from '../host/places.ts';
 import { isRoot } from '../host/process-users.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts';
@@ -135,7 +135,7 @@ test('when the process that keeps it is killed, it shuts down by itself', async 
   await new Promise((resolve) => child.stdout?.once('data', resolve));
   assert.notEqual(processesIn(places.dataDirectory).length, 0);
   child.kill('SIGKILL');
-  await until('the end of PostgreSQL', 20, () => processesIn(places.dataDirectory).length === 0);
+  await waitUntil('the end of PostgreSQL', 20, () => processesIn(places.dataDirectory).length === 0);
   assert.equal(existsSync(join(places.dataDirectory, 'postmaster.pid')), false);
 });
 
@@ -175,7 +175,7 @@ test('a first start that was killed is begun again', async () => {
   const child = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: 'ignore' });
   const drafts = () =>
     readdirSync(dirname(fresh.dataDirectory)).filter((name) => name.startsWith('postgres.new-'));
-  await until('files of initdb', 20, () =>
+  await waitUntil('files of initdb', 20, () =>
     drafts().some((name) => existsSync(join(fresh.dataDirectory, '..', name, 'base'))),
   );
   const gone = ended(child);

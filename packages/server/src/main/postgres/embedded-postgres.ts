@@ -228,14 +228,19 @@ export class EmbeddedPostgres {
           await delay(wait, undefined, { signal });
           this.#become('starting');
           await this.#launch(signal);
-          this.#failures.succeeded('PostgreSQL');
+          this.#failures.recordSuccess('PostgreSQL');
           log.info({ pid: this.pid }, 'PostgreSQL is ready again');
         } catch (error) {
           if (signal.aborted) return;
           this.#become('down');
-          this.#failures.failed('PostgreSQL', error, 'PostgreSQL could not be started; it is tried again', {
-            dataDirectory,
-          });
+          this.#failures.recordFailure(
+            'PostgreSQL',
+            error,
+            'PostgreSQL could not be started; it is tried again',
+            {
+              dataDirectory,
+            },
+          );
         }
         wait = Math.min(wait * 2, LAST_RETRY_MS);
       }

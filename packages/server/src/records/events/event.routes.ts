@@ -1,9 +1,9 @@
 import { listEvents } from '@headgate/contract';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
-import { pageBounds } from '../../kernel/http/paging.ts';
+import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
-import { asUuid } from '../../kernel/identifiers.ts';
+import { toUuid } from '../../kernel/identifiers.ts';
 import { eventPage, eventPageByTime, presentEvent } from './event.store.ts';
 import { createFullRanges } from './event.total.ts';
 
@@ -13,11 +13,11 @@ export function eventRoutes({ read }: Endpoints, { clock }: { clock: Clock }): v
     const from = new Date(query.from);
     const to = new Date(query.to);
     if (from >= to) throw problem('empty-time-range');
-    const { limit, offset } = pageBounds(query);
+    const { limit, offset } = computePageBounds(query);
     const filters = {
       names: query.eventName ?? null,
-      in_project_id: query.projectId === undefined ? null : asUuid(query.projectId),
-      actor_id: query.actorId === undefined ? null : asUuid(query.actorId),
+      in_project_id: query.projectId === undefined ? null : toUuid(query.projectId),
+      actor_id: query.actorId === undefined ? null : toUuid(query.actorId),
       subject_id: query.subjectId ?? null,
       subject_type: query.subjectType ?? null,
     };

@@ -5,14 +5,14 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { operations } from '@headgate/contract';
-import { instanceOf } from '../../testing/agent.ts';
+import { createInstance } from '../../testing/agent.ts';
 import { createClient, requireProblem } from '../../testing/client.ts';
-import { claimOne, executionOf, instanceId } from '../../testing/executions.ts';
+import { claimOne, createExecution, instanceId } from '../../testing/executions.ts';
 import { protocolExamples } from '../../testing/guards.ts';
 import { createPlace, type Place } from '../../testing/place.ts';
-import { sealingAgent } from '../../testing/sealing-agent.ts';
+import { createSealingAgent } from '../../testing/sealing-agent.ts';
 import { startTestServer } from '../../testing/server.ts';
-import { until } from '../../testing/waiting.ts';
+import { waitUntil } from '../../testing/waiting.ts';
 
 const [server, other] = [await startTestServer(), await startTestServer()];
 const ofAgents = operations.filter((operation) => operation.surface === 'agent');
@@ -20,9 +20,9 @@ const ofAgents = operations.filter((operation) => operation.surface === 'agent')
 /** An agent that runs, with a run that it holds and one that waits. */
 async function running() {
   const place = await createPlace(await server.account());
-  await instanceOf(place.agent).hello();
+  await createInstance(place.agent).hello();
   const { work } = await claimOne(place);
-  const waiting = await executionOf(place);
+  const waiting = await createExecution(place);
   const held = `${place.project.path}/pipeline-executions/${work.workId}`;
   const path = `/agents/${place.agent.agentId}`;
   return { ...place, admin: place.account.admin, path, held, waiting };
@@ -46,7 +46,7 @@ test('an agent that runs is deleted only by force; its work ends, and the event 
   requireProblem(await admin.get(path), 404, 'agent-not-found');
   for (const execution of [held, waiting]) {
     const { status, message } = (await admin.get<{ status: string; message: string }>(execution)).body;
-    assert.deepEqual([status, message], ['CANCELLED', 'Its agent was deleted.']);
+    assert.deepEqual([status, message], ['CANCELLED', 'The agent was deleted.']);
   }
   const [event] = await eventsOf(at, 'agent-deleted');
   assert.deepEqual([event?.subject_id, event?.state_after], [agent.agentId, { forced: true }]);
@@ -94,7 +94,7 @@ test('a claim of it that waits is refused at once, also at another server', asyn
     await client.post('/heartbeats', { instanceId: claim.instanceId, held: [] });
     const begun = performance.now();
     const waits = client.post('/claims', claim);
-    await until('a waiting claim', 20, () => there.deps.wakes.waiting() > 0);
+    await waitUntil('a waiting claim', 20, () => there.deps.wakes.countWaiting() > 0);
     assert.equal((await admin.delete(`${path}?force=true`)).status, 202);
     requireProblem(await waits, 401, 'token-invalid');
     assert.ok(performance.now() - begun < 5_000);
@@ -103,7 +103,7 @@ test('a claim of it that waits is refused at once, also at another server', asyn
 
 test('its certificates end with it: a value on its way is not written, and who waits is told', async () => {
   const account = await server.account();
-  const agent = await sealingAgent(account);
+  const agent = await createSealingAgent(account);
   const place = { account } as Place;
   const secret = { name: 'orders', type: 'PASSWORD', value: { password: 'x'.repeat(20) } };
   const written = account.admin.post(`/secrets/${agent.agentId}/secret-value`, { secret });

@@ -5,10 +5,10 @@
 import type { AnswerOf, BodyOf, Operation, ParamsOf } from '@headgate/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Wakes } from '../../kernel/database/wakes.ts';
-import { routePath, type Services } from '../../kernel/endpoint/endpoint.ts';
+import { renderRoutePath, type Services } from '../../kernel/endpoint/endpoint.ts';
 import { takeReadBody } from '../../kernel/http/body-reading.ts';
-import { requestCheck } from '../../kernel/http/validation.ts';
-import { admission, ownerOf } from '../../kernel/security/admission.ts';
+import { createRequestCheck } from '../../kernel/http/validation.ts';
+import { createAdmission, requireTokenOwner } from '../../kernel/security/admission.ts';
 import { type CallingAgent, createKnownAgents, knownMilliseconds } from './known-agents.ts';
 
 export interface AgentCall<Op extends Operation> {
@@ -33,10 +33,10 @@ export function createAgentEndpoints(
     handler: (call: AgentCall<Op>) => Promise<AnswerOf<Op> | FastifyReply> | typeof answersLater,
     knownFor = knownMilliseconds,
   ): void {
-    const check = requestCheck(operation);
+    const check = createRequestCheck(operation);
 
     async function answer(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-      const agent = await known.identify(ownerOf(request), knownFor);
+      const agent = await known.identify(requireTokenOwner(request), knownFor);
       const { params, query, headers } = request;
       const parts = { params, query, headers, body: undefined };
       check(parts, takeReadBody(request));
@@ -48,9 +48,9 @@ export function createAgentEndpoints(
 
     app.route({
       method: operation.method,
-      url: routePath(operation),
+      url: renderRoutePath(operation),
       config: { operation },
-      onRequest: admission(operation, services),
+      onRequest: createAdmission(operation, services),
       // Not awaited by Fastify, which would keep what that takes until there is an answer.
       handler(request, reply) {
         answer(request, reply).catch((failure: unknown) => reply.send(failure));

@@ -1,6 +1,6 @@
 /** A request that succeeds for each message of the agent protocol that is about no resource of its own. */
 import { randomUUID } from 'node:crypto';
-import { claimOne, executionOf, instanceId } from '../../testing/executions.ts';
+import { claimOne, createExecution, instanceId } from '../../testing/executions.ts';
 import type { Examples } from '../../testing/place.ts';
 
 const hello = {
@@ -17,7 +17,7 @@ export const agentLinkExamples: Examples = {
     body: hello,
   }),
   async agentClaim(place) {
-    await executionOf(place);
+    await createExecution(place);
     return { path: '/claims', body: { instanceId, max: 1, waitSeconds: 0 } };
   },
   agentHeartbeat: () => ({ path: '/heartbeats', body: { instanceId, held: [] } }),

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import type { ArtifactManifest, ExecutionStatus, ReportsResponse } from '@headgate/contract';
 import { canonicalManifest } from '@headgate/contract';
 import type { Account } from '../../testing/account.ts';
-import { type Instance, instanceOf } from '../../testing/agent.ts';
+import { createInstance, type Instance } from '../../testing/agent.ts';
 import { requireProblem } from '../../testing/client.ts';
 import { smallPipeline, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
@@ -36,7 +36,7 @@ async function runnable(account?: Account) {
     admin: owner.admin,
     made,
     agent,
-    instance: instanceOf(agent),
+    instance: createInstance(agent),
     start,
     read,
     status,
@@ -154,7 +154,7 @@ test('work is claimed oldest first, as much as there is room for, and once', asy
   }
   assert.deepEqual((await instance.claim(2)).work.map((work) => work.workId).toSorted(), ids.slice(0, 2));
   assert.deepEqual((await instance.claim(0)).work, []);
-  const second = instanceOf(agent);
+  const second = createInstance(agent);
   assert.deepEqual(
     (await second.claim()).work.map((work) => work.workId),
     ids.slice(2),
@@ -164,7 +164,7 @@ test('work is claimed oldest first, as much as there is room for, and once', asy
 
 test('the work of one agent is not given to another', async () => {
   const found = await runnable();
-  const colleague = instanceOf(await found.account.agent());
+  const colleague = createInstance(await found.account.agent());
   await found.start();
   assert.deepEqual((await colleague.claim()).work, []);
 });
@@ -261,7 +261,7 @@ test('reports of a batch are answered in their order', async () => {
 test('a report about another agent’s work is not found', async () => {
   const { work, id, account, status } = await claimed();
   for (const agent of [await account.agent(), await (await server.account()).agent()]) {
-    const stranger = instanceOf(agent);
+    const stranger = createInstance(agent);
     const result = await stranger.report(work, completed);
     assert.ok(!result.accepted && result.code === 'work-not-found');
     assert.deepEqual(await stranger.heartbeat(work), [{ workId: id, epoch: 1, state: 'lost' }]);
@@ -324,7 +324,7 @@ test('a run whose agent stays silent fails with the reason, and its steps with i
   await pass(graceSeconds + 1);
   const { status, message } = await read(id);
   assert.equal(status, 'FAILED');
-  assert.match(message ?? '', new RegExp(`"${agent.name}" fell silent`));
+  assert.match(message ?? '', new RegExp(`"${agent.name}" stopped responding`));
   const late = await instance.report(work, completed);
   assert.ok(!late.accepted && late.code === 'stale-epoch');
   assert.equal((await read(id)).status, 'FAILED');
@@ -353,7 +353,7 @@ test('what was claimed but never begun is given to another instance, and the old
   assert.deepEqual(await instance.heartbeat(work), [{ workId: id, epoch: 1, state: 'lost' }]);
   const early = await instance.report(work, { type: 'started' });
   assert.ok(!early.accepted && early.code === 'stale-epoch');
-  const second = instanceOf(agent);
+  const second = createInstance(agent);
   const next = await claimOne(second);
   assert.deepEqual([next.workId, next.epoch], [id, 2]);
   assert.deepEqual(await instance.heartbeat(work), [{ workId: id, epoch: 1, state: 'lost' }]);
@@ -369,7 +369,7 @@ test('what was claimed but never begun is given to another instance, and the old
 test('released work is claimed again, with the next epoch, at once', async () => {
   const { agent, instance, work, id, status } = await claimed();
   await instance.report(work, { type: 'started' });
-  const second = instanceOf(agent);
+  const second = createInstance(agent);
   const waiting = second.claim(1, 20);
   await instance.report(work, { type: 'released', reason: 'the agent is restarted' });
   const [next] = (await waiting).work;
@@ -397,7 +397,7 @@ test('work that was released after a long run waits its time again', async () =>
   await instance.report(work, { type: 'released', reason: 'the agent is restarted' });
   await server.sweep();
   assert.equal(await status(id), 'RUNNING');
-  assert.equal((await claimOne(instanceOf(agent))).epoch, 2);
+  assert.equal((await claimOne(createInstance(agent))).epoch, 2);
 });
 
 test('work that no agent claims fails at its bound, and says so', async () => {
@@ -408,7 +408,7 @@ test('work that no agent claims fails at its bound, and says so', async () => {
   await pass(10);
   const { status, message } = await read(id);
   assert.equal(status, 'FAILED');
-  assert.match(message ?? '', /did not claim it within 600 s/);
+  assert.match(message ?? '', /did not claim the work within 600 s/);
   assert.deepEqual((await instance.claim()).work, []);
 });
 
@@ -423,7 +423,7 @@ test('a run that never ends fails at its bound, whatever its heartbeats say', as
   await server.sweep();
   const { status, message } = await read(id);
   assert.equal(status, 'FAILED');
-  assert.match(message ?? '', /did not end it within 3000 s/);
+  assert.match(message ?? '', /did not finish the work within 3000 s/);
   assert.equal((await instance.heartbeat(work))[0]?.state, 'lost');
 });
 
@@ -455,7 +455,7 @@ test('numbers beyond what can be kept are refused, not failed on', async () => {
 test('two instances that claim at the same time never get the same work', async () => {
   const { agent, start } = await runnable();
   const ids = await Promise.all(Array.from({ length: 30 }, () => start()));
-  const instances = Array.from({ length: 6 }, () => instanceOf(agent));
+  const instances = Array.from({ length: 6 }, () => createInstance(agent));
   const claims = await Promise.all(instances.flatMap((instance) => [instance.claim(4), instance.claim(4)]));
   const got = claims.flatMap((answer) => answer.work.map((work) => work.workId));
   assert.equal(new Set(got).size, got.length);

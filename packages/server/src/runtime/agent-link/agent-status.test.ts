@@ -9,9 +9,9 @@ import {
   type GoodbyeStage,
 } from '@headgate/contract';
 import type { RegisteredAgent } from '../../testing/account.ts';
-import { instanceOf } from '../../testing/agent.ts';
+import { createInstance } from '../../testing/agent.ts';
 import { requireProblem } from '../../testing/client.ts';
-import { executionOf } from '../../testing/executions.ts';
+import { createExecution } from '../../testing/executions.ts';
 import { createPlace } from '../../testing/place.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { agentStates } from '../../workspace/agents/index.ts';
@@ -29,12 +29,12 @@ async function place() {
     const answer = await account.admin.post(`${path}/commands`, { command: word, ...given });
     assert.equal(answer.status, 202, answer.text);
   };
-  const enqueue = () => executionOf(made);
+  const enqueue = () => createExecution(made);
   return { ...made, path, shown, status, command, enqueue };
 }
 
 async function connected(agent: RegisteredAgent) {
-  const instance = instanceOf(agent);
+  const instance = createInstance(agent);
   await instance.hello({ abilities });
   const { instanceId } = instance;
   const goodbye = async (stage: GoodbyeStage) =>
@@ -67,7 +67,7 @@ test('the table of an agent’s states: all pairs', () => {
 test('from every state, each thing that can happen moves by the table', async () => {
   const happenings: Record<string, (at: Awaited<ReturnType<typeof place>>) => Promise<unknown>> = {
     hello: ({ agent }) => connected(agent),
-    claim: ({ agent }) => instanceOf(agent).claim(),
+    claim: ({ agent }) => createInstance(agent).claim(),
     'goodbye, stopping': async ({ agent }) => (await connected(agent)).goodbye('stopping'),
     'goodbye, stopped': async ({ agent }) => (await connected(agent)).goodbye('stopped'),
     pause: ({ command }) => command('PAUSE'),
@@ -261,7 +261,7 @@ test('RESTART is refused when nobody is there to obey: no instance, or only ones
   const { account, agent, path, enqueue } = await place();
   const restart = () => account.admin.post(`${path}/commands`, { command: 'RESTART' });
   requireProblem(await restart(), 409, 'agent-cannot-restart');
-  const older = instanceOf(agent);
+  const older = createInstance(agent);
   await older.hello({ abilities: ['pipeline-execution'], agentVersion: '0.0.1' });
   requireProblem(await restart(), 409, 'agent-cannot-restart');
   await enqueue();
@@ -272,10 +272,10 @@ test('RESTART is refused when nobody is there to obey: no instance, or only ones
 test('an instance is handed only the kinds of work that it announced, older or newer than the server', async () => {
   const { agent, enqueue } = await place();
   await enqueue();
-  const other = instanceOf(agent);
+  const other = createInstance(agent);
   await other.hello({ abilities: ['a kind of tomorrow'], agentVersion: '99.0.0', protocolVersions: [1, 2] });
   assert.deepEqual((await other.claim()).work, []);
-  const older = instanceOf(agent);
+  const older = createInstance(agent);
   await older.hello({ abilities: ['pipeline-execution'], agentVersion: '0.0.1' });
   assert.equal((await older.claim()).work.length, 1);
 });

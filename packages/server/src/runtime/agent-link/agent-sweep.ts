@@ -30,7 +30,7 @@ const moveTo = (to: 'unknown' | 'paused') => `
   )`;
 const movesTo = (to: 'unknown' | 'paused') =>
   `a.status in (${agentStates
-    .sources(to)
+    .listSources(to)
     .map((status) => `'${status}'`)
     .join(', ')})`;
 

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Agent, AgentAllowlist } from '@headgate/contract';
 import pg from 'pg';
-import { instanceOf } from '../../testing/agent.ts';
+import { createInstance } from '../../testing/agent.ts';
 import { requireProblem } from '../../testing/client.ts';
-import { executionOf } from '../../testing/executions.ts';
+import { createExecution } from '../../testing/executions.ts';
 import { createPlace } from '../../testing/place.ts';
 import { startTestServer } from '../../testing/server.ts';
 
@@ -23,8 +23,8 @@ async function restricted() {
     assert.equal(answer.status, 200, answer.text);
     return answer.body.projects;
   };
-  const start = () => executionOf(made);
-  const instance = instanceOf(agent);
+  const start = () => createExecution(made);
+  const instance = createInstance(agent);
   await instance.hello();
   return { ...made, admin, path, list, start, instance, projectId: project.projectId };
 }
@@ -41,7 +41,7 @@ test('an execution for a place that is not on it ends as FORBIDDEN, with the rea
   assert.deepEqual((await at.instance.claim()).work, [], 'not for a moment');
   const { status, message, finishedAt } = await endOf(at, path);
   assert.equal(status, 'FORBIDDEN');
-  assert.match(message ?? '', /restricted, and its allowlist does not name the environment "dev"/);
+  assert.match(message ?? '', /restricted, and its allowlist does not include the environment "dev"/);
   assert.ok(finishedAt);
 });
 

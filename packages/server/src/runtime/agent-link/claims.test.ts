@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Agent } from '@headgate/contract';
 import type { Account, RegisteredAgent } from '../../testing/account.ts';
-import { type Instance, instanceOf } from '../../testing/agent.ts';
+import { createInstance, type Instance } from '../../testing/agent.ts';
 import { requireProblem } from '../../testing/client.ts';
-import { executionOf } from '../../testing/executions.ts';
+import { createExecution } from '../../testing/executions.ts';
 import { createPlace } from '../../testing/place.ts';
 import { startTestServer } from '../../testing/server.ts';
-import { until } from '../../testing/waiting.ts';
+import { waitUntil } from '../../testing/waiting.ts';
 
 const server = await startTestServer();
 const url = await server.listen();
@@ -18,7 +18,7 @@ const waitSeconds = 25;
 async function place() {
   const made = await createPlace(await server.account());
   const shown = async () => (await made.account.admin.get<Agent>(`/agents/${made.agent.agentId}`)).body;
-  return { ...made, shown, enqueue: () => executionOf(made) };
+  return { ...made, shown, enqueue: () => createExecution(made) };
 }
 
 /** Less than a claim waits, so that only a wake-up ends a wait in time. */
@@ -26,9 +26,9 @@ const boundSeconds = 20;
 
 /** A claim that waits; resolves when it does, to its answer in an object. */
 async function waiting(instance: Instance, max = 10) {
-  const before = server.deps.wakes.waiting();
+  const before = server.deps.wakes.countWaiting();
   const answer = instance.claim(max, waitSeconds);
-  await until('the waiting claims', boundSeconds, () => server.deps.wakes.waiting() > before);
+  await waitUntil('the waiting claims', boundSeconds, () => server.deps.wakes.countWaiting() > before);
   return { answer };
 }
 
@@ -39,10 +39,10 @@ async function standingClaim(account: Account, agent: RegisteredAgent, { instanc
   const body = JSON.stringify({ instanceId, max: 10, waitSeconds });
   const closing = new AbortController();
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
-  const before = server.deps.wakes.waiting();
+  const before = server.deps.wakes.countWaiting();
   const request = { method: 'POST', headers, body, signal: closing.signal };
   const answer = assert.rejects(fetch(`${url}/agent/v1/claims`, request));
-  await until('the waiting claims', boundSeconds, () => server.deps.wakes.waiting() > before);
+  await waitUntil('the waiting claims', boundSeconds, () => server.deps.wakes.countWaiting() > before);
   return {
     async close() {
       closing.abort();
@@ -52,7 +52,7 @@ async function standingClaim(account: Account, agent: RegisteredAgent, { instanc
 }
 
 async function connected(agent: RegisteredAgent, abilities = ['pipeline-execution']) {
-  const instance = instanceOf(agent);
+  const instance = createInstance(agent);
   await instance.hello({ abilities });
   return instance;
 }
@@ -86,10 +86,10 @@ test('two works that come while one instance is woken go to both that wait', asy
 
 test('a claim whose connection closes leaves its work to the next one', async () => {
   const { account, agent, enqueue } = await place();
-  const before = server.deps.wakes.waiting();
+  const before = server.deps.wakes.countWaiting();
   const lost = await standingClaim(account, agent, await connected(agent));
   await lost.close();
-  await until('the waiting claims', boundSeconds, () => server.deps.wakes.waiting() === before);
+  await waitUntil('the waiting claims', boundSeconds, () => server.deps.wakes.countWaiting() === before);
   const { answer } = await waiting(await connected(agent));
   await enqueue();
   assert.equal((await answer).work.length, 1);
@@ -99,7 +99,7 @@ test('an agent that dies while its claim waits is missed, with its connection cl
   for (const isClosed of [true, false]) {
     const { account, agent, shown } = await place();
     const dying = await standingClaim(account, agent, await quietInstance(agent));
-    await until('the connection', boundSeconds, async () => (await shown()).connected);
+    await waitUntil('the connection', boundSeconds, async () => (await shown()).connected);
     if (isClosed) await dying.close();
     server.clock.advance(14);
     await server.sweep();
@@ -115,10 +115,10 @@ test('a claim is answered empty when its time is over, and at once when the serv
     assert.deepEqual(await instance.claim(10, 1), nothing);
   const other = await startTestServer();
   const stopped = await createPlace(await other.account());
-  const instance = instanceOf(stopped.agent);
+  const instance = createInstance(stopped.agent);
   await instance.hello();
   const answer = instance.claim(10, waitSeconds);
-  await until('a waiting claim', boundSeconds, () => other.deps.wakes.waiting() > 0);
+  await waitUntil('a waiting claim', boundSeconds, () => other.deps.wakes.countWaiting() > 0);
   await other.close();
   assert.deepEqual(await answer, nothing);
 });
@@ -149,8 +149,8 @@ test('a claim that waits is a sign of life, also of an instance that has nothing
   await server.sweep();
   assert.deepEqual([(await shown()).agentStatus, (await shown()).connected], ['unknown', false]);
   void instance.claim(10, waitSeconds);
-  await until('the connection', boundSeconds, async () => (await shown()).connected);
-  await until('the status', boundSeconds, async () => (await shown()).agentStatus === 'running');
+  await waitUntil('the connection', boundSeconds, async () => (await shown()).connected);
+  await waitUntil('the status', boundSeconds, async () => (await shown()).agentStatus === 'running');
 });
 
 test('a claim that waits is refused when its agent’s secret is refreshed, or its agent deleted, unheard', async () => {

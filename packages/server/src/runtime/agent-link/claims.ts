@@ -7,8 +7,8 @@ import type { ServerResponse } from 'node:http';
 import type { ClaimResponse, Command, WorkItem } from '@headgate/contract';
 import type { Occasion, Wakes } from '../../kernel/database/wakes.ts';
 import type { Services } from '../../kernel/endpoint/endpoint.ts';
-import { claim, claimStatement } from '../../kernel/work/claim.ts';
-import { commandsFor, type WorkOwners, type WorkTimes } from '../../kernel/work/work.ts';
+import { claimWork, declareClaim } from '../../kernel/work/claim.ts';
+import { collectCommands, type WorkOwners, type WorkTimes } from '../../kernel/work/work.ts';
 import { commandForInstance } from './instance.store.ts';
 import type { CallingAgent, KnownAgents } from './known-agents.ts';
 import { type Asking, OpenClaim } from './open-claim.ts';
@@ -41,7 +41,7 @@ export function createClaims(services: ClaimServices, presence: Presence, known:
   const { wakes } = services;
   const quiet = createQuietInstances(wakes);
   const told = new Map<string, number>();
-  const claimWork = claimStatement(services.owners);
+  const claimQuery = declareClaim(services.owners);
   const open = new Map<ServerResponse, OpenClaim>();
   services.stopping.addEventListener('abort', () => {
     for (const waiting of [...open.values()]) waiting.endWait();
@@ -55,13 +55,13 @@ export function createClaims(services: ClaimServices, presence: Presence, known:
     const now = services.clock.now();
     const { ofInstance, asked, works } = await services.database.transaction((tx) => ({
       ofInstance: commandForInstance(tx, { agent, instanceId }),
-      asked: commandsFor(tx, accountId, agentId, instanceId),
+      asked: collectCommands(tx, accountId, agentId, instanceId),
       works:
         max === 0
           ? []
-          : claim(
+          : claimWork(
               tx,
-              claimWork,
+              claimQuery,
               { accountId, agentId, instanceId, max, requestId, generation },
               { now, newId: services.newId },
               services.times,

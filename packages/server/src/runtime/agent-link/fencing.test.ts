@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ExecutionStatus, WorkItem } from '@headgate/contract';
 import fc from 'fast-check';
-import { type Instance, instanceOf, type Said } from '../../testing/agent.ts';
+import { createInstance, type Instance, type Said } from '../../testing/agent.ts';
 import { smallPipeline, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
 
@@ -161,7 +161,7 @@ test('one owner an epoch, no report of an old epoch, and an end within the bound
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 20, maxLength: 60, size: 'max' }), async (actions) => {
       const agent = await account.agent();
-      const instances = [instanceOf(agent), instanceOf(agent), instanceOf(agent)];
+      const instances = [createInstance(agent), createInstance(agent), createInstance(agent)];
       const round: Round = {
         instances,
         hands: [[], [], []],

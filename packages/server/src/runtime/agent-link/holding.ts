@@ -8,17 +8,17 @@ import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Services } from '../../kernel/endpoint/endpoint.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import {
-  extend,
+  extendLeases,
   type HeldRow,
-  hasChanged,
-  lockAsItWas,
-  lockHeld,
-  noteReported,
-  readHeld,
+  isChangedWork,
+  lockHeldWork,
+  lockUnchanged,
+  readHeldWork,
+  recordReported,
 } from '../../kernel/work/held-work.ts';
 import {
-  ownerOf,
-  requeueAll,
+  requeueWork,
+  requireOwner,
   type WorkEnd,
   type WorkMoment,
   type WorkOwner,
@@ -44,7 +44,7 @@ export async function renewLeases(
   if (held.length === 0) return [];
   return services.database.transaction(async (tx) => {
     const now = services.clock.now();
-    const rows = await lockHeld(
+    const rows = await lockHeldWork(
       tx,
       agent.accountId,
       agent.agentId,
@@ -62,7 +62,7 @@ export async function renewLeases(
       newId: services.newId,
     };
     comeBack(services.owners, moment, rows, kept);
-    extend(tx, agent.accountId, kept, now, services.times);
+    extendLeases(tx, agent.accountId, kept, now, services.times);
     return held.map(({ workId, epoch }) => {
       const row = byId.get(workId);
       if (row === undefined || !isHeld(row, epoch)) return { workId, epoch, state: 'lost' as const };
@@ -101,19 +101,19 @@ export async function applyReports(
     ]);
     return judgeReports(reports, rows, owners, { now: services.clock.now(), runLimitSeconds, totals });
   };
-  const judged = await judge(database.read, readHeld(database.read, accountId, agentId, ids));
+  const judged = await judge(database.read, readHeldWork(database.read, accountId, agentId, ids));
   if (judged.news.length === 0) return judged.results;
   try {
     await database.transaction((tx) => {
-      lockAsItWas(tx, accountId, judged.heard);
+      lockUnchanged(tx, accountId, judged.heard);
       apply(services, { tx, agent, requestId }, judged);
     });
     return judged.results;
   } catch (failure) {
-    if (!hasChanged(failure) && !isAnnouncedTwice(failure)) throw failure;
+    if (!isChangedWork(failure) && !isAnnouncedTwice(failure)) throw failure;
     return database.transaction(async (tx) => {
       tx.onConstraint(announcesOnce, () => problem('concurrent-change'));
-      const again = await judge(tx.query, lockHeld(tx, accountId, agentId, ids));
+      const again = await judge(tx.query, lockHeldWork(tx, accountId, agentId, ids));
       if (again.news.length > 0) apply(services, { tx, agent, requestId }, again);
       return again.results;
     });
@@ -150,9 +150,9 @@ function apply(
     return cancelled ? [{ workId: report.workId, status: 'CANCELLED' }] : [];
   });
   const ended = new Set(ends.map((end) => end.workId));
-  noteReported(tx, accountId, { sequences, ended }, now, services.times);
+  recordReported(tx, accountId, { sequences, ended }, now, services.times);
   for (const [kind, ofKind] of Map.groupBy(heard, (row) => row.kind)) {
-    applyNews(ownerOf(services.owners, kind), moment, ofKind, news, ends);
+    applyNews(requireOwner(services.owners, kind), moment, ofKind, news, ends);
   }
   tx.afterCommit(() => {
     if (news.some((report) => report.type === 'released')) services.wakes.wake(agent.agentId, 'one');
@@ -175,23 +175,23 @@ function applyNews(
     return works.filter((work) => those.has(work.work_id));
   };
   const started = told('started');
-  if (started.length > 0) owner.started(moment, started);
+  if (started.length > 0) owner.onStarted(moment, started);
   const steps = ofWorks.flatMap((report): (Step & { executionId: string })[] =>
     report.type === 'progress' ? report.steps.map((step) => ({ ...step, executionId: report.workId })) : [],
   );
   if (steps.length > 0) writeSteps(tx, accountId, steps);
   const released = told('released').filter((work) => work.command === null);
   if (released.length > 0) {
-    requeueAll(
+    requeueWork(
       tx,
       accountId,
       released.map((work) => work.work_id),
       now,
     );
-    owner.requeued(moment, released);
+    owner.onRequeued(moment, released);
   }
   const ended = ends.filter((end) => ids.has(end.workId));
-  if (ended.length > 0) owner.ended(moment, ended);
+  if (ended.length > 0) owner.onEnded(moment, ended);
 }
 
 function comeBack(
@@ -202,7 +202,7 @@ function comeBack(
 ): void {
   const back = rows.filter((row) => row.state === 'silent' && heard.includes(row.work_id));
   for (const [kind, works] of Map.groupBy(back, (row) => row.kind)) {
-    ownerOf(owners, kind).cameBack(
+    requireOwner(owners, kind).onCameBack(
       moment,
       works.map((row) => row.work_id),
     );

@@ -68,7 +68,7 @@ export class OpenClaim implements Waiter {
   /** To be woken from now on, as one who begins to wait. */
   listen(): void {
     const { wakes } = this.#care;
-    wakes.end(this.agent.agentId, this);
+    wakes.stopWaiting(this.agent.agentId, this);
     wakes.wait(this.agent.agentId, this);
   }
 
@@ -116,7 +116,7 @@ export class OpenClaim implements Waiter {
     clearTimeout(this.#timer);
     const { wakes } = this.#care;
     const { agentId } = this.agent;
-    wakes.end(agentId, this);
+    wakes.stopWaiting(agentId, this);
     // Nobody here makes use of it: another one who waits may.
     for (const left of [this.occasion, this.#next]) if (left !== undefined) wakes.pass(agentId, left);
     this.#care.close(this);

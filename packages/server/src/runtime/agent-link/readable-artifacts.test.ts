@@ -4,13 +4,13 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import type { ArtifactManifest } from '@headgate/contract';
 import type { RegisteredAgent } from '../../testing/account.ts';
-import { instanceOf } from '../../testing/agent.ts';
+import { createInstance } from '../../testing/agent.ts';
 import { requireProblem } from '../../testing/client.ts';
-import { executionOf } from '../../testing/executions.ts';
+import { createExecution } from '../../testing/executions.ts';
 import { createPlace } from '../../testing/place.ts';
 import { smallPipeline, type TestProject, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
-import { pipelineUsing, publishShared } from '../../testing/shared-pipelines.ts';
+import { makePipelineUsing, publishShared } from '../../testing/shared-pipelines.ts';
 
 const server = await startTestServer();
 
@@ -102,10 +102,10 @@ test('a restricted agent reads what its held work names, until that has ended', 
   await allow({ [project.projectId]: {} });
   const sharedFile = `${smallPipeline}# shared in ${project.projectId}`;
   await publishShared(admin, [{ name: 'check.orch.yaml', content: sharedFile }]);
-  const version = await published(at, project, 'dev', pipelineUsing({ prefix: 'Checks' }));
+  const version = await published(at, project, 'dev', makePipelineUsing({ prefix: 'Checks' }));
   const unused = await published(at, project, 'prod');
-  await executionOf(at);
-  const instance = instanceOf(agent);
+  await createExecution(at);
+  const instance = createInstance(agent);
   await instance.hello();
   const [work] = (await instance.claim()).work;
   assert.ok(work);

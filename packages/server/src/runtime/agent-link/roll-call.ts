@@ -43,7 +43,7 @@ export function createRollCall<One extends InstanceKey>(
       seen_at: some.map(({ seenAt }) => new Date(seenAt).toISOString()),
     };
     const rows = await database.read(callRoll, columns).catch((failure: unknown) => {
-      failures.failed('roll call', failure, 'a roll call failed; each instance looks for itself');
+      failures.recordFailure('roll call', failure, 'a roll call failed; each instance looks for itself');
       return [];
     });
     const byPlace = new Map(rows.map((row) => [row.place - 1, row]));

@@ -6,11 +6,11 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { ExecutionStep, Page, PipelineExecutionDetail, Step } from '@headgate/contract';
-import { instanceOf } from '../../testing/agent.ts';
+import { createInstance } from '../../testing/agent.ts';
 import { requireProblem } from '../../testing/client.ts';
 import { smallPipeline, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
-import { pipelineUsing, publishShared } from '../../testing/shared-pipelines.ts';
+import { makePipelineUsing, publishShared } from '../../testing/shared-pipelines.ts';
 
 const server = await startTestServer();
 
@@ -25,7 +25,7 @@ async function running(main = smallPipeline) {
   const body = { pipelineName: 'main', environmentName: 'dev', executionTag: 'nightly' };
   const { pipelineExecutionId: id } = (await admin.post<{ pipelineExecutionId: string }>(executions, body))
     .body;
-  const instance = instanceOf(agent);
+  const instance = createInstance(agent);
   const [work] = (await instance.claim()).work;
   assert.ok(work);
   const child = randomUUID();
@@ -97,7 +97,7 @@ test('a child pipeline of another project is not there', async () => {
 });
 
 test('an execution says which versions of shared pipelines it runs', async () => {
-  const main = pipelineUsing(
+  const main = makePipelineUsing(
     { prefix: 'Checks' },
     { prefix: 'Checks', versionName: '3' },
     { prefix: 'Gone' },
@@ -113,7 +113,7 @@ test('an execution says which versions of shared pipelines it runs', async () =>
 
 test('the agent is told the warehouse of the project, DUCKDB where none was named', async () => {
   const account = await server.account();
-  const instance = instanceOf(await account.agent());
+  const instance = createInstance(await account.agent());
   const { admin } = account;
   for (const [warehouse, kind] of [
     [undefined, 'duckdb'],

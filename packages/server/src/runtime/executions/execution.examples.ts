@@ -1,5 +1,5 @@
 /** A request that succeeds for each operation on executions. */
-import { endedExecutionOf, executionOf } from '../../testing/executions.ts';
+import { createEndedExecution, createExecution } from '../../testing/executions.ts';
 import type { Examples } from '../../testing/place.ts';
 
 export const executionExamples: Examples = {
@@ -13,14 +13,14 @@ export const executionExamples: Examples = {
     },
   }),
   async listPipelineExecutions(place) {
-    await executionOf(place);
+    await createExecution(place);
     return { path: '/pipeline-executions?environmentName=dev&limit=10' };
   },
-  getPipelineExecution: async (place) => ({ path: await endedExecutionOf(place) }),
-  getPipelineExecutionStatus: async (place) => ({ path: `${await executionOf(place)}/status` }),
-  listPipelineExecutionSteps: async (place) => ({ path: `${await endedExecutionOf(place)}/steps` }),
+  getPipelineExecution: async (place) => ({ path: await createEndedExecution(place) }),
+  getPipelineExecutionStatus: async (place) => ({ path: `${await createExecution(place)}/status` }),
+  listPipelineExecutionSteps: async (place) => ({ path: `${await createEndedExecution(place)}/steps` }),
   cancelPipelineExecution: async (place) => ({
-    path: await executionOf(place),
+    path: await createExecution(place),
     body: { status: 'CANCELLED', forceUpdate: false },
   }),
 };

@@ -11,7 +11,7 @@ import type {
   Step,
 } from '@headgate/contract';
 import type { Account } from '../../testing/account.ts';
-import { instanceOf } from '../../testing/agent.ts';
+import { createInstance } from '../../testing/agent.ts';
 import { requireProblem } from '../../testing/client.ts';
 import { smallPipeline, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
@@ -39,7 +39,7 @@ async function project(account?: Account) {
     (await admin.get<{ status: ExecutionStatus }>(`${executions}/${id}/status`)).body.status;
   const cancel = (id: string, forceUpdate = false) =>
     admin.patch<Started>(`${executions}/${id}`, { status: 'CANCELLED', forceUpdate });
-  const instance = agent === undefined ? undefined : instanceOf(agent);
+  const instance = agent === undefined ? undefined : createInstance(agent);
   return { account: owner, admin, agent, instance, made, executions, start, started, read, status, cancel };
 }
 
@@ -150,7 +150,7 @@ test('the agent is the named one, else the environment’s, else the only one of
   await admin.patch(`${made.path}/environments/dev`, { defaultAgentId: '' });
   requireProblem(await start(), 422, 'environment-without-agent');
   const named = await started({ agentId: second.agentId });
-  assert.equal((await instanceOf(second).claim()).work[0]?.workId, named);
+  assert.equal((await createInstance(second).claim()).work[0]?.workId, named);
   await admin.post(`${made.path}/environments`, { name: 'uat', defaultAgentId: agent.agentId });
   await upload(admin, made, [{ name: 'main.orch.yaml', content: smallPipeline }], { environmentName: 'uat' });
   const byDefault = await started({ environmentName: 'uat' });

@@ -8,15 +8,15 @@ import {
 } from '@headgate/contract';
 import { renderPipelinePath } from '../../delivery/artifacts/index.ts';
 import { chooseVersions } from '../../delivery/shared-pipelines/index.ts';
-import { type Database, one } from '../../kernel/database/database.ts';
+import { type Database, requireRow } from '../../kernel/database/database.ts';
 import type { AccountEvent } from '../../kernel/database/events.ts';
 import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
-import { entityTag } from '../../kernel/http/if-match.ts';
-import { pageBounds, pagingToken, readPagingToken } from '../../kernel/http/paging.ts';
+import { makeEntityTag } from '../../kernel/http/if-match.ts';
+import { computePageBounds, makePagingToken, readPagingToken } from '../../kernel/http/paging.ts';
 import { invalidRequest, problem } from '../../kernel/http/problems.ts';
-import { asUuid, isUuid, timeOfId } from '../../kernel/identifiers.ts';
-import { commandTo, endAll, enqueueWork, type WorkTimes } from '../../kernel/work/work.ts';
+import { isUuid, readTimeOfId, toUuid } from '../../kernel/identifiers.ts';
+import { endWork, enqueueWork, sendCommand, type WorkTimes } from '../../kernel/work/work.ts';
 import { requirePermissionIn } from '../../workspace/environments/index.ts';
 import { requireStart, startParameters, whatStartNeeds } from './execution.start.ts';
 import {
@@ -64,7 +64,7 @@ export function executionRoutes({ read, write }: Endpoints, services: ExecutionS
       tx,
       scope,
       { ...execution, userName, scalarVariables, gridVariables },
-      timeOfId(executionId),
+      readTimeOfId(executionId),
     );
     const work = {
       account_id: scope.accountId,
@@ -91,7 +91,7 @@ export function executionRoutes({ read, write }: Endpoints, services: ExecutionS
   });
 
   read(listPipelineExecutions, async ({ query, rows }) => {
-    const { limit } = pageBounds({ page: 0, size: query.limit });
+    const { limit } = computePageBounds({ page: 0, size: query.limit });
     const after = query.paginationToken === undefined ? null : requireToken(query.paginationToken);
     const found = await rows(executionsOfAccount, {
       in_project_id: query.projectId ?? null,
@@ -106,25 +106,26 @@ export function executionRoutes({ read, write }: Endpoints, services: ExecutionS
     });
     const shown = found.slice(0, limit);
     const last = shown.at(-1);
-    const more = found.length > limit && last !== undefined ? { more: pagingToken(last.execution_id) } : {};
+    const more =
+      found.length > limit && last !== undefined ? { more: makePagingToken(last.execution_id) } : {};
     return { body: { results: shown.map(presentExecution), ...more } };
   });
 
   read(getPipelineExecution, async ({ params, rows }) => {
     const id = params.pipelineExecutionId;
-    const row = one(await rows(executionById, { run_id: asUuid(id) }), () =>
+    const row = requireRow(await rows(executionById, { run_id: toUuid(id) }), () =>
       problem('execution-not-found', { id }),
     );
     const execution = presentDetail(row);
     return {
       body: { ...execution, result: execution },
-      etag: entityTag(id, row.status),
+      etag: makeEntityTag(id, row.status),
     };
   });
 
   read(getPipelineExecutionStatus, async ({ params, rows }) => {
     const id = params.pipelineExecutionId;
-    const row = one(await rows(executionStatus, { run_id: asUuid(id) }), () =>
+    const row = requireRow(await rows(executionStatus, { run_id: toUuid(id) }), () =>
       problem('execution-not-found', { id }),
     );
     return { body: { status: row.status } };
@@ -132,8 +133,8 @@ export function executionRoutes({ read, write }: Endpoints, services: ExecutionS
 
   read(listPipelineExecutionSteps, async ({ params, query, page }) => {
     const id = params.pipelineExecutionId;
-    const { limit, offset } = pageBounds(query);
-    const { rows, total } = await page(stepsOfRun, { run_id: asUuid(id), limit, offset });
+    const { limit, offset } = computePageBounds(query);
+    const { rows, total } = await page(stepsOfRun, { run_id: toUuid(id), limit, offset });
     if (total === null) throw problem('execution-not-found', { id });
     return { body: { page: query.page, results: rows.map(presentStep), size: limit, total } };
   });
@@ -142,7 +143,7 @@ export function executionRoutes({ read, write }: Endpoints, services: ExecutionS
     const id = params.pipelineExecutionId;
     const { projectId } = params;
     const command = body.forceUpdate ? 'force-cancel' : 'cancel';
-    const [work] = await commandTo(tx, scope.accountId, asUuid(id), command, now, services.times);
+    const [work] = await sendCommand(tx, scope.accountId, toUuid(id), command, now, services.times);
     const execution = await requireExecution(tx, scope, projectId, id);
     await requirePermissionIn(
       tx,
@@ -155,7 +156,7 @@ export function executionRoutes({ read, write }: Endpoints, services: ExecutionS
     if (work === undefined) throw problem('execution-ended', { id, status: execution.status });
     // Nobody holds it: there is nothing to wait for.
     const ended = work.state === 'queued';
-    if (ended) endAll(tx, scope.accountId, [id], now);
+    if (ended) endWork(tx, scope.accountId, [id], now);
     const status = ended ? 'CANCELLED' : execution.status === 'RUNNING' ? 'CANCELLING' : execution.status;
     if (status !== execution.status)
       moveExecutions(tx, scope.accountId, { to: status, executions: [{ id }] }, now);

@@ -22,7 +22,7 @@ import {
   typed,
 } from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
-import { asUuid } from '../../kernel/identifiers.ts';
+import { toUuid } from '../../kernel/identifiers.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
 
 type StartRequest = BodyOf<typeof startPipelineExecution>;
@@ -85,7 +85,7 @@ export function startParameters(body: StartRequest): ParametersOf<typeof startTy
     environment_name: body.environmentName,
     version_name: body.versionName ?? null,
     variable_names: [...Object.keys(body.scalarVariables ?? {}), ...Object.keys(body.gridVariables ?? {})],
-    agent_id: body.agentId === undefined ? null : asUuid(body.agentId),
+    agent_id: body.agentId === undefined ? null : toUuid(body.agentId),
     paths: listCandidatePaths(body.pipelineName),
   };
 }

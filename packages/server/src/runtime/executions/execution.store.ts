@@ -8,7 +8,7 @@ import type {
 } from '@headgate/contract';
 import {
   type ColumnTypes,
-  changed,
+  conflictCode,
   insertStatement,
   type ParameterTypes,
   type RowOf,
@@ -18,7 +18,7 @@ import {
 } from '../../kernel/database/database.ts';
 import { insertIntoEvent } from '../../kernel/database/events.ts';
 import { problem } from '../../kernel/http/problems.ts';
-import { asUuid } from '../../kernel/identifiers.ts';
+import { toUuid } from '../../kernel/identifiers.ts';
 import { callerSeesAll, guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import type { WorkMoment } from '../../kernel/work/work.ts';
@@ -168,7 +168,7 @@ const insertOne = insertStatement(
         select from artifact_version v
         where v.account_id = given.account_id and v.project_id = given.project_id and v.environment_name = given.environment_name
           and v.version_name = given.version_name and v.enabled
-      ) then 'RUNNING'::execution_status else refuse('${changed}')::execution_status end`,
+      ) then 'RUNNING'::execution_status else refuse('${conflictCode}')::execution_status end`,
       trigger: "'API'",
       running_tag: 'given.execution_tag',
     },
@@ -239,7 +239,7 @@ export async function requireExecution(tx: Transaction, scope: Scope, projectId:
   const [row] = await tx.query(selectOne, {
     account_id: scope.accountId,
     project_id: projectId,
-    execution_id: asUuid(id),
+    execution_id: toUuid(id),
   });
   if (row === undefined) throw problem('execution-not-found', { id });
   return row;
@@ -317,9 +317,9 @@ function parametersOf(accountId: string, { to, executions }: ExecutionMove, now:
     account_id: accountId,
     execution_ids: executions.map((each) => each.id),
     status: to,
-    finished_at: executionStates.ended(to) ? now : null,
+    finished_at: executionStates.isEnd(to) ? now : null,
     messages: executions.map((each) => each.message ?? null),
-    from_statuses: executionStates.sources(to),
+    from_statuses: executionStates.listSources(to),
   };
 }
 

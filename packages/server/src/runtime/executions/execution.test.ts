@@ -11,7 +11,7 @@ const ends: ExecutionStatus[] = ['SUCCESS', 'FAILED', 'CANCELLED', 'FORBIDDEN', 
 test('the table knows every status, and an end is an end', () => {
   assert.deepEqual(executionStates.states.toSorted(), executionStatuses.toSorted());
   for (const state of executionStatuses)
-    assert.equal(executionStates.ended(state), ends.includes(state), state);
+    assert.equal(executionStates.isEnd(state), ends.includes(state), state);
 });
 
 test('from each status to each other an execution moves when the table allows it, and only then', async () => {
@@ -22,7 +22,7 @@ test('from each status to each other an execution moves when the table allows it
   for (const from of executionStatuses) {
     for (const to of executionStatuses) {
       const id = newId();
-      const finishedAt = executionStates.ended(from) ? '2026-01-01T00:00:00Z' : null;
+      const finishedAt = executionStates.isEnd(from) ? '2026-01-01T00:00:00Z' : null;
       await server.database.query(
         `insert into pipeline_execution (account_id, execution_id, project_id, environment_name, pipeline_name, pipeline_type, version_name,
            manifest_digest, agent_id, status, trigger, scalar_variables, grid_variables, started_at, finished_at)
@@ -39,7 +39,7 @@ test('from each status to each other an execution moves when the table allows it
       const allowed = executionStates.allows(from, to);
       const what = `${from} → ${to}`;
       assert.equal(row?.status, allowed ? to : from, what);
-      assert.equal(row?.ended, executionStates.ended(allowed ? to : from), what);
+      assert.equal(row?.ended, executionStates.isEnd(allowed ? to : from), what);
     }
   }
 });

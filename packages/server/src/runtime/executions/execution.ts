@@ -1,8 +1,8 @@
 /** The states of a pipeline execution (interface.md, States). */
 import type { ExecutionStatus } from '@headgate/contract';
-import { machine } from '../../kernel/work/machine.ts';
+import { createMachine } from '../../kernel/work/machine.ts';
 
-export const executionStates = machine<ExecutionStatus>({
+export const executionStates = createMachine<ExecutionStatus>({
   RUNNING: ['SUCCESS', 'FAILED', 'CANCELLING', 'CANCELLED', 'FORBIDDEN', 'SKIPPED', 'UNKNOWN'],
   CANCELLING: ['SUCCESS', 'FAILED', 'CANCELLED', 'UNKNOWN'],
   UNKNOWN: ['RUNNING', 'CANCELLING', 'SUCCESS', 'FAILED', 'CANCELLED'],

@@ -46,22 +46,22 @@ const payloadOf = (runLimitSeconds: number) => `
 export function executionWork({ times, metrics }: WorkServices): WorkOwner {
   return {
     claimed: { with: [variablesOfPlaces], payload: payloadOf(times.runLimitSeconds) },
-    started(moment, works) {
+    onStarted(moment, works) {
       note(moment, 'pipeline-execution-started', works);
     },
-    silent(moment, ids) {
+    onSilent(moment, ids) {
       const executions = ids.map((id) => ({ id }));
       moveExecutionsWithEvents(moment, { to: 'UNKNOWN', executions }, 'pipeline-execution-silent');
     },
-    cameBack: moveBack,
-    requeued(moment, works) {
+    onCameBack: moveBack,
+    onRequeued(moment, works) {
       moveBack(
         moment,
         works.map((work) => work.work_id),
       );
       note(moment, 'pipeline-execution-reclaimed', works);
     },
-    ended(moment, ends) {
+    onEnded(moment, ends) {
       for (const [status, alike] of Map.groupBy(ends, (end) => end.status)) {
         const executions = alike.map((end) => ({ id: end.workId, message: end.message?.slice(0, 10_000) }));
         moveExecutionsWithEvents(moment, { to: status, executions }, 'pipeline-execution-ended');
@@ -69,7 +69,7 @@ export function executionWork({ times, metrics }: WorkServices): WorkOwner {
         if (status === 'FAILED' || status === 'CANCELLED')
           closeOpenSteps(moment.tx, moment.accountId, ids, status, moment.now);
         moment.tx.afterCommit(() => {
-          for (const _ of ids) metrics.workEnded('pipeline-execution', status);
+          for (const _ of ids) metrics.countEndedWork('pipeline-execution', status);
         });
       }
     },

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { IgnoredPipeline } from '@headgate/contract';
-import { instanceOf } from '../../testing/agent.ts';
+import { createInstance } from '../../testing/agent.ts';
 import { requireProblem } from '../../testing/client.ts';
 import { smallPipeline, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
-import { pipelineUsing, publishShared } from '../../testing/shared-pipelines.ts';
+import { makePipelineUsing, publishShared } from '../../testing/shared-pipelines.ts';
 
 const server = await startTestServer();
 const broken = 'type: orchestration\npipeline: [\n';
@@ -23,7 +23,7 @@ async function project(parts: Record<string, string | Buffer>) {
   );
   const start = (pipelineName: string, environmentName = 'dev') =>
     admin.post(`${made.path}/pipeline-executions`, { pipelineName, environmentName });
-  return { admin, made, start, instance: instanceOf(agent) };
+  return { admin, made, start, instance: createInstance(agent) };
 }
 
 test('a start of a pipeline that was ignored at upload repeats the reason, with its line', async () => {
@@ -66,7 +66,7 @@ test('the same files without the broken one are another version without a reason
 
 test('the agent learns of them, and of those of shared pipelines', async () => {
   const { admin, start, instance } = await project({
-    'main.orch.yaml': pipelineUsing({ prefix: 'Checks' }),
+    'main.orch.yaml': makePipelineUsing({ prefix: 'Checks' }),
     'child.orch.yaml': broken,
   });
   await publishShared(admin, [

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type SharedArtifact, sharedArtifactLimit } from '@headgate/contract';
 import { chooseVersions } from '../../delivery/shared-pipelines/index.ts';
-import { instanceOf } from '../../testing/agent.ts';
+import { createInstance } from '../../testing/agent.ts';
 import { type Part, smallPipeline, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
-import { pipelineUsing, publishShared } from '../../testing/shared-pipelines.ts';
+import { makePipelineUsing, publishShared } from '../../testing/shared-pipelines.ts';
 
 const server = await startTestServer();
 const check: Part = { name: 'check.orch.yaml', content: smallPipeline };
@@ -15,7 +15,7 @@ async function project(main: string) {
   const account = await server.account();
   const { admin } = account;
   const agent = await account.agent();
-  const instance = instanceOf(agent);
+  const instance = createInstance(agent);
   const made = await account.project();
   await upload(admin, made, [{ name: 'main.orch.yaml', content: main }]);
   return {
@@ -51,10 +51,10 @@ const shown = (chosen: readonly SharedArtifact[] | undefined) =>
 
 test('the latest enabled version is chosen, or the one that is named', async () => {
   const { publish, enable, start, claimed } = await project(
-    pipelineUsing({ prefix: 'Checks' }, { prefix: 'Checks', versionName: '1' }, { prefix: 'Loads' }),
+    makePipelineUsing({ prefix: 'Checks' }, { prefix: 'Checks', versionName: '1' }, { prefix: 'Loads' }),
   );
   await publish('Checks', '1');
-  await publish('Checks', '2', pipelineUsing());
+  await publish('Checks', '2', makePipelineUsing());
   await publish('Checks', '3');
   await enable('Checks', '3', false);
   await publish('Loads', '7');
@@ -71,11 +71,11 @@ test('the agent may fetch what was chosen', async () => {
   const made = await account.project();
   await publishShared(account.admin, [check, { name: 'rules.csv', content: 'a,b' }]);
   await upload(account.admin, made, [
-    { name: 'main.orch.yaml', content: pipelineUsing({ prefix: 'Checks' }) },
+    { name: 'main.orch.yaml', content: makePipelineUsing({ prefix: 'Checks' }) },
   ]);
   const body = { pipelineName: 'main', environmentName: 'dev' };
   await account.admin.post(`${made.path}/pipeline-executions`, body);
-  const [work] = (await instanceOf(agent).claim()).work;
+  const [work] = (await createInstance(agent).claim()).work;
   const digest = work?.payload.sharedArtifacts?.[0]?.artifactDigest;
   const manifest = await agent.client.get<{ files: { path: string; sha256: string }[] }>(
     `/artifacts/${digest}`,
@@ -88,7 +88,9 @@ test('the agent may fetch what was chosen', async () => {
 });
 
 test('an execution keeps its versions whatever is published, disabled or reclaimed meanwhile', async () => {
-  const { publish, enable, start, claimed, instance } = await project(pipelineUsing({ prefix: 'Checks' }));
+  const { publish, enable, start, claimed, instance } = await project(
+    makePipelineUsing({ prefix: 'Checks' }),
+  );
   await publish('Checks', '1');
   const id = await start();
   await publish('Checks', '2');
@@ -103,9 +105,13 @@ test('an execution keeps its versions whatever is published, disabled or reclaim
 });
 
 test('shared pipelines that use shared pipelines are followed, also in a circle', async () => {
-  const { publish, start, claimed } = await project(pipelineUsing({ prefix: 'Checks' }));
-  await publish('Checks', '1', pipelineUsing({ prefix: 'Loads', versionName: '2' }, { prefix: 'Checks' }));
-  await publish('Loads', '2', pipelineUsing({ prefix: 'Checks' }, { prefix: 'Nothing' }));
+  const { publish, start, claimed } = await project(makePipelineUsing({ prefix: 'Checks' }));
+  await publish(
+    'Checks',
+    '1',
+    makePipelineUsing({ prefix: 'Loads', versionName: '2' }, { prefix: 'Checks' }),
+  );
+  await publish('Loads', '2', makePipelineUsing({ prefix: 'Checks' }, { prefix: 'Nothing' }));
   await publish('Unused', '1');
   const chosen = await claimed(await start());
   assert.deepEqual(shown(chosen)?.toSorted(), ['Checks - 1', 'Loads 2 2', 'Nothing - undefined']);
@@ -113,7 +119,7 @@ test('shared pipelines that use shared pipelines are followed, also in a circle'
 
 test('what cannot be chosen refuses no start; the agent is told why', async () => {
   const { publish, enable, start, claimed } = await project(
-    pipelineUsing(
+    makePipelineUsing(
       { prefix: 'Nothing' },
       { prefix: 'Checks' },
       { prefix: 'Checks', versionName: '1' },
@@ -136,15 +142,15 @@ test('what cannot be chosen refuses no start; the agent is told why', async () =
 test('groups of another account are not there', async () => {
   const stranger = await project(smallPipeline);
   await stranger.publish('Checks', '1');
-  const { start, claimed } = await project(pipelineUsing({ prefix: 'Checks' }));
+  const { start, claimed } = await project(makePipelineUsing({ prefix: 'Checks' }));
   const [chosen] = (await claimed(await start())) ?? [];
   assert.match(chosen?.fault ?? '', /had no shared pipelines "Checks"/);
 });
 
 test('an execution uses at most a hundred versions; those nearest to its pipelines are chosen', async () => {
-  const { publish, start, claimed } = await project(pipelineUsing({ prefix: 'Fan' }, { prefix: 'Last' }));
+  const { publish, start, claimed } = await project(makePipelineUsing({ prefix: 'Fan' }, { prefix: 'Last' }));
   const many = Array.from({ length: 100 }, (_, index) => ({ prefix: `Group ${index}` }));
-  await publish('Fan', '1', pipelineUsing(...many));
+  await publish('Fan', '1', makePipelineUsing(...many));
   await publish('Last', '1');
   const chosen = await claimed(await start());
   assert.equal(chosen?.length, sharedArtifactLimit);
@@ -155,7 +161,7 @@ test('files that an earlier release took are read anew when they are published a
   const account = await server.account();
   const agent = await account.agent();
   const made = await account.project();
-  const main = [{ name: 'main.orch.yaml', content: pipelineUsing({ prefix: 'Checks' }) }];
+  const main = [{ name: 'main.orch.yaml', content: makePipelineUsing({ prefix: 'Checks' }) }];
   await publishShared(account.admin, [check]);
   await upload(account.admin, made, main);
   const forget = `update manifest set pipelines = pipelines #- '{0,sharedPipelines}' where account_id = $1`;
@@ -163,7 +169,7 @@ test('files that an earlier release took are read anew when they are published a
   const told = async (versionName: string) => {
     const body = { pipelineName: 'main', environmentName: 'dev', versionName };
     await account.admin.post(`${made.path}/pipeline-executions`, body);
-    const [work] = (await instanceOf(agent).claim()).work;
+    const [work] = (await createInstance(agent).claim()).work;
     return shown(work?.payload.sharedArtifacts);
   };
   assert.deepEqual(await told('v1'), []);

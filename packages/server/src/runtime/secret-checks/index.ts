@@ -1,4 +1,4 @@
-import { removalJob } from '../../kernel/retention/periodic-job.ts';
+import { createRemovalJob } from '../../kernel/retention/periodic-job.ts';
 import type { Slice } from '../../kernel/slice/slice.ts';
 import { type SecretCheckServices, secretCheckRoutes } from './secret-check.routes.ts';
 import { removeOldSecretChecks, secretCheckBatch } from './secret-check.store.ts';
@@ -9,6 +9,10 @@ export const secretChecks: Slice<SecretCheckServices> = {
   routes: secretCheckRoutes,
   workKinds: { 'secret-check': secretCheckWork },
   periodic: (services) => [
-    removalJob(services, { kind: 'secret-checks', batch: secretCheckBatch, remove: removeOldSecretChecks }),
+    createRemovalJob(services, {
+      kind: 'secret-checks',
+      batch: secretCheckBatch,
+      remove: removeOldSecretChecks,
+    }),
   ],
 };

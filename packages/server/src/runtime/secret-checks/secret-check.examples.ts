@@ -1,12 +1,12 @@
 /** A request that checks secret references, and succeeds. */
-import { checkingAgent } from '../../testing/checking-agent.ts';
+import { createCheckingAgent } from '../../testing/checking-agent.ts';
 import type { Examples } from '../../testing/place.ts';
 import { createSecretReference } from '../../workspace/secret-references/secret-reference.examples.ts';
 
 export const secretCheckExamples: Examples = {
   async checkSecretReferences(place) {
     const [name = ''] = (await createSecretReference(place)).split('/').slice(-1);
-    const agent = await checkingAgent(place.account, { name: place.named('oslo-2') });
+    const agent = await createCheckingAgent(place.account, { name: place.named('oslo-2') });
     // Answered by the agent, while the request waits; not at all where the request is refused.
     void agent.answerNext(() => ({ finding: 'RESOLVED' })).catch(() => undefined);
     const body = { secretReferenceNames: [name], agentId: agent.agentId };

@@ -5,8 +5,8 @@ import { checkSecretReferences } from '@headgate/contract';
 import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Endpoints, LongCall, Services } from '../../kernel/endpoint/endpoint.ts';
 import { problem } from '../../kernel/http/problems.ts';
-import { asUuid } from '../../kernel/identifiers.ts';
-import { endWithin, type Looked } from '../../kernel/work/awaited-end.ts';
+import { toUuid } from '../../kernel/identifiers.ts';
+import { type Looked, waitForEnd } from '../../kernel/work/awaited-end.ts';
 import { enqueueWork } from '../../kernel/work/work.ts';
 import { askedAgents, checkedEnvironments, type EnvironmentRow, namedSecrets } from './secret-check.asked.ts';
 import { type CheckRow, insertCheck, readCheck, subjectName } from './secret-check.store.ts';
@@ -34,13 +34,13 @@ export function secretCheckRoutes({ long }: Endpoints, services: SecretCheckServ
       environment_name: call.body.environmentName ?? null,
     });
     const begun =
-      (await call.awaited.earlier()) ?? (await begin(call, services, await planOf(call, environments)));
+      (await call.awaited.findEarlier()) ?? (await begin(call, services, await planOf(call, environments)));
     if ('answer' in begun) return begun.answer;
     const { workId: checkId } = begun.pending;
     const { accountId } = call.scope;
     const look = () => readCheck(services.database.read, accountId, checkId);
     const seconds = services.secretWaitSeconds;
-    await endWithin(services, seconds, checkId, async () => whatIsLeft(await look()));
+    await waitForEnd(services, seconds, checkId, async () => whatIsLeft(await look()));
     const check = await look();
     if (check === undefined) throw problem('project-not-found', { projectId: call.params.projectId });
     const { planned, unchecked } = check.kept;
@@ -59,7 +59,7 @@ async function planOf({ body, rows, newId }: CheckCall, environments: readonly E
   if (missing !== undefined) throw problem('secret-reference-not-found', { name: missing });
   if (environmentName !== undefined && environments.length === 0)
     throw problem('unknown-environment', { name: environmentName });
-  const only = agentId === undefined ? undefined : asUuid(agentId);
+  const only = agentId === undefined ? undefined : toUuid(agentId);
   const askings = askingsOf(secrets, environments, only);
   const ids = new Set([...askings.map((asking) => asking.agentId), only].filter((id) => id !== undefined));
   const agents = ids.size === 0 ? [] : await rows(askedAgents, { agent_ids: [...ids] });

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AccountEventItem, Page, SecretCheck, SecretCoordinates } from '@headgate/contract';
 import { statement } from '../../kernel/database/database.ts';
-import { instanceOf } from '../../testing/agent.ts';
-import { type CheckingAgent, checkingAgent } from '../../testing/checking-agent.ts';
+import { createInstance } from '../../testing/agent.ts';
+import { type CheckingAgent, createCheckingAgent } from '../../testing/checking-agent.ts';
 import { requireProblem } from '../../testing/client.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { removeOldSecretChecks } from './secret-check.store.ts';
@@ -38,8 +38,8 @@ const told = ({ results }: SecretCheck) =>
 test('each reference is asked of the agent of each environment, or of its own; a dangling one is found', async () => {
   const { account, reference, check, setAgent } = await project();
   const [oslo, lima] = [
-    await checkingAgent(account, { name: 'oslo' }),
-    await checkingAgent(account, { name: 'lima' }),
+    await createCheckingAgent(account, { name: 'oslo' }),
+    await createCheckingAgent(account, { name: 'lima' }),
   ];
   await setAgent('dev', oslo);
   await setAgent('prod', oslo);
@@ -66,8 +66,8 @@ test('each reference is asked of the agent of each environment, or of its own; a
 test('only what is asked for: names of references, one environment, one agent', async () => {
   const { account, reference, check, setAgent } = await project();
   const [oslo, lima] = [
-    await checkingAgent(account, { name: 'oslo' }),
-    await checkingAgent(account, { name: 'lima' }),
+    await createCheckingAgent(account, { name: 'oslo' }),
+    await createCheckingAgent(account, { name: 'lima' }),
   ];
   await setAgent('dev', oslo);
   await setAgent('prod', lima);
@@ -92,7 +92,7 @@ test('only what is asked for: names of references, one environment, one agent', 
 
 test('secrets of connections, overrides and environments are asked about, too, where they count', async () => {
   const { account, admin, path, reference, check, setAgent } = await project();
-  const oslo = await checkingAgent(account, { name: 'oslo' });
+  const oslo = await createCheckingAgent(account, { name: 'oslo' });
   await setAgent('dev', oslo);
   await setAgent('prod', oslo);
   const basic = {
@@ -127,10 +127,10 @@ test('agents that cannot be asked are told as such; where none can be, nothing i
   const { account, admin, projectId, reference, check } = await project();
   const agents = {
     silent: await account.agent('silent'),
-    old: await checkingAgent(account, { name: 'old', abilities: ['pipeline-execution'] }),
-    paused: await checkingAgent(account, { name: 'paused' }),
-    restricted: await checkingAgent(account, { name: 'restricted' }),
-    ready: await checkingAgent(account, { name: 'ready' }),
+    old: await createCheckingAgent(account, { name: 'old', abilities: ['pipeline-execution'] }),
+    paused: await createCheckingAgent(account, { name: 'paused' }),
+    restricted: await createCheckingAgent(account, { name: 'restricted' }),
+    ready: await createCheckingAgent(account, { name: 'ready' }),
   };
   await admin.post(`/agents/${agents.paused.agentId}/commands`, { command: 'PAUSE' });
   await admin.patch(`/agents/${agents.restricted.agentId}`, { restrictedAccess: true });
@@ -170,8 +170,8 @@ test('an environment without an agent is told; a project that names no secret ha
 
 test('an agent that fails is told by its reason, and one that is too late has not answered', async () => {
   const { account, reference, check } = await project(impatient);
-  const oslo = await checkingAgent(account, { name: 'oslo' });
-  const lima = await checkingAgent(account, { name: 'lima' });
+  const oslo = await createCheckingAgent(account, { name: 'oslo' });
+  const lima = await createCheckingAgent(account, { name: 'lima' });
   await reference('a', { agentId: oslo.agentId });
   await reference('b', { agentId: lima.agentId });
   const again = () => check({}, { 'idempotency-key': 'once' });
@@ -190,7 +190,7 @@ test('an agent that fails is told by its reason, and one that is too late has no
 
 test('no answer in time is 504; the same key then tells what became of it', async () => {
   const { account, reference, check } = await project(impatient);
-  const oslo = await checkingAgent(account, { name: 'oslo' });
+  const oslo = await createCheckingAgent(account, { name: 'oslo' });
   await reference('a', { agentId: oslo.agentId });
   const again = () => check({}, { 'idempotency-key': 'once' });
   const late = await again();
@@ -208,7 +208,7 @@ test('no answer in time is 504; the same key then tells what became of it', asyn
 
 test('a check that nobody claims in time is not asked any more', async () => {
   const { account, reference, check } = await project(impatient);
-  const oslo = await checkingAgent(account, { name: 'oslo' });
+  const oslo = await createCheckingAgent(account, { name: 'oslo' });
   await reference('a', { agentId: oslo.agentId });
   requireProblem(await check(), 504, 'secret-check-timeout');
   impatient.clock.advance(2);
@@ -218,7 +218,7 @@ test('a check that nobody claims in time is not asked any more', async () => {
 
 test('the log of the project tells of the check, who was asked, and how that ended', async () => {
   const { account, admin, projectId, reference, check } = await project();
-  const oslo = await checkingAgent(account, { name: 'oslo' });
+  const oslo = await createCheckingAgent(account, { name: 'oslo' });
   await reference('a', { agentId: oslo.agentId });
   const answers = oslo.answerNext(there);
   await check({ secretReferenceNames: ['a'] });
@@ -237,7 +237,7 @@ test('the log of the project tells of the check, who was asked, and how that end
 
 test('old checks are removed', async () => {
   const { account, reference, check } = await project();
-  const oslo = await checkingAgent(account, { name: 'oslo' });
+  const oslo = await createCheckingAgent(account, { name: 'oslo' });
   await reference('a', { agentId: oslo.agentId });
   const answers = oslo.answerNext(there);
   await check();
@@ -265,8 +265,8 @@ test('no reference can be named check; the answer to who tries says so', async (
 
 test('an instance that does not know this work is not given it', async () => {
   const { account, reference, check } = await project();
-  const oslo = await checkingAgent(account, { name: 'oslo' });
-  const older = instanceOf(oslo);
+  const oslo = await createCheckingAgent(account, { name: 'oslo' });
+  const older = createInstance(oslo);
   await older.hello({ abilities: ['pipeline-execution', 'secret-write'] });
   await reference('a', { agentId: oslo.agentId });
   const checked = check();

@@ -13,16 +13,16 @@ export function secretCheckWork(services: WorkServices): WorkOwner {
   const nothing = () => undefined;
   return {
     claimed: { with: [], payload },
-    started: nothing,
-    silent: nothing,
-    cameBack: nothing,
-    requeued: nothing,
-    ended(moment, ends) {
+    onStarted: nothing,
+    onSilent: nothing,
+    onCameBack: nothing,
+    onRequeued: nothing,
+    onEnded(moment, ends) {
       const parts = ends.map((end) => ({ id: end.workId, ...partEndOf(end) }));
       endCheckParts(moment, parts);
       moment.tx.afterCommit(() => {
         for (const { id, state } of parts) {
-          services.metrics.workEnded('secret-check', state);
+          services.metrics.countEndedWork('secret-check', state);
           services.wakes.wake(id, 'all');
         }
       });

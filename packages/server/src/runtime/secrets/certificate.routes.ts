@@ -23,7 +23,7 @@ export function certificateRoutes({ app }: Endpoints, services: SecretServices):
     });
     return {
       certificate: issued.certificate,
-      issuerChain: await services.authority.chainOf(issued.authorityId),
+      issuerChain: await services.authority.findChain(issued.authorityId),
       kid: issued.keyId,
       notBefore: issued.notBefore.toISOString(),
       notAfter: issued.notAfter.toISOString(),

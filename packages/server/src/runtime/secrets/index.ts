@@ -1,4 +1,4 @@
-import { removalJob } from '../../kernel/retention/periodic-job.ts';
+import { createRemovalJob } from '../../kernel/retention/periodic-job.ts';
 import type { Slice } from '../../kernel/slice/slice.ts';
 import { certificateRoutes } from './certificate.routes.ts';
 import { secretLookupRoutes } from './lookup.routes.ts';
@@ -15,6 +15,10 @@ export const secrets: Slice<SecretServices> = {
   },
   workKinds: { 'secret-write': secretWork },
   periodic: (services) => [
-    removalJob(services, { kind: 'secret-writes', batch: secretWriteBatch, remove: removeOldSecretWrites }),
+    createRemovalJob(services, {
+      kind: 'secret-writes',
+      batch: secretWriteBatch,
+      remove: removeOldSecretWrites,
+    }),
   ],
 };

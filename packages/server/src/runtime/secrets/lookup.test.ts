@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { SecretCoordinates } from '@headgate/contract';
-import { instanceOf } from '../../testing/agent.ts';
+import { createInstance } from '../../testing/agent.ts';
 import { requireProblem } from '../../testing/client.ts';
-import { executionOf } from '../../testing/executions.ts';
+import { createExecution } from '../../testing/executions.ts';
 import { createPlace } from '../../testing/place.ts';
 import { startTestServer } from '../../testing/server.ts';
 
@@ -15,9 +15,9 @@ const password = { type: 'PASSWORD', secretName: 'prod/reader' };
 async function running() {
   const place = await createPlace(await server.account());
   const { account, agent, project } = place;
-  const instance = instanceOf(agent);
+  const instance = createInstance(agent);
   await instance.hello();
-  await executionOf(place);
+  await createExecution(place);
   const [work] = (await instance.claim()).work;
   assert.ok(work);
   const { workId, epoch } = work;

@@ -1,7 +1,7 @@
 /** A request that succeeds for each operation on secrets, and for each message of an agent about them. */
 import { claimOne, instanceId } from '../../testing/executions.ts';
 import type { Examples } from '../../testing/place.ts';
-import { makeKeys, requestFor, sealingAgent } from '../../testing/sealing-agent.ts';
+import { createSealingAgent, makeCertificateRequest, makeKeys } from '../../testing/sealing-agent.ts';
 import { createSecretReference } from '../../workspace/secret-references/secret-reference.examples.ts';
 
 /** What the tests of leaks look for after the example was sent. */
@@ -9,10 +9,10 @@ export const secretOfExample = 'correct "horse"/battery+ staple é';
 
 export const secretExamples: Examples = {
   getAgentCertificate: async ({ account }) => ({
-    path: `/agents/${(await sealingAgent(account)).agentId}/certificate`,
+    path: `/agents/${(await createSealingAgent(account)).agentId}/certificate`,
   }),
   writeSecretValue: async ({ account, named }) => {
-    const agent = await sealingAgent(account);
+    const agent = await createSealingAgent(account);
     // Answered by the agent, while the request waits; not at all where the request is refused.
     void agent.confirmNext().catch(() => undefined);
     const secret = {
@@ -27,7 +27,10 @@ export const secretExamples: Examples = {
 /** The messages of an agent. */
 export const secretMessageExamples: Examples = {
   async agentCertificate() {
-    return { path: '/certificates', body: { instanceId, request: await requestFor(makeKeys('ec')) } };
+    return {
+      path: '/certificates',
+      body: { instanceId, request: await makeCertificateRequest(makeKeys('ec')) },
+    };
   },
   async agentSecretReference(place) {
     const { work } = await claimOne(place);

@@ -13,10 +13,10 @@ import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Endpoints, LongCall, Services } from '../../kernel/endpoint/endpoint.ts';
 import type { Problem } from '../../kernel/http/problems.ts';
 import { problem } from '../../kernel/http/problems.ts';
-import { asUuid } from '../../kernel/identifiers.ts';
+import { toUuid } from '../../kernel/identifiers.ts';
 import type { CertificateAuthority } from '../../kernel/security/certificate-authority.ts';
 import type { Secret } from '../../kernel/security/sealed.ts';
-import { endWithin } from '../../kernel/work/awaited-end.ts';
+import { waitForEnd } from '../../kernel/work/awaited-end.ts';
 import { enqueueWork } from '../../kernel/work/work.ts';
 import { readSealed, sealedDigest, sealValue, verifiedReceipt } from './sealing.ts';
 import {
@@ -41,7 +41,7 @@ export interface SecretServices extends Services {
 export function secretRoutes({ read, long }: Endpoints, services: SecretServices): void {
   read(getAgentCertificate, async ({ params, rows }) => {
     const { name, keys } = presentKeys(
-      await rows(agentKeys, { agent_id: asUuid(params.agentId) }),
+      await rows(agentKeys, { agent_id: toUuid(params.agentId) }),
       params.agentId,
     );
     const [key] = keys;
@@ -49,7 +49,7 @@ export function secretRoutes({ read, long }: Endpoints, services: SecretServices
     return {
       body: {
         certificate: key.certificate,
-        issuerChain: await services.authority.chainOf(key.authorityId),
+        issuerChain: await services.authority.findChain(key.authorityId),
         kid: key.keyId,
         notAfter: key.notAfter.toISOString(),
         algorithms: [...sealingAlgorithmsOf[key.keyType]],
@@ -77,12 +77,12 @@ export function secretRoutes({ read, long }: Endpoints, services: SecretServices
     const value = takeValue(body.secret);
     const place = placeOf(query, body.secret);
     const agent = presentKeys(
-      await call.rows(agentKeys, { agent_id: asUuid(params.agentId) }),
+      await call.rows(agentKeys, { agent_id: toUuid(params.agentId) }),
       params.agentId,
     );
     const until = new Date(call.now.getTime() + services.secretWaitSeconds * 1_000);
     const begun =
-      (await call.awaited.earlier()) ??
+      (await call.awaited.findEarlier()) ??
       (await begin(call, { agent, place, value, sealedValue: body.secret.sealedValue, until }));
     return { name: agent.name, begun };
   }
@@ -125,7 +125,7 @@ async function sealedWrite(
 ): Promise<SecretWrite> {
   const [key] = agent.keys;
   if (key === undefined) throw problem('agent-not-connected', { name: agent.name });
-  const agentId = asUuid(params.agentId);
+  const agentId = toUuid(params.agentId);
   const writeId = newId();
   const about = { agentId, place, now };
   const sealed =
@@ -150,7 +150,7 @@ function endOf(
   accountId: string,
   writeId: string,
 ): Promise<SecretWriteRow | undefined> {
-  return endWithin(services, services.secretWaitSeconds, writeId, async () => {
+  return waitForEnd(services, services.secretWaitSeconds, writeId, async () => {
     const row = await readSecretWrite(services.database.read, accountId, writeId);
     return row?.status === 'PENDING' ? { waitsFor: writeId } : { ended: row };
   });

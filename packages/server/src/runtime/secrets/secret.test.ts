@@ -6,7 +6,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { BodyOf, writeSecretValue } from '@headgate/contract';
 import { CompactEncrypt } from 'jose';
 import { createClient, requireProblem } from '../../testing/client.ts';
-import { makeKeys, requestFor, type SealingAgent, sealingAgent } from '../../testing/sealing-agent.ts';
+import {
+  createSealingAgent,
+  makeCertificateRequest,
+  makeKeys,
+  type SealingAgent,
+} from '../../testing/sealing-agent.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer();
@@ -21,7 +26,7 @@ const password: Secret = { name: 'orders-api', type: 'PASSWORD', value: { passwo
 
 async function scene(of = server, type: 'ec' | 'rsa' = 'ec') {
   const account = await of.account();
-  const agent = await sealingAgent(account, { type });
+  const agent = await createSealingAgent(account, { type });
   const path = `/secrets/${agent.agentId}/secret-value`;
   const write = (secret: object, query = '', key?: string) =>
     account.admin.post<Written>(
@@ -252,7 +257,7 @@ test('what the vault refuses is 502 with the agent’s reason, and is tried anew
 
 test('a receipt that another key signed, or that is about another value, is no confirmation', async () => {
   const { account, agent, write } = await scene();
-  const other = await sealingAgent(account);
+  const other = await createSealingAgent(account);
   const confirm = async (said: object) => {
     const work = await agent.next();
     assert.ok(work);
@@ -316,7 +321,7 @@ test('the sealed value is wiped when its work ends, and work that nobody claims 
 
 test('of two instances only the one that has the key gets the value', async () => {
   const { account, agent, write } = await scene();
-  const second = await sealingAgent(account, { agent });
+  const second = await createSealingAgent(account, { agent });
   const answered = write(bySealed(await sealed(agent)));
   assert.equal(await second.next(1), undefined);
   await agent.confirmNext();
@@ -347,7 +352,7 @@ test('a refreshed secret revokes the certificates of before, and what is sealed 
   requireProblem(await admin.get(`/agents/${agent.agentId}/certificate`), 409, 'agent-not-connected');
   requireProblem(await write(password), 409, 'agent-not-connected');
   // A token of before is known for a moment; it gets no certificate all the same.
-  const request = await requestFor(makeKeys('ec'));
+  const request = await makeCertificateRequest(makeKeys('ec'));
   requireProblem(
     await agent.client.post('/certificates', { instanceId: agent.instanceId, request }),
     401,
@@ -355,7 +360,7 @@ test('a refreshed secret revokes the certificates of before, and what is sealed 
   );
   server.clock.advance(1);
   await server.sweep();
-  assert.match(requireProblem(await waiting, 502, 'vault-refused').detail, /secret was refreshed/);
+  assert.match(requireProblem(await waiting, 502, 'vault-refused').detail, /does it have the current secret/);
   const events = await server.database.query<{ name: string; before: { keyId: string } | null }>(
     "select name, state_before as before from event where account_id = $1 and name in ('agent-secret-refreshed', 'certificate-revoked') order by event_id",
     [account.accountId],
@@ -371,7 +376,7 @@ test('a refreshed secret revokes the certificates of before, and what is sealed 
   const owner = { accountId: account.accountId, actorId: agent.agentId, clientId: agent.clientId };
   const token = () => server.deps.tokens.issue({ ...owner, generation: 1 }, 'agent');
   const renewed = createClient(server.transport, '/agent/v1', token);
-  const again = await sealingAgent(account, { agent: { ...agent, client: renewed } });
+  const again = await createSealingAgent(account, { agent: { ...agent, client: renewed } });
   const refused = await write(bySealed(before));
   assert.match(requireProblem(refused, 422, 'sealed-value-refused').detail, /no certificate/);
   const [answer] = await Promise.all([write(password), again.confirmNext()]);

@@ -16,11 +16,11 @@ export function secretWork(services: WorkServices): WorkOwner {
   const nothing = () => undefined;
   return {
     claimed: { with: [], payload },
-    started: nothing,
-    silent: nothing,
-    cameBack: nothing,
-    requeued: nothing,
-    ended({ tx, accountId, source, now, newId }, ends) {
+    onStarted: nothing,
+    onSilent: nothing,
+    onCameBack: nothing,
+    onRequeued: nothing,
+    onEnded({ tx, accountId, source, now, newId }, ends) {
       const rows = ends.map((end) => {
         // The schema of the agent protocol checked the members of a report.
         const result = (end.result ?? {}) as Pick<WorkOutcome, 'receipt' | 'valueFault'>;
@@ -40,7 +40,7 @@ export function secretWork(services: WorkServices): WorkOwner {
       recordEvents(tx, source, events, now, newId);
       tx.afterCommit(() => {
         for (const { id, status } of rows) {
-          services.metrics.workEnded('secret-write', status);
+          services.metrics.countEndedWork('secret-write', status);
           services.wakes.wake(id, 'all');
         }
       });

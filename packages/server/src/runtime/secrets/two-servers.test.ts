@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createClient } from '../../testing/client.ts';
-import { sealingAgent } from '../../testing/sealing-agent.ts';
+import { createSealingAgent } from '../../testing/sealing-agent.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const asked = await startTestServer();
@@ -16,7 +16,7 @@ test('the answer comes at once, though the agent reports to the other server', a
   const registered = await account.agent();
   const owner = { accountId: account.accountId, actorId: registered.agentId, clientId: registered.clientId };
   const client = createClient(other.transport, '/agent/v1', () => other.deps.tokens.issue(owner, 'agent'));
-  const agent = await sealingAgent(account, { agent: { ...registered, client } });
+  const agent = await createSealingAgent(account, { agent: { ...registered, client } });
   const times: number[] = [];
   for (let write = 0; write < writes; write += 1) {
     const confirmed = agent.confirmNext();

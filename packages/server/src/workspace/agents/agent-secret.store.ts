@@ -11,7 +11,7 @@ import {
   type Transaction,
 } from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
-import { asUuid } from '../../kernel/identifiers.ts';
+import { toUuid } from '../../kernel/identifiers.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import type { Sealer, Secret } from '../../kernel/security/sealed.ts';
 
@@ -42,7 +42,7 @@ const selectClient = statement(
 
 /** Throws `agent-not-found`. */
 export async function lockClient(tx: Transaction, scope: Scope, id: string): Promise<ClientRow> {
-  const [row] = await tx.query(selectClient, { account_id: scope.accountId, agent_id: asUuid(id) });
+  const [row] = await tx.query(selectClient, { account_id: scope.accountId, agent_id: toUuid(id) });
   if (row === undefined) throw problem('agent-not-found', { id });
   return row;
 }

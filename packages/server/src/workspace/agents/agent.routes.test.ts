@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { Agent, AgentCredentials, Environment } from '@headgate/contract';
-import { instanceOf } from '../../testing/agent.ts';
+import { createInstance } from '../../testing/agent.ts';
 import { createClient, requireProblem } from '../../testing/client.ts';
 import { smallPipeline, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
@@ -30,7 +30,7 @@ async function createAgent(given: object = {}) {
 async function connectAgent(given: AgentCredentials) {
   const { access_token: accessToken } = (await requestToken(given)).body;
   const client = createClient(server.transport, '/agent/v1', async () => accessToken ?? '');
-  return { client, instance: instanceOf({ client }) };
+  return { client, instance: createInstance({ client }) };
 }
 
 async function requestToken({ clientId, clientSecret }: AgentCredentials) {
@@ -197,7 +197,7 @@ test('only a stopped, pending or unknown agent can be deleted', async () => {
     assert.equal((await account.admin.delete(`/agents/${agentId}`)).status, 202);
     requireProblem(await account.admin.get(`/agents/${agentId}`), 404, 'agent-not-found');
     requireProblem(await account.admin.get(`/agents?agentId=${agentId}`), 404, 'agent-not-found');
-    requireProblem(await instanceOf({ client }).hello(), 401, 'token-invalid');
+    requireProblem(await createInstance({ client }).hello(), 401, 'token-invalid');
   }
 });
 
@@ -215,7 +215,7 @@ test('deleting an agent ends its work and removes it as the default of environme
     return `${path}/${pipelineExecutionId}`;
   };
   const [held, waiting] = [await start(), await start()];
-  const instance = instanceOf(agent);
+  const instance = createInstance(agent);
   await instance.hello();
   assert.equal((await instance.claim(1)).work.length, 1);
   server.clock.advance(14);
@@ -223,7 +223,7 @@ test('deleting an agent ends its work and removes it as the default of environme
   assert.equal((await admin.delete(`/agents/${agent.agentId}`)).status, 202);
   for (const path of [held, waiting]) {
     const { body } = await admin.get<{ status: string; message: string }>(path);
-    assert.deepEqual([body.status, body.message], ['CANCELLED', 'Its agent was deleted.']);
+    assert.deepEqual([body.status, body.message], ['CANCELLED', 'The agent was deleted.']);
   }
   const { body } = await admin.get<Environment>(`${project.path}/environments/dev`);
   assert.equal(body.defaultAgentId, undefined);

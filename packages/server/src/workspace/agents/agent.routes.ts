@@ -12,15 +12,15 @@ import {
   updateAgent,
 } from '@headgate/contract';
 import { generateClientId } from '../../access/credentials/index.ts';
-import { one } from '../../kernel/database/database.ts';
+import { requireRow } from '../../kernel/database/database.ts';
 import type { AccountEvent } from '../../kernel/database/events.ts';
 import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { requireMatch } from '../../kernel/http/if-match.ts';
-import { pageBounds } from '../../kernel/http/paging.ts';
+import { computePageBounds } from '../../kernel/http/paging.ts';
 import { invalidRequest, problem } from '../../kernel/http/problems.ts';
-import { requireWord, wordOf } from '../../kernel/http/words.ts';
-import { asUuid } from '../../kernel/identifiers.ts';
+import { findWord, requireWord } from '../../kernel/http/words.ts';
+import { toUuid } from '../../kernel/identifiers.ts';
 import { generateSecret, type Sealer } from '../../kernel/security/sealed.ts';
 import { endWorkOfAgent } from '../../kernel/work/deleted-work.ts';
 import type { WorkOwners } from '../../kernel/work/work.ts';
@@ -54,9 +54,9 @@ export function agentRoutes(endpoints: Endpoints, services: AgentServices): void
 
 function readingRoutes({ read }: Endpoints, { version }: AgentServices): void {
   read(listAgents, async ({ query, page }) => {
-    const { limit, offset } = pageBounds(query);
+    const { limit, offset } = computePageBounds(query);
     const { agentId } = query;
-    const id = agentId === undefined ? null : asUuid(agentId);
+    const id = agentId === undefined ? null : toUuid(agentId);
     const type = requireFilterWord(agentTypes, query.agentType, 'agentType');
     const status = requireFilterWord(agentStatuses, query.agentStatus, 'agentStatus');
     const { rows, total } = await page(agentPage, {
@@ -73,7 +73,7 @@ function readingRoutes({ read }: Endpoints, { version }: AgentServices): void {
 
   read(getAgent, async ({ params, rows }) => {
     const id = params.agentId;
-    const row = one(await rows(agentById, { agent_id: asUuid(id) }), () =>
+    const row = requireRow(await rows(agentById, { agent_id: toUuid(id) }), () =>
       problem('agent-not-found', { id }),
     );
     return { body: presentAgent(row, version), etag: renderAgentEtag(row) };
@@ -164,7 +164,7 @@ function requireFilterWord<Word extends string>(
   member: string,
 ): Word | null {
   if (given === undefined) return null;
-  const word = wordOf(words, given);
+  const word = findWord(words, given);
   if (word !== undefined) return word;
   const detail = `must be one of ${words.join(', ')}`;
   throw invalidRequest([{ field: `query.${member}`, pointer: `/query/${member}`, detail }]);

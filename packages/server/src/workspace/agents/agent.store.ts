@@ -8,9 +8,9 @@ import {
   type Transaction,
   typed,
 } from '../../kernel/database/database.ts';
-import { entityTag } from '../../kernel/http/if-match.ts';
+import { makeEntityTag } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
-import { asUuid, isUuid } from '../../kernel/identifiers.ts';
+import { isUuid, toUuid } from '../../kernel/identifiers.ts';
 import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import type { Sealer, Secret } from '../../kernel/security/sealed.ts';
@@ -124,7 +124,7 @@ export function presentAgent(row: AgentRow, serverVersion: string): Agent {
  */
 export function renderAgentEtag(row: AgentRow): string {
   const state = JSON.stringify([presentAgent(row, ''), row.version]);
-  return entityTag(row.agent_id, `v${createHash('sha256').update(state).digest('hex').slice(0, 16)}`);
+  return makeEntityTag(row.agent_id, `v${createHash('sha256').update(state).digest('hex').slice(0, 16)}`);
 }
 
 const lockOne = statement(
@@ -138,7 +138,7 @@ const lockOne = statement(
 
 /** Throws `agent-not-found`. */
 export async function lockAgent(tx: Transaction, scope: Scope, id: string, now: Date): Promise<AgentRow> {
-  const [row] = await tx.query(lockOne, { account_id: scope.accountId, agent_id: asUuid(id), now });
+  const [row] = await tx.query(lockOne, { account_id: scope.accountId, agent_id: toUuid(id), now });
   if (row === undefined) throw problem('agent-not-found', { id });
   return row;
 }

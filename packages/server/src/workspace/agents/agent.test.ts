@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { AgentSummary, Page } from '@headgate/contract';
-import { instanceOf } from '../../testing/agent.ts';
+import { createInstance } from '../../testing/agent.ts';
 import { requireProblem } from '../../testing/client.ts';
 import { startTestServer } from '../../testing/server.ts';
 
@@ -81,7 +81,7 @@ test('filter values are case-insensitive', async () => {
 
 test('an agent is connected while it sends heartbeats', async () => {
   const { account, list } = await createAgents();
-  const agent = instanceOf(await account.agent());
+  const agent = createInstance(await account.agent());
   await agent.hello();
   const readAgent = async () => {
     const [found] = (await list()).results;

@@ -11,9 +11,9 @@
  * A pause is stored beside the state: an agent that was silent or stopped comes back as pausing.
  */
 import type { AgentStatus } from '@headgate/contract';
-import { machine } from '../../kernel/work/machine.ts';
+import { createMachine } from '../../kernel/work/machine.ts';
 
-export const agentStates = machine<AgentStatus>({
+export const agentStates = createMachine<AgentStatus>({
   pending: ['running', 'pausing'],
   running: ['pausing', 'stopping', 'stopped', 'unknown'],
   pausing: ['running', 'paused', 'stopping', 'stopped', 'unknown'],

@@ -15,7 +15,7 @@ import {
 import type { AccountEvent } from '../../kernel/database/events.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { requireMatch } from '../../kernel/http/if-match.ts';
-import { pageBounds } from '../../kernel/http/paging.ts';
+import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { requireEnvironment } from '../environments/index.ts';
 import {
@@ -44,7 +44,7 @@ export function connectionRoutes(endpoints: Endpoints): void {
 
 function projectConnectionRoutes({ read, write }: Endpoints): void {
   read(listConnections, async ({ params, query, page }) => {
-    const { limit, offset } = pageBounds(query);
+    const { limit, offset } = computePageBounds(query);
     const names = query.connectionNames === undefined ? null : splitNames(query.connectionNames);
     const { rows, total } = await page(connectionPage, {
       is_warehouse: false,
@@ -111,7 +111,7 @@ function projectConnectionRoutes({ read, write }: Endpoints): void {
 
 function environmentOverrideRoutes({ read, write }: Endpoints): void {
   read(listConnectionOverrides, async ({ params, query, page }) => {
-    const { limit, offset } = pageBounds(query);
+    const { limit, offset } = computePageBounds(query);
     const { rows, total } = await page(connectionOverridePage, {
       environment_name: query.environmentName,
       limit,

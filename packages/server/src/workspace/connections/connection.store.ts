@@ -14,7 +14,7 @@ import {
   type Transaction,
   typed,
 } from '../../kernel/database/database.ts';
-import { entityTag } from '../../kernel/http/if-match.ts';
+import { makeEntityTag } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
@@ -325,5 +325,5 @@ export function presentOverride(row: OverrideRow, projectId: string): Connection
 }
 
 export function renderConnectionEtag(row: ConnectionRow): string {
-  return entityTag(row.connection_id, row.version);
+  return makeEntityTag(row.connection_id, row.version);
 }

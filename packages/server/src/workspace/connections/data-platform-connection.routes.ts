@@ -9,10 +9,10 @@ import {
   listDataPlatformConnections,
   updateDataPlatformConnection,
 } from '@headgate/contract';
-import { one } from '../../kernel/database/database.ts';
+import { requireRow } from '../../kernel/database/database.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { requireMatch } from '../../kernel/http/if-match.ts';
-import { pageBounds } from '../../kernel/http/paging.ts';
+import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { requireWord } from '../../kernel/http/words.ts';
 import { readProperties } from '../environments/index.ts';
@@ -31,7 +31,7 @@ import { buildConnectionEvent } from './connection-event.ts';
 
 export function dataPlatformConnectionRoutes({ read, write }: Endpoints): void {
   read(listDataPlatformConnections, async ({ query, page }) => {
-    const { limit, offset } = pageBounds(query);
+    const { limit, offset } = computePageBounds(query);
     const { rows, total } = await page(connectionPage, {
       is_warehouse: true,
       auth_provider: null,
@@ -46,7 +46,7 @@ export function dataPlatformConnectionRoutes({ read, write }: Endpoints): void {
   read(getDataPlatformConnection, async ({ params, rows }) => {
     const name = params.connectionName;
     const found = await rows(warehouseConnectionByName, { name });
-    const row = one(found, () => problem('connection-not-found', { name }));
+    const row = requireRow(found, () => problem('connection-not-found', { name }));
     return { body: presentWarehouse(row), etag: renderConnectionEtag(row) };
   });
 

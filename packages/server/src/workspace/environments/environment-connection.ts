@@ -5,7 +5,7 @@ import {
   type EnvironmentConnectionOverride,
 } from '@headgate/contract';
 import { problem } from '../../kernel/http/problems.ts';
-import { wordOf } from '../../kernel/http/words.ts';
+import { findWord } from '../../kernel/http/words.ts';
 import { readProperties } from './connection-property.ts';
 
 export interface DefaultConnection {
@@ -21,10 +21,10 @@ export function readDefaultConnections(given: DefaultConnections = {}): DefaultC
   const found = new Map<string, DefaultConnection>();
   for (const [type, byProvider] of Object.entries(given)) {
     const field = 'body.defaultConnections';
-    if (wordOf(types, type) === undefined)
+    if (findWord(types, type) === undefined)
       throw problem('unknown-word', { field, found: type, allowed: types });
     for (const [written, connectionName] of Object.entries(byProvider)) {
-      const provider = wordOf(providers, written);
+      const provider = findWord(providers, written);
       if (provider === undefined)
         throw problem('unknown-word', { field: `${field}.${type}`, found: written, allowed: providers });
       if (found.has(provider)) throw problem('duplicate-connection', { field, name: provider });

@@ -6,12 +6,12 @@ import {
   listEnvironments,
   updateEnvironment,
 } from '@headgate/contract';
-import { one } from '../../kernel/database/database.ts';
+import { requireRow } from '../../kernel/database/database.ts';
 import type { AccountEvent } from '../../kernel/database/events.ts';
 import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { requireMatch } from '../../kernel/http/if-match.ts';
-import { pageBounds } from '../../kernel/http/paging.ts';
+import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { cancelWorkIn, type WorkTimes } from '../../kernel/work/work.ts';
 import { findOnlyAgent, requireAgent } from '../agents/index.ts';
@@ -38,14 +38,14 @@ export function environmentRoutes(
   services: { wakes: Wakes; times: WorkTimes },
 ): void {
   read(listEnvironments, async ({ query, page }) => {
-    const { limit, offset } = pageBounds(query);
+    const { limit, offset } = computePageBounds(query);
     const { rows, total } = await page(environmentPage, { limit, offset });
     return { body: { page: query.page, results: rows.map(presentEnvironment), size: limit, total } };
   });
 
   read(getEnvironment, async ({ params, rows }) => {
     const name = params.environmentName;
-    const row = one(await rows(environmentByName, { name }), () =>
+    const row = requireRow(await rows(environmentByName, { name }), () =>
       problem('environment-not-found', { name }),
     );
     return { body: presentEnvironment(row), etag: renderEnvironmentEtag(row) };

@@ -9,9 +9,9 @@ import {
   typed,
 } from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
-import { forbidden } from '../../kernel/security/guard.ts';
+import { explainForbidden } from '../../kernel/security/guard.ts';
 import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
-import { requiredRoles, type Scope } from '../../kernel/security/permissions.ts';
+import { findRequiredRoles, type Scope } from '../../kernel/security/permissions.ts';
 
 const environmentRow = {
   name: 'text',
@@ -193,7 +193,7 @@ export async function findPermittedEnvironments(
   permission: Permission,
   now: Date,
 ): Promise<EnvironmentsWhere> {
-  const roles = requiredRoles(permission);
+  const roles = findRequiredRoles(permission);
   const rows = await tx.query(selectWhere, {
     account_id: scope.accountId,
     credential_id: scope.actorId,
@@ -220,7 +220,7 @@ export async function requirePermissionIn(
 ): Promise<void> {
   const { permitted } = await findPermittedEnvironments(tx, scope, projectId, permission, now);
   if (!permitted.has(environmentName))
-    throw await forbidden(tx.query, scope, permission, { projectId, environmentName });
+    throw await explainForbidden(tx.query, scope, permission, { projectId, environmentName });
 }
 
 export function presentEnvironment(row: EnvironmentRow): Environment {

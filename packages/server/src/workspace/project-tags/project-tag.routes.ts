@@ -6,11 +6,11 @@ import {
   listProjectTags,
   updateProjectTag,
 } from '@headgate/contract';
-import { one } from '../../kernel/database/database.ts';
+import { requireRow } from '../../kernel/database/database.ts';
 import type { AccountEvent } from '../../kernel/database/events.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { requireMatch } from '../../kernel/http/if-match.ts';
-import { pageBounds } from '../../kernel/http/paging.ts';
+import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import {
   deleteProjectTagRow,
@@ -27,21 +27,23 @@ import {
 
 export function projectTagRoutes({ read, write }: Endpoints): void {
   read(findTaggedProjects, async ({ query, page }) => {
-    const { limit, offset } = pageBounds(query);
+    const { limit, offset } = computePageBounds(query);
     const { name, value = null } = query;
     const { rows, total } = await page(taggedProjectPage, { name, value, limit, offset });
     return { body: { page: query.page, results: rows, size: limit, total } };
   });
 
   read(listProjectTags, async ({ query, page }) => {
-    const { limit, offset } = pageBounds(query);
+    const { limit, offset } = computePageBounds(query);
     const { rows, total } = await page(projectTagPage, { limit, offset });
     return { body: { page: query.page, results: rows.map(presentProjectTag), size: limit, total } };
   });
 
   read(getProjectTag, async ({ params, rows }) => {
     const name = params.projectTagName;
-    const row = one(await rows(projectTagByName, { name }), () => problem('project-tag-not-found', { name }));
+    const row = requireRow(await rows(projectTagByName, { name }), () =>
+      problem('project-tag-not-found', { name }),
+    );
     return { body: presentProjectTag(row), etag: renderProjectTagEtag(row) };
   });
 

@@ -1,7 +1,7 @@
 /** The table `project_tag`. */
 import type { ProjectTag } from '@headgate/contract';
 import { type ColumnTypes, type RowOf, statement, type Transaction } from '../../kernel/database/database.ts';
-import { entityTag } from '../../kernel/http/if-match.ts';
+import { makeEntityTag } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { callerSeesAll, guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
@@ -129,7 +129,7 @@ export function deleteProjectTagRow(tx: Transaction, scope: Scope, projectId: st
 }
 
 export function renderProjectTagEtag({ project_tag_id: id, version }: ProjectTagRow): string {
-  return entityTag(id, version);
+  return makeEntityTag(id, version);
 }
 
 export function presentProjectTag({ project_tag_id: id, name, value }: ProjectTagRow): ProjectTag {

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type AccountEventItem, type Operation, operations, type Page } from '@headgate/contract';
-import { type Instance, instanceOf } from '../../testing/agent.ts';
-import { checkingAgent } from '../../testing/checking-agent.ts';
+import { createInstance, type Instance } from '../../testing/agent.ts';
+import { createCheckingAgent } from '../../testing/checking-agent.ts';
 import { requireProblem } from '../../testing/client.ts';
 import { examples } from '../../testing/guards.ts';
-import { type OwnedTable, ownedTables, rowsOf } from '../../testing/owned-tables.ts';
+import { listOwnedTables, type OwnedTable, readRows } from '../../testing/owned-tables.ts';
 import { createPlace, type Place } from '../../testing/place.ts';
 import { startTestServer } from '../../testing/server.ts';
 
@@ -25,7 +25,7 @@ async function startWork(
   place: Place,
 ): Promise<{ instance: Instance; held: { workId: string; epoch: number } }> {
   await startIn(place);
-  const instance = instanceOf(place.agent);
+  const instance = createInstance(place.agent);
   const [work] = (await instance.claim()).work;
   assert.ok(work);
   const held = { workId: work.workId, epoch: work.epoch };
@@ -53,7 +53,7 @@ async function fillTables(place: Place): Promise<void> {
   await account.admin.post(`${project.path}/connections`, { name: 'reader', ...connection });
   const reference = { type: 'PASSWORD', secretName: 's' };
   await account.admin.post(`${project.path}/secret-references/reader`, reference);
-  const asked = await checkingAgent(account);
+  const asked = await createCheckingAgent(account);
   const answered = asked.answerNext(() => ({ finding: 'RESOLVED' }));
   const check = { agentId: asked.agentId, secretReferenceNames: ['reader'] };
   assert.equal((await account.admin.post(`${project.path}/secret-references/check`, check)).status, 200);
@@ -92,7 +92,7 @@ function createsInProject({ method, path, success }: Operation): boolean {
 
 async function countRows(tables: readonly OwnedTable[], projectId: string): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
-  for (const table of tables) counts[table.name] = await rowsOf(server.database, table, projectId);
+  for (const table of tables) counts[table.name] = await readRows(server.database, table, projectId);
   return counts;
 }
 
@@ -103,7 +103,7 @@ test('deleting a project deletes all its rows, and none of another project', asy
     await fillTables(each);
     await startWork(each);
   }
-  const tables = await ownedTables(server.database);
+  const tables = await listOwnedTables(server.database);
   assert.ok(tables.length >= 10, 'tables with a project key exist');
   const { projectId, path } = place.project;
   const before = await countRows(tables, projectId);
@@ -142,7 +142,7 @@ test('deleting a project ends its work, notifies the agent, and is logged', asyn
   const ended = body.results.filter((event) => event.eventName === 'pipeline-execution-ended');
   assert.deepEqual(new Set(ended.map((event) => event.eventSubjectId)), new Set([held.workId, queued]));
   for (const { additionalInfo, actorId } of ended) {
-    assert.deepEqual(additionalInfo.after, { status: 'CANCELLED', message: 'Its project was deleted.' });
+    assert.deepEqual(additionalInfo.after, { status: 'CANCELLED', message: 'The project was deleted.' });
     assert.equal(actorId, admin.actorId);
   }
 });

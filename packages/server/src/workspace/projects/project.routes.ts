@@ -1,8 +1,8 @@
 import { createProject, deleteProject, getProject, listProjects, updateProject } from '@headgate/contract';
-import { one } from '../../kernel/database/database.ts';
+import { requireRow } from '../../kernel/database/database.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { requireMatch } from '../../kernel/http/if-match.ts';
-import { pageBounds } from '../../kernel/http/paging.ts';
+import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { endWorkOfProject } from '../../kernel/work/deleted-work.ts';
 import type { WorkOwners } from '../../kernel/work/work.ts';
@@ -19,13 +19,13 @@ import {
 
 export function projectRoutes({ read, write }: Endpoints, services: { owners: WorkOwners }): void {
   read(listProjects, async ({ query, page }) => {
-    const { limit, offset } = pageBounds(query);
+    const { limit, offset } = computePageBounds(query);
     const { rows, total } = await page(projectPage, { limit, offset });
     return { body: { page: query.page, results: rows.map(presentProject), size: limit, total } };
   });
 
   read(getProject, async ({ params, rows }) => {
-    const row = one(await rows(projectById, {}), () => problem('project-not-found', params));
+    const row = requireRow(await rows(projectById, {}), () => problem('project-not-found', params));
     return { body: presentProject(row), etag: renderProjectEtag(row) };
   });
 

@@ -1,7 +1,7 @@
 /** The table `project`. */
 import type { Project } from '@headgate/contract';
 import { type ColumnTypes, type RowOf, statement, type Transaction } from '../../kernel/database/database.ts';
-import { entityTag } from '../../kernel/http/if-match.ts';
+import { makeEntityTag } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { callerSeesAll, guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
@@ -142,5 +142,5 @@ export function presentProject(row: ProjectRow): Project {
 }
 
 export function renderProjectEtag(row: ProjectRow): string {
-  return entityTag(row.project_id, row.version);
+  return makeEntityTag(row.project_id, row.version);
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Answer } from '../../testing/client.ts';
-import { ownedTables, rowsOf } from '../../testing/owned-tables.ts';
+import { listOwnedTables, readRows } from '../../testing/owned-tables.ts';
 import { createPlace, type Place } from '../../testing/place.ts';
 import { smallPipeline, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
@@ -75,7 +75,7 @@ async function writeUntilDeleted(place: Place, client: number): Promise<Answer[]
 }
 
 test('a project deleted under 16 writers leaves no rows, and every writer gets a problem', async () => {
-  const tables = await ownedTables(server.database);
+  const tables = await listOwnedTables(server.database);
   for (let round = 0; round < rounds; round += 1) {
     const place = await createPlace(await server.account());
     const writing = Array.from({ length: clients }, (_, client) => writeUntilDeleted(place, client));
@@ -84,7 +84,7 @@ test('a project deleted under 16 writers leaves no rows, and every writer gets a
       assert.ok([200, 201, 204, 404, 409, 422].includes(status), `${status}: ${text}`);
     }
     for (const table of tables) {
-      assert.equal(await rowsOf(server.database, table, place.project.projectId), 0, table.name);
+      assert.equal(await readRows(server.database, table, place.project.projectId), 0, table.name);
     }
   }
 });

@@ -7,10 +7,10 @@ import {
 } from '@headgate/contract';
 import type { AccountEvent } from '../../kernel/database/events.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
-import { pageBounds } from '../../kernel/http/paging.ts';
+import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { requireWord } from '../../kernel/http/words.ts';
-import { asUuid } from '../../kernel/identifiers.ts';
+import { toUuid } from '../../kernel/identifiers.ts';
 import { listConnectionsNaming } from '../connections/index.ts';
 import {
   deleteSecretReferenceRow,
@@ -25,7 +25,7 @@ const toldUsers = 5;
 
 export function secretReferenceRoutes({ read, write }: Endpoints): void {
   read(listSecretReferences, async ({ query, page }) => {
-    const { limit, offset } = pageBounds(query);
+    const { limit, offset } = computePageBounds(query);
     const type = query.secretReferenceType ?? query.type ?? 'PASSWORD';
     const { rows, total } = await page(secretReferencePage, {
       type,
@@ -41,7 +41,7 @@ export function secretReferenceRoutes({ read, write }: Endpoints): void {
     const { agentId } = body;
     const type = body.secretReferenceType ?? body.type;
     if (type === undefined) throw new Error('The schema requires one of the two members.');
-    if (agentId !== undefined && asUuid(agentId) !== agentId) throw problem('unknown-agent', { id: agentId });
+    if (agentId !== undefined && toUuid(agentId) !== agentId) throw problem('unknown-agent', { id: agentId });
     const after = presentSecretReference({
       name,
       type,

@@ -9,11 +9,11 @@ import {
   type Variable,
   writeOverrides,
 } from '@headgate/contract';
-import { one } from '../../kernel/database/database.ts';
+import { requireRow } from '../../kernel/database/database.ts';
 import type { AccountEvent } from '../../kernel/database/events.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { requireMatch } from '../../kernel/http/if-match.ts';
-import { pageBounds } from '../../kernel/http/paging.ts';
+import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { findPermittedEnvironments, requireEnvironment } from '../environments/index.ts';
 import { createOverridesProblem, judgeOverrides, readOverrides } from './override.ts';
@@ -36,14 +36,16 @@ import { explainMisfit, getEmptyValue, hasType, pickKnownValue } from './variabl
 
 export function variableRoutes({ read, write }: Endpoints): void {
   read(listVariables, async ({ query, page }) => {
-    const { limit, offset } = pageBounds(query);
+    const { limit, offset } = computePageBounds(query);
     const { rows, total } = await page(variablePage, { limit, offset });
     return { body: { page: query.page, results: rows.map(presentVariable), size: limit, total } };
   });
 
   read(getVariable, async ({ params, rows }) => {
     const name = params.variableName;
-    const row = one(await rows(variableByName, { name }), () => problem('variable-not-found', { name }));
+    const row = requireRow(await rows(variableByName, { name }), () =>
+      problem('variable-not-found', { name }),
+    );
     return { body: presentVariable(row), etag: renderVariableEtag(row) };
   });
 
@@ -114,7 +116,7 @@ export function variableRoutes({ read, write }: Endpoints): void {
       variable_name: name,
       environment_name: query.environmentName ?? null,
     });
-    const first = one(found, () => problem('variable-not-found', { name }));
+    const first = requireRow(found, () => problem('variable-not-found', { name }));
     const environmentOverrides = found.flatMap((row) =>
       row.environment_name === null
         ? []

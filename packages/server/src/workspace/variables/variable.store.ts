@@ -15,7 +15,7 @@ import {
   type Transaction,
   typed,
 } from '../../kernel/database/database.ts';
-import { entityTag } from '../../kernel/http/if-match.ts';
+import { makeEntityTag } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
@@ -279,5 +279,5 @@ export function presentVariable(row: VariableRow): Variable {
 }
 
 export function renderVariableEtag(row: VariableRow): string {
-  return entityTag(row.variable_id, row.version);
+  return makeEntityTag(row.variable_id, row.version);
 }
