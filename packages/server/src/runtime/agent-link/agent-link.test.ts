@@ -59,7 +59,7 @@ async function claimOne(instance: Instance) {
 
 const completed = { type: 'completed', outcome: { status: 'SUCCESS' } } as const;
 
-/** Time passes, and the server looks at its work every five seconds. */
+/** Moves the clock, and lets the server sweep its work every five seconds. */
 async function pass(seconds: number, each: () => Promise<unknown> = async () => undefined) {
   for (let passed = 0; passed < seconds; passed += 5) {
     server.clock.advance(Math.min(5, seconds - passed));
@@ -68,14 +68,14 @@ async function pass(seconds: number, each: () => Promise<unknown> = async () => 
   }
 }
 
-test('hello answers who the agent is and the times to keep', async () => {
+test('hello returns the agent and its intervals', async () => {
   const { agent, instance } = await runnable();
   const { body } = await instance.hello();
   assert.deepEqual([body.agentId, body.name, body.protocolVersion], [agent.agentId, agent.name, 1]);
   assert.deepEqual([body.leaseSeconds, body.heartbeatSeconds], [leaseSeconds, heartbeatSeconds]);
 });
 
-test('an agent of another protocol version is told which one the server speaks', async () => {
+test('an agent of another protocol version gets an error with the supported one', async () => {
   const { instance } = await runnable();
   const refused = requireProblem(
     await instance.hello({ protocolVersions: [2, 3] }),
@@ -86,7 +86,7 @@ test('an agent of another protocol version is told which one the server speaks',
   assert.equal((await instance.hello({ protocolVersions: [2, 1] })).status, 200);
 });
 
-test('work tells all that the run needs, with the overrides of its environment in place', async () => {
+test('work contains everything that the run needs, with the overrides of its environment', async () => {
   const { admin, made, instance, start } = await runnable();
   const variables = `${made.path}/variables`;
   await admin.post(variables, { name: 'region', type: 'TEXT', behaviour: 'SHARED', value: 'north' });
@@ -128,7 +128,7 @@ test('work tells all that the run needs, with the overrides of its environment i
   });
 });
 
-test('the files of the work are fetched by digest, and those of other accounts are not', async () => {
+test('an agent fetches the files of its work by digest, but none of other accounts', async () => {
   const { agent, work } = await claimed();
   const other = await runnable();
   const { artifactDigest } = work.payload;
@@ -145,7 +145,7 @@ test('the files of the work are fetched by digest, and those of other accounts a
   requireProblem(await other.agent.client.get('/blobs/..%2f..%2fmaster-key'), 404, 'blob-not-found');
 });
 
-test('work is claimed oldest first, as much as there is room for, and once', async () => {
+test('work is claimed once, oldest first, up to the requested number', async () => {
   const { instance, agent, start } = await runnable();
   const ids: string[] = [];
   for (let run = 0; run < 3; run += 1) {
@@ -162,14 +162,14 @@ test('work is claimed oldest first, as much as there is room for, and once', asy
   assert.deepEqual((await instance.claim()).work, []);
 });
 
-test('the work of one agent is not given to another', async () => {
+test('an agent cannot claim the work of another agent', async () => {
   const found = await runnable();
   const colleague = instanceOf(await found.account.agent());
   await found.start();
   assert.deepEqual((await colleague.claim()).work, []);
 });
 
-test('a long-poll is answered as soon as there is work', async () => {
+test('a waiting claim gets its response as soon as there is work', async () => {
   const { instance, start } = await runnable();
   const waiting = instance.claim(1, 20);
   const id = await start();
@@ -178,7 +178,7 @@ test('a long-poll is answered as soon as there is work', async () => {
   assert.ok(performance.now() - before < 2_000);
 });
 
-test('a command is told by the long-poll at once, and by heartbeats until it is obeyed', async () => {
+test('a command is sent to a waiting claim at once, and repeated by heartbeats until the agent obeys', async () => {
   const { instance, id, work, cancel, status } = await claimed();
   const waiting = instance.claim(10, 20);
   const before = performance.now();
@@ -206,7 +206,7 @@ test('a run is reported from its start to its end', async () => {
   assert.deepEqual(await instance.heartbeat(work), [{ workId: id, epoch: 1, state: 'lost' }]);
 });
 
-test('the message of a failure is kept', async () => {
+test('the message of a failure is stored', async () => {
   const { instance, id, work, read } = await claimed();
   await instance.report(work, {
     type: 'completed',
@@ -216,7 +216,7 @@ test('the message of a failure is kept', async () => {
   assert.deepEqual([status, message], ['FAILED', 'no such table: city']);
 });
 
-test('a report that is sent again is accepted and changes nothing', async () => {
+test('a repeated report is accepted and changes nothing', async () => {
   const { account, instance, id, work, status } = await claimed();
   await instance.report(work, { type: 'started' }, 1);
   await instance.report(work, { type: 'started' }, 1);
@@ -234,7 +234,7 @@ test('a report that is sent again is accepted and changes nothing', async () => 
   assert.equal(events.length, 2);
 });
 
-test('reports of a batch are answered in their order', async () => {
+test('the results of a batch have the order of its reports', async () => {
   const { agent, instance, id, work } = await claimed();
   const unknown = randomUUID();
   const reports = [
@@ -258,7 +258,7 @@ test('reports of a batch are answered in their order', async () => {
   );
 });
 
-test('a report about another agent’s work is not found', async () => {
+test('a report about another agent’s work gets work-not-found', async () => {
   const { work, id, account, status } = await claimed();
   for (const agent of [await account.agent(), await (await server.account()).agent()]) {
     const stranger = instanceOf(agent);
@@ -269,14 +269,14 @@ test('a report about another agent’s work is not found', async () => {
   assert.equal(await status(id), 'RUNNING');
 });
 
-test('heartbeats keep a lease for as long as it takes', async () => {
+test('heartbeats renew a lease without limit', async () => {
   const { instance, work, id, status } = await claimed();
   await instance.report(work, { type: 'started' });
   await pass(20 * leaseSeconds, () => instance.heartbeat(work));
   assert.equal(await status(id), 'RUNNING');
 });
 
-test('an agent that falls silent and comes back goes on', async () => {
+test('an agent that was silent and returns continues its work', async () => {
   const { instance, work, id, status } = await claimed();
   await instance.report(work, { type: 'started' });
   await pass(leaseSeconds + 1);
@@ -285,11 +285,11 @@ test('an agent that falls silent and comes back goes on', async () => {
   assert.equal(await status(id), 'RUNNING');
   await pass(leaseSeconds + 1);
   assert.equal(await status(id), 'UNKNOWN');
-  assert.ok((await instance.report(work, completed)).accepted, 'a report is a sign of life too');
+  assert.ok((await instance.report(work, completed)).accepted, 'a report is a sign of life');
   assert.equal(await status(id), 'SUCCESS');
 });
 
-test('one that was being cancelled is being cancelled again when its agent comes back', async () => {
+test('an execution that was being cancelled is CANCELLING again when its agent returns', async () => {
   const { instance, work, id, status, cancel } = await claimed();
   await instance.report(work, { type: 'started' });
   await cancel(id);
@@ -299,7 +299,7 @@ test('one that was being cancelled is being cancelled again when its agent comes
   assert.equal(await status(id), 'CANCELLING');
 });
 
-test('one that is cancelled while its agent is silent is cancelled when the grace has passed', async () => {
+test('an execution cancelled while its agent is silent ends as CANCELLED after the grace period', async () => {
   const { instance, work, id, status, cancel } = await claimed();
   await instance.report(work, { type: 'started' });
   await pass(leaseSeconds + 1);
@@ -309,7 +309,7 @@ test('one that is cancelled while its agent is silent is cancelled when the grac
   assert.equal(await status(id), 'CANCELLED');
 });
 
-test('a run whose agent stays silent fails with the reason, and its steps with it', async () => {
+test('a run whose agent stays silent fails with the reason, and so do its steps', async () => {
   const { admin, agent, made, instance, work, id, read } = await claimed();
   const step = {
     stepId: randomUUID(),
@@ -334,7 +334,7 @@ test('a run whose agent stays silent fails with the reason, and its steps with i
   assert.equal(steps.body.results[0]?.result.status, 'FAILED');
 });
 
-test('everything that was claimed ends within lease and grace, whoever dies', async () => {
+test('all claimed work ends within lease and grace period if its agent dies', async () => {
   const { work, instance, id, read } = await claimed();
   await instance.report(work, { type: 'started' });
   const begin = server.clock.now().getTime();
@@ -345,11 +345,11 @@ test('everything that was claimed ends within lease and grace, whoever dies', as
   }
 });
 
-test('what was claimed but never begun is given to another instance, and the old epoch is refused everywhere', async () => {
+test('work that was claimed but not begun is given to another instance, and the old epoch is refused everywhere', async () => {
   const { agent, instance, work, id, status } = await claimed();
   await pass(leaseSeconds + 1);
   await pass(graceSeconds + 1);
-  assert.equal(await status(id), 'RUNNING', 'it waits again');
+  assert.equal(await status(id), 'RUNNING', 'it is queued again');
   assert.deepEqual(await instance.heartbeat(work), [{ workId: id, epoch: 1, state: 'lost' }]);
   const early = await instance.report(work, { type: 'started' });
   assert.ok(!early.accepted && early.code === 'stale-epoch');
@@ -366,7 +366,7 @@ test('what was claimed but never begun is given to another instance, and the old
   assert.equal(await status(id), 'SUCCESS');
 });
 
-test('released work is claimed again, with the next epoch, at once', async () => {
+test('released work can be claimed again at once, with the next epoch', async () => {
   const { agent, instance, work, id, status } = await claimed();
   await instance.report(work, { type: 'started' });
   const second = instanceOf(agent);
@@ -382,7 +382,7 @@ test('released work is claimed again, with the next epoch, at once', async () =>
   assert.equal(await status(id), 'SUCCESS');
 });
 
-test('work that is released while it is being cancelled is cancelled', async () => {
+test('work released while it is being cancelled ends as CANCELLED', async () => {
   const { instance, work, id, status, cancel } = await claimed();
   await cancel(id);
   await instance.report(work, { type: 'released', reason: 'the agent stops' });
@@ -390,7 +390,7 @@ test('work that is released while it is being cancelled is cancelled', async () 
   assert.deepEqual((await instance.claim()).work, []);
 });
 
-test('work that was released after a long run waits its time again', async () => {
+test('work released after a long run gets the full queue limit again', async () => {
   const { agent, instance, work, id, status } = await claimed();
   await instance.report(work, { type: 'started' });
   await pass(700, () => instance.heartbeat(work));
@@ -400,7 +400,7 @@ test('work that was released after a long run waits its time again', async () =>
   assert.equal((await claimOne(instanceOf(agent))).epoch, 2);
 });
 
-test('work that no agent claims fails at its bound, and says so', async () => {
+test('work that no agent claims fails at the queue limit, with the reason', async () => {
   const { start, read, instance } = await runnable();
   const id = await start();
   await pass(595);
@@ -412,7 +412,7 @@ test('work that no agent claims fails at its bound, and says so', async () => {
   assert.deepEqual((await instance.claim()).work, []);
 });
 
-test('a run that never ends fails at its bound, whatever its heartbeats say', async () => {
+test('a run that never ends fails at its time limit, despite heartbeats', async () => {
   const { instance, work, id, read } = await claimed();
   await instance.report(work, { type: 'started' });
   for (let passed = 0; passed < 3_000 + graceSeconds + 10; passed += 10) {
@@ -427,7 +427,7 @@ test('a run that never ends fails at its bound, whatever its heartbeats say', as
   assert.equal((await instance.heartbeat(work))[0]?.state, 'lost');
 });
 
-test('numbers beyond what can be kept are refused, not failed on', async () => {
+test('numbers that cannot be stored are refused with 400', async () => {
   const { agent, instance, id, work } = await claimed();
   const step = {
     stepId: randomUUID(),
@@ -449,10 +449,10 @@ test('numbers beyond what can be kept are refused, not failed on', async () => {
     });
     requireProblem(answer, 400, 'invalid-request');
   }
-  assert.ok((await instance.report(work, completed)).accepted, 'and the work is none the worse');
+  assert.ok((await instance.report(work, completed)).accepted, 'the work is unchanged');
 });
 
-test('two instances that claim at the same time never get the same work', async () => {
+test('concurrent claims never get the same work', async () => {
   const { agent, start } = await runnable();
   const ids = await Promise.all(Array.from({ length: 30 }, () => start()));
   const instances = Array.from({ length: 6 }, () => instanceOf(agent));
@@ -463,7 +463,7 @@ test('two instances that claim at the same time never get the same work', async 
   assert.deepEqual(new Set([...got, ...(rest?.work.map((work) => work.workId) ?? [])]), new Set(ids));
 });
 
-test('the events of a run name its project and its pipeline', async () => {
+test('the events of a run have its project and its pipeline', async () => {
   const { account, made, instance, work } = await claimed();
   await instance.report(work, { type: 'started' });
   await instance.report(work, completed);

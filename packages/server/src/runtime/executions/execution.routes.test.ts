@@ -73,10 +73,10 @@ test('a pipeline is started and found at its Location, running', async () => {
     startedAt: server.clock.now().toISOString(),
     user: 'a SUPER_ADMIN',
   });
-  assert.deepEqual(result, flat, 'flat, and beside it under result');
+  assert.deepEqual(result, flat, 'the members are at the top level and in `result`');
 });
 
-test('a pipeline is named by its path, with or without the extension', async () => {
+test('a pipeline is named by its path with or without the extension', async () => {
   const { started, read } = await project();
   for (const name of ['folder/Load it', 'folder/Load it.orch.yaml']) {
     assert.equal(
@@ -86,7 +86,7 @@ test('a pipeline is named by its path, with or without the extension', async () 
   }
 });
 
-test('what cannot be started is refused with its reason', async () => {
+test('a start that is not possible is refused with the reason', async () => {
   const { start } = await project();
   requireProblem(await start({ pipelineName: 'other' }), 404, 'pipeline-not-found');
   requireProblem(await start({ pipelineName: 'main.tran.yaml' }), 404, 'pipeline-not-found');
@@ -100,7 +100,7 @@ test('what cannot be started is refused with its reason', async () => {
   requireProblem(await start({ environmentName: undefined }), 400, 'invalid-request');
 });
 
-test('values are given to public variables of the pipeline and to those of the project, by their type', async () => {
+test('a start sets public variables of the pipeline and variables of the project, checked by type', async () => {
   const { admin, made, start } = await project();
   await admin.post(`${made.path}/variables`, { name: 'region', type: 'NUMBER', behaviour: 'SHARED' });
   const scalar = (values: object) => start({ scalarVariables: values });
@@ -119,7 +119,7 @@ test('values are given to public variables of the pipeline and to those of the p
   assert.ok(answer.status === 400 || answer.status === 422, answer.text);
 });
 
-test('without a version the newest enabled one runs; a disabled one is gone', async () => {
+test('without a version the newest enabled one runs; a disabled one gets 410', async () => {
   const { account, admin, made, start, started, read } = await project();
   server.clock.advance(1);
   await upload(admin, made, [{ name: 'main.orch.yaml', content: smallPipeline }], { versionName: 'v2' });
@@ -133,7 +133,7 @@ test('without a version the newest enabled one runs; a disabled one is gone', as
   requireProblem(await start({ versionName: 'v2' }), 410, 'artifact-disabled');
 });
 
-test('the agent is the named one, else the environment’s, else the only one of the account', async () => {
+test('the agent is that of the request, else of the environment, else the only one of the account', async () => {
   const { account, admin, made, start, started, agent, instance } = await projectWithAgent();
   const onlyId = await started();
   assert.deepEqual(
@@ -157,13 +157,13 @@ test('the agent is the named one, else the environment’s, else the only one of
   assert.equal((await instance.claim()).work[0]?.workId, byDefault);
 });
 
-test('an account without an agent starts nothing', async () => {
+test('an account without an agent cannot start a pipeline', async () => {
   const account = await server.account();
   const { start } = await project(account);
   requireProblem(await start(), 422, 'environment-without-agent');
 });
 
-test('a tag runs once at a time in an environment, and is free again after the end', async () => {
+test('a tag has one running execution in an environment, and can be used again after its end', async () => {
   const { admin, made, start, started, cancel, instance } = await projectWithAgent();
   const first = await started({ executionTag: 'load' });
   requireProblem(await start({ executionTag: 'load' }), 409, 'execution-tag-running');
@@ -181,7 +181,7 @@ test('a tag runs once at a time in an environment, and is free again after the e
   assert.equal((await start({ executionTag: 'load' })).status, 201);
 });
 
-test('of 8 starts at once under one tag one runs', async () => {
+test('of 8 concurrent starts with one tag one succeeds', async () => {
   const { start } = await project();
   const answers = await Promise.all(Array.from({ length: 8 }, () => start({ executionTag: 'race' })));
   assert.deepEqual(answers.map((answer) => answer.status).toSorted(), [
@@ -190,7 +190,7 @@ test('of 8 starts at once under one tag one runs', async () => {
   ]);
 });
 
-test('executions of the account are listed newest first, by token', async () => {
+test('executions of the account are listed newest first, in pages by token', async () => {
   const { admin, started } = await project();
   const ids: string[] = [];
   for (let run = 0; run < 5; run += 1) {
@@ -208,10 +208,10 @@ test('executions of the account are listed newest first, by token', async () => 
   }
   assert.deepEqual(seen, ids);
   const all = (await admin.get<Listed>('/pipeline-executions?limit=5')).body;
-  assert.ok(!('more' in all), 'a full last page has no next one');
+  assert.ok(!('more' in all), 'a full last page has no `more`');
 });
 
-test('a limit above 100 is capped; one below 1, and a foreign token, are refused', async () => {
+test('a limit above 100 is reduced to 100; one below 1 and an invalid token are refused', async () => {
   const { admin, account, made } = await project();
   await server.database.query(
     `insert into pipeline_execution (account_id, execution_id, project_id, environment_name, pipeline_name, pipeline_type, version_name,
@@ -235,7 +235,7 @@ test('a limit above 100 is capped; one below 1, and a foreign token, are refused
   }
 });
 
-test('executions are found by project, environment, part of the name, status and time', async () => {
+test('executions are filtered by project, environment, part of the name, status and time', async () => {
   const one = await project();
   const { admin } = one;
   const other = await project(one.account);
@@ -257,14 +257,14 @@ test('executions are found by project, environment, part of the name, status and
   assert.deepEqual(await found(`projectId=${one.made.projectId}`), [load, main]);
   assert.deepEqual(await found('environmentName=prod'), [elsewhere]);
   assert.deepEqual(await found('pipelineName=LOAD%20I'), [load]);
-  assert.deepEqual(await found('pipelineName=%25'), [], 'a percent sign is itself');
+  assert.deepEqual(await found('pipelineName=%25'), [], 'a percent sign is matched literally');
   assert.deepEqual(await found('status=CANCELLED'), [main]);
   assert.deepEqual(await found('status=CANCELLED&status=RUNNING'), [elsewhere, load, main]);
   assert.deepEqual(await found('status=SUCCESS'), []);
   const at = (seconds: number) =>
     encodeURIComponent(new Date(begin.getTime() + seconds * 1_000).toISOString());
   assert.deepEqual(await found(`startedAfter=${at(5)}&startedBefore=${at(15)}`), [load]);
-  assert.deepEqual(await found(`startedAfter=${at(10)}`), [elsewhere], 'after is after');
+  assert.deepEqual(await found(`startedAfter=${at(10)}`), [elsewhere], 'startedAfter is exclusive');
   assert.deepEqual(await found(`projectId=${randomUUID()}`), []);
   assert.deepEqual(await found('scheduleId=x'), []);
   for (const query of [
@@ -278,7 +278,7 @@ test('executions are found by project, environment, part of the name, status and
   }
 });
 
-test('a list holds the executions that a role in the project or in their environment lets the caller read', async () => {
+test('a list contains the executions that the caller may read by a role in the project or environment', async () => {
   const one = await project();
   const other = await project(one.account);
   const third = await project(one.account);
@@ -294,7 +294,7 @@ test('a list holds the executions that a role in the project or in their environ
   );
 });
 
-test('an execution is found in its own project only', async () => {
+test('an execution is found only in its own project', async () => {
   const one = await project();
   const other = await project(one.account);
   const id = await one.started();
@@ -322,7 +322,7 @@ const stepOf = (pipelineRunId: string, name: string, second: number, given: Part
   ...given,
 });
 
-test('steps are read in the order of their start, in pages, a step that changed once', async () => {
+test('steps are listed in the order of their start, in pages, each changed step once', async () => {
   const { admin, executions, instance, started } = await projectWithAgent();
   const id = await started();
   const [work] = (await instance.claim()).work;
@@ -344,7 +344,7 @@ test('steps are read in the order of their start, in pages, a step that changed 
   assert.deepEqual([page.total, page.results.map((step) => step.name)], [3, ['third']]);
 });
 
-test('the steps of a child pipeline are read under its own id', async () => {
+test('the steps of a child pipeline are listed by its own id', async () => {
   const { admin, executions, instance, started } = await projectWithAgent();
   const id = await started();
   const [work] = (await instance.claim()).work;
@@ -361,7 +361,7 @@ test('the steps of a child pipeline are read under its own id', async () => {
   assert.deepEqual(await names(child), [['inside', undefined]]);
 });
 
-test('an execution that nobody holds yet is cancelled at once', async () => {
+test('a queued execution is cancelled at once', async () => {
   const { started, status, read, cancel, instance } = await projectWithAgent();
   for (const forced of [false, true]) {
     const id = await started();
@@ -374,7 +374,7 @@ test('an execution that nobody holds yet is cancelled at once', async () => {
   }
 });
 
-test('cancelling leaves an event of the type UPDATE, whether an agent holds the execution or not', async () => {
+test('cancelling writes an event of type UPDATE, whether an agent holds the execution or not', async () => {
   const { admin, started, cancel, instance } = await projectWithAgent();
   const ever = 'from=2020-01-01T00:00:00.000Z&to=2100-01-01T00:00:00.000Z';
   const held = await started();
@@ -397,7 +397,7 @@ test('cancelling leaves an event of the type UPDATE, whether an agent holds the 
   }
 });
 
-test('an execution that an agent holds is CANCELLING until it says so', async () => {
+test('an execution held by an agent is CANCELLING until the agent reports its end', async () => {
   const { started, status, cancel, instance } = await projectWithAgent();
   const id = await started();
   const [work] = (await instance.claim()).work;
@@ -421,7 +421,7 @@ test('a cancel without forceUpdate is graceful', async () => {
   assert.equal((await instance.heartbeat(work))[0]?.command, 'cancel');
 });
 
-test('one that ends by itself while it is being cancelled is what it came to', async () => {
+test('a run that finishes while being cancelled keeps its own result', async () => {
   const { started, status, cancel, instance } = await projectWithAgent();
   const id = await started();
   const [work] = (await instance.claim()).work;
@@ -431,7 +431,7 @@ test('one that ends by itself while it is being cancelled is what it came to', a
   assert.equal(await status(id), 'SUCCESS');
 });
 
-test('a forced cancel ends at its bound even when the agent never obeys', async () => {
+test('a forced cancel ends at its time limit even if the agent never obeys', async () => {
   const { started, status, read, cancel, instance } = await projectWithAgent();
   const id = await started();
   const [work] = (await instance.claim()).work;
@@ -443,7 +443,7 @@ test('a forced cancel ends at its bound even when the agent never obeys', async 
     await instance.heartbeat(work);
     await server.sweep();
     assert.equal(await status(id), 'CANCELLING');
-    // Asking again does not put the end off.
+    // Repeating the request does not extend the limit.
     await cancel(id, true);
     server.clock.advance(5);
   }
@@ -452,7 +452,7 @@ test('a forced cancel ends at its bound even when the agent never obeys', async 
   assert.match((await read(id)).message ?? '', /did not confirm the cancellation/);
 });
 
-test('a forced cancel is not taken back by a graceful one', async () => {
+test('a graceful cancel does not replace a forced one', async () => {
   const { started, cancel, instance } = await projectWithAgent();
   const id = await started();
   const [work] = (await instance.claim()).work;
@@ -462,7 +462,7 @@ test('a forced cancel is not taken back by a graceful one', async () => {
   assert.equal((await instance.heartbeat(work))[0]?.command, 'force-cancel');
 });
 
-test('one that has ended cannot be cancelled', async () => {
+test('an ended execution cannot be cancelled', async () => {
   const { started, cancel, instance } = await projectWithAgent();
   const id = await started();
   const [work] = (await instance.claim()).work;
@@ -472,7 +472,7 @@ test('one that has ended cannot be cancelled', async () => {
   assert.match(detail, /SUCCESS/);
 });
 
-test('a cancel says that the execution shall be CANCELLED', async () => {
+test('a cancel needs the status CANCELLED', async () => {
   const { admin, executions, started } = await project();
   const id = await started();
   for (const body of [
@@ -485,7 +485,7 @@ test('a cancel says that the execution shall be CANCELLED', async () => {
   }
 });
 
-test('the ETag of an execution changes with what it shows', async () => {
+test('the ETag of an execution changes with its status', async () => {
   const { admin, executions, started, cancel, instance } = await projectWithAgent();
   const id = await started();
   const tag = async () => (await admin.get(`${executions}/${id}`)).etag;

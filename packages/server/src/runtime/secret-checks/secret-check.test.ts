@@ -1,4 +1,4 @@
-/** Whether secrets are there: who is asked about which, and what the answer says. */
+/** Checks of secrets: which agent is asked about which secret, and the response. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AccountEventItem, Page, SecretCheck, SecretCoordinates } from '@headgate/contract';
@@ -35,7 +35,7 @@ const told = ({ results }: SecretCheck) =>
     ...[secretReferenceName ?? `- ${secretName}`, environmentNames.join(' '), agentName ?? '-', outcome],
   ]);
 
-test('each reference is asked of the agent of each environment, or of its own; a dangling one is found', async () => {
+test('each reference is checked by the agent of each environment, or by its own agent; a dangling one is found', async () => {
   const { account, reference, check, setAgent } = await project();
   const [oslo, lima] = [
     await checkingAgent(account, { name: 'oslo' }),
@@ -63,7 +63,7 @@ test('each reference is asked of the agent of each environment, or of its own; a
   });
 });
 
-test('only what is asked for: names of references, one environment, one agent', async () => {
+test('a check can be limited to named references, one environment or one agent', async () => {
   const { account, reference, check, setAgent } = await project();
   const [oslo, lima] = [
     await checkingAgent(account, { name: 'oslo' }),
@@ -90,7 +90,7 @@ test('only what is asked for: names of references, one environment, one agent', 
   requireProblem(await check({ agentId: foreign.agentId }), 422, 'unknown-agent');
 });
 
-test('secrets of connections, overrides and environments are asked about, too, where they count', async () => {
+test('secrets of connections and their overrides are checked in their environments', async () => {
   const { account, admin, path, reference, check, setAgent } = await project();
   const oslo = await checkingAgent(account, { name: 'oslo' });
   await setAgent('dev', oslo);
@@ -123,7 +123,7 @@ test('secrets of connections, overrides and environments are asked about, too, w
   assert.deepEqual(namedBy, ['the override of the connection "lake" in the environment "dev"']);
 });
 
-test('agents that cannot be asked are told as such; where none can be, nothing is waited for', async () => {
+test('agents that cannot be asked are reported; if no agent can be asked, the request does not wait', async () => {
   const { account, admin, projectId, reference, check } = await project();
   const agents = {
     silent: await account.agent('silent'),
@@ -148,7 +148,7 @@ test('agents that cannot be asked are told as such; where none can be, nothing i
   requireProblem(refused, 409, 'no-agent-to-ask');
   assert.match(
     refused.problem.detail,
-    /"old" is of a version .* upgrade it; the agent "silent" is not connected/,
+    /"old" is too old for this check: upgrade it; the agent "silent" is not connected/,
   );
   const allowlist = { projects: { [projectId]: { environments: ['dev'] } } };
   await admin.send('PUT', `/agents/${agents.restricted.agentId}/allowlist`, { body: allowlist });
@@ -159,7 +159,7 @@ test('agents that cannot be asked are told as such; where none can be, nothing i
   await allowed;
 });
 
-test('an environment without an agent is told; a project that names no secret has nothing to ask', async () => {
+test('an environment without an agent is reported; a project without secrets needs no agent', async () => {
   const { reference, check } = await project();
   assert.deepEqual((await check()).body, { resolved: true, results: [], unchecked: 0 });
   await reference('a');
@@ -168,7 +168,7 @@ test('an environment without an agent is told; a project that names no secret ha
   assert.match(refused.problem.detail, /give one a default agent/);
 });
 
-test('an agent that fails is told by its reason, and one that is too late has not answered', async () => {
+test('a failing agent is reported with its reason, and a late one as NO_ANSWER', async () => {
   const { account, reference, check } = await project(impatient);
   const oslo = await checkingAgent(account, { name: 'oslo' });
   const lima = await checkingAgent(account, { name: 'lima' });
@@ -188,7 +188,7 @@ test('an agent that fails is told by its reason, and one that is too late has no
   );
 });
 
-test('no answer in time is 504; the same key then tells what became of it', async () => {
+test('without a response in time the status is 504; the same key returns the result later', async () => {
   const { account, reference, check } = await project(impatient);
   const oslo = await checkingAgent(account, { name: 'oslo' });
   await reference('a', { agentId: oslo.agentId });
@@ -206,7 +206,7 @@ test('no answer in time is 504; the same key then tells what became of it', asyn
   assert.equal((await again()).headers['idempotency-replayed'], 'true');
 });
 
-test('a check that nobody claims in time is not asked any more', async () => {
+test('a check that no agent claims in time is dropped', async () => {
   const { account, reference, check } = await project(impatient);
   const oslo = await checkingAgent(account, { name: 'oslo' });
   await reference('a', { agentId: oslo.agentId });
@@ -216,7 +216,7 @@ test('a check that nobody claims in time is not asked any more', async () => {
   assert.equal(await oslo.next(0), undefined);
 });
 
-test('the log of the project tells of the check, who was asked, and how that ended', async () => {
+test('the project’s events have the check, its agents and the result', async () => {
   const { account, admin, projectId, reference, check } = await project();
   const oslo = await checkingAgent(account, { name: 'oslo' });
   await reference('a', { agentId: oslo.agentId });
@@ -255,7 +255,7 @@ test('old checks are removed', async () => {
   assert.equal(await rows(), 0);
 });
 
-test('no reference can be named check; the answer to who tries says so', async () => {
+test('a reference cannot be named check; the error says so', async () => {
   const { admin, path, reference } = await project();
   const refused = await reference('check');
   requireProblem(refused, 422, 'secret-reference-name-reserved');
@@ -263,7 +263,7 @@ test('no reference can be named check; the answer to who tries says so', async (
   requireProblem(await admin.delete(`${path}/secret-references/check`), 404, 'secret-reference-not-found');
 });
 
-test('an instance that does not know this work is not given it', async () => {
+test('an instance that does not support checks does not get one', async () => {
   const { account, reference, check } = await project();
   const oslo = await checkingAgent(account, { name: 'oslo' });
   const older = instanceOf(oslo);
