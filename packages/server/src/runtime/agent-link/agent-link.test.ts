@@ -2,81 +2,26 @@
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import type { ArtifactManifest, ExecutionStatus, ReportsResponse } from '@headgate/contract';
+import type { ArtifactManifest, ReportsResponse } from '@headgate/contract';
 import { canonicalManifest } from '@headgate/contract';
-import type { Account } from '../../testing/account.ts';
-import { type Instance, instanceOf } from '../../testing/agent.ts';
+import { instanceOf } from '../../testing/agent.ts';
 import { requireProblem } from '../../testing/client.ts';
-import { smallPipeline, upload } from '../../testing/project.ts';
+import { smallPipeline } from '../../testing/project.ts';
+import { claimSingle, completed, createClaimed, createRunnable } from '../../testing/runnable-project.ts';
 import { startTestServer } from '../../testing/server.ts';
 
-const server = await startTestServer({
-  settings: { HEADGATE_QUEUE_LIMIT_SECONDS: '600', HEADGATE_RUN_LIMIT_SECONDS: '3000' },
-});
-const { leaseSeconds, graceSeconds, heartbeatSeconds } = server.deps.times;
-type Started = { pipelineExecutionId: string };
-
-async function runnable(account?: Account) {
-  const owner = account ?? (await server.account());
-  const agent = await owner.agent();
-  const made = await owner.project();
-  await upload(owner.admin, made, [{ name: 'main.orch.yaml', content: smallPipeline }]);
-  const executions = `${made.path}/pipeline-executions`;
-  const start = async (given: object = {}) => {
-    const body = { pipelineName: 'main', environmentName: 'dev', agentId: agent.agentId, ...given };
-    return (await owner.admin.post<Started>(executions, body)).body.pipelineExecutionId;
-  };
-  const read = async (id: string) =>
-    (await owner.admin.get<{ status: ExecutionStatus; message?: string }>(`${executions}/${id}`)).body;
-  const status = async (id: string) => (await read(id)).status;
-  const cancel = (id: string, forceUpdate = false) =>
-    owner.admin.patch(`${executions}/${id}`, { status: 'CANCELLED', forceUpdate });
-  return {
-    account: owner,
-    admin: owner.admin,
-    made,
-    agent,
-    instance: instanceOf(agent),
-    start,
-    read,
-    status,
-    cancel,
-  };
-}
-
-async function claimed() {
-  const found = await runnable();
-  const id = await found.start();
-  return { ...found, id, work: await claimOne(found.instance) };
-}
-
-async function claimOne(instance: Instance) {
-  const { work } = await instance.claim();
-  const [first] = work;
-  assert.ok(first !== undefined && work.length === 1, `${work.length} works`);
-  return first;
-}
-
-const completed = { type: 'completed', outcome: { status: 'SUCCESS' } } as const;
-
-/** Moves the clock, and lets the server sweep its work every five seconds. */
-async function pass(seconds: number, each: () => Promise<unknown> = async () => undefined) {
-  for (let passed = 0; passed < seconds; passed += 5) {
-    server.clock.advance(Math.min(5, seconds - passed));
-    await each();
-    await server.sweep();
-  }
-}
+const server = await startTestServer({ settings: { HEADGATE_RUN_LIMIT_SECONDS: '3000' } });
+const { leaseSeconds, heartbeatSeconds } = server.deps.times;
 
 test('hello returns the agent and its intervals', async () => {
-  const { agent, instance } = await runnable();
+  const { agent, instance } = await createRunnable(server);
   const { body } = await instance.hello();
   assert.deepEqual([body.agentId, body.name, body.protocolVersion], [agent.agentId, agent.name, 1]);
   assert.deepEqual([body.leaseSeconds, body.heartbeatSeconds], [leaseSeconds, heartbeatSeconds]);
 });
 
 test('an agent of another protocol version gets an error with the supported one', async () => {
-  const { instance } = await runnable();
+  const { instance } = await createRunnable(server);
   const refused = requireProblem(
     await instance.hello({ protocolVersions: [2, 3] }),
     409,
@@ -87,7 +32,7 @@ test('an agent of another protocol version gets an error with the supported one'
 });
 
 test('work contains everything that the run needs, with the overrides of its environment', async () => {
-  const { admin, made, instance, start } = await runnable();
+  const { admin, made, instance, start } = await createRunnable(server);
   const variables = `${made.path}/variables`;
   await admin.post(variables, { name: 'region', type: 'TEXT', behaviour: 'SHARED', value: 'north' });
   await admin.post(variables, { name: 'factor', type: 'NUMBER', behaviour: 'COPIED' });
@@ -99,7 +44,7 @@ test('work contains everything that the run needs, with the overrides of its env
     scalarVariables: { city: 'Bergen', limit: 3 },
     gridVariables: { table: [['x']] },
   });
-  const work = await claimOne(instance);
+  const work = await claimSingle(instance);
   assert.equal(work.workId, id);
   assert.equal(work.epoch, 1);
   assert.equal(
@@ -129,8 +74,8 @@ test('work contains everything that the run needs, with the overrides of its env
 });
 
 test('an agent fetches the files of its work by digest, but none of other accounts', async () => {
-  const { agent, work } = await claimed();
-  const other = await runnable();
+  const { agent, work } = await createClaimed(server);
+  const other = await createRunnable(server);
   const { artifactDigest } = work.payload;
   const manifest = (await agent.client.get<ArtifactManifest>(`/artifacts/${artifactDigest}`)).body;
   assert.equal(createHash('sha256').update(canonicalManifest(manifest.files)).digest('hex'), artifactDigest);
@@ -146,7 +91,7 @@ test('an agent fetches the files of its work by digest, but none of other accoun
 });
 
 test('work is claimed once, oldest first, up to the requested number', async () => {
-  const { instance, agent, start } = await runnable();
+  const { instance, agent, start } = await createRunnable(server);
   const ids: string[] = [];
   for (let run = 0; run < 3; run += 1) {
     server.clock.advance(1);
@@ -163,14 +108,14 @@ test('work is claimed once, oldest first, up to the requested number', async () 
 });
 
 test('an agent cannot claim the work of another agent', async () => {
-  const found = await runnable();
+  const found = await createRunnable(server);
   const colleague = instanceOf(await found.account.agent());
   await found.start();
   assert.deepEqual((await colleague.claim()).work, []);
 });
 
 test('a waiting claim gets its response as soon as there is work', async () => {
-  const { instance, start } = await runnable();
+  const { instance, start } = await createRunnable(server);
   const waiting = instance.claim(1, 20);
   const id = await start();
   const before = performance.now();
@@ -178,8 +123,8 @@ test('a waiting claim gets its response as soon as there is work', async () => {
   assert.ok(performance.now() - before < 2_000);
 });
 
-test('a command is sent to a waiting claim at once, and repeated by heartbeats until the agent obeys', async () => {
-  const { instance, id, work, cancel, status } = await claimed();
+test('a command goes to a waiting claim at once, and heartbeats repeat it until the agent obeys', async () => {
+  const { instance, id, work, cancel, status } = await createClaimed(server);
   const waiting = instance.claim(10, 20);
   const before = performance.now();
   await cancel(id);
@@ -198,7 +143,7 @@ test('a command is sent to a waiting claim at once, and repeated by heartbeats u
 });
 
 test('a run is reported from its start to its end', async () => {
-  const { instance, id, work, status } = await claimed();
+  const { instance, id, work, status } = await createClaimed(server);
   assert.deepEqual(await instance.report(work, { type: 'started' }), { workId: id, accepted: true });
   assert.equal(await status(id), 'RUNNING');
   assert.deepEqual(await instance.report(work, completed), { workId: id, accepted: true });
@@ -207,7 +152,7 @@ test('a run is reported from its start to its end', async () => {
 });
 
 test('the message of a failure is stored', async () => {
-  const { instance, id, work, read } = await claimed();
+  const { instance, id, work, read } = await createClaimed(server);
   await instance.report(work, {
     type: 'completed',
     outcome: { status: 'FAILED', message: 'no such table: city' },
@@ -217,7 +162,7 @@ test('the message of a failure is stored', async () => {
 });
 
 test('a repeated report is accepted and changes nothing', async () => {
-  const { account, instance, id, work, status } = await claimed();
+  const { account, instance, id, work, status } = await createClaimed(server);
   await instance.report(work, { type: 'started' }, 1);
   await instance.report(work, { type: 'started' }, 1);
   await instance.report(work, completed, 2);
@@ -235,7 +180,7 @@ test('a repeated report is accepted and changes nothing', async () => {
 });
 
 test('the results of a batch have the order of its reports', async () => {
-  const { agent, instance, id, work } = await claimed();
+  const { agent, instance, id, work } = await createClaimed(server);
   const unknown = randomUUID();
   const reports = [
     { workId: unknown, epoch: 1, sequence: 1, type: 'started' },
@@ -259,7 +204,7 @@ test('the results of a batch have the order of its reports', async () => {
 });
 
 test('a report about another agent’s work gets work-not-found', async () => {
-  const { work, id, account, status } = await claimed();
+  const { work, id, account, status } = await createClaimed(server);
   for (const agent of [await account.agent(), await (await server.account()).agent()]) {
     const stranger = instanceOf(agent);
     const result = await stranger.report(work, completed);
@@ -269,166 +214,8 @@ test('a report about another agent’s work gets work-not-found', async () => {
   assert.equal(await status(id), 'RUNNING');
 });
 
-test('heartbeats renew a lease without limit', async () => {
-  const { instance, work, id, status } = await claimed();
-  await instance.report(work, { type: 'started' });
-  await pass(20 * leaseSeconds, () => instance.heartbeat(work));
-  assert.equal(await status(id), 'RUNNING');
-});
-
-test('an agent that was silent and returns continues its work', async () => {
-  const { instance, work, id, status } = await claimed();
-  await instance.report(work, { type: 'started' });
-  await pass(leaseSeconds + 1);
-  assert.equal(await status(id), 'UNKNOWN');
-  assert.deepEqual(await instance.heartbeat(work), [{ workId: id, epoch: 1, state: 'held' }]);
-  assert.equal(await status(id), 'RUNNING');
-  await pass(leaseSeconds + 1);
-  assert.equal(await status(id), 'UNKNOWN');
-  assert.ok((await instance.report(work, completed)).accepted, 'a report is a sign of life');
-  assert.equal(await status(id), 'SUCCESS');
-});
-
-test('an execution that was being cancelled is CANCELLING again when its agent returns', async () => {
-  const { instance, work, id, status, cancel } = await claimed();
-  await instance.report(work, { type: 'started' });
-  await cancel(id);
-  await pass(leaseSeconds + 1);
-  assert.equal(await status(id), 'UNKNOWN');
-  await instance.heartbeat(work);
-  assert.equal(await status(id), 'CANCELLING');
-});
-
-test('an execution cancelled while its agent is silent ends as CANCELLED after the grace period', async () => {
-  const { instance, work, id, status, cancel } = await claimed();
-  await instance.report(work, { type: 'started' });
-  await pass(leaseSeconds + 1);
-  await cancel(id);
-  assert.ok(['UNKNOWN', 'CANCELLING'].includes(await status(id)));
-  await pass(graceSeconds + 5);
-  assert.equal(await status(id), 'CANCELLED');
-});
-
-test('a run whose agent stays silent fails with the reason, and so do its steps', async () => {
-  const { admin, agent, made, instance, work, id, read } = await claimed();
-  const step = {
-    stepId: randomUUID(),
-    pipelineRunId: id,
-    name: 'load',
-    componentType: 'sql',
-    status: 'RUNNING',
-    startedAt: server.clock.now().toISOString(),
-  } as const;
-  await instance.report(work, { type: 'progress', steps: [step] });
-  await pass(leaseSeconds + 1);
-  await pass(graceSeconds + 1);
-  const { status, message } = await read(id);
-  assert.equal(status, 'FAILED');
-  assert.match(message ?? '', new RegExp(`"${agent.name}" fell silent`));
-  const late = await instance.report(work, completed);
-  assert.ok(!late.accepted && late.code === 'stale-epoch');
-  assert.equal((await read(id)).status, 'FAILED');
-  const steps = await admin.get<{ results: { result: { status: string } }[] }>(
-    `${made.path}/pipeline-executions/${id}/steps`,
-  );
-  assert.equal(steps.body.results[0]?.result.status, 'FAILED');
-});
-
-test('all claimed work ends within lease and grace period if its agent dies', async () => {
-  const { work, instance, id, read } = await claimed();
-  await instance.report(work, { type: 'started' });
-  const begin = server.clock.now().getTime();
-  while ((await read(id)).status !== 'FAILED') {
-    server.clock.advance(1);
-    await server.sweep();
-    assert.ok(server.clock.now().getTime() - begin <= (leaseSeconds + graceSeconds + 3) * 1_000, 'too late');
-  }
-});
-
-test('work that was claimed but not begun is given to another instance, and the old epoch is refused everywhere', async () => {
-  const { agent, instance, work, id, status } = await claimed();
-  await pass(leaseSeconds + 1);
-  await pass(graceSeconds + 1);
-  assert.equal(await status(id), 'RUNNING', 'it is queued again');
-  assert.deepEqual(await instance.heartbeat(work), [{ workId: id, epoch: 1, state: 'lost' }]);
-  const early = await instance.report(work, { type: 'started' });
-  assert.ok(!early.accepted && early.code === 'stale-epoch');
-  const second = instanceOf(agent);
-  const next = await claimOne(second);
-  assert.deepEqual([next.workId, next.epoch], [id, 2]);
-  assert.deepEqual(await instance.heartbeat(work), [{ workId: id, epoch: 1, state: 'lost' }]);
-  for (const said of [{ type: 'started' }, completed, { type: 'released', reason: 'x' }] as const) {
-    const refused = await instance.report(work, said);
-    assert.ok(!refused.accepted && refused.code === 'stale-epoch');
-  }
-  assert.deepEqual(await second.heartbeat(next), [{ workId: id, epoch: 2, state: 'held' }]);
-  await second.report(next, completed);
-  assert.equal(await status(id), 'SUCCESS');
-});
-
-test('released work can be claimed again at once, with the next epoch', async () => {
-  const { agent, instance, work, id, status } = await claimed();
-  await instance.report(work, { type: 'started' });
-  const second = instanceOf(agent);
-  const waiting = second.claim(1, 20);
-  await instance.report(work, { type: 'released', reason: 'the agent is restarted' });
-  const [next] = (await waiting).work;
-  assert.ok(next);
-  assert.deepEqual([next.workId, next.epoch], [id, 2]);
-  const late = await instance.report(work, completed);
-  assert.ok(!late.accepted && late.code === 'stale-epoch');
-  await second.report(next, { type: 'started' });
-  await second.report(next, completed);
-  assert.equal(await status(id), 'SUCCESS');
-});
-
-test('work released while it is being cancelled ends as CANCELLED', async () => {
-  const { instance, work, id, status, cancel } = await claimed();
-  await cancel(id);
-  await instance.report(work, { type: 'released', reason: 'the agent stops' });
-  assert.equal(await status(id), 'CANCELLED');
-  assert.deepEqual((await instance.claim()).work, []);
-});
-
-test('work released after a long run gets the full queue limit again', async () => {
-  const { agent, instance, work, id, status } = await claimed();
-  await instance.report(work, { type: 'started' });
-  await pass(700, () => instance.heartbeat(work));
-  await instance.report(work, { type: 'released', reason: 'the agent is restarted' });
-  await server.sweep();
-  assert.equal(await status(id), 'RUNNING');
-  assert.equal((await claimOne(instanceOf(agent))).epoch, 2);
-});
-
-test('work that no agent claims fails at the queue limit, with the reason', async () => {
-  const { start, read, instance } = await runnable();
-  const id = await start();
-  await pass(595);
-  assert.equal((await read(id)).status, 'RUNNING');
-  await pass(10);
-  const { status, message } = await read(id);
-  assert.equal(status, 'FAILED');
-  assert.match(message ?? '', /did not claim it within 600 s/);
-  assert.deepEqual((await instance.claim()).work, []);
-});
-
-test('a run that never ends fails at its time limit, despite heartbeats', async () => {
-  const { instance, work, id, read } = await claimed();
-  await instance.report(work, { type: 'started' });
-  for (let passed = 0; passed < 3_000 + graceSeconds + 10; passed += 10) {
-    server.clock.advance(10);
-    await instance.heartbeat(work);
-    if (passed % 200 === 0) await server.sweep();
-  }
-  await server.sweep();
-  const { status, message } = await read(id);
-  assert.equal(status, 'FAILED');
-  assert.match(message ?? '', /did not end it within 3000 s/);
-  assert.equal((await instance.heartbeat(work))[0]?.state, 'lost');
-});
-
 test('numbers that cannot be stored are refused with 400', async () => {
-  const { agent, instance, id, work } = await claimed();
+  const { agent, instance, id, work } = await createClaimed(server);
   const step = {
     stepId: randomUUID(),
     pipelineRunId: id,
@@ -453,7 +240,7 @@ test('numbers that cannot be stored are refused with 400', async () => {
 });
 
 test('concurrent claims never get the same work', async () => {
-  const { agent, start } = await runnable();
+  const { agent, start } = await createRunnable(server);
   const ids = await Promise.all(Array.from({ length: 30 }, () => start()));
   const instances = Array.from({ length: 6 }, () => instanceOf(agent));
   const claims = await Promise.all(instances.flatMap((instance) => [instance.claim(4), instance.claim(4)]));
@@ -464,7 +251,7 @@ test('concurrent claims never get the same work', async () => {
 });
 
 test('the events of a run have its project and its pipeline', async () => {
-  const { account, made, instance, work } = await claimed();
+  const { account, made, instance, work } = await createClaimed(server);
   await instance.report(work, { type: 'started' });
   await instance.report(work, completed);
   const events = await server.database.query<{

@@ -118,7 +118,7 @@ test('unknown projects and environments are refused by name, and nothing changes
   assert.deepEqual(await at.list('PATCH', {}), { [projectId]: {} });
 });
 
-test('a deleted project or environment is removed from the list: a new one of the same name is not allowed', async () => {
+test('a deleted project or environment leaves the list: a new one of the same name is not allowed', async () => {
   const at = await restricted();
   const { admin, project, projectId } = at;
   await at.list('PUT', { [projectId]: { environments: ['dev', 'prod'] } });

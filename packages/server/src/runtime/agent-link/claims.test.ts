@@ -156,7 +156,7 @@ test('a waiting claim is a sign of life, even of an idle instance', async () => 
   await until('the status', boundSeconds, async () => (await shown()).agentStatus === 'running');
 });
 
-test('a waiting claim is refused after its secret is refreshed or its agent deleted, even without a notification', async () => {
+test('a waiting claim is refused after its agent is deleted or its secret refreshed, without a notification', async () => {
   for (const change of [
     'update agent set secret_generation = secret_generation + 1 where agent_id = $1',
     'delete from agent where agent_id = $1',

@@ -48,8 +48,8 @@ async function start(round: Round): Promise<void> {
   round.ids.push(answer.body.pipelineExecutionId);
 }
 
-async function claim({ instances, hands, known }: Round, who: number, max: number): Promise<void> {
-  const { work } = (await instances[who]?.claim(max)) ?? { work: [] };
+async function claim({ instances, hands, known }: Round, index: number, max: number): Promise<void> {
+  const { work } = (await instances[index]?.claim(max)) ?? { work: [] };
   for (const item of work) {
     const before = known.get(item.workId);
     assert.equal(item.epoch, (before?.epoch ?? 0) + 1, 'each epoch is used once, and epochs rise by one');
@@ -57,17 +57,17 @@ async function claim({ instances, hands, known }: Round, who: number, max: numbe
       assert.equal(before.reported, 0, 'work that was begun was given to another instance');
       assert.ok(seconds() - before.heard >= leaseSeconds + graceSeconds, 'its owner could still return');
     }
-    known.set(item.workId, { epoch: item.epoch, owner: who, open: true, reported: 0, heard: seconds() });
-    hands[who]?.push(item);
+    known.set(item.workId, { epoch: item.epoch, owner: index, open: true, reported: 0, heard: seconds() });
+    hands[index]?.push(item);
   }
 }
 
-async function beat({ instances, hands, known }: Round, who: number): Promise<void> {
-  for (const answer of (await instances[who]?.heartbeat(...(hands[who] ?? []))) ?? []) {
+async function beat({ instances, hands, known }: Round, index: number): Promise<void> {
+  for (const answer of (await instances[index]?.heartbeat(...(hands[index] ?? []))) ?? []) {
     if (answer.state === 'lost') continue;
     const work = known.get(answer.workId);
     assert.ok(
-      work?.open && work.epoch === answer.epoch && work.owner === who,
+      work?.open && work.epoch === answer.epoch && work.owner === index,
       'held by an instance that does not own it',
     );
     work.heard = seconds();
@@ -81,11 +81,11 @@ const sayings: Record<'started' | 'completed' | 'released' | 'again', Said> = {
   again: { type: 'started' },
 };
 
-async function report(round: Round, who: number, which: number, what: keyof typeof sayings): Promise<void> {
-  const hand = round.hands[who] ?? [];
+async function report(round: Round, index: number, which: number, what: keyof typeof sayings): Promise<void> {
+  const hand = round.hands[index] ?? [];
   const item = hand[which % Math.max(1, hand.length)];
   const work = item === undefined ? undefined : round.known.get(item.workId);
-  const instance = round.instances[who];
+  const instance = round.instances[index];
   if (item === undefined || work === undefined || instance === undefined) return;
   const before = await statusOf(item.workId);
   const repeated = what === 'again' && work.epoch === item.epoch && work.reported > 0;
@@ -126,21 +126,21 @@ async function together(round: Round): Promise<void> {
 
 type Action = (round: Round) => Promise<void>;
 const shown = (name: string, act: Action): Action => Object.assign(act, { toString: () => name });
-const who = fc.nat({ max: 2 });
+const index = fc.nat({ max: 2 });
 const saying = fc.constantFrom('started', 'completed', 'released', 'released', 'again');
 const action = fc.oneof(
   { weight: 2, arbitrary: fc.constant(shown('start', start)) },
   {
     weight: 4,
     arbitrary: fc
-      .tuple(who, fc.integer({ min: 1, max: 3 }))
+      .tuple(index, fc.integer({ min: 1, max: 3 }))
       .map(([by, max]) => shown(`claim(${by}, ${max})`, (round) => claim(round, by, max))),
   },
-  { weight: 2, arbitrary: who.map((by) => shown(`beat(${by})`, (round) => beat(round, by))) },
+  { weight: 2, arbitrary: index.map((by) => shown(`beat(${by})`, (round) => beat(round, by))) },
   {
     weight: 6,
     arbitrary: fc
-      .tuple(who, fc.nat({ max: 9 }), saying)
+      .tuple(index, fc.nat({ max: 9 }), saying)
       .map(([by, which, what]) =>
         shown(`report(${by}, ${which}, ${what})`, (round) => report(round, by, which, what)),
       ),

@@ -45,15 +45,15 @@ async function rowsWithout({ agentId }: RegisteredAgent): Promise<string[]> {
 /** The same request with ids that never existed. */
 function aboutNothing({ path, body, ...asked }: Example): Example {
   const replaced = new Map<string, string>();
-  const anew = (id: string, make: () => string) => {
+  const replaceId = (id: string, make: () => string) => {
     const other = replaced.get(id) ?? make();
     replaced.set(id, other);
     return other;
   };
   const changed = (text: string) =>
     text
-      .replaceAll(uuid, (id) => anew(id, randomUUID))
-      .replaceAll(sha256, (id) => anew(id, () => randomBytes(32).toString('hex')));
+      .replaceAll(uuid, (id) => replaceId(id, randomUUID))
+      .replaceAll(sha256, (id) => replaceId(id, () => randomBytes(32).toString('hex')));
   const other = body === undefined ? undefined : JSON.parse(changed(JSON.stringify(body)));
   return { ...asked, path: changed(path), ...(other === undefined ? {} : { body: other }) };
 }
@@ -102,8 +102,8 @@ for (const [name, make] of Object.entries(attackers)) {
       assert.deepEqual(changed, [], `${operation.id} changed this: ${answer.text}`);
       const known = new Set(JSON.stringify([example, agent]).match(uuid));
       const rows = before.join('\n');
-      const told = (answer.text.match(uuid) ?? []).filter((id) => !known.has(id) && rows.includes(id));
-      assert.deepEqual(told, [], `${operation.id} tells ids of others: ${answer.text}`);
+      const leaked = (answer.text.match(uuid) ?? []).filter((id) => !known.has(id) && rows.includes(id));
+      assert.deepEqual(leaked, [], `${operation.id} returned ids of others: ${answer.text}`);
       const ofNothing = await send(agent, operation, aboutNothing(example));
       assert.deepEqual(steady(answer), steady(ofNothing), operation.id);
     }

@@ -75,10 +75,10 @@ test('the agent gets the ignored pipelines, including those of shared pipelines'
   ]);
   assert.equal((await start('main')).status, 201);
   const [work] = (await instance.claim()).work;
-  const told = (ignored: readonly IgnoredPipeline[] | undefined) =>
+  const summarize = (ignored: readonly IgnoredPipeline[] | undefined) =>
     ignored?.map(({ path, reason, line }) => [path, /^line 3, column \d+: /.test(reason), line]);
-  assert.deepEqual(told(work?.payload.ignoredPipelines), [['child.orch.yaml', true, 3]]);
-  assert.deepEqual(told(work?.payload.sharedArtifacts?.[0]?.ignoredPipelines), [
+  assert.deepEqual(summarize(work?.payload.ignoredPipelines), [['child.orch.yaml', true, 3]]);
+  assert.deepEqual(summarize(work?.payload.sharedArtifacts?.[0]?.ignoredPipelines), [
     ['inner.orch.yaml', true, 3],
   ]);
 });

@@ -160,15 +160,15 @@ test('files published by an earlier release are analyzed again when they are pub
   await upload(account.admin, made, main);
   const forget = `update manifest set pipelines = pipelines #- '{0,sharedPipelines}' where account_id = $1`;
   await server.database.query(forget, [account.accountId]);
-  const told = async (versionName: string) => {
+  const readAgentView = async (versionName: string) => {
     const body = { pipelineName: 'main', environmentName: 'dev', versionName };
     await account.admin.post(`${made.path}/pipeline-executions`, body);
     const [work] = (await instanceOf(agent).claim()).work;
     return shown(work?.payload.sharedArtifacts);
   };
-  assert.deepEqual(await told('v1'), []);
+  assert.deepEqual(await readAgentView('v1'), []);
   await upload(account.admin, made, main, { versionName: 'v2' });
-  assert.deepEqual(await told('v2'), ['Checks - 1']);
+  assert.deepEqual(await readAgentView('v2'), ['Checks - 1']);
 });
 
 test('a start without shared pipelines sends no further statement', async () => {

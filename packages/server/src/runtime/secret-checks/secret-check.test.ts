@@ -30,7 +30,7 @@ async function project(on = server) {
     admin.patch(`${path}/environments/${environment}`, { defaultAgentId: agent.agentId });
   return { account, admin, path, projectId, reference, check, setAgent };
 }
-const told = ({ results }: SecretCheck) =>
+const summarize = ({ results }: SecretCheck) =>
   results.map(({ secretReferenceName, secretName, environmentNames, agentName, outcome }) => [
     ...[secretReferenceName ?? `- ${secretName}`, environmentNames.join(' '), agentName ?? '-', outcome],
   ]);
@@ -50,7 +50,7 @@ test('each reference is checked by the agent of each environment, or by its own 
   const { status, body } = await check();
   await answers;
   assert.equal(status, 200);
-  assert.deepEqual(told(body), [
+  assert.deepEqual(summarize(body), [
     ['a-there', 'dev prod', 'oslo', 'RESOLVED'],
     ['b-gone', 'dev prod', 'oslo', 'NOT_FOUND'],
     ['c-of-lima', '', 'lima', 'RESOLVED'],
@@ -76,7 +76,7 @@ test('a check can be limited to named references, one environment or one agent',
     const answers = agent.answerNext(there);
     const checked = await check(body);
     await answers;
-    return told(checked.body);
+    return summarize(checked.body);
   };
   const names = { secretReferenceNames: ['b'] };
   assert.deepEqual(await ask(lima, { ...names, environmentName: 'prod' }), [
@@ -113,7 +113,7 @@ test('secrets of connections and their overrides are checked in their environmen
   const answers = oslo.answerNext(found);
   const { body } = await check();
   await answers;
-  assert.deepEqual(told(body), [
+  assert.deepEqual(summarize(body), [
     ['reader', 'dev prod', 'oslo', 'RESOLVED'],
     ['- gone', 'dev', 'oslo', 'NOT_FOUND'],
   ]);
@@ -136,7 +136,7 @@ test('agents that cannot be asked are reported; if no agent can be asked, the re
   await admin.patch(`/agents/${agents.restricted.agentId}`, { restrictedAccess: true });
   for (const [name, { agentId }] of Object.entries(agents)) await reference(name, { agentId });
   const answers = agents.ready.answerNext(there);
-  assert.deepEqual(told((await check()).body), [
+  assert.deepEqual(summarize((await check()).body), [
     ['old', '', 'old', 'AGENT_TOO_OLD'],
     ['paused', '', 'paused', 'AGENT_NOT_CONNECTED'],
     ['ready', '', 'ready', 'RESOLVED'],
@@ -153,7 +153,7 @@ test('agents that cannot be asked are reported; if no agent can be asked, the re
   const allowlist = { projects: { [projectId]: { environments: ['dev'] } } };
   await admin.send('PUT', `/agents/${agents.restricted.agentId}/allowlist`, { body: allowlist });
   const allowed = agents.restricted.answerNext(there);
-  assert.deepEqual(told((await check({ secretReferenceNames: ['restricted'] })).body), [
+  assert.deepEqual(summarize((await check({ secretReferenceNames: ['restricted'] })).body), [
     ['restricted', '', 'restricted', 'RESOLVED'],
   ]);
   await allowed;
@@ -201,7 +201,7 @@ test('without a response in time the status is 504; the same key returns the res
   await oslo.end(work, { status: 'SUCCESS', checkedSecrets: [{ finding: 'DENIED', message: 'no' }] });
   impatient.clock.advance(2);
   const first = await again();
-  assert.deepEqual(told(first.body), [['a', '', 'oslo', 'DENIED']]);
+  assert.deepEqual(summarize(first.body), [['a', '', 'oslo', 'DENIED']]);
   assert.deepEqual((await again()).body, first.body);
   assert.equal((await again()).headers['idempotency-replayed'], 'true');
 });
@@ -227,8 +227,8 @@ test('the project’s events have the check, its agents and the result', async (
   const { results } = (
     await admin.get<Page<AccountEventItem>>(`/events?${range}&projectId=${projectId}&size=100`)
   ).body;
-  const told = results.filter((event) => event.eventName.startsWith('secret-check-'));
-  assert.deepEqual(told.map((event) => [event.eventName, event.additionalInfo.after]).toReversed(), [
+  const written = results.filter((event) => event.eventName.startsWith('secret-check-'));
+  assert.deepEqual(written.map((event) => [event.eventName, event.additionalInfo.after]).toReversed(), [
     ['secret-check-requested', { secrets: 1, agentIds: [oslo.agentId], secretReferenceNames: ['a'] }],
     ['secret-check-claimed', undefined],
     ['secret-check-ended', { state: 'ANSWERED' }],

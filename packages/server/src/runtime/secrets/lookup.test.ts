@@ -49,10 +49,10 @@ test('it gets the place of the secret: the vault of the reference, or else the a
     [{ vaultType: 'MATILLION_CUSTOMER_VAULT' }, { provider: 'HEADGATE' }],
     [{ vaultType: 'DEFAULT_SECRET_VAULT' }, {}],
   ];
-  for (const [index, [given, told]] of cases.entries()) {
+  for (const [index, [given, expected]] of cases.entries()) {
     await create(`r${index}`, given);
     const { status, body } = await lookUp(`r${index}`);
-    assert.deepEqual([status, body], [200, { secretName: 'prod/reader', ...told }]);
+    assert.deepEqual([status, body], [200, { secretName: 'prod/reader', ...expected }]);
   }
 });
 

@@ -272,11 +272,11 @@ test('without a response in time the status is 504; the same key returns the res
   assert.ok(work);
   await agent.end(work);
   impatient.clock.advance(2);
-  const told = await write(password, '', 'later');
-  assert.equal(told.status, 201);
+  const late = await write(password, '', 'later');
+  assert.equal(late.status, 201);
   const again = await write(password, '', 'later');
   assert.equal(again.headers['idempotency-replayed'], 'true');
-  assert.deepEqual(again.body, told.body);
+  assert.deepEqual(again.body, late.body);
   const [{ count } = { count: 0 }] = await server.database.query<{ count: number }>(
     'select count(*)::integer as count from secret_write where account_id = $1',
     [account.accountId],

@@ -27,6 +27,6 @@ test('the response comes at once, although the agent reports to the other server
     assert.equal(status, 201, text);
     await confirmed;
   }
-  const told = times.map((time) => time.toFixed(0)).join(', ');
-  assert.ok(Math.min(...times) < promptMilliseconds, `answered after ${told} ms`);
+  const shown = times.map((time) => time.toFixed(0)).join(', ');
+  assert.ok(Math.min(...times) < promptMilliseconds, `answered after ${shown} ms`);
 });
