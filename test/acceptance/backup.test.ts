@@ -160,7 +160,7 @@ describe('a backup', { timeout: 290_000 }, () => {
     assert.equal(keyless.code, 1);
     assert.match(
       keyless.output,
-      /fingerprint [0-9a-f]{16}, and there is no key here\. Put the file master-key/,
+      /fingerprint [0-9a-f]{16}, and this installation has no master key\. Copy the file master-key/,
     );
     assert.ok(!existsSync(fresh.dataDirectory));
 

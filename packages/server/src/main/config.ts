@@ -146,7 +146,8 @@ export function loadConfig(environment: Environment = process.env): Config {
   };
   if (config.work.heartbeatSeconds * 2 > config.work.leaseSeconds) {
     faults.push(
-      'HEADGATE_HEARTBEAT_SECONDS must be at most half of HEADGATE_LEASE_SECONDS, so that one lost heartbeat does not end a lease',
+      'HEADGATE_HEARTBEAT_SECONDS must be at most half of HEADGATE_LEASE_SECONDS, ' +
+        'so that one lost heartbeat does not end a lease',
     );
   }
   if (faults.length > 0) throw new ConfigError(faults.join('\n'));

@@ -66,12 +66,12 @@ test('a bucket that does not work prevents the start; the error names the settin
     [{ HEADGATE_BLOB_REGION: 'mars-1' }, /Check HEADGATE_BLOB_REGION/],
     [{ HEADGATE_BLOB_ENDPOINT: 'http://127.0.0.1:1' }, /ECONNREFUSED.*Check HEADGATE_BLOB_ENDPOINT/],
   ];
-  for (const [settings, told] of faults) {
+  for (const [settings, expected] of faults) {
     const failure: Error = await openObjects(loadConfig({ ...good, ...settings })).then(
       () => assert.fail('the bucket works'),
       (reason) => reason,
     );
-    assert.match(failure.message, told);
+    assert.match(failure.message, expected);
     assert.ok(!failure.message.includes(s3.secretAccessKey));
   }
   s3.behave((method) => (method === 'DELETE' ? 'refuse' : 'serve'));

@@ -29,9 +29,15 @@ function getCode(failure: unknown): string {
 function findAdvice(name: string, code: string): string {
   if (name === 'NoSuchBucket') return 'Check HEADGATE_BLOB_BUCKET; Headgate does not create the bucket.';
   if (['InvalidAccessKeyId', 'SignatureDoesNotMatch', 'CredentialsProviderError'].includes(name))
-    return 'Check HEADGATE_BLOB_ACCESS_KEY_ID and HEADGATE_BLOB_SECRET_ACCESS_KEY, or the credentials that the AWS SDK finds instead.';
+    return (
+      'Check HEADGATE_BLOB_ACCESS_KEY_ID and HEADGATE_BLOB_SECRET_ACCESS_KEY, ' +
+      'or the credentials that the AWS SDK finds instead.'
+    );
   if (name === 'AccessDenied')
-    return 'The keys lack the permission to put, get, list or delete objects below HEADGATE_BLOB_PREFIX: see docs/configuration.md.';
+    return (
+      'The keys lack the permission to put, get, list or delete objects below HEADGATE_BLOB_PREFIX: ' +
+      'see docs/configuration.md.'
+    );
   if (
     ['PermanentRedirect', 'AuthorizationHeaderMalformed', 'IllegalLocationConstraintException'].includes(name)
   )

@@ -143,19 +143,19 @@ export async function verifyArchive(
 }
 
 function checkSums(file: string, sums: string, found: readonly string[]): void {
-  const told = sums.split(/(?<=\n)/);
-  const wrong = found.find((line, index) => line !== told[index]) ?? told[found.length];
+  const expected = sums.split(/(?<=\n)/);
+  const wrong = found.find((line, index) => line !== expected[index]) ?? expected[found.length];
   if (wrong !== undefined)
     throw createDamagedError(file, `${wrong.slice(66).trim()} does not match its checksum`);
 }
 
 /** Yields the members of a verified file in order, after comparing each with its sum again. */
 export async function* readVerifiedMembers(file: string, sums: string): AsyncGenerator<Member> {
-  const told = sums.split(/(?<=\n)/);
+  const expected = sums.split(/(?<=\n)/);
   let index = 0;
   for await (const member of readMembers(file)) {
     if (member.name === sumsName) return;
-    if (formatSumLine(member.name, member.bytes) !== told[index])
+    if (formatSumLine(member.name, member.bytes) !== expected[index])
       throw createDamagedError(file, 'it was changed while it was read');
     index += 1;
     yield member;

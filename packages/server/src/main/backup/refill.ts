@@ -19,7 +19,7 @@ export async function refuseConnectedServers(client: pg.Client): Promise<void> {
   );
 }
 
-export type Occupancy = 'free' | 'in use' | "somebody else's";
+export type Occupancy = 'free' | 'in use' | 'foreign';
 
 /** What a restore would replace: nothing, the data of a Headgate, or the tables of another program. */
 export async function readOccupancy(client: pg.Client): Promise<Occupancy> {
@@ -28,7 +28,7 @@ export async function readOccupancy(client: pg.Client): Promise<Occupancy> {
   const known = await client.query<{ found: boolean }>(
     "select to_regclass('schema_migration') is not null as found",
   );
-  if (known.rows[0]?.found !== true) return "somebody else's";
+  if (known.rows[0]?.found !== true) return 'foreign';
   // Before the first migration there are no tables; before the first start, no account.
   if (!tables.some((table) => table.name === 'account')) return 'free';
   const { rows } = await client.query<{ found: boolean }>('select exists (select from account) as found');

@@ -46,14 +46,15 @@ export async function restoreBackup(
   const { client } = services;
   await refuseConnectedServers(client);
   const there = await readOccupancy(client);
-  if (there === "somebody else's") {
+  if (there === 'foreign') {
     throw new Error(
       'The database of DATABASE_URL holds tables of another program. Set DATABASE_URL to an empty database.',
     );
   }
   if (there === 'in use' && !mayReplace) {
     throw new Error(
-      'This installation already has data. To replace all of it by the backup, add --force. Or set HEADGATE_DATA_DIR or DATABASE_URL to a new one.',
+      'This installation already has data. To replace all of it by the backup, add --force. ' +
+        'Or set HEADGATE_DATA_DIR or DATABASE_URL to a new one.',
     );
   }
   await beginRefill(client, backup.header.migrations);

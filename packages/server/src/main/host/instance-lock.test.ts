@@ -36,9 +36,9 @@ test('a start waits for a holder that is stopping', async () => {
 test('the wait can be aborted', async () => {
   const first = await takeInstanceLock(folder);
   first.stopping();
-  const told = new AbortController();
-  const second = takeInstanceLock(folder, told.signal);
-  told.abort(new Error('told to stop'));
-  await assert.rejects(second, /told to stop/);
+  const aborting = new AbortController();
+  const second = takeInstanceLock(folder, aborting.signal);
+  aborting.abort(new Error('aborted by the test'));
+  await assert.rejects(second, /aborted by the test/);
   first.release();
 });

@@ -52,7 +52,7 @@ test('an unhandled rejection is logged and counted, and the program continues', 
   assert.ok(output.includes(counted('rejection', 1)), output);
 });
 
-test('an uncaught exception of a request or periodic job is logged and counted, and the program continues', async () => {
+test('an exception of a request or periodic job is logged and counted, and the program continues', async () => {
   const { code, output } = await run(
     `
     const server = createServer((request, response) => {

@@ -23,7 +23,8 @@ const requestHeaders = [
 ];
 const allowedHeaders = [...new Set(requestHeaders.map((name) => name.toLowerCase()))].sort().join(', ');
 const exposedHeaders =
-  'Allow, ETag, Headgate-Warning, Idempotency-Replayed, Location, Preference-Applied, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id';
+  'Allow, ETag, Headgate-Warning, Idempotency-Replayed, Location, Preference-Applied, RateLimit, ' +
+  'RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id';
 const preflightSeconds = 600;
 
 /** Sets the CORS headers of a response. */

@@ -107,7 +107,7 @@ test('a discarded body is not kept in memory', async (t) => {
   assert.ok(most < 128 * mebibyte, `${Math.round(most / mebibyte)} of 600 MiB`);
 });
 
-test('a refused request with `Expect: 100-continue` gets its response without being asked for its body, and the connection ends', async (t) => {
+test('a refused request with `Expect: 100-continue` gets its response first, and the connection ends', async (t) => {
   const { address } = await serve(t, {});
   const { connection, answer } = await refusedUpload(address, { expect: '100-continue' });
   assert.match(answer.head, /^connection: close$/im);

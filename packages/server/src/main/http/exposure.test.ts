@@ -85,7 +85,7 @@ async function attempt(server: TestServer, name: number, forwardedFor: string): 
   return (await anonymous.post('/oauth/dpc/token', new URLSearchParams(form).toString(), { headers })).status;
 }
 
-test('behind a trusted proxy failed logins count for each caller’s address, which the caller cannot forge', async () => {
+test('behind a trusted proxy failed logins count by the caller’s address, which it cannot forge', async () => {
   const server = await startTestServer({ settings: { HEADGATE_TRUSTED_PROXY: '127.0.0.0/8' } });
   const guesser = '203.0.113.9';
   for (let name = 0; name < 10; name += 1)

@@ -56,7 +56,7 @@ function start(log: ReturnType<typeof listeningLog>['log']): LocalAgent {
   return startLocalAgent({ node: process.execPath, entry, env: { NAME: 'local' }, secret, cwd: folder, log });
 }
 
-test('its log lines are logged by the server, it has only its own environment, and it ends with its standard input', async () => {
+test('the server logs its lines, it has only its own environment, and it ends with its standard input', async () => {
   const { log, said } = listeningLog();
   const agent = start(log);
   const [level, , fields] = await said('ready');

@@ -92,7 +92,8 @@ function checkVersion({ binaries, dataDirectory }: DataDirectory): void {
   if (found === wanted) return;
   throw new Error(
     `${dataDirectory} was created by PostgreSQL ${found}; this Headgate has PostgreSQL ${wanted}. ` +
-      'Back it up with the Headgate that created it and restore it into a new data directory, or set DATABASE_URL to your own server.',
+      'Back it up with the Headgate that created it and restore it into a new data directory, ' +
+      'or set DATABASE_URL to your own server.',
   );
 }
 

@@ -11,7 +11,8 @@ import { renderReference } from './page.ts';
 
 const headers = {
   'content-security-policy':
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src data:; " +
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'referrer-policy': 'no-referrer',
   // Revalidated at each request, so that a new version shows at once.
   'cache-control': 'no-cache',
