@@ -11,7 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
 import { loadConfig } from '../packages/server/src/main/config.ts';
-import { placesOf } from '../packages/server/src/main/host/installation.ts';
+import { decidePlacesFor } from '../packages/server/src/main/host/installation.ts';
 import { isRoot } from '../packages/server/src/main/host/process-users.ts';
 
 const bootstrap = fileURLToPath(new URL('../scripts/bootstrap.mjs', import.meta.url));
@@ -104,7 +104,7 @@ export async function startServer(
   try {
     await untilReady(port, () => child.exitCode !== null);
     const token = await tokenFor(port, 'bench', clientSecret);
-    const { postgres } = placesOf(
+    const { postgres } = decidePlacesFor(
       loadConfig({ HEADGATE_DATA_DIR: dataDirectory, HEADGATE_LOCAL_AGENT: 'off' }),
     );
     const connection = { host: postgres?.socketDirectory ?? '', user: 'headgate', database: 'headgate' };

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { decidePlaces } from '../packages/server/src/main/host/places.ts';
 import { isRoot } from '../packages/server/src/main/host/process-users.ts';
 import { startEmbeddedPostgres } from '../packages/server/src/main/postgres/embedded-postgres.ts';
-import { initialise } from '../packages/server/src/main/postgres/postgres-data-directory.ts';
+import { initializeDataDirectory } from '../packages/server/src/main/postgres/postgres-data-directory.ts';
 
 const checkout = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -37,7 +37,7 @@ export async function onOwnPostgres<Result>(
       stateDirectory: join(folder, 'state'),
     });
     if (!postgres) throw new Error('no place for PostgreSQL');
-    await initialise(postgres, signal);
+    await initializeDataDirectory(postgres, signal);
     const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}\n`);
     appendFileSync(join(postgres.dataDirectory, 'postgresql.conf'), lines.join(''));
     const log = { info: () => {}, warn: console.error, error: console.error };

@@ -102,7 +102,7 @@ describe(`acknowledged writes (TEST_SEED=${seed})`, { timeout: minute + rounds *
   });
 
   it('have one event each', async () => {
-    const socket = headgate.output.match(/its socket: (.*)/)?.[1];
+    const socket = headgate.output.match(/PostgreSQL socket: (.*)/)?.[1];
     const database = new pg.Client({ host: socket, user: 'headgate', database: 'headgate' });
     await database.connect();
     try {

@@ -100,7 +100,7 @@ describe('a backup', { timeout: 290_000 }, () => {
       acknowledgedBefore = [...acknowledged];
       const made = await old.run('run', 'backup', '--', file);
       assert.equal(made.code, 0, made.output);
-      assert.match(made.output, /not in it {6}the master key: keep .*master-key elsewhere/);
+      assert.match(made.output, /not in it {6}the master key: store .*master-key elsewhere/);
     } finally {
       stopping.abort();
       await writing;
@@ -122,7 +122,7 @@ describe('a backup', { timeout: 290_000 }, () => {
     const digest = sha256(readFileSync(file));
     const again = await old.run('run', 'backup', '--', file);
     assert.equal(again.code, 1);
-    assert.match(again.output, /is there already/);
+    assert.match(again.output, /already exists/);
     assert.equal(sha256(readFileSync(file)), digest);
 
     const killed = join(old.folder, 'killed.backup');
@@ -160,7 +160,7 @@ describe('a backup', { timeout: 290_000 }, () => {
     assert.equal(keyless.code, 1);
     assert.match(
       keyless.output,
-      /fingerprint [0-9a-f]{16}, and there is no key here\. Put the file master-key/,
+      /fingerprint [0-9a-f]{16}, and this installation has no master key\. Copy the file master-key/,
     );
     assert.ok(!existsSync(fresh.dataDirectory));
 
@@ -175,7 +175,7 @@ describe('a backup', { timeout: 290_000 }, () => {
       writeFileSync(damaged, bytes);
       const refused = await restore(damaged);
       assert.equal(refused.code, 1);
-      assert.match(refused.output, /is no whole backup: .* nothing was restored/);
+      assert.match(refused.output, /is not a complete backup: .* nothing was restored/);
       assert.deepEqual(readdirSync(fresh.dataDirectory), ['master-key']);
     }
   });
@@ -242,7 +242,7 @@ describe('a backup', { timeout: 290_000 }, () => {
     assert.equal(await fresh.interrupt(freshServer), 0);
     const asked = await restore(file);
     assert.equal(asked.code, 1);
-    assert.match(asked.output, /There is a Headgate with data already.* add --force/);
+    assert.match(asked.output, /This installation already has data.* add --force/);
     const forced = await restore(file, '--force');
     assert.equal(forced.code, 0, forced.output);
 

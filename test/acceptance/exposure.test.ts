@@ -67,7 +67,7 @@ describe('a server with a certificate', { timeout: 180_000 }, () => {
     assert.match(rotated.output, /signing key {2}\S+\nsigns from {3}\d{4}-/);
     assert.equal(rotated.code, 0);
     const again = await headgate.run('run', 'rotate-signing-key');
-    assert.match(again.output, /made before, and still waiting/);
+    assert.match(again.output, /created earlier, not active yet/);
     await waitUntil('both keys in the JWKS', 60, async () => {
       const { text } = await ask(headgate as Installation, renewed, '/.well-known/jwks.json');
       return JSON.parse(text).keys.length === 2;

@@ -14,7 +14,7 @@ const noCredential = { HEADGATE_CLIENT_ID: undefined, HEADGATE_CLIENT_SECRET: un
 /** The lines after "Try it:", which people paste. */
 function linesToPaste(output: string): string[] {
   const [, rest = ''] = output.split('Try it:\n');
-  return rest.split('What is kept where:')[0]?.trim().split('\n') ?? [];
+  return rest.split('Files:')[0]?.trim().split('\n') ?? [];
 }
 
 function credentialOf(installation: Installation): { clientId: string; clientSecret: string } {
@@ -135,10 +135,7 @@ describe('an operator’s command without an installation', { timeout: 60_000 },
     ]) {
       const { code, output } = await nothing.run('run', ...command);
       assert.equal(code, 1, output);
-      assert.match(
-        output,
-        /^There is no installation in \/.*; set HEADGATE_DATA_DIR to .*`npm start` first\.$/m,
-      );
+      assert.match(output, /^\/.* has no installation; set HEADGATE_DATA_DIR to .*`npm start` first\.$/m);
       assert.equal(existsSync(nothing.dataDirectory), false, command[0]);
     }
   });

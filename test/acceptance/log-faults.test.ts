@@ -163,7 +163,7 @@ describe('Ctrl-C on a terminal', {
       });
       await waitUntil('ready', 60, () => shown.includes('Press Ctrl-C to stop.'));
       terminal.stdin?.write('\x03');
-      await waitUntil('the word', 5, () => shown.includes('Stopping … press Ctrl-C again to end at once.'));
+      await waitUntil('the word', 5, () => shown.includes('Stopping … press Ctrl-C again to stop at once.'));
       assert.equal(await ended(terminal), 0);
       assert.ok(existsSync(join(headgate.dataDirectory, 'server.log')), 'the log of a terminal is a file');
     } finally {

@@ -30,7 +30,7 @@ type Query = <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) =
 
 /** Connects to the socket that the start has printed. */
 export async function onDatabaseOf<Result>(of: Installation, work: (query: Query) => Promise<Result>) {
-  const host = of.output.match(/its socket: (.*)/)?.[1];
+  const host = of.output.match(/PostgreSQL socket: (.*)/)?.[1];
   const client = new pg.Client({ host, user: 'headgate', database: 'headgate' });
   await client.connect();
   try {

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { decidePlaces, type PostgresPlaces } from '../../../packages/server/src/main/host/places.ts';
-import { ownFolder } from '../../../packages/server/src/main/host/process-users.ts';
-import { initialise } from '../../../packages/server/src/main/postgres/postgres-data-directory.ts';
+import { makeOwnFolder } from '../../../packages/server/src/main/host/process-users.ts';
+import { initializeDataDirectory } from '../../../packages/server/src/main/postgres/postgres-data-directory.ts';
 import {
   type Supervised,
   supervise,
@@ -58,7 +58,7 @@ export class ReplicatedDatabase {
 
   async #begin(): Promise<void> {
     const [primary, standby] = this.#places;
-    await initialise(primary);
+    await initializeDataDirectory(primary);
     // A copy of a cluster that never started can follow it from the first record.
     cpSync(primary.dataDirectory, standby.dataDirectory, { recursive: true });
     writeFileSync(join(standby.dataDirectory, 'standby.signal'), '');
@@ -81,7 +81,7 @@ export class ReplicatedDatabase {
 
   async #run(places: PostgresPlaces, settings: Record<string, string>): Promise<void> {
     const { binaries, dataDirectory, socketDirectory, user: as } = places;
-    ownFolder(socketDirectory, as);
+    makeOwnFolder(socketDirectory, as);
     let output = '';
     const all = {
       listen_addresses: '',

@@ -1,7 +1,6 @@
 /**
- * A cloud on loopback: its hosts by their real names, over TLS, behind a proxy that the libraries are told of
- * by HTTPS_PROXY. So they are tested with the addresses that they have in production, and none of them leaves
- * this machine.
+ * A cloud on loopback: its hosts with their real names, over TLS, behind a proxy that the libraries find by
+ * HTTPS_PROXY. So the libraries use the URLs of production, and no request leaves this machine.
  */
 import { webcrypto } from 'node:crypto';
 import { once } from 'node:events';
@@ -86,9 +85,7 @@ export async function startFakeCloud(hosts: Readonly<Record<string, Host>>) {
   await once(proxy, 'listening');
   process.env.HTTPS_PROXY = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
   return {
-    /**
-     * Where the hosts are for a library that asks no proxy: the name `localhost` is the one that is given.
-     */
+    /** The port for a library that uses no proxy. The name `localhost` stands for the given host. */
     port,
     strangers,
     close() {

@@ -1,7 +1,7 @@
 /**
- * Google Secret Manager and Google's token endpoint, as far as the agent uses them. A service account signs a
- * token for the service by itself, as Google's libraries do; it is checked by the account's public key. A
- * user's refresh token is exchanged for a token of the endpoint.
+ * Google Secret Manager and Google's token endpoint, as far as the agent uses them. A service account signs
+ * its own tokens, as Google's libraries do; they are verified by its public key. A user's refresh token is
+ * exchanged for a token of the endpoint.
  */
 import { generateKeyPairSync } from 'node:crypto';
 import { startFakeCloud } from './fake-cloud.ts';
@@ -39,7 +39,7 @@ interface Kept {
   replication: unknown;
   versions: Version[];
 }
-/** The names of gRPC's codes with the statuses of HTTP that stand for them. */
+/** The names of gRPC's codes and their HTTP statuses. */
 const statuses = {
   INVALID_ARGUMENT: 400,
   FAILED_PRECONDITION: 400,
@@ -136,7 +136,7 @@ export async function startFakeGoogleSecrets() {
     return { status: 200, body: { name: at, payload: { data: latest.data } } };
   }
 
-  // Over HTTPS Google's library asks no proxy for this service, so it has an address of its own.
+  // Over HTTPS Google's library uses no proxy for this service, so it gets its own address.
   const cloud = await startFakeCloud({ 'oauth2.googleapis.com': serveTokens, localhost: serveSecrets });
   return { endpoint: `https://localhost:${cloud.port}`, project, secrets, failures, seen, ...cloud };
 }

@@ -9,7 +9,7 @@ interface Kept {
 
 export async function startFakeHashicorpVault(token: string) {
   const secrets = new Map<string, Kept>();
-  /** The status that the next requests are answered with, in their turn; 0 leaves one without an answer. */
+  /** The statuses of the next requests, in order; 0 sends no answer. */
   const failures: number[] = [];
   /** Called between the read and the write of a client. */
   let beforeWrite: (() => void) | undefined;

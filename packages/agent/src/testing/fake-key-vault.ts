@@ -1,6 +1,6 @@
 /**
- * Azure Key Vault and the token endpoint of its directory, as far as the agent uses them: tokens are signed
- * and checked, deletion is soft.
+ * Azure Key Vault and the token endpoint of its directory, as far as the agent uses them. Tokens are signed
+ * and verified; deletion is soft.
  */
 import { startFakeCloud } from './fake-cloud.ts';
 import { createTokenSigner } from './token-signer.ts';
@@ -30,7 +30,7 @@ export async function startFakeKeyVault() {
   /** The status of the next requests with a valid token; 0 sends no answer. */
   const failures: (Failure | 0)[] = [];
   const tokens = await createTokenSigner();
-  /** Of the tokens that are given out; changed by a test that needs bad ones. */
+  /** The claims of issued tokens; tests of invalid tokens change them. */
   const claims = { aud: audience, seconds: 3_600 };
   let given = 0;
 

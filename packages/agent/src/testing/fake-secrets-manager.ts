@@ -1,6 +1,6 @@
 /**
- * AWS Secrets Manager, as far as the agent uses it, with Signature Version 4 checked by the specification,
- * not by the SDK.
+ * AWS Secrets Manager, as far as the agent uses it. Signature Version 4 is verified by its specification,
+ * without the SDK.
  */
 import { createHash, createHmac } from 'node:crypto';
 import { once } from 'node:events';

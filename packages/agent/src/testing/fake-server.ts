@@ -1,7 +1,7 @@
 /**
- * A control plane for tests: the agent protocol over real HTTP on loopback, with what the agent must respect
- * (tokens, epochs, sequences, schemas) checked. It keeps its state while stopped, so a test can restart it;
- * what an agent did wrong is in `violations`.
+ * A control plane for tests: the agent protocol over HTTP on loopback. It checks the rules for agents
+ * (tokens, epochs, sequences, schemas) and records each fault in `violations`. It keeps its state while
+ * stopped, so a test can restart it.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
@@ -46,13 +46,13 @@ const ok = (body: unknown): Answer => ({ status: 200, body });
 const problem = (status: number, code: string): Answer => ({ status, body: { status, code, detail: code } });
 
 export class FakeServer {
-  /** The project's secret references, by name; undefined: a server of a version before them. */
+  /** The project's secret references, by name; undefined for a server older than references. */
   secretReferences: Record<string, SecretCoordinates> | undefined = {};
   secretLookups = 0;
   readonly violations: string[] = [];
   readonly works = new Map<string, FakeWork>();
   hellos = 0;
-  /** In their order. */
+  /** In order of arrival. */
   readonly goodbyes: string[] = [];
   /** Sent to an instance that claims or sends heartbeats, until it says goodbye. */
   agentCommand: AgentCommand | undefined;
@@ -68,7 +68,7 @@ export class FakeServer {
   readonly hang = new Map<string, number>();
   /** When each heartbeat was answered, in milliseconds. */
   readonly heartbeats: number[] = [];
-  /** Answers of blobs break off after half of their bytes, so many times: by their path in the interface. */
+  /** The number of blob answers to break off after half of their bytes, by path. */
   readonly #breakOff = new Map<string, number>();
   /** Answers of blobs wait for this promise. */
   holdBlobs: Promise<unknown> = Promise.resolve();

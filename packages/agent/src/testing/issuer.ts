@@ -1,4 +1,4 @@
-/** Test fixture: issues certificates like the server. */
+/** Issues certificates like the server. */
 import { createHash, webcrypto } from 'node:crypto';
 import type { CertificateRequest, IssuedCertificate } from '@headgate/contract';
 

@@ -1,4 +1,4 @@
-/** Test fixture: signs bearer tokens like a cloud, and checks their signature, audience and time. */
+/** Signs bearer tokens like a cloud, and checks their signature, audience and time. */
 import { exportSPKI, generateKeyPair, importSPKI, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 
 const algorithm = 'RS256';

@@ -1,6 +1,6 @@
 /**
- * Azure Key Vault, by the shared suite and in what is its own, with its SDK and its credentials against a
- * directory and a vault on loopback.
+ * Azure Key Vault: the conformance suite and its own behavior, through the SDK with a directory and a vault
+ * on loopback.
  */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';

@@ -2,8 +2,8 @@
 import { VaultError, vaultCallMilliseconds } from './vault.ts';
 
 /**
- * Throws `timeout` when the time is over or the caller gives up, and else what `createError` makes of the
- * library's error.
+ * Throws `timeout` if the time is over or the caller aborts. Other errors of the library are converted by
+ * `createError`.
  */
 export async function callWithTimeout<Result>(
   { signal, vaultName }: { signal: AbortSignal; vaultName: string },

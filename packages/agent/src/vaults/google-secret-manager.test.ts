@@ -1,6 +1,6 @@
 /**
- * Google Secret Manager, by the shared suite and in what is its own, with its SDK and its credentials against
- * Google's addresses on loopback.
+ * Google Secret Manager: the conformance suite and its own behavior, through the SDK with Google's
+ * addresses on loopback.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 /**
- * The vaults: each by the shared suite, and what is its own. The stores of others are fakes that check
- * signatures and tokens.
+ * The vaults: the conformance suite for each, and their own behavior. Fakes that verify signatures and
+ * tokens replace the services.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** The HTTP server: what is common to all routes, and the routes of all slices. */
+/** The HTTP server: what all routes share, and the routes of all slices. */
 import { type Operation, openApiDocument, operations } from '@headgate/contract';
 import Fastify, {
   type FastifyInstance,
@@ -16,8 +16,8 @@ import { compressAnswers } from './http/compression.ts';
 import { type Cors, createCors } from './http/cors.ts';
 import { createMethodTable, type MethodsOf } from './http/methods.ts';
 import { protectAnswers } from './http/page-headers.ts';
-import { answerProblem, inWords, unreadableRequest } from './http/problem-answers.ts';
-import { problemPages } from './http/problem-pages.ts';
+import { answerProblem, explainFailure, renderUnreadableRequest } from './http/problem-answers.ts';
+import { serveProblemPages } from './http/problem-pages.ts';
 import { readBodies, requireReadableBody } from './http/request-bodies.ts';
 import { statusRoutes } from './http/status.routes.ts';
 import { createUnreadBodies, type UnreadBodies } from './http/unread-bodies.ts';
@@ -33,12 +33,12 @@ declare module 'fastify' {
 const longestPathParameter = 2_048;
 const requestTimeoutMilliseconds = 300_000;
 /**
- * Longer than the proxies in front usually keep theirs, so that a connection never ends under a request of
- * theirs.
+ * Longer than the usual timeout of proxies, so that the server never closes a connection on which a proxy
+ * is sending a request.
  */
 const keepAliveMilliseconds = 75_000;
 
-/** With a certificate it speaks HTTPS, else HTTP. */
+/** HTTPS with a certificate, otherwise HTTP. */
 export function createApp(
   deps: Dependencies,
   certificate?: Certificate,
@@ -47,10 +47,10 @@ export function createApp(
   const { watch, methodsOf } = createMethodTable();
   const { corsOrigins } = deps.config;
   const cors = corsOrigins === undefined ? undefined : createCors(corsOrigins, methodsOf);
-  const options = serverOptions(deps, cors, unreadBodies);
+  const options = createServerOptions(deps, cors, unreadBodies);
   const { classes } = unreadBodies;
   const https = certificate && { cert: certificate.cert, key: certificate.key, ...classes };
-  // Servers of both kinds are used alike; the types tell them apart.
+  // Both kinds of server have the same API, but different types.
   const app = Fastify({
     ...options,
     ...(https === undefined ? { http: classes } : { https }),
@@ -61,10 +61,10 @@ export function createApp(
   readBodies(app, { reader: createBodyReader({ limitBytes }), sealer: deps.sealer, limitBytes });
   compressAnswers(app);
   protectAnswers(app);
-  const answerElse = elsewhere(deps, methodsOf);
-  observe(app, deps, cors, answerElse);
+  const answerElse = createFallback(deps, methodsOf);
+  addRequestHooks(app, deps, cors, answerElse);
   app.setErrorHandler((failure, request, reply) => {
-    const found = inWords(failure, request, deps);
+    const found = explainFailure(failure, request, deps);
     if (found.status >= 500)
       deps.log.error({ err: failure, requestId: request.id, code: found.code }, 'a request failed');
     return answerProblem(deps, request, reply, found);
@@ -73,12 +73,12 @@ export function createApp(
 
   serveSlices(slices, createEndpoints(app, deps), deps, operations);
   statusRoutes(app, deps);
-  documentRoutes(app, deps);
+  serveDocuments(app, deps);
   referenceRoutes(app, deps);
   return app;
 }
 
-function serverOptions(
+function createServerOptions(
   deps: Dependencies,
   cors: Cors | undefined,
   unreadBodies: UnreadBodies,
@@ -95,31 +95,31 @@ function serverOptions(
     return503OnClosing: false,
     routerOptions: { maxParamLength: longestPathParameter, ignoreDuplicateSlashes: false },
     frameworkErrors(_failure, request, reply) {
-      // No hook has run for a path that does not decode.
+      // No hook runs for a path that cannot be decoded.
       cors?.(request, reply);
       return answerProblem(deps, request, reply, problem('invalid-path'));
     },
     clientErrorHandler(failure, socket) {
       if (failure.code === 'ECONNRESET' || socket.destroyed) return;
       if (unreadBodies.endAfterAnswers(socket)) return;
-      if (socket.writable) socket.end(unreadableRequest(deps, failure));
+      if (socket.writable) socket.end(renderUnreadableRequest(deps, failure));
       socket.destroySoon();
     },
   };
 }
 
-/** Request ids, the log, the metrics, and the refusal of requests while the server stops. */
-function observe(
+/** Adds request ids, the log and metrics, and refuses requests while the server stops. */
+function addRequestHooks(
   app: FastifyInstance,
   deps: Dependencies,
   cors: Cors | undefined,
-  answerElse: ReturnType<typeof elsewhere>,
+  answerElse: ReturnType<typeof createFallback>,
 ): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     cors?.(request, reply);
     if (deps.stopping.aborted && !request.url.startsWith('/agent/')) throw problem('shutting-down');
-    // Before its body is read: of what is nowhere it says nothing.
+    // An unknown path gets 404 before its body is read.
     if (request.is404) {
       answerElse(request, reply);
       return;
@@ -131,13 +131,13 @@ function observe(
     const seconds = reply.elapsedTime / 1_000;
     const { operation } = request.routeOptions.config;
     deps.metrics.observeRequest(operation?.id ?? 'other', reply.statusCode, seconds);
-    // Each idle agent asks for work every few seconds, and what it does is an event.
+    // Idle agents ask for work every few seconds, and their work leaves events.
     const isUsual = operation?.surface === 'agent' && reply.statusCode < 400;
     deps.log[isUsual ? 'debug' : 'info'](
       {
         requestId: request.id,
         method: request.method,
-        // The route, not the address: an address may hold what a caller did not mean to be kept.
+        // The route, not the URL: a URL may hold confidential values.
         route: request.routeOptions.url ?? null,
         status: reply.statusCode,
         milliseconds: Math.round(reply.elapsedTime * 100) / 100,
@@ -148,8 +148,8 @@ function observe(
   });
 }
 
-/** OPTIONS, 405 with `Allow` where there are other methods, else 404. */
-function elsewhere(deps: Dependencies, methodsOf: MethodsOf) {
+/** Answers OPTIONS, 405 with `Allow` if the path has other methods, and 404. */
+function createFallback(deps: Dependencies, methodsOf: MethodsOf) {
   return (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const allow = methodsOf(request.url.split('?', 1)[0] ?? '');
     if (request.method === 'OPTIONS' && (allow !== undefined || request.url === '*')) {
@@ -160,26 +160,26 @@ function elsewhere(deps: Dependencies, methodsOf: MethodsOf) {
     }
     const found =
       allow === undefined
-        ? problem('path-not-found', { nearest: withSurface(request.url, methodsOf) })
+        ? problem('path-not-found', { nearest: findPathWithSurface(request.url, methodsOf) })
         : withHeaders(problem('method-not-allowed', { method: request.method }), { allow });
     return answerProblem(deps, request, reply, found);
   };
 }
 
 /**
- * `/dpc/v1/agents` for `/v1/agents`: the OpenAPI document gives paths without the `/dpc` of its server
- * address.
+ * Suggests `/dpc/v1/agents` for `/v1/agents`: paths in the OpenAPI document lack the `/dpc` of the server
+ * URL.
  */
-function withSurface(url: string, methodsOf: MethodsOf): string | undefined {
+function findPathWithSurface(url: string, methodsOf: MethodsOf): string | undefined {
   const path = `/dpc${url.split('?', 1)[0]}`;
   return url.startsWith('/v1/') && methodsOf(path) !== undefined ? path : undefined;
 }
 
-/** The OpenAPI document, and a page for each type of problem. */
-function documentRoutes(app: FastifyInstance, { config, version }: Dependencies): void {
+/** Serves the OpenAPI document, and a page for each type of problem. */
+function serveDocuments(app: FastifyInstance, { config, version }: Dependencies): void {
   const document = JSON.stringify(openApiDocument({ version, serverUrl: config.publicUrl }));
   app.get('/openapi.json', (_request, reply) =>
     reply.header('content-type', 'application/json').send(document),
   );
-  problemPages(app, config.problemTypeBase);
+  serveProblemPages(app, config.problemTypeBase);
 }

@@ -1,4 +1,4 @@
-/** Nothing that slices declare may be declared twice, and every operation is served by one of them. */
+/** Each declaration of the slices is unique, and every operation is served by one slice. */
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
@@ -11,18 +11,18 @@ import type { RetentionRule } from '../kernel/retention/retention.ts';
 import type { Slice } from '../kernel/slice/slice.ts';
 import type { WorkOwner, WorkServices } from '../kernel/work/work.ts';
 import {
-  periodicJobsOf,
+  collectPeriodicJobs,
+  collectRetentionRules,
+  collectWorkOwners,
   requireUniqueNames,
-  retentionRulesOf,
   serveSlices,
-  workOwnersOf,
 } from './assembly.ts';
 import { slices } from './slices.ts';
 
 const one: Slice = { name: 'projects' };
 const other: Slice = { name: 'folders' };
 
-/** Serves operations as the kernel does, without its services. */
+/** Endpoints without the kernel's services. */
 function endpoints(): Endpoints {
   const app = Fastify();
   const serve: Endpoints['read'] = (operation) =>
@@ -37,14 +37,14 @@ const served = (slice: Slice, ...operations: (typeof getProject | typeof getVari
   },
 });
 
-test('an operation that two slices serve is named with both', () => {
+test('an operation served by two slices is an error that names both', () => {
   assert.throws(
     () => serveSlices([served(one, getProject), served(other, getProject)], endpoints(), {}, [getProject]),
     /^Error: the operation "getProject" is declared twice: by projects and folders$/,
   );
 });
 
-test('operations that no slice serves are named', () => {
+test('the error lists operations that no slice serves', () => {
   assert.throws(
     () => serveSlices([served(one, getProject), other], endpoints(), {}, [getProject, getVariable]),
     /^Error: no slice serves these operations: getVariable$/,
@@ -55,12 +55,12 @@ test('operations that no slice serves are named', () => {
   ]);
 });
 
-test('a kind of work, a retention rule, a periodic job and a slice have one declaration each', () => {
+test('a kind of work, a retention rule, a periodic job and a slice can be declared only once', () => {
   const twice = (what: string) => new RegExp(`^Error: the ${what} is declared twice: by \\w+ and folders$`);
   const workKinds = { copy: () => ({}) as WorkOwner };
   assert.throws(
     () =>
-      workOwnersOf(
+      collectWorkOwners(
         [
           { ...one, workKinds },
           { ...other, workKinds },
@@ -72,7 +72,7 @@ test('a kind of work, a retention rule, a periodic job and a slice have one decl
   const retention = () => [{ kind: 'copies' } as RetentionRule];
   assert.throws(
     () =>
-      retentionRulesOf(
+      collectRetentionRules(
         [
           { ...one, retention },
           { ...other, retention },
@@ -85,7 +85,7 @@ test('a kind of work, a retention rule, a periodic job and a slice have one decl
   const periodic = () => [job];
   assert.throws(
     () =>
-      periodicJobsOf(
+      collectPeriodicJobs(
         [
           { ...one, periodic },
           { ...other, periodic },
@@ -95,11 +95,14 @@ test('a kind of work, a retention rule, a periodic job and a slice have one decl
       ),
     twice('periodic job "copying"'),
   );
-  assert.throws(() => periodicJobsOf([{ ...other, periodic }], {}, [job]), twice('periodic job "copying"'));
+  assert.throws(
+    () => collectPeriodicJobs([{ ...other, periodic }], {}, [job]),
+    twice('periodic job "copying"'),
+  );
   assert.throws(() => requireUniqueNames([other, { name: 'folders' }]), twice('slice "folders"'));
 });
 
-test('every folder of a slice is in the list, under its name', () => {
+test('the list has every slice folder under its name', () => {
   const folders = ['access', 'workspace', 'delivery', 'records', 'runtime'].flatMap((wing) =>
     readdirSync(fileURLToPath(new URL(`../${wing}`, import.meta.url))),
   );

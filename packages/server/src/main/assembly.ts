@@ -1,6 +1,6 @@
 /**
- * Puts together what the slices declare. If a name is declared twice, or no slice serves an operation of the
- * contract, the server does not start, and the message names the slices or the operation.
+ * Assembles what the slices declare. If a name is declared twice, or no slice serves an operation of the
+ * contract, the server does not start, and the error names the slices or the operation.
  */
 import type { Operation } from '@headgate/contract';
 import type { ManifestUse, ManifestUser } from '../delivery/blobs/index.ts';
@@ -10,7 +10,7 @@ import type { RetentionRule } from '../kernel/retention/retention.ts';
 import type { Slice } from '../kernel/slice/slice.ts';
 import type { WorkOwners, WorkServices } from '../kernel/work/work.ts';
 
-/** Registers the routes of all slices, and checks that each of the operations is served by one of them. */
+/** Registers the routes of all slices, and checks that each operation is served. */
 export function serveSlices<Needs>(
   slices: readonly Slice<Needs>[],
   endpoints: Endpoints,
@@ -32,7 +32,7 @@ export function serveSlices<Needs>(
   if (missing.length > 0) throw new Error(`no slice serves these operations: ${missing.join(', ')}`);
 }
 
-export function workOwnersOf(slices: readonly Slice<never>[], services: WorkServices): WorkOwners {
+export function collectWorkOwners(slices: readonly Slice<never>[], services: WorkServices): WorkOwners {
   const ownedBy = createRegister('kind of work');
   const owners = slices.flatMap(({ name, workKinds = {} }) =>
     Object.entries(workKinds).map(([kind, createOwner]) => {
@@ -43,7 +43,10 @@ export function workOwnersOf(slices: readonly Slice<never>[], services: WorkServ
   return new Map(owners);
 }
 
-export function retentionRulesOf<Needs>(slices: readonly Slice<Needs>[], services: Needs): RetentionRule[] {
+export function collectRetentionRules<Needs>(
+  slices: readonly Slice<Needs>[],
+  services: Needs,
+): RetentionRule[] {
   const ruledBy = createRegister('retention rule');
   return slices.flatMap(({ name, retention }) => {
     const rules = retention?.(services) ?? [];
@@ -52,8 +55,8 @@ export function retentionRulesOf<Needs>(slices: readonly Slice<Needs>[], service
   });
 }
 
-/** @param kernelJobs those that belong to no slice */
-export function periodicJobsOf<Needs>(
+/** @param kernelJobs the jobs that belong to no slice */
+export function collectPeriodicJobs<Needs>(
   slices: readonly Slice<Needs>[],
   services: Needs,
   kernelJobs: readonly PeriodicJob[],
@@ -68,17 +71,19 @@ export function periodicJobsOf<Needs>(
   return [...kernelJobs, ...jobs];
 }
 
-export function manifestUsesOf(slices: readonly (Slice<never> & Partial<ManifestUser>)[]): ManifestUse[] {
+export function collectManifestUses(
+  slices: readonly (Slice<never> & Partial<ManifestUser>)[],
+): ManifestUse[] {
   return slices.flatMap(({ manifestUses = [] }) => manifestUses);
 }
 
-/** Throws for a slice that is listed twice. */
+/** Throws if a slice is listed twice. */
 export function requireUniqueNames(slices: readonly Slice<never>[]): void {
   const names = createRegister('slice');
   for (const { name } of slices) names.add(name, name);
 }
 
-/** Which slice declares a name; a second one for the same name is refused. */
+/** Records which slice declares a name; throws if a name is declared twice. */
 function createRegister(what: string) {
   const declaredBy = new Map<string, string>();
   return {

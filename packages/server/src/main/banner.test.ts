@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { Secret } from '../kernel/security/sealed.ts';
-import { type BannerAbout, banner } from './banner.ts';
+import { type BannerAbout, renderBanner } from './banner.ts';
 import { loadConfig } from './config.ts';
 import { writeCredentialFile } from './provisioning.ts';
 
@@ -21,23 +21,23 @@ const about: BannerAbout = {
 };
 const config = loadConfig({});
 
-test('the secret is shown at the start that made it, once, and later only where it is kept', () => {
-  const first = banner(config, { ...about, showsSecret: true });
+test('the secret is shown once, at the start that created it; later only its file is', () => {
+  const first = renderBanner(config, { ...about, showsSecret: true });
   assert.equal(first.split(secret).length, 2);
-  const later = banner(config, about);
+  const later = renderBanner(config, about);
   assert.ok(!later.includes(secret));
   for (const text of [first, later]) assert.ok(text.includes(file));
 });
 
-test('a secret that was given by a setting is not shown', () => {
-  const text = banner(config, { ...about, file: undefined, showsSecret: true });
+test('a secret from a setting is not shown', () => {
+  const text = renderBanner(config, { ...about, file: undefined, showsSecret: true });
   assert.ok(!text.includes(secret));
   assert.match(text, /client_secret=\$HEADGATE_CLIENT_SECRET /);
 });
 
-test('a shell reads the secret of the lines to paste from its file, wherever that is', async () => {
+test('the lines to paste read the secret from its file, whatever its path', async () => {
   await writeCredentialFile(file, about.credential);
   assert.equal(statSync(file).mode & 0o777, 0o600);
-  const [, inner = ''] = /-d client_secret=(\$\(.*?\)) \| sed/.exec(banner(config, about)) ?? [];
+  const [, inner = ''] = /-d client_secret=(\$\(.*?\)) \| sed/.exec(renderBanner(config, about)) ?? [];
   assert.equal(execFileSync('bash', ['-c', `echo ${inner}`], { encoding: 'utf8' }).trim(), secret);
 });

@@ -1,23 +1,20 @@
-/**
- * What `npm start` prints: where it answers, with what credential, three lines to paste, and what is kept
- * where.
- */
+/** What `npm start` prints: the addresses, the credential, commands to paste, and where the files are. */
 import type { Config } from './config.ts';
 import type { ClientCredential } from './provisioning.ts';
 
 export interface BannerAbout {
   credential: ClientCredential;
-  /** Where the credential is kept; undefined for one that was given by settings. */
+  /** The file that holds the credential; undefined for a credential from the settings. */
   file: string | undefined;
   /**
-   * Only on a terminal, and at the start that made the credential: what is no terminal may be a log that
+   * Only on a terminal, and only at the start that created the credential: other output may be a log that
    * others read.
    */
   showsSecret: boolean;
   kept: readonly string[];
 }
 
-export function banner(config: Config, { credential, file, showsSecret, kept }: BannerAbout): string {
+export function renderBanner(config: Config, { credential, file, showsSecret, kept }: BannerAbout): string {
   const url = config.publicUrl;
   const { clientId, secret } = credential;
   const shown =
@@ -33,11 +30,11 @@ Headgate is ready at ${url}
 
 Try it:
 
-  TOKEN=$(curl -s ${url}/oauth/dpc/token -d grant_type=client_credentials -d client_id=${clientId} -d client_secret=${secretInShell(file)} | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')
+  TOKEN=$(curl -s ${url}/oauth/dpc/token -d grant_type=client_credentials -d client_id=${clientId} -d client_secret=${renderShellSecret(file)} | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')
   curl -s -H "Authorization: Bearer $TOKEN" ${url}/dpc/v1/projects
   curl -s -H "Authorization: Bearer $TOKEN" ${url}/dpc/v1/pipeline-executions
 
-What is kept where:
+Files:
 
 ${kept.map((line) => `  ${line}`).join('\n')}
 
@@ -45,8 +42,8 @@ Press Ctrl-C to stop.
 `;
 }
 
-/** What a shell makes the secret of. */
-function secretInShell(file: string | undefined): string {
+/** The shell expression that yields the secret. */
+function renderShellSecret(file: string | undefined): string {
   if (file === undefined) return '$HEADGATE_CLIENT_SECRET';
   const quoted = `'${file.replaceAll("'", String.raw`'\''`)}'`;
   return `$(sed -n 's/.*"clientSecret": "\\(.*\\)".*/\\1/p' ${quoted})`;

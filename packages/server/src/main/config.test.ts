@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadConfig } from './config.ts';
 
-test('a setting that is not known is warned of, with the nearest one; those of the agent are known', () => {
+test('an unknown setting gives a warning with the nearest name; settings of the agent are known', () => {
   const { warnings, agentSettings } = loadConfig({
     HEADGATE_PROT: '9000',
     HEADGATE_PORT: '8081',
@@ -18,12 +18,16 @@ test('a setting that is not known is warned of, with the nearest one; those of t
     'HEADGATE_TLS_CERTIFICATE is not a setting and is ignored.',
     'HEADGATE_AGENT_CONCURENCY is not a setting; did you mean HEADGATE_AGENT_CONCURRENCY?',
   ]);
-  assert.deepEqual(agentSettings, { HEADGATE_AGENT_CONCURRENCY: '3' }, 'what the server decides is left out');
+  assert.deepEqual(
+    agentSettings,
+    { HEADGATE_AGENT_CONCURRENCY: '3' },
+    'settings that the server sets itself are not passed on',
+  );
 });
 
-test('no setting of the server is taken for an unknown one', () => {
+test('no setting of the server gives a warning', () => {
   const first = loadConfig({});
   assert.deepEqual(first.warnings, []);
-  // By its name it belongs to the agent's settings, but the server reads it.
+  // Named like a setting of the agent, but read by the server.
   assert.deepEqual(loadConfig({ HEADGATE_AGENT_USER: 'x', HEADGATE_BLOB_REGION: 'eu' }).warnings, []);
 });

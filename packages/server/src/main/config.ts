@@ -1,6 +1,6 @@
 /**
- * The server's settings: the only place that reads the environment. Every bad value is named, all at once,
- * and stops the boot. docs/configuration.md lists them.
+ * The server's settings, and the only place that reads the environment. The server does not start with an
+ * invalid setting; the error lists all of them. docs/configuration.md lists the settings.
  */
 import { join, resolve } from 'node:path';
 import { agentSettingNames, unknownSettings } from '@headgate/contract';
@@ -12,62 +12,62 @@ import { parseMasterKey, Secret } from '../kernel/security/sealed.ts';
 import type { WorkTimes } from '../kernel/work/work.ts';
 import { readCertificate, type TlsFiles } from './http/certificate.ts';
 import { parseOrigins } from './http/cors.ts';
-import { exposureFault, parseTrustedProxies } from './http/exposure.ts';
-import { type Environment, type Reader, reader } from './setting-reader.ts';
+import { findExposureFault, parseTrustedProxies } from './http/exposure.ts';
+import { createReader, type Environment, type Reader } from './setting-reader.ts';
 
 export interface Config {
   host: string;
   port: number;
-  /** Without a slash at the end; what tokens name as their issuer and `Location` begins with. */
+  /** Without a slash at the end. The issuer of tokens, and the base of `Location`. */
   publicUrl: string;
   /**
-   * Where this machine reaches the server past any proxy; undefined when it speaks TLS, to a name that may
-   * not lead here.
+   * The address for processes of this machine, without a proxy; undefined with TLS, whose certificate may
+   * not be valid for a local address.
    */
   localUrl: string | undefined;
-  /** Both exist, are read and fit; undefined for plain HTTP. */
+  /** Both files exist and match; undefined for plain HTTP. */
   tls: TlsFiles | undefined;
-  /** The addresses and ranges whose X-Forwarded-For is believed. */
+  /** The addresses and ranges whose X-Forwarded-For the server trusts. */
   trustedProxies: readonly string[];
   problemTypeBase: string;
   region: string;
-  /** Whose pages may call the interface; undefined for nobody's. */
+  /** The origins whose pages may call the API; undefined for none. */
   corsOrigins: readonly string[] | undefined;
   /** Absolute. */
   dataDirectory: string;
-  /** Where the operator typed the command: npm runs it in another folder. Absolute. */
+  /** The folder in which the operator typed the command; npm runs it in another one. Absolute. */
   invokedIn: string;
-  /** Undefined: the embedded PostgreSQL. */
+  /** Undefined for the embedded PostgreSQL. */
   databaseUrl: string | undefined;
   databaseConnections: number;
-  /** The first credential, in place of a generated one. */
+  /** The first credential, instead of a generated one. */
   credential: { clientId: string; secret: Secret } | undefined;
   masterKey: Secret | undefined;
-  /** How long a key signs before another takes its place; undefined for as long as the operator likes. */
+  /** How long a key signs before a new key replaces it; undefined for no rotation. */
   signingKeyDays: number | undefined;
   example: boolean;
   localAgent: boolean;
-  /** Requests a minute an account; undefined for no limit. */
+  /** Requests per minute and account; undefined for no limit. */
   rateLimit: number | undefined;
   egressAllow: readonly string[];
   logLevel: LogLevel;
   logFile: string | undefined;
   bodyLimitBytes: number;
   upload: UploadLimits;
-  /** Where published files are kept. */
+  /** Where published files are stored. */
   objects: ObjectStoreSettings;
-  /** How long what nothing refers to is kept, and how often it is looked for. */
+  /** How long unreferenced files are kept, and how often the server looks for them. */
   collection: { graceHours: number; everySeconds: number };
   work: WorkTimes;
   /** How long a request that writes a secret waits for the agent. */
   secretWaitSeconds: number;
-  /** In days; undefined for ever. */
+  /** In days; undefined to keep forever. */
   retention: Record<'eventDays' | 'executionDays' | 'logDays', number | undefined>;
   postgresUser: string | undefined;
   agentUser: string | undefined;
-  /** Settings of the local agent, passed on to it as they are: HEADGATE_AGENT_CONCURRENCY and its like. */
+  /** Settings passed to the local agent, such as HEADGATE_AGENT_CONCURRENCY. */
   agentSettings: Readonly<Record<string, string>>;
-  /** One line for each variable that looks like a setting and is none. */
+  /** One line for each variable that looks like a setting but is not one. */
   warnings: readonly string[];
 }
 
@@ -78,25 +78,25 @@ export class ConfigError extends Error {
 const mebibyte = 1_048_576;
 const shortestSecret = 24;
 
-/** @throws ConfigError with one line for each setting that is bad. */
+/** @throws ConfigError with one line for each invalid setting */
 export function loadConfig(environment: Environment = process.env): Config {
   const faults: string[] = [];
-  const read = reader(environment, faults);
+  const read = createReader(environment, faults);
   const host = read.text('HEADGATE_HOST') ?? '127.0.0.1';
   const port = read.integer('HEADGATE_PORT', 8_080, 1, 65_535);
-  const tls = tlsFiles(read, faults);
+  const tls = readTlsFiles(read, faults);
   const trustedProxies = read.parsed('HEADGATE_TRUSTED_PROXY', parseTrustedProxies) ?? [];
-  const exposed = exposureFault(host, { tls, trustedProxies });
+  const exposed = findExposureFault(host, { tls, trustedProxies });
   if (exposed !== undefined) faults.push(exposed);
   const publicUrl =
     read.address('HEADGATE_PUBLIC_URL', ['http:', 'https:']) ??
-    `${tls === undefined ? 'http' : 'https'}://${bracketed(host)}:${port}`;
+    `${tls === undefined ? 'http' : 'https'}://${bracketIpv6(host)}:${port}`;
   const dataDirectory = resolve(read.text('HEADGATE_DATA_DIR') ?? '.headgate');
   const config: Config = {
     host,
     port,
     publicUrl,
-    localUrl: tls === undefined ? `http://${bracketed(reachable(host))}:${port}` : undefined,
+    localUrl: tls === undefined ? `http://${bracketIpv6(chooseReachableHost(host))}:${port}` : undefined,
     tls,
     trustedProxies,
     problemTypeBase: read.address('HEADGATE_PROBLEM_BASE', ['http:', 'https:']) ?? `${publicUrl}/problems`,
@@ -106,13 +106,13 @@ export function loadConfig(environment: Environment = process.env): Config {
     invokedIn: resolve(read.text('INIT_CWD') ?? '.'),
     databaseUrl: read.address('DATABASE_URL', ['postgres:', 'postgresql:']),
     databaseConnections: read.integer('HEADGATE_DATABASE_CONNECTIONS', 10, 2, 500),
-    credential: firstCredential(read, faults),
-    masterKey: masterKey(read, faults),
+    credential: readFirstCredential(read, faults),
+    masterKey: readMasterKey(read, faults),
     signingKeyDays: read.integerOrOff('HEADGATE_SIGNING_KEY_DAYS', 90, 1, 3_650),
     example: read.onOff('HEADGATE_EXAMPLE'),
     localAgent: read.onOff('HEADGATE_LOCAL_AGENT'),
     rateLimit: read.integerOrOff('HEADGATE_RATE_LIMIT', 1_000, 1, 1e9),
-    egressAllow: read.parsed('HEADGATE_EGRESS_ALLOW', egressAllow) ?? [],
+    egressAllow: read.parsed('HEADGATE_EGRESS_ALLOW', parseEgressList) ?? [],
     logLevel: read.oneOf('HEADGATE_LOG_LEVEL', logLevels, 'info'),
     logFile: read.text('HEADGATE_LOG_FILE'),
     bodyLimitBytes: read.integer('HEADGATE_BODY_LIMIT_MB', 8, 1, 1_024) * mebibyte,
@@ -121,7 +121,7 @@ export function loadConfig(environment: Environment = process.env): Config {
       partBytes: read.integer('HEADGATE_UPLOAD_PART_MB', 5, 1, 1_024) * mebibyte,
       requestBytes: read.integer('HEADGATE_UPLOAD_MB', 256, 1, 65_536) * mebibyte,
     },
-    objects: objectStore(read, faults, join(dataDirectory, 'blobs')),
+    objects: readObjectStore(read, faults, join(dataDirectory, 'blobs')),
     collection: {
       graceHours: read.integer('HEADGATE_BLOB_GRACE_HOURS', 24, 1, 8_760),
       everySeconds: read.integer('HEADGATE_BLOB_COLLECTION_SECONDS', 3_600, 1, 86_400),
@@ -141,19 +141,20 @@ export function loadConfig(environment: Environment = process.env): Config {
     },
     postgresUser: read.text('HEADGATE_POSTGRES_USER'),
     agentUser: read.text('HEADGATE_AGENT_USER'),
-    agentSettings: agentSettings(environment),
+    agentSettings: readAgentSettings(environment),
     warnings: unknownSettings(environment, [...read.names, ...agentSettingNames]),
   };
   if (config.work.heartbeatSeconds * 2 > config.work.leaseSeconds) {
     faults.push(
-      'HEADGATE_HEARTBEAT_SECONDS must be at most half of HEADGATE_LEASE_SECONDS: a lost heartbeat must not end a lease',
+      'HEADGATE_HEARTBEAT_SECONDS must be at most half of HEADGATE_LEASE_SECONDS, ' +
+        'so that one lost heartbeat does not end a lease',
     );
   }
   if (faults.length > 0) throw new ConfigError(faults.join('\n'));
   return config;
 }
 
-function firstCredential(read: Reader, faults: string[]): Config['credential'] {
+function readFirstCredential(read: Reader, faults: string[]): Config['credential'] {
   const clientId = read.matching(
     'HEADGATE_CLIENT_ID',
     /^[\w.-]{1,255}$/,
@@ -161,7 +162,7 @@ function firstCredential(read: Reader, faults: string[]): Config['credential'] {
   );
   const secret = read.text('HEADGATE_CLIENT_SECRET');
   if ((clientId === undefined) !== (secret === undefined)) {
-    faults.push('HEADGATE_CLIENT_ID and HEADGATE_CLIENT_SECRET must be given together');
+    faults.push('HEADGATE_CLIENT_ID and HEADGATE_CLIENT_SECRET must be set together');
     return undefined;
   }
   if (clientId === undefined || secret === undefined) return undefined;
@@ -171,8 +172,8 @@ function firstCredential(read: Reader, faults: string[]): Config['credential'] {
   return { clientId, secret: new Secret(secret) };
 }
 
-/** Settings of a bucket without HEADGATE_BLOB_STORE=s3 would be believed to count, and do not. */
-function objectStore(read: Reader, faults: string[], folder: string): ObjectStoreSettings {
+/** Refuses a bucket without HEADGATE_BLOB_STORE=s3: it would have no effect. */
+function readObjectStore(read: Reader, faults: string[], folder: string): ObjectStoreSettings {
   const bucket = read.matching('HEADGATE_BLOB_BUCKET', /^[a-z0-9][\w.-]{2,254}$/i, 'the name of a bucket');
   const prefix = read.matching(
     'HEADGATE_BLOB_PREFIX',
@@ -194,20 +195,21 @@ function objectStore(read: Reader, faults: string[], folder: string): ObjectStor
         : { accessKeyId, secretAccessKey: new Secret(secretAccessKey) },
   };
   if ((accessKeyId === undefined) !== (secretAccessKey === undefined))
-    faults.push('HEADGATE_BLOB_ACCESS_KEY_ID and HEADGATE_BLOB_SECRET_ACCESS_KEY must be given together');
+    faults.push('HEADGATE_BLOB_ACCESS_KEY_ID and HEADGATE_BLOB_SECRET_ACCESS_KEY must be set together');
   if (read.oneOf('HEADGATE_BLOB_STORE', ['folder', 's3'], 'folder') === 's3') {
     if (bucket === undefined) faults.push('HEADGATE_BLOB_STORE=s3 needs HEADGATE_BLOB_BUCKET');
     return settings;
   }
-  if (bucket !== undefined) faults.push('HEADGATE_BLOB_BUCKET counts with HEADGATE_BLOB_STORE=s3 only');
+  if (bucket !== undefined)
+    faults.push('HEADGATE_BLOB_BUCKET has an effect only with HEADGATE_BLOB_STORE=s3');
   return { kind: 'folder', folder };
 }
 
-function tlsFiles(read: Reader, faults: string[]): TlsFiles | undefined {
+function readTlsFiles(read: Reader, faults: string[]): TlsFiles | undefined {
   const [certFile, keyFile] = [read.text('HEADGATE_TLS_CERT'), read.text('HEADGATE_TLS_KEY')];
   if (certFile === undefined && keyFile === undefined) return undefined;
   if (certFile === undefined || keyFile === undefined) {
-    faults.push('HEADGATE_TLS_CERT and HEADGATE_TLS_KEY must be given together');
+    faults.push('HEADGATE_TLS_CERT and HEADGATE_TLS_KEY must be set together');
     return undefined;
   }
   const files = { certFile: resolve(certFile), keyFile: resolve(keyFile) };
@@ -219,7 +221,7 @@ function tlsFiles(read: Reader, faults: string[]): TlsFiles | undefined {
   return files;
 }
 
-function masterKey(read: Reader, faults: string[]): Secret | undefined {
+function readMasterKey(read: Reader, faults: string[]): Secret | undefined {
   const given = read.text('HEADGATE_MASTER_KEY');
   if (given === undefined) return undefined;
   const secret = new Secret(given);
@@ -231,17 +233,17 @@ function masterKey(read: Reader, faults: string[]): Secret | undefined {
   return secret;
 }
 
-function egressAllow(text: string): readonly string[] {
+function parseEgressList(text: string): readonly string[] {
   const given = text.split(',').map((each) => each.trim());
   parseEgressAllow(given);
   return given;
 }
 
-/** The server decides which agent the local one is, and where. */
+/** The server sets these itself for the local agent. */
 const decidedHere =
   /^HEADGATE_(SERVER_URL|AGENT_(DIR|CLIENT_ID|CLIENT_SECRET|CLIENT_SECRET_FILE|CREDENTIAL_FILE|END_WITH_STDIN|ALLOW_HTTP))$/;
 
-function agentSettings(environment: Environment): Record<string, string> {
+function readAgentSettings(environment: Environment): Record<string, string> {
   const passedOn = agentSettingNames.filter((name) => !decidedHere.test(name));
   return Object.fromEntries(
     passedOn.flatMap((name) => {
@@ -252,10 +254,10 @@ function agentSettings(environment: Environment): Record<string, string> {
 }
 
 /** A server that listens on every address is reached on loopback. */
-function reachable(host: string): string {
+function chooseReachableHost(host: string): string {
   return host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
 }
 
-function bracketed(host: string): string {
+function bracketIpv6(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }

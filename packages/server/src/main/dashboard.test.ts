@@ -1,4 +1,4 @@
-/** The dashboard and the alarms of docs/ ask for metrics that the server really shows, by labels that it really gives them. */
+/** The dashboard and the alarms in docs/ use only metrics and labels that the server exports. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -26,11 +26,11 @@ const dashboard = JSON.parse(fileOf('grafana-dashboard.json')) as {
   templating: { list: { name: string; definition?: string }[] };
 };
 
-/** The labels of each metric that is shown. A histogram is there by its three series. */
+/** The labels of each exported metric. A histogram has its three series. */
 async function shownMetrics(): Promise<Map<string, Set<string>>> {
   const server = await startTestServer();
   const place = await createPlace(await server.account());
-  // Ends an execution, so that there is work that has ended.
+  // Ends an execution, for the metrics of ended work.
   const example = (await examples.getPipelineExecution?.(place)) ?? assert.fail();
   await place.account.admin.get(example.path);
   const { text } = await server.transport({ method: 'GET', url: '/metrics', headers: {}, body: undefined });
@@ -40,14 +40,14 @@ async function shownMetrics(): Promise<Map<string, Set<string>>> {
     for (const [, label = ''] of labels.matchAll(/(\w+)="/g)) known.add(label);
     metrics.set(name, known);
   }
-  // A counter with labels has no line before it first counts, but its type is told.
+  // A counter with labels has no line before its first count, but a type.
   for (const [, name = ''] of text.matchAll(/^# TYPE (\w+) /gm))
     metrics.set(name, metrics.get(name) ?? new Set());
   return metrics;
 }
 
 const metrics = await shownMetrics();
-/** Given by Prometheus to everything that it scrapes. */
+/** Labels that Prometheus adds to everything it scrapes. */
 const labelsOfScrapes = ['job', 'instance'];
 
 function requireShown(expression: string, what: string): void {
@@ -65,7 +65,7 @@ function requireShown(expression: string, what: string): void {
   for (const label of [...grouped, ...selected]) assert.ok(labels.has(label), `${what}: ${label}`);
 }
 
-test('the dashboard asks for nothing that /metrics does not show', () => {
+test('the dashboard uses only metrics and labels of /metrics', () => {
   for (const { title, targets } of dashboard.panels) {
     for (const { expr, legendFormat } of targets) {
       requireShown(expr, title);
@@ -79,7 +79,7 @@ test('the dashboard asks for nothing that /metrics does not show', () => {
   }
 });
 
-test('the dashboard can be imported: panels of their own, side by side, on the data source that is chosen', () => {
+test('the dashboard can be imported: unique panels that do not overlap, with a data source to choose', () => {
   const { panels, templating } = dashboard;
   assert.ok(dashboard.title && dashboard.schemaVersion >= 36);
   assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);
@@ -100,7 +100,7 @@ test('the dashboard can be imported: panels of their own, side by side, on the d
   }
 });
 
-test('operations.md names metrics that are shown', () => {
+test('operations.md names only metrics of /metrics', () => {
   const text = fileOf('operations.md');
   const families = new Set([...metrics.keys()].map((name) => name.replace(/_(bucket|sum|count)$/, '')));
   for (const [name] of text.matchAll(/\bheadgate_\w+[a-z]\b/g)) {

@@ -1,4 +1,4 @@
-/** The wiring: every dependency is made here, once, and passed as an argument. */
+/** The wiring: every dependency is created here, once, and passed as an argument. */
 import { join } from 'node:path';
 import type pg from 'pg';
 import manifest from '../../package.json' with { type: 'json' };
@@ -21,7 +21,7 @@ import { createSealer, loadMasterKey } from '../kernel/security/sealed.ts';
 import { openSigningKeys, type SigningKeys } from '../kernel/security/signing-keys.ts';
 import { createTokens } from '../kernel/security/tokens.ts';
 import type { WorkOwners, WorkTimes } from '../kernel/work/work.ts';
-import { manifestUsesOf, requireUniqueNames, workOwnersOf } from './assembly.ts';
+import { collectManifestUses, collectWorkOwners, requireUniqueNames } from './assembly.ts';
 import type { Config } from './config.ts';
 import { openObjects } from './objects.ts';
 import { slices } from './slices.ts';
@@ -44,34 +44,34 @@ export interface Dependencies extends Services {
   close(): Promise<void>;
 }
 
-/** How long a request waits for a connection before it is answered 503. */
+/** How long a request waits for a database connection before its response is 503. */
 const patienceMilliseconds = 5_000;
-// Statements are prepared once and fetch few rows by an index. A plan for each set of values, and compiling
-// one, costs more than it saves; and pages are as near as memory (docs/adr/0011).
+// Statements are prepared once and fetch few rows by an index. Planning for each set of values, and JIT
+// compilation, cost more than they save; and pages are mostly in memory (docs/adr/0011).
 export const planning = '-c plan_cache_mode=force_generic_plan -c random_page_cost=1.1 -c jit=off';
 const statementTimeoutMilliseconds = 60_000;
 
 export interface Given {
   connection: pg.ClientConfig;
   log: Log;
-  /** What the process knows of itself; left out in tests. */
+  /** The counters of the process; tests leave them out. */
   reporting?: { failures: FailureLog; lostLines: () => number; uncaught: Readonly<UncaughtCounts> };
   stopping: AbortSignal;
   clock?: Clock;
 }
 
-export function openDatabaseOf(config: Config, connection: pg.ClientConfig, failures: FailureLog): Database {
+export function openDatabaseFor(config: Config, connection: pg.ClientConfig, failures: FailureLog): Database {
   return openDatabase({
     connection: { ...connection, statement_timeout: statementTimeoutMilliseconds, options: planning },
     connections: config.databaseConnections,
     patienceMilliseconds,
     onConnectionError: (failure) =>
-      failures.recordFailure('database connection', failure, 'a connection to the database was lost'),
+      failures.recordFailure('database connection', failure, 'lost a connection to the database'),
   });
 }
 
-/** Where the master key is kept when HEADGATE_MASTER_KEY does not give it. */
-export function masterKeyFile(config: Config): string {
+/** The file of the master key, used without HEADGATE_MASTER_KEY. */
+export function getMasterKeyFile(config: Config): string {
   return join(config.dataDirectory, 'master-key');
 }
 
@@ -85,8 +85,8 @@ export async function createDependencies(config: Config, given: Given): Promise<
     lostLines: () => 0,
     uncaught: { rejection: 0, exception: 0 },
   };
-  const database = openDatabaseOf(config, given.connection, failures);
-  const sealer = createSealer(loadMasterKey(config.masterKey, masterKeyFile(config)));
+  const database = openDatabaseFor(config, given.connection, failures);
+  const sealer = createSealer(loadMasterKey(config.masterKey, getMasterKeyFile(config)));
   const metrics = createMetrics();
   metrics.watchLostLogLines(lostLines);
   metrics.watchUncaught(uncaught);
@@ -111,11 +111,11 @@ export async function createDependencies(config: Config, given: Given): Promise<
     log,
     failures,
     wakes,
-    owners: workOwnersOf(slices, { metrics, wakes, times: config.work }),
+    owners: collectWorkOwners(slices, { metrics, wakes, times: config.work }),
     times: config.work,
     objects,
     blobs,
-    manifestUses: manifestUsesOf(slices),
+    manifestUses: collectManifestUses(slices),
     readPipeline: createPipelineReader(),
     version: manifest.version,
     stopping: given.stopping,

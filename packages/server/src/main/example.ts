@@ -1,4 +1,4 @@
-/** The example project, published through the public interface and run once: the first thing that a new installation has done. */
+/** Publishes the example project through the public API and runs it once, on a new installation. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +7,7 @@ import type { ClientCredential } from './provisioning.ts';
 
 const projectFolder = fileURLToPath(new URL('../../../../examples/weather', import.meta.url));
 const sharedFolder = fileURLToPath(new URL('../../../../examples/checks', import.meta.url));
-/** What is beside the files that are published. */
+/** These files describe the project and are not published. */
 const projectFile = 'project.json';
 const sharedFile = 'shared.json';
 const giveUpMilliseconds = 120_000;
@@ -39,14 +39,14 @@ type Call = (
   headers?: Record<string, string>,
 ) => Promise<Record<string, unknown>>;
 
-/** By the interface, at `url`. Answers the line to print, or undefined when the example was published before. */
+/** Returns the line to print, or undefined if the project already exists. */
 export async function publishExample(
   deps: Dependencies,
   credential: ClientCredential,
   url: string,
 ): Promise<string | undefined> {
-  const example = await read<Example>(projectFolder, projectFile);
-  const call = await caller(deps, credential, url);
+  const example = await readDescription<Example>(projectFolder, projectFile);
+  const call = await createCaller(deps, credential, url);
   const { results } = (await call('GET', '/projects?size=100')) as { results: { name: string }[] };
   if (results.some((project) => project.name === example.name)) return undefined;
   await publishShared(call);
@@ -57,25 +57,25 @@ export async function publishExample(
     pipelineName,
     environmentName,
   });
-  const status = await ended(deps, () =>
+  const status = await waitForEnd(deps, () =>
     call('GET', `${project}/pipeline-executions/${String(pipelineExecutionId)}/status`),
   );
   return `The example project ${JSON.stringify(name)} is published; its pipeline ran once in ${environmentName}: ${status}.`;
 }
 
-/** The shared pipelines that the project uses, unless they are there. */
+/** Publishes the shared pipelines that the project uses, unless they exist. */
 async function publishShared(call: Call): Promise<void> {
-  const { sharedPipelineIdPrefix, versionName } = await read<Shared>(sharedFolder, sharedFile);
+  const { sharedPipelineIdPrefix, versionName } = await readDescription<Shared>(sharedFolder, sharedFile);
   const query = `enabledOnly=false&size=100&sharedPipelineIdPrefix=${encodeURIComponent(sharedPipelineIdPrefix)}`;
   const { results } = (await call('GET', `/shared-pipelines/artifacts?${query}`)) as {
     results: { versionName: string }[];
   };
   if (results.some((version) => version.versionName === versionName)) return;
-  const files = await form(sharedFolder, sharedFile);
+  const files = await readForm(sharedFolder, sharedFile);
   await call('POST', '/shared-pipelines/artifacts', files, { sharedPipelineIdPrefix, versionName });
 }
 
-/** Answers the project's path. */
+/** Returns the project's path. */
 async function publishProject(call: Call, example: Example): Promise<string> {
   const { name, description, environments, variables, versionName } = example;
   const created = await call('POST', '/projects', {
@@ -97,17 +97,17 @@ async function publishProject(call: Call, example: Example): Promise<string> {
     }
   }
   for (const environmentName of environments) {
-    const files = await form(projectFolder, projectFile);
+    const files = await readForm(projectFolder, projectFile);
     await call('POST', `${project}/artifacts`, files, { environmentName, versionName });
   }
   return project;
 }
 
-async function read<Description>(folder: string, file: string): Promise<Description> {
+async function readDescription<Description>(folder: string, file: string): Promise<Description> {
   return JSON.parse(await readFile(join(folder, file), 'utf8')) as Description;
 }
 
-async function caller(
+async function createCaller(
   deps: Dependencies,
   { clientId, secret }: ClientCredential,
   url: string,
@@ -136,7 +136,7 @@ async function caller(
   };
 }
 
-async function form(folder: string, descriptionFile: string): Promise<FormData> {
+async function readForm(folder: string, descriptionFile: string): Promise<FormData> {
   const files = new FormData();
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   for (const entry of entries) {
@@ -147,7 +147,10 @@ async function form(folder: string, descriptionFile: string): Promise<FormData> 
   return files;
 }
 
-async function ended(deps: Dependencies, status: () => Promise<Record<string, unknown>>): Promise<string> {
+async function waitForEnd(
+  deps: Dependencies,
+  status: () => Promise<Record<string, unknown>>,
+): Promise<string> {
   const until = Date.now() + giveUpMilliseconds;
   for (;;) {
     const found = String((await status()).status);

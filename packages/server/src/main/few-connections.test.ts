@@ -1,6 +1,6 @@
 /**
- * The smallest number of connections that may be set is enough for everything, also for many requests at
- * once.
+ * The smallest allowed number of database connections suffices for everything, even for many concurrent
+ * requests.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -12,7 +12,7 @@ import { isUnavailable, statement, typed } from '../kernel/database/database.ts'
 import { analyzeGrownTables } from '../kernel/database/statistics.ts';
 import { applyRetention, type Rest } from '../kernel/retention/retention.ts';
 import { eventRetention } from '../records/events/event.retention.ts';
-import { executionRetention } from '../runtime/executions/execution.retention.ts';
+import { createExecutionRetention } from '../runtime/executions/execution.retention.ts';
 import { createInstance } from '../testing/agent.ts';
 import { requireProblem } from '../testing/client.ts';
 import { createExecution } from '../testing/executions.ts';
@@ -23,7 +23,7 @@ import { startTestServer } from '../testing/server.ts';
 const server = await startTestServer({ settings: { HEADGATE_DATABASE_CONNECTIONS: '2' } });
 const noRest: Rest = async () => undefined;
 
-test('every operation is answered', async () => {
+test('every operation succeeds', async () => {
   const place = await createPlace(await server.account());
   const { admin } = place.account;
   let sent = 0;
@@ -46,10 +46,10 @@ test('every operation is answered', async () => {
   assert.ok(sent > 70, `only ${sent}`);
 });
 
-test('periodic jobs that hold a lock for long leave the connections to requests', async () => {
+test('periodic jobs that hold a lock leave connections for requests', async () => {
   const { deps, clock } = server;
   const { admin } = await server.account();
-  const rules = [...executionRetention({ executionDays: 1, logDays: 1 }), eventRetention(1)];
+  const rules = [...createExecutionRetention({ executionDays: 1, logDays: 1 }), eventRetention(1)];
   clock.advance(3 * 86_400);
   let rests = 0;
   const rest: Rest = async () => {
@@ -70,11 +70,11 @@ test('periodic jobs that hold a lock for long leave the connections to requests'
   );
 });
 
-test('grown tables are analyzed on a connection of their own', async () => {
+test('grown tables are analyzed on a separate connection', async () => {
   const { admin } = await server.account();
   const { query } = server.database;
   await query(`create table grown with (autovacuum_enabled = false) as select generate_series(1, 50000)`);
-  // It lasts for as long as the test holds the lock, as it does on large tables.
+  // It lasts as long as the test holds the lock, as on large tables.
   await query(`create or replace function analyze_grown_tables() returns integer language sql as
     'select pg_advisory_xact_lock(4711); select 1'`);
   const holder = new pg.Client(server.database.connection);
@@ -88,7 +88,7 @@ test('grown tables are analyzed on a connection of their own', async () => {
   assert.equal(await analyzing, 1);
 });
 
-test('of many requests at once none is refused', async () => {
+test('none of many concurrent requests is refused', async () => {
   const place = await createPlace(await server.account());
   const { admin } = place.account;
   const variables = `${place.project.path}/variables`;
@@ -129,7 +129,7 @@ const failsWith = (code: string) => statement({}, `select refuse('${code}')`);
 
 for (const code of ['08006', '25006', '53300', '55P03', '57014', '57P01', '57P03']) {
   const failing = failsWith(code);
-  test(`SQLSTATE ${code} says that the database is not available`, async () => {
+  test(`SQLSTATE ${code} means that the database is unavailable`, async () => {
     await assert.rejects(server.deps.database.read(failing, {}), (failure) => isUnavailable(failure));
     const holding = server.deps.database.transaction((tx) => tx.query(failing, {}));
     await assert.rejects(holding, (failure) => isUnavailable(failure));
@@ -141,7 +141,7 @@ for (const code of ['08006', '25006', '53300', '55P03', '57014', '57P01', '57P03
   });
 }
 
-/** Holds all variables locked, so that whoever reads one waits. */
+/** Locks all variables, so that reads wait. */
 async function whileVariablesAreLocked(work: () => Promise<void>): Promise<void> {
   const client = new pg.Client(server.database.connection);
   await client.connect();
@@ -153,7 +153,7 @@ async function whileVariablesAreLocked(work: () => Promise<void>): Promise<void>
   }
 }
 
-test('a request whose statement is cancelled, by a time limit say, is answered 503 with Retry-After', async () => {
+test('a request whose statement is cancelled, for example by a timeout, gets 503 with Retry-After', async () => {
   const { admin, project } = await server.account();
   const { path } = await project();
   await whileVariablesAreLocked(async () => {
@@ -167,7 +167,7 @@ test('a request whose statement is cancelled, by a time limit say, is answered 5
   });
 });
 
-test('a request whose statement gives a lock up is answered 503 with Retry-After', async () => {
+test('a request whose statement fails to get a lock gets 503 with Retry-After', async () => {
   const [{ name } = { name: '' }] = await server.database.query<{ name: string }>(
     'select current_database() as name',
   );

@@ -1,4 +1,4 @@
-/** With 100,000 rows in a table, every statement of the server finds what it needs by an index. */
+/** With 100,000 rows in a table, every statement of the server uses an index. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pg from 'pg';
@@ -10,12 +10,12 @@ import { planning } from './deps.ts';
 
 const rows = 100_000;
 /**
- * Of a plan, in the planner's units. A table of so many rows read whole costs 2,500 and more, 500 rows by an
- * index about 1,300.
+ * The limit of a plan, in the planner's units. A full scan of such a table costs at least 2,500; 500 rows
+ * by an index cost about 1,300.
  */
 const mostCost = 2_300;
 
-/** Statements that read much, each by a part of its text, with the reason. */
+/** Statements that read many rows, by a part of their text, with the reason. */
 const exempt: readonly (readonly [part: string, reason: string])[] = [
   ['count(*)::bigint as total from credential', 'an exact total of few rows: an account has few credentials'],
   [
@@ -45,7 +45,7 @@ const exempt: readonly (readonly [part: string, reason: string])[] = [
 
 const server = await startTestServer();
 
-/** Planned for as the server's connections are. */
+/** With the planner settings of the server's connections. */
 async function onClient(work: (client: pg.Client) => Promise<void>): Promise<void> {
   const client = new pg.Client({ ...server.database.connection, options: planning });
   await client.connect();
@@ -82,7 +82,7 @@ function readWhole(node: Node): string[] {
   return [...here, ...(node.Plans ?? []).flatMap(readWhole)];
 }
 
-test('no statement reads a large table whole, and none costs much more than the rows that it fetches', async () => {
+test('no statement scans a large table, and none costs much more than the rows it returns', async () => {
   const { accountId } = await server.account();
   await fillTables(server.database, accountId, rows);
   await onClient(checkPlans);
@@ -93,7 +93,7 @@ async function checkPlans(client: pg.Client): Promise<void> {
   const unknown = new Set(exempt.map(([part]) => part));
   let looked = 0;
   for (const each of listStatements()) {
-    // Without a plan.
+    // Has no plan.
     if (/^\s*lock /i.test(each.text)) continue;
     looked += 1;
     const parts = exempt.filter(([part]) => plain(each).includes(part)).map(([part]) => part);
@@ -107,11 +107,11 @@ async function checkPlans(client: pg.Client): Promise<void> {
       );
   }
   assert.deepEqual(faults, []);
-  assert.deepEqual([...unknown], [], 'exemptions of statements that there are not');
+  assert.deepEqual([...unknown], [], 'exemptions without a statement');
   assert.ok(looked > 200, `only ${looked} statements`);
 }
 
-test('a plan that was made for an empty table is made again soon after the table has grown', () =>
+test('a plan for an empty table is replaced soon after the table has grown', () =>
   onClient(async (client) => {
     const { query } = server.database;
     // It could analyze the table first.

@@ -7,7 +7,7 @@ import { ensureFirstAccount, ensureGivenCredential, ensureLocalAgent } from './p
 
 const server = await startTestServer();
 
-test('servers that start at the same moment make one account and one first credential', async () => {
+test('servers that start at the same time create one account and one credential', async () => {
   const given = { clientId: generateClientId(), secret: generateSecret() };
   const eight = <Result>(start: () => Promise<Result>) => Promise.all(Array.from({ length: 8 }, start));
   const [accountId = '', ...same] = await eight(() => ensureFirstAccount(server.deps));
@@ -17,7 +17,7 @@ test('servers that start at the same moment make one account and one first crede
   assert.equal(found.length, 1);
 });
 
-test('servers that start at the same moment make one local agent, and each starts it with the same secret', async () => {
+test('servers that start at the same time register one local agent, and start it with the same secret', async () => {
   const accountId = await ensureFirstAccount(server.deps);
   const made = await Promise.all(Array.from({ length: 8 }, () => ensureLocalAgent(server.deps, accountId)));
   assert.equal(new Set(made.map(({ agentId }) => agentId)).size, 1);

@@ -1,5 +1,5 @@
 /**
- * What a new installation starts with: an account, a credential with the role Super Admin, and the local
+ * Creates what a new installation needs: an account, a credential with the role Super Admin, and the local
  * agent.
  */
 import { readFile, rm, writeFile } from 'node:fs/promises';
@@ -34,7 +34,7 @@ export interface ClientCredential {
   secret: Secret;
 }
 
-/** The first account's id; the account is made when it is missing. */
+/** Returns the id of the first account; creates the account if it is missing. */
 export async function ensureFirstAccount(services: ProvisioningServices): Promise<string> {
   return services.database.transaction(async (tx) => {
     lockAccounts(tx);
@@ -47,11 +47,11 @@ export function makeAccount(services: ProvisioningServices, tx: Transaction, nam
   const accountId = services.newId();
   insertAccount(tx, accountId, name, services.clock.now());
   const subject = { type: 'account', id: accountId, name };
-  note(services, tx, accountId, { name: 'account-created', subject, after: { name } });
+  recordEvent(services, tx, accountId, { name: 'account-created', subject, after: { name } });
   return accountId;
 }
 
-/** A new credential with the role Super Admin; its secret is known to the caller only. */
+/** Creates a credential with the role Super Admin. Only the caller knows its secret. */
 export function makeCredential(
   services: ProvisioningServices,
   tx: Transaction,
@@ -68,7 +68,7 @@ export function makeCredential(
   } as const;
   insertCredential(tx, services.sealer, accountId, made, services.clock.now());
   const subject = { type: 'credential', id: made.credentialId, name: made.name };
-  note(services, tx, accountId, {
+  recordEvent(services, tx, accountId, {
     name: 'credential-created',
     subject,
     after: { clientId, role: made.accountRole },
@@ -76,7 +76,7 @@ export function makeCredential(
   return { clientId, secret };
 }
 
-/** The credential that the settings name exists, with the secret that they give. */
+/** Makes sure that the credential of the settings exists and has the given secret. */
 export async function ensureGivenCredential(
   services: ProvisioningServices,
   accountId: string,
@@ -89,7 +89,7 @@ export async function ensureGivenCredential(
     if (client === undefined) makeCredential(services, tx, accountId, given);
     else if (client.accountId !== accountId || client.surface !== 'dpc') {
       throw new Error(
-        `HEADGATE_CLIENT_ID is taken: ${given.clientId} belongs to another account, or to an agent.`,
+        `HEADGATE_CLIENT_ID: ${given.clientId} belongs to another account or to an agent. Use another client id.`,
       );
     } else if (!client.active || !hasSecret(services.sealer, client, given.secret)) {
       setSecret(tx, services.sealer, client, given.secret);
@@ -98,8 +98,8 @@ export async function ensureGivenCredential(
 }
 
 /**
- * The generated credential: kept in a 0600 file of the data directory, made at the first start and whenever
- * the file is lost.
+ * Returns the generated credential, stored in a 0600 file of the data directory. Creates one at the first
+ * start and if the file is lost.
  */
 export async function ensureGeneratedCredential(
   services: ProvisioningServices,
@@ -112,40 +112,40 @@ export async function ensureGeneratedCredential(
     if (client?.active && hasSecret(services.sealer, client, kept.secret)) return { ...kept, isNew: false };
   }
   const made = await services.database.transaction((tx) => makeCredential(services, tx, accountId));
-  await writeCredentialFile(credentialFile(dataDirectory), made);
+  await writeCredentialFile(getCredentialFile(dataDirectory), made);
   return { ...made, isNew: true };
 }
 
-export function credentialFile(dataDirectory: string): string {
+export function getCredentialFile(dataDirectory: string): string {
   return join(dataDirectory, 'credential.json');
 }
 
-/** The file of a credential that a command has made; the output of the command may go anywhere. */
-export function credentialFileOf(dataDirectory: string, clientId: string): string {
+/** The file for a credential created by a command, whose output may be a log. */
+export function getCredentialFileFor(dataDirectory: string, clientId: string): string {
   return join(dataDirectory, `credential-${clientId}.json`);
 }
 
 async function readCredentialFile(dataDirectory: string): Promise<ClientCredential | undefined> {
-  const text = await readFile(credentialFile(dataDirectory), 'utf8').catch(() => '');
+  const text = await readFile(getCredentialFile(dataDirectory), 'utf8').catch(() => '');
   try {
     const { clientId, clientSecret } = JSON.parse(text) as { clientId: unknown; clientSecret: unknown };
     if (typeof clientId === 'string' && typeof clientSecret === 'string') {
       return { clientId, secret: new Secret(clientSecret) };
     }
   } catch {
-    // No file, or one cut off by a crash: a new credential takes its place.
+    // No file, or one truncated by a crash: the caller creates a new credential.
   }
   return undefined;
 }
 
-/** For its owner only, also when the file was there and others could read it. */
+/** Mode 0600, even if a file with a wider mode existed. */
 export async function writeCredentialFile(file: string, credential: ClientCredential): Promise<void> {
   const content = { clientId: credential.clientId, clientSecret: credential.secret.reveal() };
   await rm(file, { force: true });
   await writeFile(file, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
 }
 
-/** The local agent of the account, registered at the first start. */
+/** Returns the local agent of the account; registers it at the first start. */
 export async function ensureLocalAgent(
   services: ProvisioningServices,
   accountId: string,
@@ -153,7 +153,7 @@ export async function ensureLocalAgent(
   const agent = {
     agent_id: services.newId(),
     name: localAgentName,
-    description: 'Runs beside the server, in a process of its own.',
+    description: 'Runs beside the server, in its own process.',
     client_id: generateClientId(),
     secret: generateSecret(),
   };
@@ -162,12 +162,17 @@ export async function ensureLocalAgent(
     lockAccounts(tx);
     const found = await registerLocalAgent(tx, services.sealer, accountId, agent, services.clock.now());
     const subject = { type: 'agent', id: found.agentId, name: agent.name };
-    if (found.isNew) note(services, tx, accountId, { name: 'agent-created', subject });
+    if (found.isNew) recordEvent(services, tx, accountId, { name: 'agent-created', subject });
     return found;
   });
 }
 
-function note(services: ProvisioningServices, tx: Transaction, accountId: string, event: AccountEvent): void {
+function recordEvent(
+  services: ProvisioningServices,
+  tx: Transaction,
+  accountId: string,
+  event: AccountEvent,
+): void {
   const source = { accountId, actorId: null, actorKind: 'system', requestId: null } as const;
   recordEvents(tx, source, [event], services.clock.now(), services.newId);
 }

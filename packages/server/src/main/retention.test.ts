@@ -1,4 +1,6 @@
-/** What is kept long enough goes, in small batches; what is under way, younger, or another's stays. */
+/**
+ * Retention deletes old rows in small batches, and keeps rows that are in use, younger, or of another kind.
+ */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -6,7 +8,7 @@ import type { PipelineExecution, Step } from '@headgate/contract';
 import { removeExpiredAnswers } from '../kernel/endpoint/idempotency.ts';
 import { applyRetention, batchRows, type Rest, type RetentionRule } from '../kernel/retention/retention.ts';
 import { eventRetention } from '../records/events/event.retention.ts';
-import { executionRetention } from '../runtime/executions/execution.retention.ts';
+import { createExecutionRetention } from '../runtime/executions/execution.retention.ts';
 import type { Account } from '../testing/account.ts';
 import { createInstance, type Said } from '../testing/agent.ts';
 import { requireProblem } from '../testing/client.ts';
@@ -17,14 +19,14 @@ const server = await startTestServer();
 const { deps, clock, database } = server;
 const day = 86_400;
 const noRest: Rest = async () => undefined;
-const [logs, executions] = executionRetention({ executionDays: 30, logDays: 10 }) as [
+const [logs, executions] = createExecutionRetention({ executionDays: 30, logDays: 10 }) as [
   RetentionRule,
   RetentionRule,
 ];
 
 const apply = (rule: RetentionRule, rest = noRest) => applyRetention(deps, [rule], clock.now(), rest);
 
-/** Executions of a project with an agent that reports one step of each. */
+/** A project, and an agent that reports one step for each execution. */
 async function scene() {
   const account = await server.account();
   const agent = createInstance(await account.agent('the agent', { status: 'running' }));
@@ -59,7 +61,7 @@ async function scene() {
 
 const success: Said = { type: 'completed', outcome: { status: 'SUCCESS' } };
 
-test('the logs of an execution go before it, and both some days after its end', async () => {
+test('the logs of an execution are deleted first, then the execution, each some days after its end', async () => {
   const { started, read, stepsOf } = await scene();
   const early = await started();
   await early.say(success);
@@ -80,7 +82,7 @@ test('the logs of an execution go before it, and both some days after its end', 
   assert.equal((await read(late.id)).status, 200);
 });
 
-test('what is under way stays with its logs, however long ago it was started; its age counts from its end', async () => {
+test('a running execution and its logs are kept, however old; the age counts from the end', async () => {
   const { started, read, stepsOf } = await scene();
   const running = await started();
   clock.advance(100 * day);
@@ -94,22 +96,22 @@ test('what is under way stays with its logs, however long ago it was started; it
   assert.equal((await read(running.id)).body.status, 'SUCCESS');
 });
 
-test('an execution goes after its steps, and steps are never kept longer than it', async () => {
+test('an execution is deleted after its steps, and steps are never kept longer than it', async () => {
   const { started, read } = await scene();
   const run = await started();
   await run.say(success);
   clock.advance(31 * day);
-  const [alike, rule] = executionRetention({ executionDays: 30, logDays: undefined }) as [
+  const [alike, rule] = createExecutionRetention({ executionDays: 30, logDays: undefined }) as [
     RetentionRule,
     RetentionRule,
   ];
-  assert.equal(await apply(rule), 0, 'it has steps');
+  assert.equal(await apply(rule), 0, 'it still has steps');
   assert.ok((await apply(alike)) > 0);
   assert.ok((await apply(rule)) > 0);
   requireProblem(await read(run.id), 404, 'execution-not-found');
 });
 
-/** Events as a busy account leaves them, a second apart up to now. */
+/** Writes events of a busy account, one a second up to now. */
 async function fill({ accountId }: Account, count: number): Promise<void> {
   await database.query(
     `insert into event (account_id, occurred_at, event_id, name, actor_kind, subject_type, subject_id)
@@ -127,13 +129,13 @@ async function eventsOf({ accountId }: Account): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** Ages all that is there, and removes it, so that a test sees its own rows only. */
+/** Ages and deletes all rows, so that a test sees only its own. */
 async function forgetAll(): Promise<void> {
   clock.advance(400 * day);
   await apply(eventRetention(365));
 }
 
-test('events of every account go by their age, in batches with a rest after each', async () => {
+test('events of all accounts are deleted by age, in batches with a rest after each', async () => {
   await forgetAll();
   const [one, other] = [await server.account(), await server.account()];
   await fill(one, 2 * batchRows + 100);
@@ -163,7 +165,7 @@ test('events of every account go by their age, in batches with a rest after each
   assert.match(await deps.metrics.renderText(), /headgate_retention_removed_total\{kind="events"\} [1-9]/);
 });
 
-test('one server at a time is at it, and one that stops leaves the rest to the next', async () => {
+test('only one server deletes at a time, and another one continues when it stops', async () => {
   await forgetAll();
   const account = await server.account();
   await fill(account, 2 * batchRows);
@@ -181,7 +183,7 @@ test('one server at a time is at it, and one that stops leaves the rest to the n
   assert.equal(await eventsOf(account), 0);
 });
 
-test('what is to be kept for ever is kept', async () => {
+test('with a retention of forever nothing is deleted', async () => {
   const account = await server.account();
   await fill(account, 3);
   clock.advance(10_000 * day);
@@ -190,7 +192,7 @@ test('what is to be kept for ever is kept', async () => {
   assert.equal(await eventsOf(account), before);
 });
 
-test('answers under idempotency keys go after their 24 hours', async () => {
+test('responses stored for idempotency keys are deleted after 24 hours', async () => {
   const account = await server.account();
   const { path } = await account.project();
   const write = (name: string) =>

@@ -1,16 +1,16 @@
-/** The entry of the server: starts everything in order, and ends it in order. */
+/** The entry point of the server: starts everything in order, and stops it in reverse order. */
 import type { Server as HttpsServer } from 'node:https';
 import { systemClock } from '../kernel/clock.ts';
 import { migrate } from '../kernel/database/migrate.ts';
 import { createFailureLog, type FailureLog } from '../kernel/failure-log.ts';
 import type { UncaughtCounts } from '../kernel/metrics.ts';
 import { createApp } from './app.ts';
-import { banner } from './banner.ts';
+import { renderBanner } from './banner.ts';
 import { type Config, loadConfig } from './config.ts';
 import { createDependencies, type Dependencies } from './deps.ts';
 import { publishExample } from './example.ts';
 import { type Ending, endOnSignals } from './host/ending.ts';
-import { explainDatabase, placesOf, startDatabase } from './host/installation.ts';
+import { decidePlacesFor, explainDatabase, startDatabase } from './host/installation.ts';
 import { takeInstanceLock } from './host/instance-lock.ts';
 import { type LogOutput, openLogOutput } from './host/log-output.ts';
 import type { Places } from './host/places.ts';
@@ -22,11 +22,11 @@ import { createUnreadBodies } from './http/unread-bodies.ts';
 import { type LocalAgent, startLocalAgent } from './local-agent/local-agent.ts';
 import { followSecret } from './local-agent/local-agent-secret.ts';
 import {
-  credentialFile,
   ensureFirstAccount,
   ensureGeneratedCredential,
   ensureGivenCredential,
   ensureLocalAgent,
+  getCredentialFile,
 } from './provisioning.ts';
 import { startSweeper } from './sweeper.ts';
 
@@ -34,7 +34,7 @@ async function main(): Promise<void> {
   const config = loadConfig();
   for (const warning of config.warnings) console.error(warning);
   await checkFiles(config);
-  const places = placesOf(config);
+  const places = decidePlacesFor(config);
   const output = openLogOutput(config);
   const { log } = output;
   for (const warning of config.warnings) log.warn(warning);
@@ -42,32 +42,32 @@ async function main(): Promise<void> {
   const endings: Ending[] = [];
   const failures = createFailureLog(log, systemClock);
   const uncaught = catchUncaught(failures, (failure) => {
-    log.fatal({ err: failure }, 'nothing caught an exception; the server stops');
-    console.error(`headgate: nothing caught an exception; the server stops: ${messageOf(failure)}`);
+    log.fatal({ err: failure }, 'uncaught exception; the server stops');
+    console.error(`headgate: uncaught exception; the server stops: ${getMessage(failure)}`);
     void end(1);
   });
-  const starting = begin(config, places, { output, failures, uncaught }, stopping.signal, endings);
+  const starting = startWithLock(config, places, { output, failures, uncaught }, stopping.signal, endings);
   const end = endOnSignals({ stopping, starting, endings, output });
   try {
     await starting;
   } catch (failure) {
-    // A signal in the middle of the start ends what was started, and is no failure.
+    // A signal during the start stops what was started; that is not a failure.
     if (stopping.signal.aborted) return;
     const about = failure instanceof StartError ? { reason: failure.message } : { err: failure };
-    log.error(about, 'the server could not start');
-    console.error(messageOf(failure));
+    log.error(about, 'the server failed to start');
+    console.error(getMessage(failure));
     await end(1);
   }
 }
 
-/** What a start tells people, and what it has told them. */
+/** Where the start reports to. */
 interface Reporting {
   output: LogOutput;
   failures: FailureLog;
   uncaught: UncaughtCounts;
 }
 
-async function begin(
+async function startWithLock(
   config: Config,
   places: Places,
   reporting: Reporting,
@@ -80,11 +80,11 @@ async function begin(
     try {
       lock.stopping();
     } catch (failure) {
-      // On a full disk, say. A next start then waits less patiently, and that is all.
-      reporting.output.log.warn({ err: failure }, 'the instance lock could not be marked as stopping');
+      // For example because the disk is full. The next start then only waits for a shorter time.
+      reporting.output.log.warn({ err: failure }, 'failed to mark the instance lock as stopping');
     }
   });
-  // With the lock: the server before this one on the data directory has let its port go.
+  // With the lock held, the previous server on this data directory has released its port.
   await checkPort(config);
   await start(config, places, reporting, stopping, endings);
   lock.announce(config.publicUrl);
@@ -107,31 +107,31 @@ async function start(
   const reporting = { failures, uncaught, lostLines: output.lostLines };
   const deps = await createDependencies(config, { connection: opened.connection, log, reporting, stopping });
   endings.push(['the database connections', () => deps.close()]);
-  const { accountId, credential, file, isNew } = await firstCredential(deps, places);
+  const { accountId, credential, file, isNew } = await ensureCredential(deps, places);
 
   stopping.throwIfAborted();
   const localUrl = await withOrigin('requests', () => serve(deps, endings));
   const sweeper = withOrigin('periodic jobs', () => startSweeper(deps));
   endings.push(['the sweeper', () => sweeper.stop()]);
   stopping.throwIfAborted();
-  const agent = await localAgent(deps, places, accountId, localUrl);
+  const agent = await launchLocalAgent(deps, places, accountId, localUrl);
   if (agent !== undefined) endings.push(['the local agent', () => agent.stop()]);
 
   const showsSecret = isNew && process.stdout.isTTY;
   const kept = [...places.kept, `log: ${output.place}`];
-  console.log(banner(config, { credential, file, showsSecret, kept }));
+  console.log(renderBanner(config, { credential, file, showsSecret, kept }));
   log.info({ url: config.publicUrl, version: deps.version }, 'ready');
   if (config.example && agent !== undefined) {
     publishExample(deps, credential, localUrl).then(
       (line) => line && console.log(line),
       (failure: unknown) => {
-        if (!stopping.aborted) log.warn({ err: failure }, 'the example could not be published');
+        if (!stopping.aborted) log.warn({ err: failure }, 'failed to publish the example project');
       },
     );
   }
 }
 
-/** Answers from now on; the address for this machine's own use. */
+/** Starts the HTTP server. Returns the address for processes of this machine. */
 async function serve(deps: Dependencies, endings: Ending[]): Promise<string> {
   const { config, log } = deps;
   const certificate = config.tls && readCertificate(config.tls);
@@ -149,11 +149,11 @@ async function serve(deps: Dependencies, endings: Ending[]): Promise<string> {
   }
   if (config.localUrl !== undefined) return config.localUrl;
   const local = await listenOnLoopback(app, unreadBodies);
-  endings.push(['the listener for this machine', () => local.close()]);
+  endings.push(['the loopback listener', () => local.close()]);
   return local.url;
 }
 
-async function firstCredential(deps: Dependencies, places: Places) {
+async function ensureCredential(deps: Dependencies, places: Places) {
   const accountId = await ensureFirstAccount(deps);
   const given = deps.config.credential;
   if (given !== undefined) {
@@ -161,10 +161,10 @@ async function firstCredential(deps: Dependencies, places: Places) {
     return { accountId, credential: given, file: undefined, isNew: false };
   }
   const credential = await ensureGeneratedCredential(deps, accountId, places.dataDirectory);
-  return { accountId, credential, file: credentialFile(places.dataDirectory), isNew: credential.isNew };
+  return { accountId, credential, file: getCredentialFile(places.dataDirectory), isNew: credential.isNew };
 }
 
-async function localAgent(
+async function launchLocalAgent(
   deps: Dependencies,
   places: Places,
   accountId: string,
@@ -181,23 +181,23 @@ async function localAgent(
     env: {
       ...deps.config.agentSettings,
       HEADGATE_SERVER_URL: localUrl,
-      // Its own server's address never leaves this machine, whichever it is.
+      // The connection stays on this machine.
       HEADGATE_AGENT_ALLOW_HTTP: 'yes',
       HEADGATE_AGENT_CLIENT_ID: clientId,
       HEADGATE_AGENT_DIR: places.agent.directory,
     },
     secret,
   });
-  // Ends by itself when the server stops.
+  // Ends when the server stops.
   void followSecret(deps, { accountId, agentId, generation }, (newer) => agent.giveSecret(newer));
   return agent;
 }
 
-function messageOf(failure: unknown): string {
+function getMessage(failure: unknown): string {
   return failure instanceof Error ? failure.message : String(failure);
 }
 
 await main().catch((failure: unknown) => {
-  console.error(messageOf(failure));
+  console.error(getMessage(failure));
   process.exit(1);
 });

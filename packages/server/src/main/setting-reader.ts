@@ -1,11 +1,11 @@
-/** Settings as text, read as what they are meant to be; each bad one becomes a fault that names it. */
+/** Parses settings; each invalid value becomes a fault that names the setting. */
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export type Reader = ReturnType<typeof reader>;
+export type Reader = ReturnType<typeof createReader>;
 
-/** Adds a line to `faults` for each value that is bad. */
-export function reader(environment: Environment, faults: string[]) {
+/** Adds a line to `faults` for each invalid value. */
+export function createReader(environment: Environment, faults: string[]) {
   const names = new Set<string>();
   function text(name: string): string | undefined {
     names.add(name);
@@ -24,16 +24,16 @@ export function reader(environment: Environment, faults: string[]) {
   }
   return {
     text,
-    /** The settings that were read so far, given or not. */
+    /** The names of the settings read so far, set or not. */
     names: names as ReadonlySet<string>,
     integer: (name: string, preset: number, least: number, most: number) =>
       integer(name, preset, least, most),
     integerOrOff: (name: string, preset: number, least: number, most: number): number | undefined =>
       text(name) === 'off' ? undefined : integer(name, preset, least, most, ', or off'),
-    /** Undefined: for ever. */
+    /** Undefined to keep forever. */
     days: (name: string, preset: number): number | undefined =>
       text(name) === 'forever' ? undefined : integer(name, preset, 1, 36_500, ', or forever'),
-    /** What `parse` makes of a value; it throws, in words for the operator, on a bad one. */
+    /** Parses a value by `parse`, whose error is the message for the operator. */
     parsed<Value>(name: string, parse: (text: string) => Value): Value | undefined {
       const given = text(name);
       if (given === undefined) return undefined;
@@ -61,14 +61,14 @@ export function reader(environment: Environment, faults: string[]) {
       const given = text(name);
       return given === undefined || form.test(given) ? given : fault(name, expected);
     },
-    /** A database's address may hold a password: it is named by its fault, never repeated. */
+    /** The address may hold a password, so the fault does not repeat it. */
     address(name: string, protocols: readonly string[]): string | undefined {
       const given = text(name);
       if (given === undefined) return undefined;
       if (URL.canParse(given) && protocols.includes(new URL(given).protocol))
         return given.replace(/\/+$/, '');
       faults.push(
-        `${name} must be an address that begins with ${protocols.map((each) => `${each}//`).join(' or ')}`,
+        `${name} must be a URL that begins with ${protocols.map((each) => `${each}//`).join(' or ')}`,
       );
       return undefined;
     },

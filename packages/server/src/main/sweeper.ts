@@ -6,14 +6,14 @@ import { createRemovalJob, type PeriodicJob } from '../kernel/retention/periodic
 import { applyRetention, type Rest } from '../kernel/retention/retention.ts';
 import { endForbiddenWork } from '../kernel/work/forbidden-work.ts';
 import { sweepWork } from '../kernel/work/work-sweep.ts';
-import { periodicJobsOf, retentionRulesOf } from './assembly.ts';
+import { collectPeriodicJobs, collectRetentionRules } from './assembly.ts';
 import type { Dependencies } from './deps.ts';
 import { slices } from './slices.ts';
 
 const workEveryMilliseconds = 1_000;
-/** A table that fills at full speed is read whole for this long at most, while it is small. */
+/** Limits how long a fast-growing table has stale statistics, and so full scans. */
 const statisticsEveryMilliseconds = 2_000;
-/** Well within the time that a new signing key waits, and how long at most a leaked one is still accepted. */
+/** Well within the waiting time of a new signing key. A leaked key is accepted for at most this long. */
 const keysEveryMilliseconds = 10_000;
 const retentionEveryMilliseconds = 600_000;
 
@@ -24,7 +24,9 @@ export interface Sweeper {
 export function startSweeper(deps: Dependencies): Sweeper {
   const rest: Rest = (milliseconds) =>
     delay(milliseconds, undefined, { signal: deps.stopping }).catch(() => undefined);
-  const rounds = periodicJobsOf(slices, deps, kernelJobs(deps)).map((job) => repeat(deps, job, rest));
+  const rounds = collectPeriodicJobs(slices, deps, listKernelJobs(deps)).map((job) =>
+    repeat(deps, job, rest),
+  );
   return {
     async stop() {
       await Promise.all(rounds.map((round) => round.stop()));
@@ -32,11 +34,11 @@ export function startSweeper(deps: Dependencies): Sweeper {
   };
 }
 
-function kernelJobs(deps: Dependencies): PeriodicJob[] {
-  const rules = retentionRulesOf(slices, deps);
+function listKernelJobs(deps: Dependencies): PeriodicJob[] {
+  const rules = collectRetentionRules(slices, deps);
   return [
     {
-      // Work whose lease, grace or bound has passed.
+      // Work whose lease, grace period or time limit has passed.
       name: 'work',
       everyMilliseconds: workEveryMilliseconds,
       run: async () => (await sweepWork(deps, deps.owners, deps.times, deps.clock.now())).isMore,
@@ -49,12 +51,12 @@ function kernelJobs(deps: Dependencies): PeriodicJob[] {
     {
       name: 'statistics',
       everyMilliseconds: statisticsEveryMilliseconds,
-      run: () => once(analyzeGrownTables(deps.database)),
+      run: () => runOnce(analyzeGrownTables(deps.database)),
     },
     {
       name: 'signing keys',
       everyMilliseconds: keysEveryMilliseconds,
-      run: () => once(deps.signingKeys.refresh()),
+      run: () => runOnce(deps.signingKeys.refresh()),
     },
     createRemovalJob(deps, {
       kind: 'idempotency-records',
@@ -64,18 +66,18 @@ function kernelJobs(deps: Dependencies): PeriodicJob[] {
     {
       name: 'retention',
       everyMilliseconds: retentionEveryMilliseconds,
-      run: (rest) => once(applyRetention(deps, rules, deps.clock.now(), rest)),
+      run: (rest) => runOnce(applyRetention(deps, rules, deps.clock.now(), rest)),
     },
   ];
 }
 
-/** A round after which there is nothing more to do. */
-async function once(work: Promise<unknown>): Promise<false> {
+/** Runs a job that has nothing more to do after one round. */
+async function runOnce(work: Promise<unknown>): Promise<false> {
   await work;
   return false;
 }
 
-/** Runs a job at its interval; while there is more to do, without a pause. */
+/** Runs a job at its interval, or without a pause while there is more to do. */
 function repeat({ failures, stopping }: Dependencies, job: PeriodicJob, rest: Rest): Sweeper {
   const { everyMilliseconds, firstAfterMilliseconds = everyMilliseconds } = job;
   let running: Promise<void> = Promise.resolve();
@@ -86,7 +88,7 @@ function repeat({ failures, stopping }: Dependencies, job: PeriodicJob, rest: Re
       while ((await job.run(rest)) && !stopping.aborted);
       failures.recordSuccess(job.name);
     } catch (failure) {
-      failures.recordFailure(job.name, failure, 'a periodic job failed; it runs again');
+      failures.recordFailure(job.name, failure, 'a periodic job failed; it will run again');
     }
     if (!stopping.aborted) timer = setTimeout(begin, everyMilliseconds);
   }

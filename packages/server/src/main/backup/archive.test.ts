@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { type Member, type SealSums, verifiedMembers, verifyArchive, writeArchive } from './archive.ts';
+import { type Member, readVerifiedMembers, type SealSums, verifyArchive, writeArchive } from './archive.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'headgate-archive-'));
 after(() => rm(folder, { recursive: true }));
@@ -28,16 +28,16 @@ async function write(name: string, signal = never): Promise<string> {
 
 const verify = (file: string, by = seal) => verifyArchive(file, by, () => undefined);
 
-test('what is written is read again, and nobody else may read it', async () => {
+test('an archive can be read again, and only its owner may read it', async () => {
   const file = await write('whole');
   assert.equal((await stat(file)).mode & 0o777, 0o600);
   assert.deepEqual(await readdir(folder), ['whole']);
   const found: Member[] = [];
-  for await (const member of verifiedMembers(file, await verify(file))) found.push(member);
+  for await (const member of readVerifiedMembers(file, await verify(file))) found.push(member);
   assert.deepEqual(found, contents);
 });
 
-test('a file that was cut off anywhere is refused', async () => {
+test('a file truncated anywhere is refused', async () => {
   const whole = await readFile(await write('to be cut'));
   const cut = join(folder, 'cut');
   for (const part of [0, 0.1, 0.5, 0.9, 0.999]) {
@@ -46,14 +46,15 @@ test('a file that was cut off anywhere is refused', async () => {
   }
 });
 
-test('a file whose tar was cut off at the end of a member, or changed, is refused also when its gzip is whole', async () => {
+test('a tar truncated at the end of a member, or changed, is refused even if its gzip is complete', async () => {
   const tar = gunzipSync(await readFile(await write('to be changed')));
   const changed = join(folder, 'changed');
   const refuse = async (bytes: Buffer, what: string) => {
     await writeFile(changed, gzipSync(bytes));
     await assert.rejects(verify(changed), { name: 'DamagedArchive' }, what);
   };
-  // Without the seal, and without the sums: 512 bytes of header and a block each, then the end of the tar.
+  // Without the seal, and without the sums: each is a header of 512 bytes and one block, before the end of
+  // the tar.
   const end = Buffer.alloc(1_024);
   await refuse(Buffer.concat([tar.subarray(0, tar.length - 1_024 - 1_024), end]), 'without a seal');
   await refuse(Buffer.concat([tar.subarray(0, tar.length - 1_024 - 2_048), end]), 'without sums');
@@ -65,7 +66,7 @@ test('a file whose tar was cut off at the end of a member, or changed, is refuse
   }
 });
 
-test('a file that was sealed by another key is refused', async () => {
+test('a file sealed by another key is refused', async () => {
   const file = await write('sealed');
   await assert.rejects(
     verify(file, () => 'sealed otherwise'),
@@ -73,18 +74,18 @@ test('a file that was sealed by another key is refused', async () => {
   );
 });
 
-test('a file that changes after it was verified gives nothing out', async () => {
+test('a file that changes after it was verified yields nothing', async () => {
   const file = await write('exchanged');
   const sums = (await verify(file)).replace(/^./, (digit) => (digit === '0' ? '1' : '0'));
-  await assert.rejects(verifiedMembers(file, sums).next(), /changed while it was read/);
+  await assert.rejects(readVerifiedMembers(file, sums).next(), /changed while it was read/);
 });
 
-test('a file is not overwritten, and what a killed run has left is removed', async () => {
+test('a file is not overwritten, and partial files of a killed run are removed', async () => {
   const file = await write('kept');
   const before = await readFile(file);
   const left = join(folder, 'kept.4194305.partial');
   await writeFile(left, 'half');
-  await assert.rejects(write('kept'), /is there already/);
+  await assert.rejects(write('kept'), /already exists/);
   assert.deepEqual(await readFile(file), before);
   assert.deepEqual(
     (await readdir(folder)).filter((name) => name.endsWith('.partial')),
@@ -109,8 +110,8 @@ test('an interrupted or failed run leaves nothing', async () => {
   );
 });
 
-test('a file that cannot be read is named', async () => {
+test('the error names a file that cannot be read', async () => {
   await assert.rejects(verify(join(folder, 'nowhere')), /nowhere cannot be read: ENOENT/);
   await writeFile(join(folder, 'text'), 'no gzip');
-  await assert.rejects(verify(join(folder, 'text')), /is no whole backup/);
+  await assert.rejects(verify(join(folder, 'text')), /is not a complete backup/);
 });

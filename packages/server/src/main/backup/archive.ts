@@ -1,10 +1,10 @@
 /**
- * A backup's file: a gzipped tar, which any tar lists and extracts (docs/adr/0016).
+ * The file of a backup: a gzipped tar, which any tar lists and extracts (docs/adr/0016).
  *
  * Terminology
- *   member   one file in it, small enough to be held in memory
- *   sums     the last member but one: SHA-256 and name of every member before it, as `sha256sum -c` reads them
- *   seal     the last member: a keyed digest of the sums; only who has the master key can make one
+ *   member   one file in it, small enough to fit in memory
+ *   sums     the last member but one: SHA-256 and name of every earlier member, as `sha256sum -c` reads them
+ *   seal     the last member: a digest of the sums, keyed with the master key
  */
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
@@ -20,7 +20,7 @@ import { processIdentity } from '../../../../../scripts/process-lock.mjs';
 
 const sumsName = 'SHA256SUMS';
 const sealName = 'SHA256SUMS.seal';
-/** Above what a table's part or a published file can be. */
+/** Larger than any table part or published file. */
 const largestMemberBytes = 2_000_000_000;
 
 export interface Member {
@@ -32,8 +32,8 @@ export type AddMember = (name: string, bytes: Buffer) => Promise<void>;
 export type SealSums = (sums: string) => string;
 
 /**
- * Writes the file aside and names it when it is whole and on the disk: under its name there is never half of one.
- * @throws when there is a file of that name already; nothing is left then, nor after any other failure
+ * Writes to a temporary name and renames the file when it is complete and on disk.
+ * @throws if the file exists; after any failure nothing is left
  */
 export async function writeArchive(
   file: string,
@@ -46,7 +46,7 @@ export async function writeArchive(
     await writeMembers(aside, by, fill);
     await link(aside, file).catch((failure) => {
       if (failure.code !== 'EEXIST') throw failure;
-      throw new Error(`${file} is there already. Name another file, or move that one away.`);
+      throw new Error(`${file} already exists. Give another file name, or move the existing file.`);
     });
   } finally {
     await rm(aside, { force: true });
@@ -61,7 +61,7 @@ async function writeMembers(
   fill: (add: AddMember) => Promise<void>,
 ): Promise<void> {
   const { readable, controller } = createTarPacker();
-  async function put(name: string, bytes: Buffer): Promise<void> {
+  async function writeMember(name: string, bytes: Buffer): Promise<void> {
     const writer = controller.add({ name, size: bytes.length, mode: 0o600, mtime: madeAt }).getWriter();
     if (bytes.length > 0) await writer.write(bytes);
     await writer.close();
@@ -69,21 +69,21 @@ async function writeMembers(
   async function fillAndSeal(): Promise<void> {
     const lines: string[] = [];
     await fill(async (name, bytes) => {
-      lines.push(sumLine(name, bytes));
-      await put(name, bytes);
+      lines.push(formatSumLine(name, bytes));
+      await writeMember(name, bytes);
     });
     const sums = lines.join('');
-    await put(sumsName, Buffer.from(sums));
-    await put(sealName, Buffer.from(`${seal(sums)}\n`));
+    await writeMember(sumsName, Buffer.from(sums));
+    await writeMember(sealName, Buffer.from(`${seal(sums)}\n`));
     controller.finalize();
   }
-  // Of two ends of one stream the one that failed first has the reason.
+  // The end of the stream that fails first has the reason.
   let failure: unknown;
-  const noting = (reason: unknown): void => {
+  const noteFailure = (reason: unknown): void => {
     failure ??= reason;
     controller.error(failure);
   };
-  // The fastest level: the backup runs beside a server.
+  // The fastest level, because the backup runs beside a server.
   const gzip = createGzip({ level: 1 });
   const written = piped(
     Readable.fromWeb(readable as ReadableStream),
@@ -91,11 +91,11 @@ async function writeMembers(
     createWriteStream(file, { flags: 'wx', mode: 0o600, flush: true }),
     { signal },
   );
-  await Promise.all([written.catch(noting), fillAndSeal().catch(noting)]);
+  await Promise.all([written.catch(noteFailure), fillAndSeal().catch(noteFailure)]);
   if (failure !== undefined) throw failure;
 }
 
-/** What runs that were killed have left beside the file. */
+/** Removes partial files of killed backups. */
 async function removeLeftovers(file: string): Promise<void> {
   const folder = dirname(file);
   for (const name of await readdir(folder)) {
@@ -104,19 +104,19 @@ async function removeLeftovers(file: string): Promise<void> {
   }
 }
 
-function sumLine(name: string, bytes: Buffer): string {
+function formatSumLine(name: string, bytes: Buffer): string {
   return `${createHash('sha256').update(bytes).digest('hex')}  ${name}\n`;
 }
 
-/** The file cannot be used. */
+/** The file is not a valid backup. */
 export class DamagedArchive extends Error {
   override name = 'DamagedArchive';
 }
 
 /**
- * Reads the whole file once, and answers its sums: nothing of it is used before that.
- * @param look is given the first member, before all others; what it throws is thrown
- * @throws DamagedArchive when anything is missing, changed, or was sealed by another key
+ * Reads the whole file once and returns its sums. Nothing may be used before that.
+ * @param look gets the first member, before all others; its errors are passed on
+ * @throws DamagedArchive if anything is missing, changed, or sealed by another key
  */
 export async function verifyArchive(
   file: string,
@@ -126,41 +126,43 @@ export async function verifyArchive(
   const found: string[] = [];
   let sums: string | undefined;
   let sealed = false;
-  for await (const member of members(file)) {
+  for await (const member of readMembers(file)) {
     const { name, bytes } = member;
     if (found.length === 0) look(member);
     if (name === sealName && sums !== undefined) sealed = bytes.toString().trim() === seal(sums);
-    else if (sums !== undefined) throw damaged(file, `it has a member ${JSON.stringify(name)} after its end`);
+    else if (sums !== undefined)
+      throw createDamagedError(file, `it has a member ${JSON.stringify(name)} after its end`);
     else if (name === sumsName) {
       sums = bytes.toString();
       checkSums(file, sums, found);
-    } else found.push(sumLine(name, bytes));
+    } else found.push(formatSumLine(name, bytes));
   }
-  if (sums === undefined) throw damaged(file, 'its end is missing');
-  if (!sealed) throw damaged(file, 'its list of contents was not sealed by this master key');
+  if (sums === undefined) throw createDamagedError(file, 'its end is missing');
+  if (!sealed) throw createDamagedError(file, 'its list of contents was not sealed by this master key');
   return sums;
 }
 
 function checkSums(file: string, sums: string, found: readonly string[]): void {
-  const told = sums.split(/(?<=\n)/);
-  const wrong = found.find((line, index) => line !== told[index]) ?? told[found.length];
-  if (wrong !== undefined) throw damaged(file, `${wrong.slice(66).trim()} is not what was written`);
+  const expected = sums.split(/(?<=\n)/);
+  const wrong = found.find((line, index) => line !== expected[index]) ?? expected[found.length];
+  if (wrong !== undefined)
+    throw createDamagedError(file, `${wrong.slice(66).trim()} does not match its checksum`);
 }
 
-/** The members in order, of a file that was verified; each is compared with its sum again before it is given out. */
-export async function* verifiedMembers(file: string, sums: string): AsyncGenerator<Member> {
-  const told = sums.split(/(?<=\n)/);
+/** Yields the members of a verified file in order, after comparing each with its sum again. */
+export async function* readVerifiedMembers(file: string, sums: string): AsyncGenerator<Member> {
+  const expected = sums.split(/(?<=\n)/);
   let index = 0;
-  for await (const member of members(file)) {
+  for await (const member of readMembers(file)) {
     if (member.name === sumsName) return;
-    if (sumLine(member.name, member.bytes) !== told[index])
-      throw damaged(file, 'it was changed while it was read');
+    if (formatSumLine(member.name, member.bytes) !== expected[index])
+      throw createDamagedError(file, 'it was changed while it was read');
     index += 1;
     yield member;
   }
 }
 
-async function* members(file: string): AsyncGenerator<Member> {
+async function* readMembers(file: string): AsyncGenerator<Member> {
   const unpacked = pipeline(createReadStream(file), createGunzip(), () => undefined);
   const entries = Readable.toWeb(unpacked).pipeThrough(
     createTarDecoder({ strict: true }) as unknown as {
@@ -174,21 +176,22 @@ async function* members(file: string): AsyncGenerator<Member> {
       const { done, value: entry } = await reader.read();
       if (done) return;
       const { name, size, type } = entry.header;
-      if (type !== 'file' || size > largestMemberBytes) throw new Error(`${name} is not a file of a backup`);
+      if (type !== 'file' || size > largestMemberBytes)
+        throw new Error(`${name} does not belong in a backup`);
       yield { name, bytes: await buffer(entry.body as ReadableStream) };
     }
   } catch (failure) {
     if (failure instanceof DamagedArchive) throw failure;
     if (failure instanceof Error && 'code' in failure && /^E[A-Z]+$/.test(String(failure.code)))
       throw new Error(`${file} cannot be read: ${failure.message}`);
-    throw damaged(file, failure instanceof Error ? failure.message : String(failure));
+    throw createDamagedError(file, failure instanceof Error ? failure.message : String(failure));
   } finally {
     await reader.cancel().catch(() => undefined);
   }
 }
 
-function damaged(file: string, reason: string): DamagedArchive {
+function createDamagedError(file: string, reason: string): DamagedArchive {
   return new DamagedArchive(
-    `${file} is no whole backup: ${reason}. It was cut off or changed since it was made; nothing was restored from it.`,
+    `${file} is not a complete backup: ${reason}. The file is truncated or changed; nothing was restored.`,
   );
 }

@@ -1,4 +1,4 @@
-/** What is restored is what was there: every table row by row, whatever tables there will be. */
+/** A restore brings back every row of every table, including future tables. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -15,9 +15,9 @@ import { createPlace } from '../../testing/place.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { beginUpload } from '../../testing/unfinished-upload.ts';
 import { makeBackup } from './backup.ts';
-import { onOneConnection } from './connection.ts';
+import { withConnection } from './connection.ts';
 import { restoreBackup, verifyBackup } from './restore.ts';
-import { type CopiedTable, copiedTables } from './snapshot.ts';
+import { type CopiedTable, listCopiedTables } from './snapshot.ts';
 
 const server = await startTestServer();
 const folder = await mkdtemp(join(tmpdir(), 'headgate-backup-'));
@@ -36,7 +36,7 @@ async function anotherDatabase(): Promise<TestDatabase> {
   return database;
 }
 
-/** An account that has something of everything. */
+/** Creates an account with something in every table. */
 async function fill(): Promise<void> {
   const place = await createPlace(await server.account());
   for (const operation of sortGuards(operations.filter((each) => !each.id.startsWith('delete')))) {
@@ -51,7 +51,7 @@ function backup(name: string, by = sealer): Promise<string> {
   const file = join(folder, name);
   const signal = new AbortController().signal;
   const services = { objects: server.deps.objects, sealer: by, clock, version: '0.1.0', signal };
-  return onOneConnection(server.database.connection, async (client) => {
+  return withConnection(server.database.connection, async (client) => {
     await makeBackup({ client, ...services }, file);
     return file;
   });
@@ -63,9 +63,7 @@ const newObjects = async () =>
 async function restore(file: string, into: TestDatabase, mayReplace = false) {
   const objects = await newObjects();
   const verified = await verifyBackup(file, key);
-  await onOneConnection(into.connection, (client) =>
-    restoreBackup({ client, objects }, verified, mayReplace),
-  );
+  await withConnection(into.connection, (client) => restoreBackup({ client, objects }, verified, mayReplace));
   return objects;
 }
 
@@ -75,20 +73,20 @@ const rowsOf = async (database: TestDatabase, { name, columns }: CopiedTable): P
   return rows.map(({ row }) => row);
 };
 
-test('every table comes back row by row, and every blob byte for byte', async () => {
+test('every row of every table and every byte of every blob is restored', async () => {
   await fill();
   const file = await backup('all');
   const target = await anotherDatabase();
   const objects = await restore(file, target);
-  const tables = await onOneConnection(server.database.connection, copiedTables);
+  const tables = await withConnection(server.database.connection, listCopiedTables);
   let rows = 0;
   for (const table of tables) {
-    // Where the blobs lie is another matter: in a pack there, each by itself here.
+    // The places of blobs differ: in packs there, one object each here.
     if (table.name === 'blob_object') continue;
     const columns = table.columns.filter((column) => !column.startsWith('object_'));
     const compared = table.name === 'blob' ? { ...table, columns } : table;
     const [there, here] = [await rowsOf(server.database, compared), await rowsOf(target, compared)];
-    // What was under way is fenced; see the test below.
+    // Work under way is fenced; see the test below.
     if (table.name !== 'work') assert.deepEqual(here, there, table.name);
     assert.equal(here.length, there.length, table.name);
     rows += here.length;
@@ -102,7 +100,7 @@ test('every table comes back row by row, and every blob byte for byte', async ()
     connection: target.connection,
     connections: 2,
     patienceMilliseconds: 5_000,
-    // Dropping the database ends its connections.
+    // Dropping the database closes its connections.
     onConnectionError: () => undefined,
   });
   const blobs = createBlobs({ ...server.deps, database, objects });
@@ -115,7 +113,7 @@ test('every table comes back row by row, and every blob byte for byte', async ()
   await database.close();
 });
 
-test('of an upload under way a backup has nothing', async () => {
+test('a backup contains nothing of an upload under way', async () => {
   const account = await server.account();
   const target = await anotherDatabase();
   await beginUpload(server.deps, account, { texts: ['brought, and not published'] }, async () => {
@@ -128,7 +126,7 @@ test('of an upload under way a backup has nothing', async () => {
     );
 });
 
-test('what was held is held by nobody who is still there, and numbers go on where they were', async () => {
+test('agents lose the work they held, and sequences continue', async () => {
   await fill();
   const target = await anotherDatabase();
   await restore(await backup('fenced'), target);
@@ -145,7 +143,7 @@ test('what was held is held by nobody who is still there, and numbers go on wher
   assert.equal(next?.above, true);
 });
 
-test('data is replaced only when that is asked for, and then wholly', async () => {
+test('data is replaced only on request, and then completely', async () => {
   const target = await anotherDatabase();
   const before = await backup('before');
   await restore(before, target);
@@ -160,15 +158,15 @@ test('data is replaced only when that is asked for, and then wholly', async () =
   assert.equal(await accounts(target), await accounts(server.database));
 });
 
-test('a restore that breaks off leaves the database as it was', async () => {
+test('a restore that fails leaves the database unchanged', async () => {
   const file = await backup('to break off');
   const target = await anotherDatabase();
   const verified = await verifyBackup(file, key);
   const header = structuredClone(verified.header);
-  // The first table's rows have no place: the copying fails after everything was cleared.
+  // The columns of the first table do not match: the copy fails after all tables were emptied.
   header.tables[0]?.columns.reverse();
   const objects = await newObjects();
-  const breaking = onOneConnection(target.connection, (client) =>
+  const breaking = withConnection(target.connection, (client) =>
     restoreBackup({ client, objects }, { ...verified, header }, true),
   );
   await assert.rejects(breaking);
@@ -176,14 +174,14 @@ test('a restore that breaks off leaves the database as it was', async () => {
   await restore(file, target);
 });
 
-test('another program’s tables are never touched', async () => {
+test('tables of another program are never changed', async () => {
   const target = await anotherDatabase();
   await target.query('drop table schema_migration');
   await assert.rejects(restore(await backup('for another'), target, true), /tables of another program/);
   assert.deepEqual(await target.query('select name from account'), []);
 });
 
-test('a database on which a server runs is not replaced', async () => {
+test('the database of a running server is not replaced', async () => {
   const file = await backup('of a running one');
   await assert.rejects(restore(file, server.database, true), /Headgate runs on this database/);
 });
@@ -193,29 +191,32 @@ test('without the master key, or with another, nothing is restored or backed up'
   const other = createSealer(Buffer.alloc(32, 'another key'));
   await assert.rejects(
     verifyBackup(file, { ...key, sealer: undefined }),
-    /fingerprint [0-9a-f]{16}, and there is no key here\. Put the file master-key .* to data\/master-key/,
+    /fingerprint [0-9a-f]{16}, and this installation has no master key\. Copy the file master-key .* to data\/master-key/,
   );
-  await assert.rejects(verifyBackup(file, { ...key, sealer: other }), /the key here has the fingerprint/);
-  await assert.rejects(backup('by another key', other), /cannot be decrypted with this master key/);
+  await assert.rejects(
+    verifyBackup(file, { ...key, sealer: other }),
+    /the key of this installation has the fingerprint/,
+  );
+  await assert.rejects(backup('by another key', other), /not sealed by this master key/);
 });
 
-test('a backup of a newer Headgate names the migration that is missing', async () => {
+test('restoring a backup of a newer Headgate reports the missing migration', async () => {
   const verified = await verifyBackup(await backup('newer'), key);
   const migrations = [...verified.header.migrations, { name: '9999_later.sql', checksum: '0' }];
   const newer = { ...verified, header: { ...verified.header, migrations } };
   const target = await anotherDatabase();
   const objects = await newObjects();
-  const restoring = onOneConnection(target.connection, (client) =>
+  const restoring = withConnection(target.connection, (client) =>
     restoreBackup({ client, objects }, newer, false),
   );
   await assert.rejects(restoring, /9999_later\.sql, which this version of Headgate does not have/);
 });
 
-test('a published file that is missing is named, and no backup is made', async () => {
+test('a missing published file is reported, and no backup is made', async () => {
   const objects = await newObjects();
   await fill();
   const services = { objects, sealer, clock, version: '0.1.0', signal: new AbortController().signal };
-  const making = onOneConnection(server.database.connection, (client) =>
+  const making = withConnection(server.database.connection, (client) =>
     makeBackup({ client, ...services }, join(folder, 'missing')),
   );
   await assert.rejects(making, /The published file [0-9a-f]{64} .* is missing/);

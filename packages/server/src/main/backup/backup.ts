@@ -1,4 +1,4 @@
-/** Makes a backup: a snapshot of the database and the blobs that it names, in one file, while servers write. */
+/** Makes a backup: a snapshot of the database and its blobs in one file, while servers write. */
 import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import type pg from 'pg';
@@ -7,11 +7,11 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Sealer } from '../../kernel/security/sealed.ts';
 import { signingKeyPurpose } from '../../kernel/security/signing-keys.ts';
 import { type AddMember, writeArchive } from './archive.ts';
-import { headerName, headerOf, sealWith } from './header.ts';
-import { type CopiedTable, copyOut, openSnapshot } from './snapshot.ts';
+import { createHeader, createSeal, headerName } from './header.ts';
+import { type CopiedTable, openSnapshot, readRows } from './snapshot.ts';
 
 export interface BackupServices {
-  /** A connection of its own, without a limit on the time of a statement. */
+  /** A separate connection without a statement timeout. */
   client: pg.Client;
   objects: ObjectStore;
   sealer: Sealer;
@@ -26,24 +26,28 @@ export interface BackupMade {
   blobs: number;
 }
 
-/** @throws when the file is there already, a published file is missing or damaged, or the key is not the database's */
+/**
+ * @throws if the file exists, a published file is missing or damaged, or the master key is not the
+ * database's
+ */
 export async function makeBackup(services: BackupServices, file: string): Promise<BackupMade> {
   const { client, sealer, clock, version, signal } = services;
   const snapshot = await openSnapshot(client);
   const madeAt = clock.now();
   await requireKeyOfDatabase(client, sealer);
   let blobs = 0;
-  await writeArchive(file, { seal: sealWith(sealer), madeAt, signal }, async (add) => {
-    const header = headerOf(snapshot, { sealer, madeAt, version });
+  await writeArchive(file, { seal: createSeal(sealer), madeAt, signal }, async (add) => {
+    const header = createHeader(snapshot, { sealer, madeAt, version });
     await add(headerName, Buffer.from(`${JSON.stringify(header, null, 2)}\n`));
     for (const table of snapshot.tables) await addTable(client, table, add);
     const { rows } = await client.query<BlobRow>(
-      // What an upload has placed and not taken is nobody's: of it there may be no bytes.
+      // Blobs of an unfinished upload: their bytes may be missing.
       `select account_id, digest, size, object_key, object_offset from blob b
        where not exists (select from blob_object o where o.account_id = b.account_id and o.object_key = b.object_key and o.state = 'pending')
        order by account_id, object_key, object_offset`,
     );
-    // Objects never change, were there before their rows, and stay for the grace when nothing refers to them any more: the snapshot has served.
+    // The snapshot can end here: objects never change, exist before their rows, and outlive them by the
+    // grace period.
     await client.query('commit');
     for (const blob of rows) await addBlob(services.objects, blob, add);
     blobs = rows.length;
@@ -51,7 +55,7 @@ export async function makeBackup(services: BackupServices, file: string): Promis
   return { madeAt, tables: snapshot.tables.length, blobs };
 }
 
-/** With another key the file would be sealed by what cannot open the database's secrets. */
+/** With another key the backup's seal would not match the database's secrets. */
 async function requireKeyOfDatabase(client: pg.Client, sealer: Sealer): Promise<void> {
   const { rows } = await client.query<{ private_key_sealed: Buffer }>(
     'select private_key_sealed from signing_key order by created_at desc limit 1',
@@ -62,7 +66,7 @@ async function requireKeyOfDatabase(client: pg.Client, sealer: Sealer): Promise<
 /** `tables/<name>/<part>`; a table without rows has no part. */
 async function addTable(client: pg.Client, table: CopiedTable, add: AddMember): Promise<void> {
   let part = 0;
-  for await (const bytes of copyOut(client, table)) {
+  for await (const bytes of readRows(client, table)) {
     part += 1;
     await add(`tables/${table.name}/${String(part).padStart(6, '0')}`, bytes);
   }
@@ -79,17 +83,17 @@ interface BlobRow {
 /** `blobs/<account>/<digest>` */
 async function addBlob(objects: ObjectStore, blob: BlobRow, add: AddMember): Promise<void> {
   const { account_id: accountId, digest } = blob;
-  const bytes = await bytesOf(objects, blob);
+  const bytes = await readBlobBytes(objects, blob);
   if (bytes === undefined || createHash('sha256').update(bytes).digest('hex') !== digest) {
     throw new Error(
       `The published file ${digest} of the account ${accountId} is ${bytes === undefined ? 'missing' : 'damaged'} in the object ${blob.object_key}: ` +
-        'put that back from an earlier backup, or publish the file again. No backup was made.',
+        'restore that object from an earlier backup, or publish the file again. No backup was made.',
     );
   }
   await add(`blobs/${accountId}/${digest}`, bytes);
 }
 
-async function bytesOf(
+async function readBlobBytes(
   objects: ObjectStore,
   { account_id: accountId, size, object_key: key, object_offset: start }: BlobRow,
 ): Promise<Buffer | undefined> {

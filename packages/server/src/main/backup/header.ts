@@ -1,4 +1,4 @@
-/** The first member of a backup: what it is of, and what is needed to restore it. */
+/** The first member of a backup: what it contains, and what a restore needs. */
 import type { AppliedMigration } from '../../kernel/database/migrate.ts';
 import type { Sealer } from '../../kernel/security/sealed.ts';
 import type { Member, SealSums } from './archive.ts';
@@ -13,13 +13,13 @@ export interface BackupHeader {
   madeAt: string;
   headgateVersion: string;
   postgresVersion: string;
-  /** Tells one master key from another, and nothing else of it. */
+  /** Identifies the master key without revealing anything about it. */
   masterKeyFingerprint: string;
   migrations: AppliedMigration[];
   tables: CopiedTable[];
 }
 
-export function headerOf(
+export function createHeader(
   snapshot: Snapshot,
   about: { sealer: Sealer; madeAt: Date; version: string },
 ): BackupHeader {
@@ -28,42 +28,44 @@ export function headerOf(
     madeAt: about.madeAt.toISOString(),
     headgateVersion: about.version,
     postgresVersion: snapshot.postgresVersion,
-    masterKeyFingerprint: fingerprint(about.sealer),
+    masterKeyFingerprint: computeFingerprint(about.sealer),
     migrations: snapshot.migrations,
     tables: snapshot.tables,
   };
 }
 
 /**
- * The header of a file that is not verified yet: only its format and its key may be believed.
- * @throws what the operator has to bring, when this is not the key that the backup was made with
+ * Reads the header of a file that is not verified yet: only its format and its fingerprint may be trusted.
+ * @throws what the operator has to provide if this is not the master key of the backup
  */
 export function readHeader(
   file: string,
   first: Member,
   key: { sealer: Sealer | undefined; place: string },
 ): BackupHeader {
-  const header = first.name === headerName ? parse(first.bytes) : undefined;
-  if (header === undefined) throw new Error(`${file} is no backup of Headgate.`);
+  const header = first.name === headerName ? parseHeader(first.bytes) : undefined;
+  if (header === undefined) throw new Error(`${file} is not a backup of Headgate.`);
   if (header.format !== format) {
     throw new Error(
-      `${file} was made by Headgate ${header.headgateVersion}, and is newer than this one can read.`,
+      `${file} was made by Headgate ${header.headgateVersion}, whose format this version cannot read. Use that version or a newer one.`,
     );
   }
   const wanted = `the master key with the fingerprint ${header.masterKeyFingerprint}`;
-  const how = `Put the file master-key of the installation that was backed up to ${key.place} (mode 0600), or set HEADGATE_MASTER_KEY, then restore again.`;
+  const how = `Copy the file master-key of that installation to ${key.place} (mode 0600), or set HEADGATE_MASTER_KEY, then restore again.`;
   if (key.sealer === undefined)
-    throw new Error(`What is sealed in ${file} is opened by ${wanted}, and there is no key here. ${how}`);
-  const found = fingerprint(key.sealer);
+    throw new Error(
+      `The secrets in ${file} are opened by ${wanted}, and this installation has no master key. ${how}`,
+    );
+  const found = computeFingerprint(key.sealer);
   if (found !== header.masterKeyFingerprint) {
     throw new Error(
-      `What is sealed in ${file} is opened by ${wanted}; the key here has the fingerprint ${found}. ${how}`,
+      `The secrets in ${file} are opened by ${wanted}; the key of this installation has the fingerprint ${found}. ${how}`,
     );
   }
   return header;
 }
 
-function parse(bytes: Buffer): BackupHeader | undefined {
+function parseHeader(bytes: Buffer): BackupHeader | undefined {
   try {
     const header = JSON.parse(bytes.toString('utf8'));
     return typeof header.format === 'number' && typeof header.masterKeyFingerprint === 'string'
@@ -74,10 +76,10 @@ function parse(bytes: Buffer): BackupHeader | undefined {
   }
 }
 
-export function fingerprint(sealer: Sealer): string {
+export function computeFingerprint(sealer: Sealer): string {
   return sealer.digest('', 'fingerprint of the master key').toString('hex').slice(0, 16);
 }
 
-export function sealWith(sealer: Sealer): SealSums {
+export function createSeal(sealer: Sealer): SealSums {
   return (sums) => sealer.digest(sums, 'contents of a backup').toString('hex');
 }

@@ -1,16 +1,16 @@
-/** The database as it was: everything that is there is replaced, in one transaction. */
+/** Replaces the whole content of the database, in one transaction. */
 import { once } from 'node:events';
 import { finished } from 'node:stream/promises';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { type AppliedMigration, applyMigrations, lockMigrations } from '../../kernel/database/migrate.ts';
-import { type CopiedTable, columnsOf, copiedTables } from './snapshot.ts';
+import { type CopiedTable, formatColumns, listCopiedTables } from './snapshot.ts';
 
 const selectServers = `
   select count(*)::int as count from pg_stat_activity
   where datname = current_database() and application_name in ('headgate', 'headgate listener') and pid <> pg_backend_pid()`;
 
-/** A server of another machine holds no lock here, but connections. */
+/** A server on another machine holds no lock here, but its connections show it. */
 export async function refuseConnectedServers(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ count: number }>(selectServers);
   if (rows[0]?.count === 0) return;
@@ -19,17 +19,17 @@ export async function refuseConnectedServers(client: pg.Client): Promise<void> {
   );
 }
 
-export type Occupancy = 'free' | 'in use' | "somebody else's";
+export type Occupancy = 'free' | 'in use' | 'foreign';
 
-/** What there is to lose: nothing, the data of a Headgate, or the tables of another program. */
-export async function occupancy(client: pg.Client): Promise<Occupancy> {
-  const tables = await copiedTables(client);
+/** What a restore would replace: nothing, the data of a Headgate, or the tables of another program. */
+export async function readOccupancy(client: pg.Client): Promise<Occupancy> {
+  const tables = await listCopiedTables(client);
   if (tables.length === 0) return 'free';
   const known = await client.query<{ found: boolean }>(
     "select to_regclass('schema_migration') is not null as found",
   );
-  if (known.rows[0]?.found !== true) return "somebody else's";
-  // Before the first migration there is nothing; before the first start, no account.
+  if (known.rows[0]?.found !== true) return 'foreign';
+  // Before the first migration there are no tables; before the first start, no account.
   if (!tables.some((table) => table.name === 'account')) return 'free';
   const { rows } = await client.query<{ found: boolean }>('select exists (select from account) as found');
   return rows[0]?.found === true ? 'in use' : 'free';
@@ -43,12 +43,12 @@ const selectFunctions = `
 const selectWordTypes = `
   select t.oid::regtype::text as name from pg_type t where t.typnamespace = current_schema()::regnamespace and t.typtype = 'e'`;
 
-/** Begins the transaction, and leaves an empty database of the version that is wanted. */
+/** Begins the transaction and empties the database, at the backup's version of the schema. */
 export async function beginRefill(client: pg.Client, migrations: readonly AppliedMigration[]): Promise<void> {
   await client.query('begin');
-  // A server that starts meanwhile waits with its migrations.
+  // A server that starts now waits with its migrations.
   await lockMigrations(client);
-  const tables = (await copiedTables(client)).map((table) => table.name);
+  const tables = (await listCopiedTables(client)).map((table) => table.name);
   for (const name of ['schema_migration', ...tables])
     await client.query(`drop table if exists ${pg.escapeIdentifier(name)} cascade`);
   const functions = await client.query<{ name: string }>(selectFunctions);
@@ -56,8 +56,8 @@ export async function beginRefill(client: pg.Client, migrations: readonly Applie
   const words = await client.query<{ name: string }>(selectWordTypes);
   for (const { name } of words.rows) await client.query(`drop type ${name}`);
   await applyMigrations(client, migrations);
-  const made = (await copiedTables(client)).map((table) => pg.escapeIdentifier(table.name));
-  // Rows that a migration makes are among those of the backup.
+  const made = (await listCopiedTables(client)).map((table) => pg.escapeIdentifier(table.name));
+  // The backup includes the rows that migrations insert.
   if (made.length > 0) await client.query(`truncate ${made.join(', ')}`);
 }
 
@@ -67,9 +67,9 @@ export interface Filling {
   end(): Promise<void>;
 }
 
-/** Begins to fill a table; the connection does nothing else until its end. */
+/** Begins to fill a table. The connection can do nothing else until `end`. */
 export function fillTable(client: pg.Client, table: CopiedTable): Filling {
-  const stream = client.query(copyFrom(`copy ${columnsOf(table)} from stdin`));
+  const stream = client.query(copyFrom(`copy ${formatColumns(table)} from stdin`));
   const over = finished(stream);
   over.catch(() => undefined);
   return {
@@ -90,8 +90,8 @@ const selectIdentities = `
   where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and a.attidentity <> ''`;
 
 /**
- * Whoever held work when the backup was made, or has claimed it since, holds it no longer: no epoch that it can know is that of the restored
- * work, so its reports are refused, and the work ends by its bound or is claimed anew.
+ * Agents that claimed work before or after the backup lose it: no epoch that they know matches the restored
+ * work, so their reports are refused, and the work ends by its time limit or is claimed again.
  */
 const fenceHolders = "update work set epoch = epoch + 1000000 where state <> 'ended'";
 
@@ -107,7 +107,10 @@ const insertObjects = `
   insert into blob_object (account_id, object_key, state, size, live_bytes, since)
   select account_id, object_key, 'live', size, size, now() from blob where size > 0`;
 
-/** The objects of the backup's time are not those of the restore: each blob is one. Backups from before there were packs say nothing of places. */
+/**
+ * The restore stores each blob as its own object, so the places of the backup do not apply. Backups from
+ * before packs have no places.
+ */
 async function placeRestoredBlobs(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ found: boolean }>(selectPlaces);
   if (rows[0]?.found !== true) return;
@@ -117,7 +120,7 @@ async function placeRestoredBlobs(client: pg.Client): Promise<void> {
   await client.query(insertObjects);
 }
 
-/** Makes the refilled database fit to be written to, and commits. */
+/** Finishes the refilled database and commits. */
 export async function commitRefill(client: pg.Client): Promise<void> {
   const identities = await client.query<{ table_name: string; column_name: string }>(selectIdentities);
   for (const { table_name, column_name } of identities.rows) {

@@ -1,15 +1,18 @@
-/** Puts a backup's database and blobs in place of what is there. The file is read twice: nothing is touched before all of it is found whole. */
+/**
+ * Replaces the database and the blobs by those of a backup. The file is read twice: nothing is changed
+ * before the whole file is verified.
+ */
 import type pg from 'pg';
 import { buildSingleBlobKey, type ObjectStore } from '../../delivery/blobs/index.ts';
 import type { Sealer } from '../../kernel/security/sealed.ts';
-import { verifiedMembers, verifyArchive } from './archive.ts';
-import { type BackupHeader, headerName, readHeader, sealWith } from './header.ts';
+import { readVerifiedMembers, verifyArchive } from './archive.ts';
+import { type BackupHeader, createSeal, headerName, readHeader } from './header.ts';
 import {
   beginRefill,
   commitRefill,
   type Filling,
   fillTable,
-  occupancy,
+  readOccupancy,
   refuseConnectedServers,
 } from './refill.ts';
 
@@ -19,22 +22,22 @@ export interface VerifiedBackup {
   sums: string;
 }
 
-/** @throws with the reason, when the file is not whole or not of this key */
+/** @throws with the reason if the file is damaged or belongs to another master key */
 export async function verifyBackup(
   file: string,
   key: { sealer: Sealer | undefined; place: string },
 ): Promise<VerifiedBackup> {
   let header: BackupHeader | undefined;
-  // Before the first member has shown that there is a key, nothing is sealed.
-  const seal = (sums: string) => (key.sealer === undefined ? '' : sealWith(key.sealer)(sums));
+  // `readHeader` has already refused a missing key.
+  const seal = (sums: string) => (key.sealer === undefined ? '' : createSeal(key.sealer)(sums));
   const sums = await verifyArchive(file, seal, (first) => {
     header = readHeader(file, first, key);
   });
-  if (header === undefined) throw new Error(`${file} is no backup of Headgate.`);
+  if (header === undefined) throw new Error(`${file} is not a backup of Headgate.`);
   return { file, header, sums };
 }
 
-/** @throws when the database is in use and may not be replaced; then, and after any failure, it is what it was */
+/** @throws if the database is in use and must not be replaced; after any failure it is unchanged */
 export async function restoreBackup(
   services: { client: pg.Client; objects: ObjectStore },
   backup: VerifiedBackup,
@@ -42,27 +45,30 @@ export async function restoreBackup(
 ): Promise<void> {
   const { client } = services;
   await refuseConnectedServers(client);
-  const there = await occupancy(client);
-  if (there === "somebody else's") {
-    throw new Error('The database of DATABASE_URL holds tables of another program: name an empty one.');
+  const there = await readOccupancy(client);
+  if (there === 'foreign') {
+    throw new Error(
+      'The database of DATABASE_URL holds tables of another program. Set DATABASE_URL to an empty database.',
+    );
   }
   if (there === 'in use' && !mayReplace) {
     throw new Error(
-      'There is a Headgate with data already. To replace all of it by the backup, add --force; or set HEADGATE_DATA_DIR (or DATABASE_URL) to a new one.',
+      'This installation already has data. To replace all of it by the backup, add --force. ' +
+        'Or set HEADGATE_DATA_DIR or DATABASE_URL to a new one.',
     );
   }
   await beginRefill(client, backup.header.migrations);
-  await putBack(services, backup);
+  await refillFromArchive(services, backup);
   await commitRefill(client);
 }
 
-async function putBack(
+async function refillFromArchive(
   { client, objects }: { client: pg.Client; objects: ObjectStore },
   { file, header, sums }: VerifiedBackup,
 ): Promise<void> {
   const tables = new Map(header.tables.map((table) => [table.name, table]));
   let filling: Filling | undefined;
-  for await (const { name, bytes } of verifiedMembers(file, sums)) {
+  for await (const { name, bytes } of readVerifiedMembers(file, sums)) {
     const [kind, owner = '', digest = ''] = name.split('/');
     const table = kind === 'tables' ? tables.get(owner) : undefined;
     if (filling !== undefined && filling.table !== table?.name) {
@@ -73,12 +79,13 @@ async function putBack(
       filling ??= fillTable(client, table);
       await filling.write(bytes);
     } else if (kind === 'blobs') await putBlob(objects, owner, digest, bytes);
-    else if (name !== headerName) throw new Error(`${file} holds ${name}, which is nothing of Headgate's.`);
+    else if (name !== headerName)
+      throw new Error(`${file} holds ${name}, which does not belong in a backup of Headgate.`);
   }
   await filling?.end();
 }
 
-/** Each as an object of its own, wherever it lay: what is there under the key is the same bytes. */
+/** Stores each blob as its own object. An existing object with this key has the same bytes. */
 async function putBlob(objects: ObjectStore, owner: string, digest: string, bytes: Buffer): Promise<void> {
   if (bytes.length > 0) await objects.put(owner, buildSingleBlobKey(digest), [bytes]);
 }

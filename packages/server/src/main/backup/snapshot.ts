@@ -1,9 +1,9 @@
-/** The rows of all tables as of one moment, while others write. */
+/** Reads the rows of all tables as of one moment, while others write. */
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import type { AppliedMigration } from '../../kernel/database/migrate.ts';
 
-/** A table with the columns that are copied, in an order in which every row comes after those that it refers to. */
+/** A table and its copied columns. Rows are ordered after the rows they refer to. */
 export interface CopiedTable {
   name: string;
   columns: string[];
@@ -11,7 +11,7 @@ export interface CopiedTable {
 
 const partBytes = 8 * 1_048_576;
 
-// A transaction's id means something in its own database only: what is restored gets that of the restore.
+// Transaction ids have no meaning in another database; a restored row gets that of the restore.
 const selectTables = `
   select c.relname::text as name,
     array(
@@ -30,15 +30,15 @@ interface FoundTable extends CopiedTable {
   refers_to: string[];
 }
 
-/** The tables of this Headgate, in the order in which they can be filled. */
-export async function copiedTables(client: pg.Client): Promise<CopiedTable[]> {
+/** The tables of this database, in the order in which they can be filled. */
+export async function listCopiedTables(client: pg.Client): Promise<CopiedTable[]> {
   const { rows } = await client.query<FoundTable>(selectTables);
   const ordered: CopiedTable[] = [];
   let left = rows;
   while (left.length > 0) {
     const waiting = new Set(left.map((table) => table.name));
     const ready = left.filter((table) => !table.refers_to.some((name) => waiting.has(name)));
-    if (ready.length === 0) throw new Error(`The tables ${[...waiting].join(', ')} refer to one another.`);
+    if (ready.length === 0) throw new Error(`The tables ${[...waiting].join(', ')} refer to each other.`);
     for (const { name, columns } of ready) ordered.push({ name, columns });
     left = left.filter((table) => !ready.includes(table));
   }
@@ -51,16 +51,16 @@ export interface Snapshot {
   postgresVersion: string;
 }
 
-/** Opens the snapshot; a change of the schema waits until the transaction's end. */
+/** Opens the snapshot. Schema changes wait until the transaction ends. */
 export async function openSnapshot(client: pg.Client): Promise<Snapshot> {
-  const before = await copiedTables(client);
+  const before = await listCopiedTables(client);
   await client.query('begin isolation level repeatable read read only');
-  // Before the first look: what is locked then is what is seen.
+  // Lock before the first read: the snapshot begins with it.
   const names = ['schema_migration', ...before.map((table) => table.name)].map(pg.escapeIdentifier);
   await client.query(`lock table ${names.join(', ')} in access share mode`);
-  const tables = await copiedTables(client);
+  const tables = await listCopiedTables(client);
   if (JSON.stringify(tables) !== JSON.stringify(before))
-    throw new Error('The database is being migrated: make the backup when that is over.');
+    throw new Error('A migration is changing the database. Try again when it has finished.');
   const migrations = await client.query<AppliedMigration>(
     'select name, checksum from schema_migration order by name',
   );
@@ -72,9 +72,9 @@ export async function openSnapshot(client: pg.Client): Promise<Snapshot> {
   };
 }
 
-/** A table's rows in PostgreSQL's text format, which every version reads, in parts that begin and end anywhere. */
-export async function* copyOut(client: pg.Client, table: CopiedTable): AsyncGenerator<Buffer> {
-  const stream = client.query(copyTo(`copy ${columnsOf(table)} to stdout`));
+/** Yields a table's rows in PostgreSQL's text format, which every version reads, in parts cut anywhere. */
+export async function* readRows(client: pg.Client, table: CopiedTable): AsyncGenerator<Buffer> {
+  const stream = client.query(copyTo(`copy ${formatColumns(table)} to stdout`));
   let chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of stream as AsyncIterable<Buffer>) {
@@ -89,6 +89,6 @@ export async function* copyOut(client: pg.Client, table: CopiedTable): AsyncGene
 }
 
 /** `"table" ("column", …)` */
-export function columnsOf({ name, columns }: CopiedTable): string {
+export function formatColumns({ name, columns }: CopiedTable): string {
   return `${pg.escapeIdentifier(name)} (${columns.map(pg.escapeIdentifier).join(', ')})`;
 }

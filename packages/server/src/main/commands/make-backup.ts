@@ -4,27 +4,27 @@ import { resolve } from 'node:path';
 import manifest from '../../../package.json' with { type: 'json' };
 import { systemClock } from '../../kernel/clock.ts';
 import { makeBackup } from '../backup/backup.ts';
-import { onOneConnection } from '../backup/connection.ts';
+import { withConnection } from '../backup/connection.ts';
 import type { Config } from '../config.ts';
-import { masterKeyFile } from '../deps.ts';
+import { getMasterKeyFile } from '../deps.ts';
 import { openObjects } from '../objects.ts';
-import { loadConfigOrExit, onDatabase, runToEnd } from './operator-command.ts';
+import { loadConfigOrExit, runToEnd, withDatabase } from './operator-command.ts';
 
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  process.on(signal, () => stopping.abort(new Error('The backup was interrupted; no file was made.')));
+  process.on(signal, () => stopping.abort(new Error('The backup was interrupted. No file was written.')));
 }
 
 const config = loadConfigOrExit();
 await runToEnd(async () => {
   const [given, ...more] = process.argv.slice(2);
   if (given === undefined || given.startsWith('-') || more.length > 0)
-    throw new Error('Name the file to make: npm run backup -- FILE');
+    throw new Error('Give the file to write: npm run backup -- FILE');
   const file = resolve(config.invokedIn, given);
   if (existsSync(file))
-    throw new Error(`${file} is there already. Name another file, or move that one away.`);
-  await onDatabase(config, (connection, sealer) =>
-    onOneConnection(connection, async (client) => {
+    throw new Error(`${file} already exists. Give another file name, or move the existing file.`);
+  await withDatabase(config, (connection, sealer) =>
+    withConnection(connection, async (client) => {
       const services = { client, objects: await openObjects(config), sealer, clock: systemClock };
       const { version } = manifest;
       const made = await makeBackup({ ...services, version, signal: stopping.signal }, file);
@@ -32,12 +32,12 @@ await runToEnd(async () => {
       console.log(`state of       ${made.madeAt.toISOString()}`);
       console.log(`holds          ${made.tables} tables, ${made.blobs} published files`);
       console.log(
-        `not in it      the master key: keep ${keyPlace(config)} elsewhere, nothing is restored without it`,
+        `not in it      the master key: store ${describeKeyPlace(config)} elsewhere; a restore needs it`,
       );
     }),
   );
 });
 
-function keyPlace(config: Config): string {
-  return config.masterKey === undefined ? masterKeyFile(config) : 'HEADGATE_MASTER_KEY';
+function describeKeyPlace(config: Config): string {
+  return config.masterKey === undefined ? getMasterKeyFile(config) : 'HEADGATE_MASTER_KEY';
 }

@@ -1,4 +1,7 @@
-/** What the operator's commands share: the database of the running installation, or, when nothing runs, of one started for the moment. */
+/**
+ * What the operator's commands share. They use the database of the running installation; if none runs, they
+ * start the embedded PostgreSQL and stop it at the end.
+ */
 import { existsSync } from 'node:fs';
 import type pg from 'pg';
 import { systemClock } from '../../kernel/clock.ts';
@@ -8,10 +11,10 @@ import { createUuidMaker } from '../../kernel/identifiers.ts';
 import { silentLog } from '../../kernel/log.ts';
 import { createSealer, findMasterKey, type Sealer } from '../../kernel/security/sealed.ts';
 import { type Config, loadConfig } from '../config.ts';
-import { masterKeyFile, openDatabaseOf } from '../deps.ts';
-import { explainDatabase, placesOf, startDatabase } from '../host/installation.ts';
+import { getMasterKeyFile, openDatabaseFor } from '../deps.ts';
+import { decidePlacesFor, explainDatabase, startDatabase } from '../host/installation.ts';
 import { takeInstanceLock } from '../host/instance-lock.ts';
-import { instanceIdFile } from '../host/places.ts';
+import { getInstanceIdFile } from '../host/places.ts';
 import type { ProvisioningServices } from '../provisioning.ts';
 
 type Command = (services: ProvisioningServices, config: Config) => Promise<void>;
@@ -20,11 +23,11 @@ type Command = (services: ProvisioningServices, config: Config) => Promise<void>
 export async function runOperatorCommand(command: Command): Promise<void> {
   const config = loadConfigOrExit();
   await runToEnd(() =>
-    onDatabase(config, (connection, sealer) => withServices(config, { connection, sealer }, command)),
+    withDatabase(config, (connection, sealer) => withServices(config, { connection, sealer }, command)),
   );
 }
 
-/** The settings; bad ones are named, and end the process. */
+/** Loads the settings; prints all invalid ones and exits. */
 export function loadConfigOrExit(): Config {
   try {
     return loadConfig();
@@ -33,7 +36,7 @@ export function loadConfigOrExit(): Config {
   }
 }
 
-/** Runs `work` and ends the process; a failure is one line, and the exit code 1. */
+/** Runs `work` and ends the process. A failure prints one line and exits with code 1. */
 export async function runToEnd(work: () => Promise<void>): Promise<never> {
   try {
     await work();
@@ -49,15 +52,16 @@ function exitWith(failure: unknown): never {
 }
 
 /**
- * Whoever has the lock runs the embedded database: a server, which is then asked on its socket, or this command.
- * @throws when there is no installation; none is made
+ * Calls `work` with the database. The holder of the instance lock runs the embedded PostgreSQL: either a
+ * server, and the command connects to its socket, or this command.
+ * @throws if there is no installation; the command does not create one
  */
-export async function onDatabase(
+export async function withDatabase(
   config: Config,
   work: (connection: pg.ClientConfig, sealer: Sealer) => Promise<void>,
 ): Promise<void> {
-  const sealer = sealerOf(config);
-  const places = placesOf(config);
+  const sealer = openSealer(config);
+  const places = decidePlacesFor(config);
   const { postgres } = places;
   const lock =
     postgres === undefined ? undefined : await takeInstanceLock(places.dataDirectory).catch(() => undefined);
@@ -75,17 +79,17 @@ export async function onDatabase(
   }
 }
 
-/** With the key of the installation: what another key seals, no server can read. */
-function sealerOf(config: Config): Sealer {
+/** The sealer with the installation's master key. No server could open what another key seals. */
+function openSealer(config: Config): Sealer {
   const { dataDirectory, databaseUrl } = config;
-  if (databaseUrl === undefined && !existsSync(instanceIdFile(dataDirectory)))
+  if (databaseUrl === undefined && !existsSync(getInstanceIdFile(dataDirectory)))
     throw new Error(
-      `There is no installation in ${dataDirectory}; set HEADGATE_DATA_DIR to the server's data directory, or run \`npm start\` first.`,
+      `${dataDirectory} has no installation; set HEADGATE_DATA_DIR to the server's data directory, or run \`npm start\` first.`,
     );
-  const key = findMasterKey(config.masterKey, masterKeyFile(config));
+  const key = findMasterKey(config.masterKey, getMasterKeyFile(config));
   if (key !== undefined) return createSealer(key);
   throw new Error(
-    `There is no master key in ${dataDirectory}; set HEADGATE_DATA_DIR, or HEADGATE_MASTER_KEY, as for the server, or run \`npm start\` first.`,
+    `${dataDirectory} has no master key; set HEADGATE_DATA_DIR or HEADGATE_MASTER_KEY to the server's value, or run \`npm start\` first.`,
   );
 }
 
@@ -95,7 +99,7 @@ async function withServices(
   command: Command,
 ): Promise<void> {
   await migrate(connection);
-  const database = openDatabaseOf(config, connection, createFailureLog(silentLog, systemClock));
+  const database = openDatabaseFor(config, connection, createFailureLog(silentLog, systemClock));
   try {
     await command({ database, sealer, clock: systemClock, newId: createUuidMaker(systemClock) }, config);
   } finally {

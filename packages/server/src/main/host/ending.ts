@@ -1,9 +1,9 @@
-/** The end of the server: what was started is ended in the reverse order, each phase within a bound. */
+/** Stops the server: ends what was started in reverse order, with a time limit for each phase. */
 import type { LogOutput } from './log-output.ts';
 
-/** Each phase of the shutdown is given up after this. */
+/** The time limit of each phase. */
 const phaseMilliseconds = 25_000;
-/** A log that hangs must not hold up the end. */
+/** A log that hangs must not delay the exit. */
 const logMilliseconds = 1_000;
 
 export type Ending = [name: string, end: () => Promise<unknown> | unknown];
@@ -16,8 +16,8 @@ interface Running {
 }
 
 /**
- * SIGINT, SIGTERM and SIGHUP end the server in order; a second signal ends it at once. Answers what ends it
- * with an exit code.
+ * SIGINT, SIGTERM and SIGHUP stop the server in order; a second signal stops it at once. Returns the
+ * function that stops it with an exit code.
  */
 export function endOnSignals({
   stopping,
@@ -32,44 +32,44 @@ export function endOnSignals({
     if (begun) return;
     begun = true;
     stopping.abort();
-    // What is being started is waited for: it could not be ended otherwise.
-    await bounded(output, 'the start', () => starting.catch(() => undefined));
-    for (const [name, close] of endings.toReversed()) await bounded(output, name, close);
+    // Wait for the start: what it has half started could not be stopped.
+    await runPhase(output, 'the start', () => starting.catch(() => undefined));
+    for (const [name, close] of endings.toReversed()) await runPhase(output, name, close);
     await exit(output, code);
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
       if (begun) return void exit(output, 130);
-      log.info({ signal }, 'the server stops');
+      log.info({ signal }, 'stopping the server');
       if (signal === 'SIGINT' && process.stdout.isTTY)
-        console.log('\nStopping … press Ctrl-C again to end at once.');
+        console.log('\nStopping … press Ctrl-C again to stop at once.');
       void end(0);
     });
   }
   return end;
 }
 
-async function bounded(
+async function runPhase(
   output: LogOutput,
   name: string,
   phase: () => Promise<unknown> | unknown,
 ): Promise<void> {
   const { log } = output;
   const late = setTimeout(() => {
-    log.error({ phase: name }, 'the shutdown takes too long and is given up');
+    log.error({ phase: name }, 'a shutdown phase timed out; the server exits');
     void exit(output, 1);
   }, phaseMilliseconds);
   try {
     await phase();
   } catch (failure) {
-    log.error({ err: failure, phase: name }, 'a part could not be ended');
+    log.error({ err: failure, phase: name }, 'a shutdown phase failed');
   }
   clearTimeout(late);
 }
 
-/** Writes the rest of the log, and ends the process. */
+/** Writes the rest of the log and exits. */
 async function exit(output: LogOutput, code: number): Promise<never> {
-  // Node waits at its exit for a write that hangs, such as one to a pipe that is not read.
+  // At exit Node waits for a hanging write, such as one to a pipe that is not read.
   if (!(await output.close(logMilliseconds))) process.kill(process.pid, 'SIGKILL');
   process.exit(code);
 }

@@ -1,4 +1,7 @@
-/** The database of this installation, for the server and for the operator's commands: the embedded one, or that of DATABASE_URL. */
+/**
+ * The places and the database of this installation, for the server and the operator's commands: the
+ * embedded PostgreSQL, or the database of DATABASE_URL.
+ */
 import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
 import { isUnavailable } from '../../kernel/database/database.ts';
@@ -9,7 +12,7 @@ import { decidePlaces, type Places } from './places.ts';
 
 const checkout = fileURLToPath(new URL('../../../../..', import.meta.url));
 
-export function placesOf(config: Config): Places {
+export function decidePlacesFor(config: Config): Places {
   return decidePlaces({
     dataDirectory: config.dataDirectory,
     checkout,
@@ -22,15 +25,18 @@ export function placesOf(config: Config): Places {
 
 export interface OpenedDatabase {
   connection: pg.ClientConfig;
-  /** Undefined when the database is somebody else's. */
+  /** Undefined with DATABASE_URL. */
   postgres: EmbeddedPostgres | undefined;
 }
 
-/** What the operator has to mend, when it is the database of DATABASE_URL that fails; its address may hold a password and is not repeated. */
+/**
+ * Explains a failure of the DATABASE_URL database. The URL may hold a password, so the message does not
+ * repeat it.
+ */
 export function explainDatabase(config: Config, failure: unknown): unknown {
   if (config.databaseUrl === undefined) return failure;
   const code = failure instanceof Error && 'code' in failure ? String(failure.code) : '';
-  // SQLSTATE 28 and 3D: the user or its password, or the database, is not what the server knows.
+  // SQLSTATE 28 and 3D: wrong user or password, or no such database.
   if (!isUnavailable(failure) && !/^(28|3D)/.test(code)) return failure;
   const { hostname, port } = new URL(config.databaseUrl);
   const where = hostname === '' ? '' : ` at ${hostname}:${port || 5432}`;
@@ -38,7 +44,7 @@ export function explainDatabase(config: Config, failure: unknown): unknown {
     ? `it cannot be reached (${code || 'no answer'})`
     : (failure as Error).message;
   return new Error(
-    `DATABASE_URL: the database${where} cannot be used: ${reason}. Check the address, and that PostgreSQL runs there.`,
+    `DATABASE_URL: cannot use the database${where}: ${reason}. Check the address, and that PostgreSQL runs there.`,
   );
 }
 

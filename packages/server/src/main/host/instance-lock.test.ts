@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-test('a second start says who holds the data directory, since when and where it answers', async () => {
+test('a second start names the process that holds the data directory, since when, and its address', async () => {
   const first = await takeInstanceLock(folder);
   first.announce('http://127.0.0.1:8080');
   await assert.rejects(takeInstanceLock(folder), (error: Error) => {
@@ -25,7 +25,7 @@ test('a second start says who holds the data directory, since when and where it 
   first.release();
 });
 
-test('a holder that is stopping is waited for', async () => {
+test('a start waits for a holder that is stopping', async () => {
   const first = await takeInstanceLock(folder);
   first.stopping();
   const second = takeInstanceLock(folder);
@@ -33,12 +33,12 @@ test('a holder that is stopping is waited for', async () => {
   (await second).release();
 });
 
-test('the waiting ends when it is told to', async () => {
+test('the wait can be aborted', async () => {
   const first = await takeInstanceLock(folder);
   first.stopping();
-  const told = new AbortController();
-  const second = takeInstanceLock(folder, told.signal);
-  told.abort(new Error('told to stop'));
-  await assert.rejects(second, /told to stop/);
+  const aborting = new AbortController();
+  const second = takeInstanceLock(folder, aborting.signal);
+  aborting.abort(new Error('aborted by the test'));
+  await assert.rejects(second, /aborted by the test/);
   first.release();
 });

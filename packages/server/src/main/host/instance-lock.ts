@@ -2,25 +2,25 @@ import { join } from 'node:path';
 import { type Holder, lockWithin } from '../../../../../scripts/process-lock.mjs';
 import { StartError } from './startup-checks.ts';
 
-/** An instance that says it is stopping is waited for this long. */
+/** How long a start waits for an instance that is stopping. */
 const STOPPING_MS = 20_000;
 /**
- * One that was left behind by `kill -9` of what started it notices within this time, and then says that it is
+ * An instance whose parent was killed with `kill -9` notices within this time, and then marks itself as
  * stopping.
  */
 const NOTICING_MS = 1500;
 
 export interface InstanceLock {
-  /** Tells a second start where this one answers. */
+  /** Records the address of this server for the error of a second start. */
   announce(address: string): void;
-  /** Tells a second start to wait. */
+  /** Makes a second start wait. */
   stopping(): void;
   release(): void;
 }
 
 /**
- * Makes this process the only server on the data directory (absolute).
- * @throws when another one runs on it, naming it
+ * Makes this process the only server on the data directory (absolute path).
+ * @throws if another process holds the lock; the error names it
  */
 export async function takeInstanceLock(dataDirectory: string, signal?: AbortSignal): Promise<InstanceLock> {
   const { lock, holder } = await lockWithin(join(dataDirectory, 'instance.lock'), {
@@ -28,7 +28,7 @@ export async function takeInstanceLock(dataDirectory: string, signal?: AbortSign
     onHeld: (held, waitedMs) => held.state === 'stopping' || waitedMs < NOTICING_MS,
     ...(signal ? { signal } : {}),
   });
-  if (!lock) throw new StartError(heldBy(dataDirectory, holder));
+  if (!lock) throw new StartError(describeHolder(dataDirectory, holder));
   return {
     announce: (address) => lock.update({ address }),
     stopping: () => lock.update({ state: 'stopping' }),
@@ -36,7 +36,7 @@ export async function takeInstanceLock(dataDirectory: string, signal?: AbortSign
   };
 }
 
-function heldBy(dataDirectory: string, holder: Holder): string {
+function describeHolder(dataDirectory: string, holder: Holder): string {
   const where = holder.address === undefined ? '' : `, at ${holder.address}`;
   const who = `process ${holder.pid}, since ${holder.since}${where}`;
   return holder.state === 'stopping'

@@ -1,17 +1,17 @@
-/** Where the server's log goes: standard output, or a file with rotation. */
+/** Opens the server's log: standard output, or a rotating file. */
 import { join } from 'node:path';
 import { createLogWriter, descriptorTarget, type LogTarget } from '@headgate/contract/log-writer';
 import { createLog, type Log } from '../../kernel/log.ts';
 import type { Config } from '../config.ts';
-import { rotatingFile } from './rotating-file.ts';
+import { createRotatingFile } from './rotating-file.ts';
 
 export interface LogOutput {
   log: Log;
-  /** For people: a path, or `standard output`. */
+  /** For the banner: a path, or `standard output`. */
   place: string;
   /** Lines that could not be written since the start. */
   lostLines(): number;
-  /** Answers whether the last lines were written in time. */
+  /** Returns whether the last lines were written in time. */
   close(withinMilliseconds: number): Promise<boolean>;
 }
 
@@ -19,25 +19,25 @@ const fileBytes = 50 * 1_048_576;
 const warning = 40;
 
 /**
- * On a terminal people read the banner, and the log goes to a file; elsewhere it goes to standard output, for
- * whatever collects it.
+ * On a terminal the operator reads the banner, so the log goes to a file. Elsewhere it goes to standard
+ * output, for the supervisor to collect.
  */
-export function logFileOf(config: Config): string | undefined {
+export function chooseLogFile(config: Config): string | undefined {
   return config.logFile ?? (process.stdout.isTTY ? join(config.dataDirectory, 'server.log') : undefined);
 }
 
 export function openLogOutput(config: Config): LogOutput {
-  const file = logFileOf(config);
+  const file = chooseLogFile(config);
   const place = file ?? 'standard output';
-  const target: LogTarget = file === undefined ? descriptorTarget(1) : rotatingFile(file, fileBytes);
+  const target: LogTarget = file === undefined ? descriptorTarget(1) : createRotatingFile(file, fileBytes);
   const standardError = descriptorTarget(2);
   const writer = createLogWriter({
     target,
     onFailure(reason) {
-      // There is no other place left to report a failure of this one.
+      // Standard error is the last resort: its own failure cannot be reported anywhere.
       standardError
         .write(
-          `headgate: the log cannot be written to ${place}: ${reason}. Headgate goes on; lines are lost.\n`,
+          `headgate: the log cannot be written to ${place}: ${reason}. Headgate continues; log lines are lost.\n`,
         )
         .catch(() => undefined);
     },

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { decidePlaces, type Places, type PlacesRequest } from './places.ts';
-import { findUser, firstRefused, isRoot, systemUser } from './process-users.ts';
+import { ensureSystemUser, findFirstRefused, findUser, isRoot } from './process-users.ts';
 
 const checkout = fileURLToPath(new URL('../../../../../', import.meta.url));
 const rootOnly = { skip: isRoot() ? false : 'needs root' };
@@ -29,7 +29,7 @@ function decide(request: Partial<PlacesRequest> = {}): Places {
   });
 }
 
-/** As for a clone in a home that only its owner may enter. */
+/** Like a clone in a home directory that only its owner may enter. */
 function closeTheWay(): void {
   chmodSync(folder, 0o711);
   decide({ embeddedPostgres: false });
@@ -42,21 +42,21 @@ function openTheWay(): void {
   chmodSync(join(folder, 'private'), 0o711);
 }
 
-test('an instance keeps its id; an emptied data directory is a new instance', () => {
+test('an instance keeps its id; an emptied data directory becomes a new instance', () => {
   const first = decide({ embeddedPostgres: false });
   assert.equal(decide({ embeddedPostgres: false }).instanceId, first.instanceId);
   rmSync(first.dataDirectory, { recursive: true });
   assert.notEqual(decide({ embeddedPostgres: false }).instanceId, first.instanceId);
 });
 
-test('parts that are not wanted get no place', () => {
+test('disabled parts get no place', () => {
   const places = decide({ embeddedPostgres: false });
   assert.equal(places.postgres, undefined);
   assert.equal(places.agent, undefined);
   assert.equal(places.kept.length, 1);
 });
 
-test("root: PostgreSQL's folders lie in the data directory when its user can enter it", rootOnly, () => {
+test("root: PostgreSQL's folders are in the data directory if its user can enter it", rootOnly, () => {
   openTheWay();
   const { postgres, dataDirectory, kept } = decide();
   assert.equal(postgres?.dataDirectory, join(dataDirectory, 'postgres'));
@@ -66,7 +66,7 @@ test("root: PostgreSQL's folders lie in the data directory when its user can ent
   assert.ok(kept.some((line) => line.includes(postgres.dataDirectory) && line.includes('headgate-postgres')));
 });
 
-test("root: they lie in the system's folder, by instance, when it cannot", rootOnly, () => {
+test("root: otherwise they are in the system's state folder, by instance", rootOnly, () => {
   closeTheWay();
   const { postgres, instanceId, dataDirectory } = decide();
   const ofInstance = join(folder, 'state', instanceId);
@@ -74,7 +74,7 @@ test("root: they lie in the system's folder, by instance, when it cannot", rootO
   assert.equal(readFileSync(join(ofInstance, 'belongs-to'), 'utf8'), `${dataDirectory}\n`);
 });
 
-test('root: data stays where it is when the modes above it change', rootOnly, () => {
+test('root: data stays in its folder when modes of parent folders change', rootOnly, () => {
   closeTheWay();
   const closed = decide().postgres?.dataDirectory ?? '';
   const made = spawnSync('mkdir', ['-p', closed]);
@@ -83,7 +83,7 @@ test('root: data stays where it is when the modes above it change', rootOnly, ()
   assert.equal(decide().postgres?.dataDirectory, closed);
 });
 
-test('root: data that has become unreachable is not begun anew elsewhere', rootOnly, () => {
+test('root: unreachable data is an error, not replaced by an empty folder elsewhere', rootOnly, () => {
   openTheWay();
   const open = decide().postgres?.dataDirectory ?? '';
   spawnSync('mkdir', ['-p', open]);
@@ -91,7 +91,7 @@ test('root: data that has become unreachable is not begun anew elsewhere', rootO
   assert.throws(() => decide(), /can no longer enter .*chmod o\+x/);
 });
 
-test('root: the agent and PostgreSQL are two users, neither of them root', rootOnly, () => {
+test('root: PostgreSQL and the agent run as two different users, neither of them root', rootOnly, () => {
   openTheWay();
   assert.throws(
     () => decide({ localAgent: true, postgresUser: 'nobody', agentUser: 'nobody' }),
@@ -100,15 +100,15 @@ test('root: the agent and PostgreSQL are two users, neither of them root', rootO
   assert.throws(() => decide({ postgresUser: 'root' }), /HEADGATE_POSTGRES_USER: 'root' is root/);
 });
 
-test('root: a user that cannot be made is named, with what to do', rootOnly, () => {
+test('root: a user that cannot be created gives an error with the remedy', rootOnly, () => {
   assert.throws(
-    () => systemUser('not a user name', 'HEADGATE_AGENT_USER'),
-    /needs the unprivileged user 'not a user name'.*name another one by HEADGATE_AGENT_USER/,
+    () => ensureSystemUser('not a user name', 'HEADGATE_AGENT_USER'),
+    /needs the unprivileged user 'not a user name'.*set HEADGATE_AGENT_USER to another user/,
   );
   assert.equal(findUser('not a user name'), undefined);
 });
 
-test('a socket path that would be too long is made short', () => {
+test('a socket path that is too long is replaced by a short one', () => {
   chmodSync(folder, 0o711);
   const dataDirectory = join(folder, 'x'.repeat(120), 'data');
   const { postgres } = decide({ dataDirectory });
@@ -119,16 +119,16 @@ test('a socket path that would be too long is made short', () => {
   rmSync(postgres.socketDirectory, { recursive: true });
 });
 
-test('an ordinary user has everything in the data directory', (t) => {
+test('for an ordinary user everything is in the data directory', (t) => {
   const code = `
     import { decidePlaces } from ${JSON.stringify(new URL('places.ts', import.meta.url).href)};
     const request = ${JSON.stringify({ dataDirectory: join(folder, 'data'), checkout, embeddedPostgres: true, localAgent: false })};
     console.log(JSON.stringify(decidePlaces(request)));`;
   chmodSync(folder, 0o777);
-  const user = isRoot() ? systemUser('headgate-agent', 'HEADGATE_AGENT_USER') : undefined;
+  const user = isRoot() ? ensureSystemUser('headgate-agent', 'HEADGATE_AGENT_USER') : undefined;
   if (
     user &&
-    firstRefused(user, [
+    findFirstRefused(user, [
       ['-x', process.execPath],
       ['-r', fileURLToPath(import.meta.url)],
     ])

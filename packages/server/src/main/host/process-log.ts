@@ -1,4 +1,4 @@
-/** What the parts that start processes write to: the server's log, whose shape is pino's. */
+/** The log of the modules that start processes: the server's log, in pino's shape. */
 export interface ProcessLog {
   info(fields: Record<string, unknown>, message: string): void;
   warn(fields: Record<string, unknown>, message: string): void;

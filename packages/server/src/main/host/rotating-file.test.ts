@@ -3,14 +3,14 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { rotatingFile } from './rotating-file.ts';
+import { createRotatingFile } from './rotating-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-log-'));
 after(() => rmSync(folder, { recursive: true }));
 
-test('the file and the one before it hold a bounded amount, for its owner only', async () => {
+test('the file and its predecessor are limited in size, and only their owner can read them', async () => {
   const path = join(folder, 'server.log');
-  const file = rotatingFile(path, 1_000);
+  const file = createRotatingFile(path, 1_000);
   const line = `${'x'.repeat(99)}\n`;
   for (let number = 0; number < 100; number++) await file.write(line);
   await file.close?.();
@@ -22,23 +22,23 @@ test('the file and the one before it hold a bounded amount, for its owner only',
   }
 });
 
-test('a later start appends; a line that was cut off stands alone', async () => {
+test('a later start appends; a truncated line stays separate', async () => {
   const path = join(folder, 'cut.log');
   writeFileSync(path, 'whole\ncut o');
-  const first = rotatingFile(path, 1_000);
+  const first = createRotatingFile(path, 1_000);
   await first.write('next\n');
   await first.write('last\n');
   await first.close?.();
-  const second = rotatingFile(path, 1_000);
+  const second = createRotatingFile(path, 1_000);
   await second.write('again\n');
   await second.close?.();
   assert.equal(readFileSync(path, 'utf8'), 'whole\ncut o\nnext\nlast\nagain\n');
 });
 
-test('a file that cannot be opened fails the write, and works again when it can', async () => {
+test('a write fails while the file cannot be opened, and works again afterwards', async () => {
   const place = join(folder, 'place');
   writeFileSync(place, '');
-  const file = rotatingFile(join(place, 'log'), 1_000);
+  const file = createRotatingFile(join(place, 'log'), 1_000);
   await assert.rejects(file.write('lost\n'), /ENOTDIR/);
   rmSync(place);
   await file.write('written\n');

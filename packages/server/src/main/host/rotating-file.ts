@@ -3,10 +3,10 @@ import type { LogTarget } from '@headgate/contract/log-writer';
 import { createStream, type RotatingFileStream } from 'rotating-file-stream';
 
 /**
- * A log file of about `maxBytes`, and the one before it under the same name with `.1`. After a failure the
- * file is opened again by the next write.
+ * A log file of about `maxBytes`; the previous one has the same name with `.1`. After a failure the next
+ * write opens the file again.
  */
-export function rotatingFile(path: string, maxBytes: number): LogTarget {
+export function createRotatingFile(path: string, maxBytes: number): LogTarget {
   let stream: RotatingFileStream | undefined;
 
   function openStream(): RotatingFileStream {
@@ -18,7 +18,7 @@ export function rotatingFile(path: string, maxBytes: number): LogTarget {
 
   return {
     async write(text) {
-      // What a failure or a crash cut off must not be glued to the next line.
+      // A line truncated by a failure or crash must not run into the next one.
       const whole = stream === undefined && (await endsWithinLine(path)) ? `\n${text}` : text;
       stream ??= openStream();
       const used = stream;

@@ -17,8 +17,8 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
-import { isRoot, systemUser } from './process-users.ts';
-import { agentKit } from './runtime-kit.ts';
+import { ensureSystemUser, isRoot } from './process-users.ts';
+import { ensureAgentKit } from './runtime-kit.ts';
 
 let folder: string;
 let checkout: string;
@@ -65,15 +65,15 @@ function write(path: string, text: string): void {
   writeFileSync(full, text);
 }
 
-test('a kit runs where the checkout cannot be reached, as a user that can change nothing in it', () => {
+test('a kit runs as a user that cannot read the checkout and cannot change the kit', () => {
   chmodSync(folder, 0o711);
   chmodSync(join(folder, 'private'), 0o700);
-  // As a clone by somebody whose umask keeps others out.
+  // Like a clone with a umask that excludes others.
   chmodSync(join(checkout, 'node_modules', 'outer', 'index.js'), 0o600);
   const umask = process.umask(0o077);
-  const kit = agentKit(checkout, process.execPath, runtime);
+  const kit = ensureAgentKit(checkout, process.execPath, runtime);
   process.umask(umask);
-  const user = isRoot() ? systemUser('headgate-agent', 'HEADGATE_AGENT_USER') : undefined;
+  const user = isRoot() ? ensureSystemUser('headgate-agent', 'HEADGATE_AGENT_USER') : undefined;
   const run = spawnSync(kit.node, [join(kit.checkout, 'packages', 'agent', 'src', 'main.ts')], {
     encoding: 'utf8',
     cwd: '/',
@@ -84,17 +84,17 @@ test('a kit runs where the checkout cannot be reached, as a user that can change
   assert.equal(statSync(join(kit.checkout, 'packages', 'agent', 'src', 'main.ts')).uid, process.getuid?.());
 });
 
-test('it holds what the agent needs, and nothing else', () => {
-  const kit = agentKit(checkout, process.execPath, runtime);
+test('it contains only what the agent needs', () => {
+  const kit = ensureAgentKit(checkout, process.execPath, runtime);
   assert.deepEqual(readdirSync(join(kit.checkout, 'node_modules')).sort(), ['@headgate', 'outer']);
   assert.deepEqual(readdirSync(join(kit.checkout, 'packages', 'agent', 'src')), ['main.ts']);
 });
 
-test('it is made once, and again when a source has changed', () => {
-  const first = agentKit(checkout, process.execPath, runtime);
-  assert.equal(agentKit(checkout, process.execPath, runtime).checkout, first.checkout);
+test('it is created once, and again after a source has changed', () => {
+  const first = ensureAgentKit(checkout, process.execPath, runtime);
+  assert.equal(ensureAgentKit(checkout, process.execPath, runtime).checkout, first.checkout);
   write('packages/contract/src/index.ts', `export const word: string = 'changed';`);
-  const second = agentKit(checkout, process.execPath, runtime);
+  const second = ensureAgentKit(checkout, process.execPath, runtime);
   assert.notEqual(second.checkout, first.checkout);
   assert.match(
     readFileSync(join(second.checkout, 'packages', 'contract', 'src', 'index.ts'), 'utf8'),
@@ -106,19 +106,19 @@ test('it is made once, and again when a source has changed', () => {
   );
 });
 
-test('a kit that was not used for a while is removed, one that a process runs from is not', async (t) => {
-  const first = agentKit(checkout, process.execPath, runtime);
+test('a kit unused for a while is removed, unless a process runs from it', async (t) => {
+  const first = ensureAgentKit(checkout, process.execPath, runtime);
   const longAgo = new Date(Date.now() - 3_600_000);
   utimesSync(first.checkout, longAgo, longAgo);
   const child = spawn(first.node, ['-e', 'setTimeout(() => {}, 30_000)'], { stdio: 'ignore' });
   t.after(() => child.kill('SIGKILL'));
   await once(child, 'spawn');
   write('packages/agent/src/more.ts', '');
-  agentKit(checkout, process.execPath, runtime);
+  ensureAgentKit(checkout, process.execPath, runtime);
   assert.ok(existsSync(first.checkout));
 
   child.kill('SIGKILL');
   await once(child, 'exit');
-  agentKit(checkout, process.execPath, runtime);
+  ensureAgentKit(checkout, process.execPath, runtime);
   assert.equal(existsSync(first.checkout), false);
 });

@@ -6,14 +6,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { loadConfig } from '../config.ts';
-import { answersInTime, checkFiles, checkPort, StartError } from './startup-checks.ts';
+import { checkFiles, checkPort, hasEndedWithin, StartError } from './startup-checks.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-checks-'));
 after(() => rmSync(folder, { recursive: true }));
 
 async function faultOf(work: Promise<void>): Promise<string> {
   const failure = await work.then(
-    () => assert.fail('nothing was refused'),
+    () => assert.fail('no fault'),
     (failure: unknown) => failure,
   );
   assert.ok(failure instanceof StartError);
@@ -25,14 +25,14 @@ function filesOf(settings: Record<string, string>): Promise<void> {
   return checkFiles(loadConfig({ HEADGATE_DATA_DIR: join(folder, 'data'), ...settings }));
 }
 
-test('a data directory is made, and nothing is left in it', async () => {
+test('a data directory is created, and the check leaves nothing in it', async () => {
   const data = join(folder, 'new', 'data');
   await filesOf({ HEADGATE_DATA_DIR: data });
   await filesOf({ HEADGATE_DATA_DIR: data, HEADGATE_LOG_FILE: join(data, 'log') });
   assert.deepEqual(readdirSync(data), []);
 });
 
-test('a data directory that cannot be written is refused by its setting', async () => {
+test('a data directory that cannot be written is refused, naming its setting', async () => {
   const file = join(folder, 'a file');
   writeFileSync(file, '');
   for (const path of [file, join(file, 'below')]) {
@@ -41,8 +41,8 @@ test('a data directory that cannot be written is refused by its setting', async 
   }
 });
 
-// In another process, because an endless loop in this one could not be stopped.
-test('a data directory below a folder in which nothing can be made is refused, not waited for', () => {
+// In another process: an endless loop in this one could not be stopped.
+test('a data directory in a folder where nothing can be created is refused at once', () => {
   const module = JSON.stringify(new URL('places.ts', import.meta.url).href);
   const make = (path: string) =>
     spawnSync(
@@ -61,7 +61,7 @@ test('a data directory below a folder in which nothing can be made is refused, n
   }
 });
 
-test('a log file that cannot be written is refused by its setting, a pipe without a reader too', async () => {
+test('a log file that cannot be written, or a pipe without a reader, is refused, naming its setting', async () => {
   const pipe = join(folder, 'pipe');
   execFileSync('mkfifo', [pipe]);
   assert.match(
@@ -78,13 +78,13 @@ test('a log file that cannot be written is refused by its setting, a pipe withou
   assert.ok(!existsSync(lost));
 });
 
-test('a file system that hangs is given up', async () => {
-  assert.equal(await answersInTime('sleep', ['30'], 50), false);
-  assert.equal(await answersInTime('false', [], 5_000), true);
-  assert.equal(await answersInTime('/no/such/program', [], 5_000), true);
+test('a check of a hanging file system times out', async () => {
+  assert.equal(await hasEndedWithin('sleep', ['30'], 50), false);
+  assert.equal(await hasEndedWithin('false', [], 5_000), true);
+  assert.equal(await hasEndedWithin('/no/such/program', [], 5_000), true);
 });
 
-test('a port that is taken, and a host that is not of this machine, are refused by their settings', async () => {
+test('a port in use and a host of another machine are refused, naming the settings', async () => {
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
   const { port } = other.address() as { port: number };

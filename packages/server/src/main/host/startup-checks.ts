@@ -1,42 +1,42 @@
-/**
- * What would stop a start halfway is looked at first: before PostgreSQL is started and before anything is
- * migrated.
- */
+/** Checks what would make the start fail halfway, before PostgreSQL starts and before any migration. */
 import { spawn } from 'node:child_process';
 import { accessSync, constants, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import type { Config } from '../config.ts';
-import { logFileOf } from './log-output.ts';
+import { chooseLogFile } from './log-output.ts';
 import { makeDataDirectory } from './places.ts';
 
-/** Its message is one line that names the setting to change; no stack is shown. */
+/** An error with a one-line message that names the setting to change. It is shown without a stack. */
 export class StartError extends Error {
   override name = 'StartError';
 }
 
 const answerMilliseconds = 5_000;
 
-/** The data directory and the log file can be written, and their file systems answer. @throws StartError */
+/**
+ * Checks that the data directory and the log file are writable and that their file systems respond.
+ * @throws StartError
+ */
 export async function checkFiles(config: Config): Promise<void> {
   const { dataDirectory } = config;
-  if (!(await answersInTime('/bin/sh', ['-c', touchFolder, 'sh', dataDirectory], answerMilliseconds)))
-    throw unanswered('HEADGATE_DATA_DIR', dataDirectory);
+  if (!(await hasEndedWithin('/bin/sh', ['-c', touchFolder, 'sh', dataDirectory], answerMilliseconds)))
+    throw createUnansweredError('HEADGATE_DATA_DIR', dataDirectory);
   checkDataDirectory(dataDirectory);
-  const logFile = logFileOf(config);
+  const logFile = chooseLogFile(config);
   if (logFile === undefined) return;
-  if (!(await answersInTime('/bin/sh', ['-c', touchFile, 'sh', logFile], answerMilliseconds)))
-    throw unanswered('HEADGATE_LOG_FILE', logFile);
+  if (!(await hasEndedWithin('/bin/sh', ['-c', touchFile, 'sh', logFile], answerMilliseconds)))
+    throw createUnansweredError('HEADGATE_LOG_FILE', logFile);
   checkLogFile(logFile);
 }
 
-// A file system that is away holds up any process that touches it, for ever: so a process of its own does it
-// first. What it finds is looked at again by this process, which can name the reason.
+// An unreachable file system blocks every process that touches it, so a child process tries first. Then
+// this process checks again, to find the reason.
 const touchFolder = '[ ! -d "$1" ] || { : >"$1/.start-$$" && rm -f "$1/.start-$$"; }';
 const touchFile = '[ ! -f "$1" ] || : >>"$1"';
 
-/** Whether the program ends in time, however it ends. */
-export function answersInTime(
+/** Returns whether the program ends in time, with any exit code. */
+export function hasEndedWithin(
   program: string,
   args: readonly string[],
   milliseconds: number,
@@ -64,13 +64,13 @@ function checkDataDirectory(path: string): void {
     rmSync(probe);
   } catch (failure) {
     throw new StartError(
-      `HEADGATE_DATA_DIR: ${path} cannot be written (${reasonOf(failure)}). Let this user write there, or set HEADGATE_DATA_DIR to another folder.`,
+      `HEADGATE_DATA_DIR: ${path} cannot be written (${getReason(failure)}). Give this user write permission, or set HEADGATE_DATA_DIR to another folder.`,
     );
   }
 }
 
 function checkLogFile(path: string): void {
-  const remedy = 'Set HEADGATE_LOG_FILE to a file that this user may write.';
+  const remedy = 'Set HEADGATE_LOG_FILE to a file that this user can write.';
   try {
     const found = statSync(path, { throwIfNoEntry: false });
     if (found !== undefined && !found.isFile())
@@ -79,11 +79,11 @@ function checkLogFile(path: string): void {
     else accessSync(dirname(path), constants.W_OK | constants.X_OK);
   } catch (failure) {
     if (failure instanceof StartError) throw failure;
-    throw new StartError(`HEADGATE_LOG_FILE: ${path} cannot be written (${reasonOf(failure)}). ${remedy}`);
+    throw new StartError(`HEADGATE_LOG_FILE: ${path} cannot be written (${getReason(failure)}). ${remedy}`);
   }
 }
 
-/** The address that the server will listen on is free. @throws StartError */
+/** Checks that the server's address is free. @throws StartError */
 export async function checkPort({ host, port }: Config): Promise<void> {
   const probe = createServer();
   try {
@@ -96,9 +96,9 @@ export async function checkPort({ host, port }: Config): Promise<void> {
   await new Promise((resolve) => probe.close(resolve));
 }
 
-/** What the operator has to change when the server cannot listen; another failure as it is. */
+/** Turns a failure to listen into a StartError; returns other failures unchanged. */
 export function explainListen({ host, port }: Pick<Config, 'host' | 'port'>, failure: unknown): unknown {
-  switch (codeOf(failure)) {
+  switch (getCode(failure)) {
     case 'EADDRINUSE':
       return new StartError(
         `HEADGATE_PORT: port ${port} of ${host} is in use by another program. Stop that program, or set HEADGATE_PORT to a free port.`,
@@ -118,16 +118,16 @@ export function explainListen({ host, port }: Pick<Config, 'host' | 'port'>, fai
   }
 }
 
-function unanswered(setting: string, path: string): StartError {
+function createUnansweredError(setting: string, path: string): StartError {
   return new StartError(
-    `${setting}: the file system of ${path} did not answer within ${answerMilliseconds / 1_000} s. Check that it is mounted and reachable, or set ${setting} to another place.`,
+    `${setting}: the file system of ${path} did not respond within ${answerMilliseconds / 1_000} s. Check that it is mounted and reachable, or set ${setting} to another place.`,
   );
 }
 
-function codeOf(failure: unknown): string {
+function getCode(failure: unknown): string {
   return failure instanceof Error && 'code' in failure ? String(failure.code) : '';
 }
 
-function reasonOf(failure: unknown): string {
-  return codeOf(failure) || String(failure);
+function getReason(failure: unknown): string {
+  return getCode(failure) || String(failure);
 }

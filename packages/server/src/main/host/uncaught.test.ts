@@ -1,4 +1,4 @@
-/** In a process of its own: the tests' own process must not catch what it does not expect. */
+/** Each program runs in its own process: the process of the tests must not catch what it does not expect. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { test } from 'node:test';
@@ -28,7 +28,10 @@ const end = (failures: number) => `
   process.exit(0);
 `;
 
-/** What a program prints that does this, and its exit code. It ends after so many failures that nothing caught. */
+/**
+ * Runs a program that does `work` and ends after `failures` uncaught failures. Returns its output and exit
+ * code.
+ */
 async function run(work: string, failures = 1): Promise<{ code: number | null; output: string }> {
   const child = spawn(process.execPath, ['--input-type=module', '-e', beginning + work + end(failures)]);
   let output = '';
@@ -42,14 +45,14 @@ async function run(work: string, failures = 1): Promise<{ code: number | null; o
 
 const counted = (kind: string, count: number) => `headgate_uncaught_failures_total{kind="${kind}"} ${count}`;
 
-test('a rejection that nothing handles is logged and counted, and the program goes on', async () => {
+test('an unhandled rejection is logged and counted, and the program continues', async () => {
   const { code, output } = await run(`Promise.reject(new Error('forgotten', { cause: new Error('why') }));`);
   assert.equal(code, 0, output);
-  assert.match(output, /"message":"forgotten".*"message":"why".*nothing handled a rejection/);
+  assert.match(output, /"message":"forgotten".*"message":"why".*unhandled rejection/);
   assert.ok(output.includes(counted('rejection', 1)), output);
 });
 
-test('an exception of a request or a periodic job is logged and counted, and the program goes on', async () => {
+test('an exception of a request or periodic job is logged and counted, and the program continues', async () => {
   const { code, output } = await run(
     `
     const server = createServer((request, response) => {
@@ -59,7 +62,7 @@ test('an exception of a request or a periodic job is logged and counted, and the
     });
     await withOrigin('requests', () => new Promise((resolve) => server.listen(0, '127.0.0.1', resolve)));
     const url = 'http://127.0.0.1:' + server.address().port;
-    // Node closes the connection of a request whose body it could not hand over.
+    // Node closes the connection of a request whose body listener threw.
     await (await fetch(url, { method: 'POST', body: 'x', headers: { connection: 'close' } })).text();
     await until(() => counts.exception === 2);
     console.log(await (await fetch(url)).text());
@@ -74,7 +77,7 @@ test('an exception of a request or a periodic job is logged and counted, and the
   assert.ok(output.includes(counted('exception', 4)), output);
 });
 
-test('an error of the system that nothing listened to does not stop the program', async () => {
+test('a system error without a listener does not stop the program', async () => {
   const { code, output } = await run(`
     await later(() => { throw Object.assign(new Error('write EPIPE'), { code: 'EPIPE', syscall: 'write' }) });
   `);
@@ -82,7 +85,7 @@ test('an error of the system that nothing listened to does not stop the program'
   assert.ok(output.includes(counted('exception', 1)), output);
 });
 
-test('after any other exception the program stops', async () => {
+test('any other exception stops the program', async () => {
   const { code, output } = await run(`await later(() => { throw new Error('a bug') });`);
   assert.equal(code, 1, output);
   assert.match(output, /STOP a bug/);

@@ -1,4 +1,4 @@
-/** TLS by the server itself. */
+/** TLS of the server. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request, type Server } from 'node:https';
@@ -27,7 +27,7 @@ const server = await startTestServer({ certificate });
 const url = new URL((await server.listen()).replace('http:', 'https:'));
 const port = Number(url.port);
 
-/** The certificate that a new connection is shown, checked against `authority`. */
+/** The certificate that the server presents to a new connection, checked against `authority`. */
 function shown(authority: MadeCertificate): Promise<PeerCertificate> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', ca: authority.cert }, () => {
@@ -38,7 +38,7 @@ function shown(authority: MadeCertificate): Promise<PeerCertificate> {
   });
 }
 
-test('a request over TLS is answered as any other', async () => {
+test('requests over TLS work', async () => {
   const { admin } = await server.account();
   const headers = { authorization: `Bearer ${await admin.token()}` };
   const status = await new Promise((resolve, reject) => {
@@ -51,11 +51,11 @@ test('a request over TLS is answered as any other', async () => {
   assert.equal(status, 200);
 });
 
-test('plain HTTP at the port of TLS is answered by nothing', async () => {
+test('plain HTTP on the TLS port gets no response', async () => {
   await assert.rejects(fetch(`http://127.0.0.1:${port}/livez`));
 });
 
-test('a renewed certificate is shown to the next connection; a bad one is not, and is logged once', async (t) => {
+test('new connections get a renewed certificate; an invalid one is not used, and is logged once', async (t) => {
   const lines: string[] = [];
   const log = createLog('info', { write: (line) => void lines.push(line) });
   const following = followCertificate(server.app.server as unknown as Server, files, certificate, log);
@@ -67,18 +67,18 @@ test('a renewed certificate is shown to the next connection; a bad one is not, a
   writeFileSync(files.certFile, renewed.cert);
   following.look();
   following.look();
-  assert.equal(lines.length, 1, 'half of a renewal is told');
+  assert.equal(lines.length, 1, 'half of a renewal is logged once');
   assert.match(lines[0] ?? '', /is not the key of the certificate/);
   await shown(made);
 
   keep(renewed);
   following.look();
-  assert.match(lines[1] ?? '', /was renewed/);
+  assert.match(lines[1] ?? '', /loaded a renewed TLS certificate/);
   await shown(renewed);
   await assert.rejects(shown(made));
 });
 
-test('a certificate says when it ends', () => {
+test('the expiry of a certificate is read', () => {
   keep(makeCertificate(-1));
   assert.ok(readCertificate(files).expiresAt < new Date());
 });

@@ -1,4 +1,4 @@
-/** TLS by the server itself: the certificate and key of two PEM files, which may be replaced while it runs. */
+/** TLS of the server: certificate and key from two PEM files, which may be replaced while it runs. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Server } from 'node:https';
@@ -6,7 +6,7 @@ import { createSecureContext } from 'node:tls';
 import type { Log } from '../../kernel/log.ts';
 
 export interface TlsFiles {
-  /** The certificate, and those between it and its authority. */
+  /** The certificate and its intermediate certificates. */
   certFile: string;
   keyFile: string;
 }
@@ -19,25 +19,30 @@ export interface Certificate {
 
 const lookEveryMilliseconds = 5_000;
 
-/** Throws in words for the operator: which file is bad, and why. */
+/** Throws an error for the operator that names the file and the reason. */
 export function readCertificate({ certFile, keyFile }: TlsFiles): Certificate {
   const cert = readText('HEADGATE_TLS_CERT', certFile);
   const key = readText('HEADGATE_TLS_KEY', keyFile);
-  const certificate = parsed(
-    `HEADGATE_TLS_CERT: ${certFile} is no certificate in PEM`,
+  const certificate = readOrExplain(
+    `HEADGATE_TLS_CERT: ${certFile} is not a PEM certificate`,
     () => new X509Certificate(cert),
   );
-  const privateKey = parsed(
-    `HEADGATE_TLS_KEY: ${keyFile} is no private key in PEM without a passphrase`,
+  const privateKey = readOrExplain(
+    `HEADGATE_TLS_KEY: ${keyFile} is not a PEM private key without a passphrase`,
     () => createPrivateKey(key),
   );
   if (!certificate.checkPrivateKey(privateKey))
     throw new Error(`HEADGATE_TLS_KEY: ${keyFile} is not the key of the certificate ${certFile}`);
-  parsed(`HEADGATE_TLS_CERT: ${certFile} cannot be used for TLS`, () => createSecureContext({ cert, key }));
+  readOrExplain(`HEADGATE_TLS_CERT: ${certFile} cannot be used for TLS`, () =>
+    createSecureContext({ cert, key }),
+  );
   return { cert, key, expiresAt: new Date(certificate.validTo) };
 }
 
-/** Puts a renewed certificate to use for new connections; a bad one is logged, and the one before stays. */
+/**
+ * Uses a renewed certificate for new connections. If it is invalid, the server logs that and keeps the
+ * previous one.
+ */
 export function followCertificate(
   server: Pick<Server, 'setSecureContext'>,
   files: TlsFiles,
@@ -45,20 +50,21 @@ export function followCertificate(
   log: Log,
 ): { look(): void; stop(): void } {
   let used = first.cert + first.key;
-  let told = '';
+  let reported = '';
 
   function look(): void {
     try {
       const found = readCertificate(files);
-      told = '';
+      reported = '';
       if (found.cert + found.key === used) return;
       server.setSecureContext(found);
       used = found.cert + found.key;
-      log.info({ expiresAt: found.expiresAt }, 'the TLS certificate was renewed');
+      log.info({ expiresAt: found.expiresAt }, 'loaded a renewed TLS certificate');
     } catch (failure) {
       const { message } = failure as Error;
-      if (message !== told) log.warn({ err: failure }, 'the TLS certificate stays as it was read before');
-      told = message;
+      if (message !== reported)
+        log.warn({ err: failure }, 'cannot load the renewed TLS certificate; the previous one stays in use');
+      reported = message;
     }
   }
 
@@ -67,10 +73,10 @@ export function followCertificate(
 }
 
 function readText(setting: string, file: string): string {
-  return parsed(`${setting}: ${file} cannot be read`, () => readFileSync(file, 'utf8'));
+  return readOrExplain(`${setting}: ${file} cannot be read`, () => readFileSync(file, 'utf8'));
 }
 
-function parsed<Value>(fault: string, read: () => Value): Value {
+function readOrExplain<Value>(fault: string, read: () => Value): Value {
   try {
     return read();
   } catch (failure) {

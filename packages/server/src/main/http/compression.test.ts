@@ -1,4 +1,4 @@
-/** Compressed answers, and compressed bodies of requests. */
+/** Compressed responses, and compressed request bodies. */
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { test } from 'node:test';
@@ -27,7 +27,7 @@ async function project() {
   return { account, admin: account.admin, path, variables, token: await account.admin.token() };
 }
 
-/** An answer as its bytes travel: without what `fetch` decodes. */
+/** The raw response, without the decoding of `fetch`. */
 async function raw(path: string, token: string | undefined, headers: Record<string, string>, method = 'GET') {
   const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const url = new URL(path, await listening);
@@ -39,7 +39,7 @@ async function raw(path: string, token: string | undefined, headers: Record<stri
   });
 }
 
-test('a large answer comes compressed to whoever takes it, and says the same', async () => {
+test('a large response is compressed if the client accepts it, with the same content', async () => {
   const { variables, token } = await project();
   const path = `/dpc/v1${variables}/large`;
   const plain = await raw(path, token, {});
@@ -61,7 +61,7 @@ test('a large answer comes compressed to whoever takes it, and says the same', a
   assert.equal(plain.headers.vary, 'Accept-Encoding');
 });
 
-test('a compressed answer has a tag of its own, which If-Match takes for the same state', async () => {
+test('a compressed response has its own entity tag, which If-Match treats as the same state', async () => {
   const { admin, variables, token } = await project();
   const path = `/dpc/v1${variables}/large`;
   const tagOf = async (accept: string) =>
@@ -75,7 +75,7 @@ test('a compressed answer has a tag of its own, which If-Match takes for the sam
   for (const old of tags) requireProblem(await patch(old), 412, 'etag-mismatch');
 });
 
-test('a small answer, and one to a caller that takes no compression, comes as it is', async () => {
+test('a small response, or one to a client that accepts no compression, is not compressed', async () => {
   const { variables, token } = await project();
   const answers = [
     await raw(`/dpc/v1${variables}/small`, token, { 'accept-encoding': 'gzip, br' }),
@@ -89,19 +89,19 @@ test('a small answer, and one to a caller that takes no compression, comes as it
   assert.equal(answers[0]?.headers.vary, undefined);
 });
 
-test('the description of the interface comes compressed', async () => {
+test('the OpenAPI document is compressed', async () => {
   const { headers, bytes } = await raw('/openapi.json', undefined, { 'accept-encoding': 'gzip' });
   assert.equal(headers['content-encoding'], 'gzip');
   assert.doesNotThrow(() => JSON.parse(gunzipSync(bytes).toString()));
 });
 
 for (const [encoding, encode] of Object.entries(encoders)) {
-  test(`a body in ${encoding} is read as what it holds`, async () => {
+  test(`a body in ${encoding} is decoded`, async () => {
     const { admin, path, variables } = await project();
     const body = await encode(Buffer.from(JSON.stringify({ ...small, name: 'compressed' })));
     const headers = { 'content-encoding': encoding, 'idempotency-key': 'one' };
     assert.equal((await admin.post(variables, body, { headers })).status, 201);
-    // The same content under the same key, sent in another way.
+    // The same content with the same key, in another encoding.
     const plain = { ...small, name: 'compressed' };
     const again = await admin.post(variables, plain, { headers: { 'idempotency-key': 'one' } });
     assert.equal(again.headers['idempotency-replayed'], 'true');
@@ -118,7 +118,7 @@ for (const [encoding, encode] of Object.entries(encoders)) {
     assert.equal(uploaded.status, 201);
   });
 
-  test(`a bomb in ${encoding} is 413 and changes nothing`, async () => {
+  test(`a bomb in ${encoding} gets 413 and changes nothing`, async () => {
     const { admin, path, variables } = await project();
     const bomb = await encode(Buffer.alloc(64 * mebibyte, ' '));
     assert.ok(bomb.length < 100_000, 'the bomb itself is within the limit');
@@ -138,7 +138,7 @@ for (const [encoding, encode] of Object.entries(encoders)) {
     assert.equal(body.total, 0);
   });
 
-  test(`what is no ${encoding}, or is cut off, is 400`, async () => {
+  test(`an invalid or truncated body in ${encoding} gets 400`, async () => {
     const { admin, path, variables } = await project();
     const whole = await encode(Buffer.from(JSON.stringify({ ...small, name: 'broken' })));
     const headers = { 'content-encoding': encoding };
@@ -157,7 +157,7 @@ for (const [encoding, encode] of Object.entries(encoders)) {
   });
 }
 
-test('an encoding that nobody here knows is 415 and says which are known', async () => {
+test('an unknown encoding gets 415 with the known ones', async () => {
   const { admin, path, variables } = await project();
   for (const encoding of ['zstd', 'compress', 'gzip, br', '*']) {
     const headers = { 'content-encoding': encoding };
@@ -177,7 +177,7 @@ test('an encoding that nobody here knows is 415 and says which are known', async
   );
 });
 
-test('a token is given to a compressed form, too', async () => {
+test('the token endpoint accepts a compressed form', async () => {
   const { admin } = await server.account();
   const form = {
     grant_type: 'client_credentials',

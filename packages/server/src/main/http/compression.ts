@@ -1,6 +1,7 @@
 /**
- * Answers are compressed where it pays (docs/adr/0012): large ones, for callers that take it. A compressed answer is another
- * representation, so it has another entity tag (RFC 9110 §8.8.3.3), which `If-Match` takes for the same state.
+ * Compresses large responses if the client accepts it (docs/adr/0012). A compressed response is another
+ * representation with another entity tag (RFC 9110 §8.8.3.3); `If-Match` treats both tags as the same
+ * state.
  */
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
@@ -8,9 +9,9 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { chooseEncoding } from '../../kernel/http/accept.ts';
 import { addEncodingToTag, encodings } from '../../kernel/http/if-match.ts';
 
-/** Smaller ones travel in the first packets of a connection in any case; a page of 25 variables has half of it. */
+/** Smaller responses fit in the first packets of a connection. A page of 25 variables has half of this. */
 const worthwhileLength = 8_192;
-/** Of each the fastest level: the next ones save a few percent for half as much time again. */
+/** The fastest level of each: the next saves a few percent for 50% more time. */
 const compressors = {
   br: (content: Buffer) =>
     promisify(brotliCompress)(content, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }),
@@ -19,11 +20,11 @@ const compressors = {
 
 export function compressAnswers(app: FastifyInstance): void {
   app.addHook('onSend', (request, reply, payload: unknown, done) => {
-    // Nearly all answers end here.
+    // Nearly all responses end here.
     if ((typeof payload !== 'string' && !Buffer.isBuffer(payload)) || payload.length < worthwhileLength)
       return done(null, payload);
     if (!isCompressible(reply)) return done(null, payload);
-    vary(reply);
+    addVary(reply);
     const wanted = request.headers['accept-encoding'];
     const encoding = wanted === undefined ? undefined : chooseEncoding(String(wanted), encodings);
     if (encoding === undefined) return done(null, payload);
@@ -41,7 +42,7 @@ function isCompressible(reply: FastifyReply): boolean {
   return /^text\/|\b(json|javascript|xml)\b/.test(String(reply.getHeader('content-type')));
 }
 
-function vary(reply: FastifyReply): void {
+function addVary(reply: FastifyReply): void {
   const already = reply.getHeader('vary');
   reply.header('vary', already === undefined ? 'Accept-Encoding' : `${already}, Accept-Encoding`);
 }

@@ -1,4 +1,4 @@
-/** Pages of other origins, as the operator allows them by HEADGATE_CORS_ORIGINS. */
+/** Pages of other origins, allowed by HEADGATE_CORS_ORIGINS. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Client, createClient, requireProblem } from '../../testing/client.ts';
@@ -11,7 +11,7 @@ const allowing = (origins: string) => startTestServer({ settings: { HEADGATE_COR
 const server = await allowing(`${origin}, http://localhost:3000`);
 const anonymous = (of: TestServer): Client => createClient(of.transport, '', async () => undefined);
 
-/** What a browser asks before it sends a request that is not simple. */
+/** The preflight request of a browser. */
 const preflight = (of: TestServer, path: string, from = origin) =>
   anonymous(of).send('OPTIONS', path, {
     headers: {
@@ -24,7 +24,7 @@ const preflight = (of: TestServer, path: string, from = origin) =>
 const corsHeaders = (headers: object) =>
   Object.keys(headers).filter((name) => name.startsWith('access-control-'));
 
-test('a browser is told what a page of an allowed origin may send', async () => {
+test('a preflight of an allowed origin lists what the page may send', async () => {
   const { status, headers } = await preflight(server, '/dpc/v1/projects/x');
   assert.equal(status, 204);
   assert.equal(headers['access-control-allow-origin'], origin);
@@ -32,12 +32,12 @@ test('a browser is told what a page of an allowed origin may send', async () => 
   const allowed = headers['access-control-allow-headers']?.split(', ');
   for (const name of ['authorization', 'content-type', 'if-match', 'idempotency-key', 'environmentname'])
     assert.ok(allowed?.includes(name), name);
-  assert.equal(headers['access-control-allow-credentials'], undefined, 'a token is no cookie');
+  assert.equal(headers['access-control-allow-credentials'], undefined, 'tokens are not cookies');
   assert.equal(headers.vary, 'Origin');
   assert.ok(Number(headers['access-control-max-age']) > 0);
 });
 
-test('a page of an allowed origin reads answers and refusals, with the headers that it needs', async () => {
+test('a page of an allowed origin can read responses and errors, with the headers that it needs', async () => {
   const { admin } = await server.account();
   const headers = { origin };
   const answers = [
@@ -61,7 +61,7 @@ test('a page of an allowed origin reads answers and refusals, with the headers t
   }
 });
 
-test('a page of another origin is told nothing; the answer to a program is as before', async () => {
+test('a page of another origin gets no CORS headers; responses to programs do not change', async () => {
   for (const from of [
     'https://evil.example',
     'https://console.example:8443',
@@ -73,18 +73,18 @@ test('a page of another origin is told nothing; the answer to a program is as be
   const { admin } = await server.account();
   const { headers } = await admin.get('/projects');
   assert.deepEqual(corsHeaders(headers), []);
-  assert.equal(headers.vary, 'Origin', 'a cache must not give this answer to a page');
+  assert.equal(headers.vary, 'Origin', 'a cache must not serve this response to a page');
 });
 
-test('the protocol of agents is for no page', async () => {
+test('the agent protocol has no CORS headers', async () => {
   assert.deepEqual(corsHeaders((await preflight(server, '/agent/v1/hello')).headers), []);
 });
 
-test('a path that leads nowhere says so to a page, too', async () => {
+test('a page can read the 404 of an unknown path', async () => {
   requireProblem(await preflight(server, '/dpc/v1/nothing'), 404, 'path-not-found');
 });
 
-test('by default no page of another origin may anything', async () => {
+test('by default no other origin is allowed', async () => {
   const closed = await startTestServer();
   const { status, headers } = await preflight(closed, '/dpc/v1/projects');
   assert.equal(status, 204);
@@ -98,7 +98,7 @@ test('* allows every origin', async () => {
   assert.equal(headers.vary, undefined);
 });
 
-test('an origin is written as a browser writes it', async () => {
+test('an origin must be written as browsers write it', async () => {
   assert.deepEqual(parseOrigins('https://a.example,http://127.0.0.1:5173'), [
     'https://a.example',
     'http://127.0.0.1:5173',
@@ -111,6 +111,9 @@ test('an origin is written as a browser writes it', async () => {
     '',
     'null',
   ])
-    assert.throws(() => parseOrigins(bad), /is no origin/, bad);
-  await assert.rejects(allowing('console.example'), /HEADGATE_CORS_ORIGINS: "console.example" is no origin/);
+    assert.throws(() => parseOrigins(bad), /is not an origin/, bad);
+  await assert.rejects(
+    allowing('console.example'),
+    /HEADGATE_CORS_ORIGINS: "console.example" is not an origin/,
+  );
 });

@@ -1,4 +1,4 @@
-/** The bounds of reading on after an answer, and `Expect: 100-continue`. */
+/** The limits of draining after a response, and `Expect: 100-continue`. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -36,7 +36,7 @@ async function serve(
   return { address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, stopping };
 }
 
-/** Sends a head that announces a body, and sees the answer. */
+/** Sends a head that announces a body, and reads the response. */
 async function refusedUpload(address: string, headers: Record<string, string> = {}) {
   const connection = await BlockingConnection.open(address);
   await connection.write(
@@ -47,7 +47,7 @@ async function refusedUpload(address: string, headers: Record<string, string> = 
   return { connection, answer };
 }
 
-test('a body larger than the bound is not read to its end', async (t) => {
+test('a body larger than the limit is not read completely', async (t) => {
   const { address } = await serve(t, { bytes: 4 * mebibyte });
   const { connection } = await refusedUpload(address);
   const piece = Buffer.alloc(mebibyte);
@@ -58,14 +58,14 @@ test('a body larger than the bound is not read to its end', async (t) => {
   await connection.ended(withinMilliseconds);
 });
 
-test('a client that stops sending is not waited for beyond the bound', async (t) => {
+test('a client that stops sending is cut after the time limit', async (t) => {
   const { address } = await serve(t, { milliseconds: 300 });
   const { connection } = await refusedUpload(address);
   await connection.write(Buffer.alloc(1_000));
   await connection.ended(withinMilliseconds);
 });
 
-test('a client that sends a little now and then is not waited for either', async (t) => {
+test('a client that sends slowly is cut too', async (t) => {
   const { address } = await serve(t, { milliseconds: 300 });
   const { connection } = await refusedUpload(address);
   const timer = setInterval(() => void connection.write('x').catch(() => undefined), 20);
@@ -73,7 +73,7 @@ test('a client that sends a little now and then is not waited for either', async
   await connection.ended(withinMilliseconds);
 });
 
-test('of too many at once the oldest is cut', async (t) => {
+test('above the limit of concurrent drains the oldest is cut', async (t) => {
   const { address } = await serve(t, { atOnce: 2 });
   const opened = [];
   for (let count = 0; count < 3; count++) opened.push((await refusedUpload(address)).connection);
@@ -85,7 +85,7 @@ test('of too many at once the oldest is cut', async (t) => {
   }
 });
 
-test('a server that stops waits less, and ends the connection of a body that was read to its end', async (t) => {
+test('a stopping server waits less, and closes the connection after the end of the body', async (t) => {
   const { address, stopping } = await serve(t, { stoppingMilliseconds: 300 });
   const { connection: silent } = await refusedUpload(address);
   const { connection: small } = await refusedUpload(address, { 'content-length': '10' });
@@ -95,7 +95,7 @@ test('a server that stops waits less, and ends the connection of a body that was
   await silent.ended(withinMilliseconds);
 });
 
-test('while a body is discarded, nothing of it is kept', async (t) => {
+test('a discarded body is not kept in memory', async (t) => {
   const { address } = await serve(t, {});
   const piece = Buffer.alloc(mebibyte);
   const connections = await Promise.all(Array.from({ length: 20 }, () => refusedUpload(address)));
@@ -109,14 +109,14 @@ test('while a body is discarded, nothing of it is kept', async (t) => {
   assert.ok(most < 128 * mebibyte, `${Math.round(most / mebibyte)} of 600 MiB`);
 });
 
-test('a refused request with `Expect: 100-continue` is answered without asking for its body, and the connection ends', async (t) => {
+test('a refused request with `Expect: 100-continue` gets its response first, and the connection ends', async (t) => {
   const { address } = await serve(t, {});
   const { connection, answer } = await refusedUpload(address, { expect: '100-continue' });
   assert.match(answer.head, /^connection: close$/im);
   await connection.ended(withinMilliseconds);
 });
 
-test('a client that did not wait for `100 Continue` sees the answer, too', async (t) => {
+test('a client that did not wait for `100 Continue` gets the response too', async (t) => {
   const { address } = await serve(t, {});
   for (let time = 0; time < 20; time++) {
     const connection = await BlockingConnection.open(address);
@@ -127,7 +127,7 @@ test('a client that did not wait for `100 Continue` sees the answer, too', async
   }
 });
 
-test('a request with `Expect: 100-continue` whose body is read is asked for it once', async (t) => {
+test('an accepted request with `Expect: 100-continue` is asked for its body once', async (t) => {
   const { address } = await serve(t, {}, async (request, response) => {
     const chunks = await request.toArray();
     response.writeHead(200, { 'content-length': 1 }).end(String(chunks.length));

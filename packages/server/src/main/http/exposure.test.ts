@@ -1,4 +1,4 @@
-/** What the server refuses to start with, and whom it believes about addresses. */
+/** Which hosts the server refuses to listen on, and which proxies it trusts. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,12 +22,12 @@ function kept(name: string, text: string): string {
 const [made, other] = [makeCertificate(), makeCertificate()];
 const files = { HEADGATE_TLS_CERT: kept('cert.pem', made.cert), HEADGATE_TLS_KEY: kept('key.pem', made.key) };
 
-test('a host that others can reach needs TLS, or a proxy that is named', () => {
+test('a host beyond loopback needs TLS or a trusted proxy', () => {
   for (const host of ['0.0.0.0', '::', '192.168.1.10', '2001:db8::1', 'headgate.example']) {
     const open = { HEADGATE_HOST: host };
     assert.throws(
       () => loadConfig(open),
-      /HEADGATE_HOST is ".*plain text: give HEADGATE_TLS_CERT .*TRUSTED_PROXY/,
+      /HEADGATE_HOST is ".*plain text .*: set HEADGATE_TLS_CERT .*TRUSTED_PROXY/,
     );
     assert.equal(loadConfig({ ...open, ...files }).host, host);
     assert.equal(loadConfig({ ...open, HEADGATE_TRUSTED_PROXY: '10.0.0.0/8' }).host, host);
@@ -36,19 +36,19 @@ test('a host that others can reach needs TLS, or a proxy that is named', () => {
     assert.equal(loadConfig({ HEADGATE_HOST: host }).host, host);
 });
 
-test('with TLS the public address is https, unless it is given', () => {
+test('with TLS the default public URL is https', () => {
   assert.equal(loadConfig(files).publicUrl, 'https://127.0.0.1:8080');
   const given = { ...files, HEADGATE_PUBLIC_URL: 'https://headgate.example' };
   assert.equal(loadConfig(given).publicUrl, 'https://headgate.example');
   assert.equal(loadConfig({}).publicUrl, 'http://127.0.0.1:8080');
 });
 
-test('the files of TLS are tried at the start; a bad one is named with its fault, its content never', () => {
+test('TLS files are checked at the start; errors name the file and the fault, never its content', () => {
   const faults: [Record<string, string>, RegExp][] = [
-    [{ HEADGATE_TLS_KEY: '' }, /HEADGATE_TLS_CERT and HEADGATE_TLS_KEY must be given together/],
+    [{ HEADGATE_TLS_KEY: '' }, /HEADGATE_TLS_CERT and HEADGATE_TLS_KEY must be set together/],
     [{ HEADGATE_TLS_CERT: join(folder, 'none') }, /HEADGATE_TLS_CERT: \S+none cannot be read \(ENOENT\)/],
-    [{ HEADGATE_TLS_CERT: kept('text', 'text') }, /HEADGATE_TLS_CERT: \S+text is no certificate/],
-    [{ HEADGATE_TLS_KEY: kept('no-key', made.cert) }, /HEADGATE_TLS_KEY: \S+no-key is no private key/],
+    [{ HEADGATE_TLS_CERT: kept('text', 'text') }, /HEADGATE_TLS_CERT: \S+text is not a PEM certificate/],
+    [{ HEADGATE_TLS_KEY: kept('no-key', made.cert) }, /HEADGATE_TLS_KEY: \S+no-key is not a PEM private key/],
     [
       { HEADGATE_TLS_KEY: kept('other', other.key) },
       /HEADGATE_TLS_KEY: \S+other is not the key of the certificate/,
@@ -64,7 +64,7 @@ test('the files of TLS are tried at the start; a bad one is named with its fault
   }
 });
 
-test('a proxy is named by address or range', () => {
+test('a proxy is set by address or range', () => {
   const { trustedProxies } = loadConfig({ HEADGATE_TRUSTED_PROXY: '10.0.0.0/8, ::1,192.0.2.7' });
   assert.deepEqual(trustedProxies, ['10.0.0.0/8', '::1', '192.0.2.7']);
   for (const bad of ['proxy.example', '10.0.0.0/33', 'yes', '10.0.0.1,'])
@@ -74,7 +74,10 @@ test('a proxy is named by address or range', () => {
     );
 });
 
-/** The status of an attempt with a secret that is wrong, for a client of its own, sent through these addresses. */
+/**
+ * The status of a login with a wrong secret, sent through these addresses. Each number is another client
+ * id.
+ */
 async function attempt(server: TestServer, name: number, forwardedFor: string): Promise<number> {
   const form = { grant_type: 'client_credentials', client_id: `client-${name}`, client_secret: 'wrong' };
   const headers = { 'content-type': 'application/x-www-form-urlencoded', 'x-forwarded-for': forwardedFor };
@@ -82,16 +85,16 @@ async function attempt(server: TestServer, name: number, forwardedFor: string): 
   return (await anonymous.post('/oauth/dpc/token', new URLSearchParams(form).toString(), { headers })).status;
 }
 
-test('behind a trusted proxy each caller has a count of failed attempts of his own, and cannot give himself another', async () => {
+test('behind a trusted proxy failed logins count by the caller’s address, which it cannot forge', async () => {
   const server = await startTestServer({ settings: { HEADGATE_TRUSTED_PROXY: '127.0.0.0/8' } });
   const guesser = '203.0.113.9';
   for (let name = 0; name < 10; name += 1)
     assert.equal(await attempt(server, name, `198.51.100.${name}, ${guesser}`), 401);
   assert.equal(await attempt(server, 10, `198.51.100.10, ${guesser}`), 429);
-  assert.equal(await attempt(server, 11, '203.0.113.10'), 401, 'another caller is not slowed down');
+  assert.equal(await attempt(server, 11, '203.0.113.10'), 401, 'another caller is not limited');
 });
 
-test('nobody else is believed about addresses', async () => {
+test('X-Forwarded-For of other senders is ignored', async () => {
   for (const settings of [{}, { HEADGATE_TRUSTED_PROXY: '192.0.2.1' }]) {
     const server = await startTestServer({ settings });
     for (let name = 0; name < 10; name += 1)

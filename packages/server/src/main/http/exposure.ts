@@ -1,8 +1,8 @@
-/** Who can reach the server, and what protects the tokens on their way to it. */
+/** Checks that tokens cannot travel in plain text over a network. */
 import ipaddr from 'ipaddr.js';
 import type { TlsFiles } from './certificate.ts';
 
-/** A comma list of addresses and CIDR ranges: the proxies in front. Throws on what is neither. */
+/** Parses a comma-separated list of addresses and CIDR ranges. Throws for anything else. */
 export function parseTrustedProxies(text: string): readonly string[] {
   const ranges = text.split(',').map((each) => each.trim());
   for (const range of ranges) {
@@ -12,15 +12,15 @@ export function parseTrustedProxies(text: string): readonly string[] {
   return ranges;
 }
 
-/** What is wrong with listening on this host in plain HTTP; undefined when nothing is. */
-export function exposureFault(
+/** The fault of listening on this host in plain HTTP; undefined if there is none. */
+export function findExposureFault(
   host: string,
   by: { tls: TlsFiles | undefined; trustedProxies: readonly string[] },
 ): string | undefined {
   if (isLoopback(host) || by.tls !== undefined || by.trustedProxies.length > 0) return undefined;
   return (
-    `HEADGATE_HOST is ${JSON.stringify(host)}, where others would send their secrets in plain text: ` +
-    'give HEADGATE_TLS_CERT and HEADGATE_TLS_KEY, or name the TLS proxy in front by HEADGATE_TRUSTED_PROXY'
+    `HEADGATE_HOST is ${JSON.stringify(host)}, so clients would send secrets in plain text over the network: ` +
+    'set HEADGATE_TLS_CERT and HEADGATE_TLS_KEY, or set HEADGATE_TRUSTED_PROXY to the address of your TLS proxy'
   );
 }
 

@@ -4,8 +4,8 @@ import type { FastifyInstance } from 'fastify';
 import type { UnreadBodies } from './unread-bodies.ts';
 
 /**
- * The same server in plain HTTP on loopback, at any free port: for the local agent, which cannot know whether
- * the certificate that others are shown is good for an address of this machine.
+ * Serves plain HTTP on a free loopback port, for the local agent: the public certificate may not be valid
+ * for a local address.
  */
 export async function listenOnLoopback(
   app: FastifyInstance,
@@ -21,7 +21,7 @@ export async function listenOnLoopback(
     url: `http://127.0.0.1:${port}`,
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
-      // Its only client has been ended before.
+      // Its only client, the local agent, has stopped before.
       server.closeAllConnections();
       await closed;
     },

@@ -1,4 +1,4 @@
-/** HEAD and OPTIONS of everything, and 405 of everything else. */
+/** HEAD and OPTIONS of every path, and 405 for other methods. */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
@@ -12,7 +12,7 @@ import { startTestServer } from '../../testing/server.ts';
 const server = await startTestServer();
 const anonymous = createClient(server.transport, '', async () => undefined);
 
-test('HEAD of every GET answers its status and headers, and no body', async () => {
+test('HEAD of every GET returns its status and headers without a body', async () => {
   const place = await createPlace(await server.account());
   const { admin } = place.account;
   const reads = operations.filter(({ method, surface }) => method === 'GET' && surface === 'dpc');
@@ -40,7 +40,7 @@ test('HEAD of every GET answers its status and headers, and no body', async () =
   }
 });
 
-test('OPTIONS of every path names its methods, without a token', async () => {
+test('OPTIONS of every path lists its methods, without a token', async () => {
   const byPath = Map.groupBy(operations, renderRoutePath);
   for (const [path, list] of byPath) {
     const answer = await anonymous.send('OPTIONS', path.replaceAll(/:\w+/g, 'x'));
@@ -58,7 +58,7 @@ test('OPTIONS of every path names its methods, without a token', async () => {
   assert.equal(await allow('/openapi.json?x=1'), 'GET, HEAD, OPTIONS');
 });
 
-test('OPTIONS of the whole server says only that it is there; of nothing, that nothing is there', async () => {
+test('OPTIONS * gets 204, and OPTIONS of an unknown path 404', async () => {
   const { hostname, port } = new URL(await server.listen());
   const socket = connect(Number(port), hostname);
   socket.write('OPTIONS * HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
@@ -67,7 +67,7 @@ test('OPTIONS of the whole server says only that it is there; of nothing, that n
   requireProblem(await anonymous.send('OPTIONS', '/dpc/v1/nothing'), 404, 'path-not-found');
 });
 
-test('a path without its /dpc is 404, and names the path that was meant', async () => {
+test('a path without /dpc gets 404 with the right path', async () => {
   const detail = async (method: string, path: string) =>
     requireProblem(await anonymous.send(method, path), 404, 'path-not-found').detail;
   const agents = 'There is nothing at this path. Did you mean /dpc/v1/agents?';
@@ -77,7 +77,7 @@ test('a path without its /dpc is 404, and names the path that was meant', async 
     assert.equal(await detail('GET', path), 'There is nothing at this path.', path);
 });
 
-test('the paths beside the interface refuse other methods with theirs', async () => {
+test('paths outside the API refuse other methods with 405 and `Allow`', async () => {
   for (const [method, path, allow] of [
     ['DELETE', '/openapi.json', 'GET, HEAD, OPTIONS'],
     ['GET', '/oauth/dpc/token', 'OPTIONS, POST'],

@@ -2,21 +2,24 @@ import type { FastifyInstance } from 'fastify';
 
 interface Path {
   form: RegExp;
-  /** Of two forms that fit, the one with fewer is meant, as in the router. */
+  /** If two forms match, the one with fewer parameters applies, as in the router. */
   parameters: number;
   methods: Set<string>;
 }
 
-/** The methods of a path, sorted; undefined for a path that leads nowhere. */
+/** The sorted methods of a path; undefined for an unknown path. */
 export type MethodsOf = (path: string) => string | undefined;
 
-/** What `Allow` names, in 405 and to OPTIONS (RFC 9110 §9.3.7, §15.5.6): the methods of every route that is registered after `watch`. */
+/**
+ * The value of `Allow`, in 405 and for OPTIONS (RFC 9110 §9.3.7, §15.5.6): the methods of all routes that
+ * are registered after `watch`.
+ */
 export function createMethodTable(): { watch(app: FastifyInstance): void; methodsOf: MethodsOf } {
   const paths = new Map<string, Path>();
   return {
     watch(app) {
       app.addHook('onRoute', ({ url, method }) => {
-        const path = paths.get(url) ?? pathOf(url);
+        const path = paths.get(url) ?? createPath(url);
         for (const each of [method].flat()) path.methods.add(each);
         paths.set(url, path);
       });
@@ -29,7 +32,7 @@ export function createMethodTable(): { watch(app: FastifyInstance): void; method
   };
 }
 
-function pathOf(url: string): Path {
+function createPath(url: string): Path {
   const form = url
     .replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&')
     .replaceAll(/:\w+/g, '[^/]+')

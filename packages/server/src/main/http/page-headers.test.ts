@@ -1,4 +1,4 @@
-/** Guard: whatever the server answers, by whichever route and with whichever status, is protected. */
+/** Guard: every response of every route, with any status, has the security headers. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { operations } from '@headgate/contract';
@@ -7,8 +7,8 @@ import { startTestServer } from '../../testing/server.ts';
 const server = await startTestServer();
 
 /**
- * The routes of the server, from Fastify's drawing of their tree: four characters a level, then a part of the
- * path and its methods.
+ * The server's routes, parsed from Fastify's printed tree: four characters for each level, then a part of
+ * the path and its methods.
  */
 function routes(): { path: string; methods: string[] }[] {
   const parents: string[] = [];
@@ -26,7 +26,7 @@ function routes(): { path: string; methods: string[] }[] {
     });
 }
 
-test('every answer with a body carries nosniff, and every HTML page a content security policy', async () => {
+test('every response with a body has nosniff, and every HTML page a content security policy', async () => {
   const found = routes();
   assert.ok(found.length > operations.length / 2, `${found.length} paths`);
   const pages = new Set<string>();

@@ -1,10 +1,13 @@
-/** What every answer with a body carries, and what every HTML page does: a browser runs and loads nothing that the page does not need. */
+/**
+ * Security headers of responses with a body and of HTML pages: a browser loads and runs only what a page
+ * needs.
+ */
 import type { FastifyInstance } from 'fastify';
 
 export const noSniffing = { 'x-content-type-options': 'nosniff' } as const;
 const policy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** A page that needs more, as the reference does, sets a policy of its own. */
+/** Pages that need more, such as the reference, set their own policy. */
 export function protectAnswers(app: FastifyInstance): void {
   app.addHook('onSend', (_request, reply, payload, done) => {
     if (payload !== undefined && payload !== null && payload !== '') reply.headers(noSniffing);

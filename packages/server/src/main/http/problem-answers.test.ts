@@ -1,4 +1,4 @@
-/** Problems where no operation was reached, and the pages that explain them. */
+/** Problems before any operation is reached, and the pages that explain problems. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -12,7 +12,7 @@ const listening = server.listen();
 const anonymous = createClient(server.transport, '', async () => undefined);
 const html = { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } };
 
-/** Everything that the server says to these bytes until it closes the connection. */
+/** Sends these bytes, and returns everything that the server sends until it closes the connection. */
 async function said(bytes: string): Promise<string> {
   const { hostname, port } = new URL(await listening);
   const socket = connect(Number(port), hostname);
@@ -27,7 +27,7 @@ async function said(bytes: string): Promise<string> {
 }
 
 for (const [what, bytes, code] of [
-  ['is no HTTP', 'nonsense\r\n\r\n', 'malformed-request'],
+  ['is not HTTP', 'nonsense\r\n\r\n', 'malformed-request'],
   ['has an unknown method', 'FETCH / HTTP/1.1\r\nhost: x\r\n\r\n', 'malformed-request'],
   [
     'has two lengths',
@@ -40,7 +40,7 @@ for (const [what, bytes, code] of [
     'headers-too-large',
   ],
 ] as const) {
-  test(`what ${what} is answered by a problem, and the connection ends`, async () => {
+  test(`a request that ${what} gets a problem, and the connection ends`, async () => {
     const answer = await said(bytes);
     const [head = '', body = ''] = answer.split('\r\n\r\n');
     assert.match(head, new RegExp(`^HTTP/1.1 ${problems[code].status} `), answer);
@@ -54,7 +54,7 @@ for (const [what, bytes, code] of [
   });
 }
 
-test('the type of a problem leads a person to a page, a program to data', async () => {
+test('the type of a problem is a URL, with HTML for people and JSON for programs', async () => {
   const { type } = requireProblem(await anonymous.get('/dpc/v1/projects'), 401, 'token-required');
   const path = new URL(type).pathname;
   const page = await anonymous.get(path, html);
@@ -73,7 +73,7 @@ test('the type of a problem leads a person to a page, a program to data', async 
   for (const { headers } of [page, data]) assert.equal(headers.vary, 'Accept');
 });
 
-test('all types are listed, each with its codes, and every code has its sentence', async () => {
+test('all types are listed with their codes, and every code has an explanation', async () => {
   interface Listed {
     type: string;
     codes: { code: string; when: string }[];
@@ -91,7 +91,7 @@ test('all types are listed, each with its codes, and every code has its sentence
   requireProblem(await anonymous.get('/problems/nothing'), 404, 'path-not-found');
 });
 
-test('a client that hangs up in the middle of its body is no failure of the database', async () => {
+test('a client that disconnects during its body is not reported as a database failure', async () => {
   const { hostname, port } = new URL(await listening);
   const socket = connect(Number(port), hostname);
   const head = 'POST /oauth/dpc/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded';
@@ -100,7 +100,7 @@ test('a client that hangs up in the middle of its body is no failure of the data
   const [, answer] = await once(server.app.server, 'request');
   socket.destroy();
   await once(answer, 'close');
-  assert.equal((await anonymous.get('/livez')).status, 200, 'what the failure leads to has happened');
+  assert.equal((await anonymous.get('/livez')).status, 200, 'the server has handled the failure');
   const logged = server.logLines.slice(before).map((line) => JSON.parse(line));
   assert.deepEqual(
     logged.filter(({ level }) => level >= 50),

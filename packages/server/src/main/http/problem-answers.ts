@@ -1,4 +1,4 @@
-/** Every problem is answered here, whoever found it: a handler, the framework, or the parser of HTTP. */
+/** Sends every problem response: of handlers, the framework and the HTTP parser. */
 import { type ProblemDetail, problems, statusTitles } from '@headgate/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { toProblem } from '../../kernel/endpoint/endpoint.ts';
@@ -27,17 +27,17 @@ export function answerProblem(
     instance: request.url.split('?', 1)[0]?.slice(0, longestInstance) ?? '',
     traceId: request.id,
   });
-  // A path that does not decode is answered without any hook.
+  // No hook runs for a path that cannot be decoded.
   reply.headers({ 'x-request-id': request.id, ...noSniffing });
   reply.code(answered.status).headers({ ...answered.headers, 'content-type': problemType });
-  // Fastify asks for `close` where it has not read the body. The rest of it is discarded (unread-bodies.ts),
-  // so the connection can go on.
+  // Fastify sets `close` if it has not read the body. The rest is discarded (unread-bodies.ts), so the
+  // connection can stay open.
   if (reply.hasHeader('connection') && mayPersist(request, reply)) reply.header('connection', 'keep-alive');
   return reply.send(JSON.stringify(body));
 }
 
 /**
- * Not when the client or the shutdown ends the connection, nor when the client may still be waiting for `100
+ * False if the client or the shutdown closes the connection, or the client may still wait for `100
  * Continue`.
  */
 function mayPersist(request: FastifyRequest, { raw }: FastifyReply): boolean {
@@ -45,11 +45,11 @@ function mayPersist(request: FastifyRequest, { raw }: FastifyReply): boolean {
 }
 
 /**
- * What the framework threw, in words for the caller; a failure of the service is told as such, and the cause
- * logged under its id.
+ * Turns any failure into a problem for the caller. A failure of the server itself becomes `internal-error`;
+ * its cause is logged under the request id.
  */
-export function inWords(failure: unknown, request: FastifyRequest, deps: Dependencies): Problem {
-  // The client hung up before its body was complete: Node reports ECONNRESET, as for a lost database.
+export function explainFailure(failure: unknown, request: FastifyRequest, deps: Dependencies): Problem {
+  // The client disconnected before its body was complete. Node reports ECONNRESET, as for a lost database.
   if (failure === request.raw.errored) return problem('malformed-request');
   const known = toProblem(failure);
   if (known !== undefined) return known;
@@ -58,22 +58,24 @@ export function inWords(failure: unknown, request: FastifyRequest, deps: Depende
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return problem('unsupported-media-type', { expected: 'application/json' });
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return bodyTooLarge(deps.config.bodyLimitBytes);
+      return createBodyTooLarge(deps.config.bodyLimitBytes);
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return problem('invalid-upload', { reason: 'its length is not what Content-Length says.' });
+      return problem('invalid-upload', { reason: 'its length differs from Content-Length.' });
     default:
       return problem('internal-error');
   }
 }
 
-export function bodyTooLarge(limitBytes: number): Problem {
+export function createBodyTooLarge(limitBytes: number): Problem {
   return problem('body-too-large', {
     limit: `a JSON body has at most ${limitBytes} bytes (HEADGATE_BODY_LIMIT_MB)`,
   });
 }
 
-/** What is written for a connection whose bytes are no request that can be read; it is closed with it. */
-export function unreadableRequest(
+/**
+ * The raw response for a connection whose bytes are not a readable request; the connection is then closed.
+ */
+export function renderUnreadableRequest(
   deps: Dependencies,
   failure: { code?: string; rawPacket?: unknown },
 ): string {

@@ -1,4 +1,4 @@
-/** `/problems/{type}`: what the `type` of a problem leads to, a page for people and data for programs. */
+/** `/problems/{type}`: the page for the `type` of a problem, as HTML for people and JSON for programs. */
 import {
   type ProblemCode,
   type ProblemStatus,
@@ -18,7 +18,7 @@ interface ProblemType {
   codes: { code: string; when: string }[];
 }
 
-export function problemPages(app: FastifyInstance, typeBase: string): void {
+export function serveProblemPages(app: FastifyInstance, typeBase: string): void {
   const types = Object.keys(statusTitles).map((key) => describe(Number(key) as ProblemStatus, typeBase));
   const byName = new Map(types.map((type) => [type.type.slice(typeBase.length + 1), type]));
 
@@ -26,9 +26,9 @@ export function problemPages(app: FastifyInstance, typeBase: string): void {
     reply.header('vary', 'Accept');
     if (!prefersHtml(request.headers.accept)) return types;
     const items = types.map(({ type, status, title }) =>
-      item(`<a href="${escaped(type)}">${status} ${title}</a>`),
+      renderItem(`<a href="${escapeText(type)}">${status} ${title}</a>`),
     );
-    return reply.header('content-type', htmlType).send(page('Problems', list(items)));
+    return reply.header('content-type', htmlType).send(renderPage('Problems', renderList(items)));
   });
 
   app.get('/problems/:name', (request, reply) => {
@@ -38,12 +38,12 @@ export function problemPages(app: FastifyInstance, typeBase: string): void {
     reply.header('vary', 'Accept');
     if (!prefersHtml(request.headers.accept)) return found;
     const items = found.codes.map(({ code, when }) =>
-      item(`<code>${code}</code>: ${escaped(when)}`, ` id="${code}"`),
+      renderItem(`<code>${code}</code>: ${escapeText(when)}`, ` id="${code}"`),
     );
-    const intro = '<p>The member <code>code</code> of the problem says which:</p>\n';
+    const intro = '<p>The member <code>code</code> of the problem is one of:</p>\n';
     return reply
       .header('content-type', htmlType)
-      .send(page(`${found.status} ${found.title}`, intro + list(items)));
+      .send(renderPage(`${found.status} ${found.title}`, intro + renderList(items)));
   });
 }
 
@@ -58,13 +58,13 @@ function describe(status: ProblemStatus, typeBase: string): ProblemType {
 }
 
 const htmlType = 'text/html; charset=utf-8';
-const list = (items: readonly string[]) => `<ul>\n${items.join('\n')}\n</ul>\n`;
-const item = (html: string, attribute = '') => `<li${attribute}>${html}</li>`;
+const renderList = (items: readonly string[]) => `<ul>\n${items.join('\n')}\n</ul>\n`;
+const renderItem = (html: string, attribute = '') => `<li${attribute}>${html}</li>`;
 
-function page(title: string, body: string): string {
+function renderPage(title: string, body: string): string {
   return `<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>${title}</title>\n<h1>${title}</h1>\n${body}</html>\n`;
 }
 
-function escaped(text: string): string {
+function escapeText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
 }

@@ -1,6 +1,6 @@
 /**
- * An upload that is refused before it was read still gets its answer, from 1 KB to 50 MB, with clients of
- * several kinds (decisions.md E10).
+ * An upload that is refused before it is read still gets its response, from 1 KB to 50 MB, with several
+ * kinds of clients (decisions.md E10).
  */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
@@ -29,7 +29,7 @@ const sizes = [1, 64, 800, 5_000, 50_000].map((size) => size * kilobyte);
 const runs = 100;
 const partBytes = 1_000_000;
 
-/** A form of about so many bytes; one that is bad has a name that is refused in its middle. */
+/** A form of about this size; a bad one has a refused name in its middle. */
 function form(bytes: number, isBad: boolean): Buffer {
   const each = Math.min(partBytes, Math.ceil(bytes / 3));
   const count = Math.ceil(bytes / each);
@@ -59,7 +59,7 @@ interface Refusal {
   code: ProblemCode;
   method?: string;
   path?: string;
-  /** An empty value stands for a header that is left out. */
+  /** An empty value removes the header. */
   headers?: Record<string, string>;
   bodies?: readonly Body[];
 }
@@ -88,8 +88,8 @@ interface Job {
 }
 
 /**
- * Most are small, as most uploads are; every refusal comes with every size but the two largest, which are
- * rare.
+ * Mostly small uploads, as in practice. Every refusal is combined with every size except the two largest,
+ * which are rare.
  */
 function jobs(): Job[] {
   return Array.from({ length: runs }, (_, run) => {
@@ -120,7 +120,7 @@ function jobs(): Job[] {
   });
 }
 
-/** What a client saw of each: the status and the code of the problem, or how it failed. */
+/** Checks what a client saw of each upload: status and problem code, or its failure. */
 function requireAll(client: string, seen: readonly string[]): void {
   const wanted = jobs().map(({ code }) => `${problems[code].status} ${code}`);
   const wrong = wanted
@@ -138,8 +138,8 @@ function isMissing(program: string): string | false {
 }
 
 /**
- * Standard output of a program that is given text; its exit code does not matter, since each run tells how it
- * ended.
+ * Runs a program with this input and returns its standard output. The exit code does not matter: the output
+ * has the result of each upload.
  */
 async function output(program: string, args: string[], input: string): Promise<string> {
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -208,7 +208,7 @@ test('urllib of Python', { skip: isMissing('python3') }, async () => {
   requireAll('urllib', seen.trimEnd().split('\n'));
 });
 
-test('raw connections, which send the next request on the same connection', async () => {
+test('raw connections that send the next request on the same connection', async () => {
   const seen: string[] = [];
   let connection = await BlockingConnection.open(address);
   for (const { method, path, headers, body } of jobs()) {

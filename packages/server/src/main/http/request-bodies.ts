@@ -1,4 +1,4 @@
-/** What of a request's body is the same for all operations: its media type, its encoding, JSON. */
+/** Reads request bodies: media type, encoding and JSON, for all operations. */
 import type { MediaType } from '@headgate/contract';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { keepDigest } from '../../kernel/endpoint/write.ts';
@@ -9,7 +9,7 @@ import { readJson } from '../../kernel/http/json-body.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { requireTokenOwner } from '../../kernel/security/admission.ts';
 import type { Sealer } from '../../kernel/security/sealed.ts';
-import { bodyTooLarge } from './problem-answers.ts';
+import { createBodyTooLarge } from './problem-answers.ts';
 
 const mediaForms: Record<MediaType, RegExp> = {
   'application/json': /^application\/(?:[\w.-]+\+)?json\b/i,
@@ -17,8 +17,7 @@ const mediaForms: Record<MediaType, RegExp> = {
 };
 
 /**
- * Throws `unsupported-media-type` or `unsupported-content-encoding` when the body of a request is not what
- * its operation reads.
+ * Throws `unsupported-media-type` or `unsupported-content-encoding` if the operation cannot read the body.
  */
 export function requireReadableBody(request: FastifyRequest): void {
   const { operation } = request.routeOptions.config;
@@ -30,13 +29,13 @@ export function requireReadableBody(request: FastifyRequest): void {
   requireKnownEncoding(request.headers);
 }
 
-/** JSON is read from the bytes, which are then let go; a multipart form is left to its route. */
+/** Parses JSON bodies and releases their bytes; a multipart form is left to its route. */
 export function readBodies(
   app: FastifyInstance,
   { reader, sealer, limitBytes }: { reader: BodyReader; sealer: Sealer; limitBytes: number },
 ): void {
   app.removeAllContentTypeParsers();
-  const limit = { bytes: limitBytes, exceeded: () => bodyTooLarge(limitBytes) };
+  const limit = { bytes: limitBytes, exceeded: () => createBodyTooLarge(limitBytes) };
 
   async function readContent(request: FastifyRequest, content: Buffer): Promise<unknown> {
     const { operation } = request.routeOptions.config;

@@ -8,7 +8,10 @@ const newestMigration = statement(
   'select max(name) as name from schema_migration',
 );
 
-/** `/livez`: the process answers. `/readyz`: it can serve. `/metrics`: Prometheus text. None needs a token: keep them inside. */
+/**
+ * `/livez`: the process responds. `/readyz`: it can serve requests. `/metrics`: metrics as Prometheus text.
+ * They need no token, so keep them inside your network.
+ */
 export function statusRoutes(app: FastifyInstance, deps: Dependencies): void {
   app.get('/livez', () => ({ status: 'live' }));
 

@@ -1,6 +1,6 @@
 /**
- * Every operation, each refusal that comes before the body was read: the client gets the problem, and its
- * connection goes on.
+ * Every refusal of every operation before the body is read: the client gets the problem, and the connection
+ * stays open.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -46,7 +46,7 @@ const agentAuthorization = `Bearer ${await server.deps.tokens.issue(
 )}`;
 
 /**
- * More than the buffers of a connection hold together with the limit, so that a server that does not read is
+ * More than the limit and the buffers of a connection together, so that a server that stops reading is
  * noticed.
  */
 const large = Buffer.alloc(7 * mebibyte, ' ');
@@ -58,7 +58,7 @@ interface Sent {
   body?: Buffer;
 }
 
-/** The refusal is seen, and the next request on the same connection is answered. */
+/** Checks that the client gets the refusal, and that the next request on the connection works. */
 async function requireRefusal(
   connection: BlockingConnection,
   { method, path, headers = {}, body = large }: Sent,
@@ -78,7 +78,7 @@ const pathOf = (operation: Operation) =>
 const json = { 'content-type': 'application/json' };
 const form = { 'content-type': `multipart/form-data; boundary=${multipartBoundary}` };
 
-/** What is refused whatever the operation does, by the operation. */
+/** The refusals that are common to all operations. */
 function refusalsOf(operation: Operation): [ProblemCode, Sent][] {
   const own = operation.surface === 'agent' ? agentAuthorization : authorization;
   const to = { method: operation.method, path: pathOf(operation) };
@@ -142,7 +142,7 @@ function refusalsOfForm(to: Pick<Sent, 'method' | 'path'>): [ProblemCode, Sent][
   ];
 }
 
-test('every operation: a refusal before the body was read is seen, and the connection goes on', async () => {
+test('every operation: the client gets a refusal before the body is read, and the connection stays open', async () => {
   const connection = await BlockingConnection.open(address);
   let count = 0;
   for (const operation of operations) {
@@ -164,7 +164,7 @@ const uploadHeaders = {
   versionName: 'v',
 };
 
-test('an upload without the right to, or to a project that is not there', async () => {
+test('an upload without permission, or to an unknown project', async () => {
   const reader = await account.actor('MEMBER', { projectId: project.projectId, role: 'VIEWER' });
   const headers = { ...uploadHeaders, authorization: `Bearer ${await reader.token()}` };
   const connection = await BlockingConnection.open(address);
@@ -177,7 +177,7 @@ test('an upload without the right to, or to a project that is not there', async 
   connection.close();
 });
 
-test('an upload whose storage does not answer', async () => {
+test('an upload while the storage does not respond', async () => {
   s3.behave((method) => (method === 'PUT' ? 'full' : 'serve'));
   const connection = await BlockingConnection.open(address);
   const parts = Array.from({ length: 7 }, (_, index) => ({
@@ -196,7 +196,7 @@ test('an upload whose storage does not answer', async () => {
   connection.close();
 });
 
-test('requests beyond the rate limit', async () => {
+test('requests above the rate limit', async () => {
   const limited = await startTestServer({ settings: { HEADGATE_RATE_LIMIT: '1' } });
   const connection = await BlockingConnection.open(await limited.listen());
   const counted = await connection.exchange('GET', '/dpc/v1/projects', { authorization });
@@ -208,7 +208,7 @@ test('requests beyond the rate limit', async () => {
   connection.close();
 });
 
-test('every operation of a server that is stopping', async (t) => {
+test('every operation of a stopping server', async (t) => {
   const app = createApp({ ...server.deps, stopping: AbortSignal.abort() });
   t.after(() => app.close());
   const stopping = await app.listen({ host: '127.0.0.1', port: 0 });
@@ -231,14 +231,14 @@ test('the token endpoint', async () => {
     { ...to, headers: { ...urlencoded, 'transfer-encoding': 'chunked' }, body: encodeChunked(large) },
     'body-too-large',
   );
-  // RFC 6749 §5.2, in place of a problem.
+  // RFC 6749 §5.2, instead of a problem.
   const answer = await connection.exchange(to.method, to.path, { 'content-type': 'text/plain' }, large);
   assert.equal(answer.status, 400);
   assert.equal((await connection.exchange('GET', '/livez', {})).status, 200);
   connection.close();
 });
 
-test('a success that did not need the body, too', async () => {
+test('a success that did not read the body', async () => {
   const connection = await BlockingConnection.open(address);
   for (let time = 0; time < 2; time++) {
     const answer = await connection.exchange('GET', '/dpc/v1/projects', { authorization, ...json }, large);
@@ -247,7 +247,7 @@ test('a success that did not need the body, too', async () => {
   connection.close();
 });
 
-test('a client that asks for the connection to be closed sees the answer, then the end', async () => {
+test('a client that asks for the connection to be closed gets the response, then the end', async () => {
   const connection = await BlockingConnection.open(address);
   const answer = await connection.exchange('POST', '/nowhere', { connection: 'close' }, large);
   requireRawProblem(answer, 404, 'path-not-found');
@@ -256,7 +256,7 @@ test('a client that asks for the connection to be closed sees the answer, then t
   connection.close();
 });
 
-test('what cannot be parsed after the answer ends the connection without a second answer', async () => {
+test('unparsable bytes after the response end the connection without a second response', async () => {
   const connection = await BlockingConnection.open(address);
   await connection.write(renderRequestHead('POST', '/nowhere', { 'transfer-encoding': 'chunked' }));
   requireRawProblem(await connection.answer(), 404, 'path-not-found');
@@ -264,7 +264,7 @@ test('what cannot be parsed after the answer ends the connection without a secon
   await assert.rejects(connection.answer(), /ended before the answer/);
 });
 
-/** All that the server sends until it ends the connection. */
+/** Everything that the server sends until it closes the connection. */
 async function allAnswers(bytes: string): Promise<string[]> {
   const { hostname, port } = new URL(address);
   const socket = connect(Number(port), hostname);
@@ -274,7 +274,7 @@ async function allAnswers(bytes: string): Promise<string[]> {
   });
   socket.on('error', () => undefined);
   socket.write(bytes);
-  // Well below the bound of a drain.
+  // Well below the time limit of a drain.
   await once(socket, 'close', { signal: AbortSignal.timeout(10_000) });
   return [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status = '']) => status);
 }
@@ -315,11 +315,11 @@ for (const [what, bytes, expected] of [
     ['400'],
   ],
 ] as const)
-  test(`in one packet, ${what}: one answer a request, then the end`, async () => {
+  test(`in one packet, ${what}: one response for each request, then the end`, async () => {
     assert.deepEqual(await allAnswers(bytes), expected);
   });
 
-test('what cannot be parsed while a body is discarded ends the connection at once', async () => {
+test('unparsable bytes while a body is discarded end the connection at once', async () => {
   const connection = await BlockingConnection.open(address);
   await connection.write(renderRequestHead('POST', '/nowhere', chunkedHead));
   requireRawProblem(await connection.answer(), 404, 'path-not-found');
@@ -333,7 +333,7 @@ describe('over TLS', async () => {
   const secured = await startTestServer({ certificate: { cert, key, expiresAt: new Date() } });
   const url = (await secured.listen()).replace('http:', 'https:');
 
-  test('the connection goes on', async () => {
+  test('the connection stays open', async () => {
     const connection = await BlockingConnection.open(url, cert);
     for (const operation of uploads) {
       const to = { method: operation.method, path: pathOf(operation) };
@@ -342,7 +342,7 @@ describe('over TLS', async () => {
     connection.close();
   });
 
-  test('or ends after the answer, when the client asks for that', async () => {
+  test('or ends after the response if the client asks for that', async () => {
     const connection = await BlockingConnection.open(url, cert);
     const answer = await connection.exchange('POST', '/nowhere', { connection: 'close' }, large);
     requireRawProblem(answer, 404, 'path-not-found');

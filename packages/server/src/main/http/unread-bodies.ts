@@ -1,11 +1,11 @@
 /**
- * A request may be answered before its body was read: an upload that is refused, for instance. Many clients
- * send all of it before they read. If the connection were closed meanwhile, they would see a reset in place
- * of the answer. So the server goes on reading and discards what comes, within bounds (decisions.md E10,
+ * A request may get its response before its body is read, for example a refused upload. Many clients send
+ * the whole body before they read. If the server closed the connection, they would see a reset instead of
+ * the response. So the server keeps reading and discards the data, within limits (decisions.md E10,
  * docs/adr/0032).
  *
  * Terminology
- *   drain  reading and discarding the rest of a request that has been answered
+ *   drain  read and discard the rest of a request that has its response
  */
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -13,13 +13,13 @@ import type { Duplex } from 'node:stream';
 export interface DrainBounds {
   bytes: number;
   milliseconds: number;
-  /** Once the server stops. */
+  /** The limit once the server stops. */
   stoppingMilliseconds: number;
-  /** Beyond it the oldest is cut, so that connections cannot be held by the thousands. */
+  /** Above this number the oldest drain is cut, so that clients cannot hold thousands of connections. */
   atOnce: number;
 }
 
-/** decisions.md E10. The shutdown waits 25 s at most for the HTTP server, so drains are shorter by then. */
+/** decisions.md E10. Drains are shorter during the shutdown, which waits at most 25 s for the HTTP server. */
 const drainBounds: DrainBounds = {
   bytes: 64 * 1_048_576,
   milliseconds: 30_000,
@@ -33,22 +33,23 @@ export interface UnreadBodies {
   /** Options of `createServer`. */
   classes: { IncomingMessage: typeof IncomingMessage; ServerResponse: typeof ServerResponse };
   /**
-   * For a connection whose bytes cannot be parsed. False: they may be answered. True: they belong to a request that has an answer, or follow one
-   * that waits for its own; a second answer would be taken for that. The connection ends once the answers under way are sent.
+   * For a connection whose bytes cannot be parsed. Returns false if they may get a response. Returns true
+   * if they belong to a request that has its response, or follow one that waits for its own: a second
+   * response would be taken for that one. The connection then ends after the pending responses.
    */
   endAfterAnswers(connection: Duplex): boolean;
 }
 
 export function createUnreadBodies(stopping: AbortSignal, bounds: DrainBounds = drainBounds): UnreadBodies {
-  /** By connection, the oldest first; the value cuts it. */
+  /** By connection, oldest first; the value cuts the drain. */
   const drains = new Map<Duplex, () => void>();
   const takeTurns = createTurns();
-  /** By connection, the last response whose request is not read to its end, or that is not sent. */
+  /** By connection, the last response that is not sent or whose request is not read completely. */
   const pending = new WeakMap<Duplex, ServerResponse>();
-  /** They end after the answers under way. */
+  /** These connections end after the pending responses. */
   const unparsable = new WeakSet<Duplex>();
 
-  function sent(response: ServerResponse): void {
+  function finishResponse(response: ServerResponse): void {
     const { req } = response;
     const { socket } = req;
     if (unparsable.has(socket)) {
@@ -61,7 +62,7 @@ export function createUnreadBodies(stopping: AbortSignal, bounds: DrainBounds = 
     const response = pending.get(connection);
     if (response === undefined) return false;
     const { req, headersSent, writableEnded, socket } = response;
-    // A response has the connection only once all before it are written.
+    // A response gets the connection when all earlier ones are written.
     const isWritten = writableEnded && socket === connection;
     if (req.complete ? isWritten : !headersSent) return false;
     unparsable.add(connection);
@@ -74,8 +75,8 @@ export function createUnreadBodies(stopping: AbortSignal, bounds: DrainBounds = 
     const { destroySoon } = socket;
     let left = bounds.bytes;
     let isEnding = stopping.aborted;
-    // Node calls this after an answer with `Connection: close`. As long as the client sends, only this side
-    // of the connection is ended.
+    // Node calls this after a response with `Connection: close`. While the client sends, end only this side
+    // of the connection.
     socket.destroySoon = () => {
       isEnding = true;
       socket.end();
@@ -92,9 +93,9 @@ export function createUnreadBodies(stopping: AbortSignal, bounds: DrainBounds = 
       if (left < 0) cut();
       else takeTurns(request);
     });
-    // What read it before may have paused it.
+    // The previous reader may have paused it.
     request.resume();
-    // After its end, or with the connection.
+    // At the end of the request, or of the connection.
     request.once('close', () => {
       clearTimeout(timer);
       drains.delete(socket);
@@ -113,15 +114,18 @@ export function createUnreadBodies(stopping: AbortSignal, bounds: DrainBounds = 
   return {
     classes: {
       IncomingMessage: Request,
-      ServerResponse: responseThat((response) => pending.set(response.req.socket, response), sent),
+      ServerResponse: createResponseClass(
+        (response) => pending.set(response.req.socket, response),
+        finishResponse,
+      ),
     },
     endAfterAnswers,
   };
 }
 
 /**
- * Node reads a connection as fast as its bytes come. When drains have used up their turn they wait, so that
- * other requests are served.
+ * Node reads a connection as fast as bytes arrive. Drains that used up their turn wait, so that other
+ * requests are served.
  */
 function createTurns(): (request: IncomingMessage) => void {
   const waiting: IncomingMessage[] = [];
@@ -149,7 +153,7 @@ class Request extends IncomingMessage {
   }
 }
 
-function responseThat(
+function createResponseClass(
   begun: (response: ServerResponse) => void,
   sent: (response: ServerResponse) => void,
 ): typeof ServerResponse {
@@ -157,14 +161,13 @@ function responseThat(
     constructor(...parameters: ConstructorParameters<typeof ServerResponse<Request>>) {
       super(...parameters);
       begun(this);
-      // The first listener: Node's own closes the connection, or goes on to the next request.
+      // Must be the first listener: Node's own closes the connection or starts the next request.
       this.once('finish', () => sent(this));
     }
 
     /**
-     * Node calls this at the head of a request with `Expect: 100-continue`. The client is asked for its body
-     * when something begins to read it, so that a request that is refused before is answered without (RFC
-     * 9110 §10.1.1).
+     * Node calls this for a request with `Expect: 100-continue`. The client is asked for its body only when
+     * something reads it, so an early refusal spares the body (RFC 9110 §10.1.1).
      */
     override writeContinue(done?: () => void): void {
       this.req.whenRead = () => {

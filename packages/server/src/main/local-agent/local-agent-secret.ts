@@ -1,4 +1,4 @@
-/** Hands the local agent its secret anew when it was refreshed, by whichever server. */
+/** Gives the local agent its new secret when any server has refreshed it. */
 import type { Database } from '../../kernel/database/database.ts';
 import { createWait, type Wakes } from '../../kernel/database/wakes.ts';
 import type { FailureLog } from '../../kernel/failure-log.ts';
@@ -6,7 +6,7 @@ import type { Log } from '../../kernel/log.ts';
 import type { Sealer, Secret } from '../../kernel/security/sealed.ts';
 import { findCurrentSecret, renderSecretWakeKey } from '../../workspace/agents/index.ts';
 
-/** A wake-up may be lost: whoever waits looks again by himself. */
+/** A wake-up may be lost, so the secret is also read at this interval. */
 const lookAgainMilliseconds = 10_000;
 const job = 'secret of the local agent';
 
@@ -19,7 +19,7 @@ interface SecretServices {
   stopping: AbortSignal;
 }
 
-/** Runs until the server stops. `generation` is that of the secret that the agent was started with. */
+/** Runs until the server stops. `generation` is that of the secret which the agent was started with. */
 export async function followSecret(
   services: SecretServices,
   agent: { accountId: string; agentId: string; generation: number },
@@ -29,7 +29,7 @@ export async function followSecret(
   const { accountId, agentId } = agent;
   let { generation } = agent;
   while (!stopping.aborted) {
-    // Waiting begins before looking: what is refreshed meanwhile wakes us.
+    // Wait before reading: a refresh in between then ends the wait.
     const wait = createWait(wakes, renderSecretWakeKey(agentId));
     try {
       const current = await findCurrentSecret(database.read, sealer, accountId, agentId);
@@ -37,11 +37,11 @@ export async function followSecret(
       if (current !== undefined && current.generation !== generation) {
         give(current.secret);
         generation = current.generation;
-        log.info({ agentId }, 'the local agent has been given its new secret');
+        log.info({ agentId }, 'gave the local agent its new secret');
       }
     } catch (failure) {
       if (!stopping.aborted)
-        failures.recordFailure(job, failure, 'the secret of the local agent could not be read');
+        failures.recordFailure(job, failure, 'failed to read the secret of the local agent');
     }
     await wait.waitAtMost(lookAgainMilliseconds, stopping);
     wait.end();

@@ -56,7 +56,7 @@ function start(log: ReturnType<typeof listeningLog>['log']): LocalAgent {
   return startLocalAgent({ node: process.execPath, entry, env: { NAME: 'local' }, secret, cwd: folder, log });
 }
 
-test("its log lines become the server's, with its own environment only, and it ends with its standard input", async () => {
+test('the server logs its lines, it has only its own environment, and it ends with its standard input', async () => {
   const { log, said } = listeningLog();
   const agent = start(log);
   const [level, , fields] = await said('ready');
@@ -68,7 +68,7 @@ test("its log lines become the server's, with its own environment only, and it e
   assert.equal(agent.pid, undefined);
 });
 
-test('when it is killed, another one is started', async () => {
+test('a killed agent is restarted', async () => {
   const { log, said } = listeningLog();
   const agent = start(log);
   await said('ready');
@@ -80,7 +80,7 @@ test('when it is killed, another one is started', async () => {
   await agent.stop();
 });
 
-test('it is told its secret, and one that is new; the ones that follow are told the last', async () => {
+test('it gets its secret and each new one; later agents get the latest', async () => {
   const { log, said } = listeningLog();
   const agent = start(log);
   await said('told first');
@@ -93,7 +93,7 @@ test('it is told its secret, and one that is new; the ones that follow are told 
 
 const hasProc = existsSync('/proc/self/environ');
 
-test('neither its environment nor its command line shows its secret', {
+test('its environment and command line do not contain its secret', {
   skip: !hasProc && 'no /proc',
 }, async () => {
   const { log, said } = listeningLog();

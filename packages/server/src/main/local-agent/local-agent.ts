@@ -6,19 +6,19 @@ import type { Secret } from '../../kernel/security/sealed.ts';
 import type { ProcessLog } from '../host/process-log.ts';
 import type { ProcessUser } from '../host/process-users.ts';
 
-/** The agent lets its running steps end within its own bound, which is shorter. */
+/** The agent lets its running steps finish within its own, shorter limit. */
 const STOP_MS = 20_000;
 const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 10_000;
-/** An agent that ran for this long died by an accident of its own: the next one need not wait. */
+/** An agent that ran for this long is restarted without a growing delay. */
 const STEADY_MS = 60_000;
 
 export interface LocalAgentOptions {
   node: string;
   entry: string;
-  /** All of its environment: nothing of this process's own is passed on. */
+  /** The whole environment of the agent: it inherits nothing from this process. */
   env: Record<string, string>;
-  /** Given on its standard input: an environment can be read by what the agent runs as the same user. */
+  /** Passed on standard input: pipelines that run as the same user could read an environment. */
   secret: Secret;
   user?: ProcessUser | undefined;
   cwd: string;
@@ -26,17 +26,17 @@ export interface LocalAgentOptions {
 }
 
 export interface LocalAgent {
-  /** Of the agent that runs now; undefined between two. */
+  /** The pid of the running agent; undefined between two. */
   readonly pid: number | undefined;
-  /** For the agent that runs now, which goes on with it, and for those that follow. */
+  /** Gives the secret to the running agent and to later ones. */
   giveSecret(secret: Secret): void;
-  /** Ends the agent: by closing its standard input, and by force when that was not enough. */
+  /** Stops the agent by closing its standard input, and by force after a time limit. */
   stop(): Promise<void>;
 }
 
 /**
- * Keeps one agent running as a process of its own. The agent ends when its standard input closes, so it never
- * outlives this process.
+ * Keeps one agent process running. The agent ends when its standard input closes, so it never outlives this
+ * process.
  */
 export function startLocalAgent(options: LocalAgentOptions): LocalAgent {
   const stopping = new AbortController();
@@ -48,11 +48,11 @@ export function startLocalAgent(options: LocalAgentOptions): LocalAgent {
     while (!stopping.signal.aborted) {
       const startedAt = performance.now();
       child = spawnAgent({ ...options, secret });
-      const how = await endOf(child);
+      const how = await waitForEnd(child);
       child = undefined;
       if (stopping.signal.aborted) return;
       if (how.code === restartExitCode) {
-        options.log.info({}, 'the local agent was told to restart');
+        options.log.info({}, 'restarting the local agent as requested');
         continue;
       }
       if (performance.now() - startedAt > STEADY_MS) wait = FIRST_RETRY_MS;
@@ -69,14 +69,14 @@ export function startLocalAgent(options: LocalAgentOptions): LocalAgent {
     },
     giveSecret(newer) {
       secret = newer;
-      if (child !== undefined) tell(child, newer);
+      if (child !== undefined) sendSecret(child, newer);
     },
     async stop() {
       stopping.abort();
       const last = child;
       last?.stdin?.end();
       const force = setTimeout(() => {
-        options.log.warn({ pid: last?.pid }, 'the local agent did not end in time: killing it');
+        options.log.warn({ pid: last?.pid }, 'the local agent did not stop in time; killing it');
         last?.kill('SIGKILL');
       }, STOP_MS);
       await kept;
@@ -88,35 +88,35 @@ export function startLocalAgent(options: LocalAgentOptions): LocalAgent {
 function spawnAgent({ node, entry, env, secret, user, cwd, log }: LocalAgentOptions): ChildProcess {
   const child = spawn(node, [entry], {
     cwd,
-    // In a group of its own: Ctrl-C is for the server, which ends the agent when it is time.
+    // A separate process group: Ctrl-C reaches only the server, which stops the agent in order.
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...env, HEADGATE_AGENT_END_WITH_STDIN: 'yes' },
     ...(user ? { uid: user.uid, gid: user.gid } : {}),
   });
   child.stdin.on('error', () => {});
-  tell(child, secret);
+  sendSecret(child, secret);
   for (const output of [child.stdout, child.stderr]) {
-    createInterface({ input: output }).on('line', (line) => passOn(line, log));
+    createInterface({ input: output }).on('line', (line) => logLine(line, log));
   }
   log.info({ pid: child.pid, user: user?.name }, 'local agent started');
   return child;
 }
 
-function tell(child: ChildProcess, secret: Secret): void {
+function sendSecret(child: ChildProcess, secret: Secret): void {
   const message: ParentMessage = { clientSecret: secret.reveal() };
   child.stdin?.write(`${JSON.stringify(message)}\n`);
 }
 
-function endOf(child: ChildProcess): Promise<Record<string, unknown>> {
+function waitForEnd(child: ChildProcess): Promise<Record<string, unknown>> {
   return new Promise((resolve) => {
     child.on('error', (error) => resolve({ error: error.message }));
     child.on('exit', (code, signal) => resolve({ code, signal }));
   });
 }
 
-/** A line of the agent's log, or whatever else it printed: an uncaught error, for one. */
-function passOn(line: string, log: ProcessLog): void {
+/** Logs a line of the agent's log, or other output such as an uncaught error. */
+function logLine(line: string, log: ProcessLog): void {
   const entry = parseEntry(line);
   const { level, msg, message, time: _time, pid: _pid, hostname: _host, ...fields } = entry;
   const text = String(msg ?? message ?? '');

@@ -19,7 +19,7 @@ import { waitUntil } from '../../testing/waiting.ts';
 import { decidePlaces, type PostgresPlaces } from '../host/places.ts';
 import { isRoot } from '../host/process-users.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts';
-import { processesIn } from './processes-in-directory.ts';
+import { listProcessesIn } from './processes-in-directory.ts';
 
 const checkout = fileURLToPath(new URL('../../../../../', import.meta.url));
 const silent = { info: () => {}, warn: () => {}, error: () => {} };
@@ -74,7 +74,7 @@ function becomes(postgres: EmbeddedPostgres, wanted: string): Promise<void> {
   });
 }
 
-/** A process that keeps PostgreSQL running, as the server does. */
+/** Starts a process that keeps PostgreSQL running, like the server. */
 function keeper(): ChildProcess {
   const module = new URL('embedded-postgres.ts', import.meta.url).href;
   const code = `import { startEmbeddedPostgres } from ${JSON.stringify(module)};
@@ -90,7 +90,7 @@ function ended(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => child.once('exit', () => resolve()));
 }
 
-test('it is durable, speaks UTF-8, and listens on nothing but its socket', async () => {
+test('it is durable, uses UTF-8, and listens only on its socket', async () => {
   const postgres = await start();
   const settings = await query(
     postgres,
@@ -103,10 +103,10 @@ test('it is durable, speaks UTF-8, and listens on nothing but its socket', async
   );
   await postgres.stop();
   assert.equal(postgres.state, 'stopped');
-  assert.deepEqual(processesIn(places.dataDirectory), []);
+  assert.deepEqual(listProcessesIn(places.dataDirectory), []);
 });
 
-test('when the postmaster is killed, it is started again', async () => {
+test('a killed postmaster is restarted', async () => {
   const postgres = await start();
   const pid = postgres.pid ?? 0;
   const back = becomes(postgres, 'ready');
@@ -117,7 +117,7 @@ test('when the postmaster is killed, it is started again', async () => {
   await postgres.stop();
 });
 
-test('when the supervisor is killed, the postmaster is not left to itself', async () => {
+test('when the supervisor is killed, the postmaster is replaced', async () => {
   const postgres = await start();
   const pid = postgres.pid ?? 0;
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
@@ -130,26 +130,27 @@ test('when the supervisor is killed, the postmaster is not left to itself', asyn
   await postgres.stop();
 });
 
-test('when the process that keeps it is killed, it shuts down by itself', async () => {
+test('when the keeping process is killed, PostgreSQL shuts down', async () => {
   const child = keeper();
   await new Promise((resolve) => child.stdout?.once('data', resolve));
-  assert.notEqual(processesIn(places.dataDirectory).length, 0);
+  assert.notEqual(listProcessesIn(places.dataDirectory).length, 0);
   child.kill('SIGKILL');
-  await waitUntil('the end of PostgreSQL', 20, () => processesIn(places.dataDirectory).length === 0);
+  await waitUntil('the end of PostgreSQL', 20, () => listProcessesIn(places.dataDirectory).length === 0);
   assert.equal(existsSync(join(places.dataDirectory, 'postmaster.pid')), false);
 });
 
-/** Each of the four ways to kill twice; `npm run soak` makes more rounds. */
+/** Each of the four ways to kill, twice; `npm run soak` runs more rounds. */
 const kills = Number(process.env.TEST_ROUNDS ?? 8);
 
-test('every start comes up after a kill of the keeper, the postmaster, or both, with what was committed', async () => {
+test('every start recovers all commits after a kill of the keeper, the postmaster, or both', async () => {
   for (let round = 0; round < kills; round++) {
     const child = keeper();
     const pid = await new Promise<number>((resolve) =>
       child.stdout?.once('data', (text) => resolve(Number(text))),
     );
     const gone = ended(child);
-    // Both orders, and each alone; with the keeper alone, PostgreSQL is still shutting down when the next start looks.
+    // Both orders, and each alone. With the keeper alone, PostgreSQL is still shutting down at the next
+    // start.
     if (round % 4 === 0) process.kill(pid, 'SIGKILL');
     if (round % 4 !== 3) child.kill('SIGKILL');
     if (round % 4 === 1) process.kill(pid, 'SIGKILL');
@@ -168,10 +169,10 @@ test('every start comes up after a kill of the keeper, the postmaster, or both, 
   }
 });
 
-test('a first start that was killed is begun again', async () => {
+test('a first start that was killed is repeated', async () => {
   const fresh = placesIn('fresh');
   const module = new URL('postgres-data-directory.ts', import.meta.url).href;
-  const code = `import { initialise } from ${JSON.stringify(module)}; await initialise(${JSON.stringify(fresh)});`;
+  const code = `import { initializeDataDirectory } from ${JSON.stringify(module)}; await initializeDataDirectory(${JSON.stringify(fresh)});`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: 'ignore' });
   const drafts = () =>
     readdirSync(dirname(fresh.dataDirectory)).filter((name) => name.startsWith('postgres.new-'));
@@ -188,25 +189,25 @@ test('a first start that was killed is begun again', async () => {
   await postgres.stop();
 });
 
-test('a folder with other files is left alone', async () => {
+test('a folder with other files is refused and not changed', async () => {
   const where = { ...places, dataDirectory: join(folder, 'letters') };
   mkdirSync(where.dataDirectory);
   writeFileSync(join(where.dataDirectory, 'letter.txt'), 'Dear');
-  await assert.rejects(start(where), /holds files, but no PostgreSQL data/);
+  await assert.rejects(start(where), /has files, but no PostgreSQL data/);
   assert.ok(existsSync(join(where.dataDirectory, 'letter.txt')));
 });
 
-test('a start that fails says why in the words of PostgreSQL, and leaves no process', async () => {
+test('a failed start reports PostgreSQL’s message, and leaves no process', async () => {
   const broken = placesIn('broken');
   await (await start(broken)).stop();
   writeFileSync(join(broken.dataDirectory, 'postgresql.conf'), 'shared_buffers = plenty\n');
   await assert.rejects(start(broken), /invalid value for parameter "shared_buffers"/);
-  assert.deepEqual(processesIn(broken.dataDirectory), []);
+  assert.deepEqual(listProcessesIn(broken.dataDirectory), []);
 });
 
-test('data of another major version is refused with what to do', async () => {
+test('data of another major version is refused with the remedy', async () => {
   const old = placesIn('old');
   await (await start(old)).stop();
   writeFileSync(join(old.dataDirectory, 'PG_VERSION'), '15\n');
-  await assert.rejects(start(old), /made by PostgreSQL 15; this Headgate has 18.*DATABASE_URL/);
+  await assert.rejects(start(old), /created by PostgreSQL 15; this Headgate has PostgreSQL 18.*DATABASE_URL/);
 });

@@ -1,9 +1,8 @@
-// The embedded PostgreSQL: a real server of our own on a unix socket, kept running for as long as this
-// process lives.
+// The embedded PostgreSQL: a real server on a unix socket, kept running as long as this process.
 //
 // Terminology
-//   postmaster  PostgreSQL's first process; the backends are its children. All have the data directory as
-// working directory
+//   postmaster  PostgreSQL's first process; the backends are its children. The data directory is the working
+//               directory of all of them.
 //   supervisor  the shell between this process and the postmaster (postgres-supervisor.ts)
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,45 +11,45 @@ import { Client } from 'pg';
 import { systemClock } from '../../kernel/clock.ts';
 import { createFailureLog, type FailureLog } from '../../kernel/failure-log.ts';
 import type { ProcessLog } from '../host/process-log.ts';
-import { rotatingFile } from '../host/rotating-file.ts';
+import { createRotatingFile } from '../host/rotating-file.ts';
 import {
   clearDataDirectory,
   type DataDirectory,
-  initialise,
-  postmasterStatus,
+  initializeDataDirectory,
+  readPostmasterStatus,
   SUPERUSER,
   shutDown,
 } from './postgres-data-directory.ts';
 import { type Supervised, supervise } from './postgres-supervisor.ts';
 
-/** Only a part of the socket's name: nothing listens on TCP. */
+/** Only part of the socket's name: PostgreSQL does not listen on TCP. */
 const PORT = 5432;
 const DATABASE = 'headgate';
-/** Recovery after a crash reads back at most `max_wal_size` of log. */
+/** Recovery after a crash reads at most `max_wal_size` of log. */
 const READY_WITHIN_MS = 300_000;
 const LOG_BYTES = 5_000_000;
 const LOG_CLOSE_MS = 2000;
 const FIRST_RETRY_MS = 50;
 const LAST_RETRY_MS = 5000;
-/** A postmaster that was ready for this long died by an accident of its own: the next start need not wait. */
+/** A postmaster that was ready for this long is restarted without a growing delay. */
 const STEADY_MS = 30_000;
 
 export interface EmbeddedPostgresOptions extends DataDirectory {
   socketDirectory: string;
   log: ProcessLog;
-  /** Aborting it ends the start. */
+  /** Aborts the start. */
   signal?: AbortSignal | undefined;
 }
 
 export type PostgresState = 'starting' | 'ready' | 'down' | 'stopped';
 
 /**
- * Starts PostgreSQL, with the database `headgate`, and resolves when it takes connections.
- * The caller holds the instance lock: two of these on one data directory would end each other's server.
- * @throws when it cannot be started, with the end of PostgreSQL's own log
+ * Starts PostgreSQL with the database `headgate`. Resolves when it accepts connections. The caller must
+ * hold the instance lock: two of these on one data directory would stop each other's server.
+ * @throws with the end of PostgreSQL's log if it does not start
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-  await initialise(options, options.signal);
+  await initializeDataDirectory(options, options.signal);
   const postgres = new EmbeddedPostgres(options);
   await postgres.start();
   return postgres;
@@ -79,7 +78,7 @@ export class EmbeddedPostgres {
     this.logFile = join(dirname(options.dataDirectory), 'postgres.log');
     this.#failures = createFailureLog(options.log, systemClock);
     this.#output = createLogWriter({
-      target: rotatingFile(this.logFile, LOG_BYTES),
+      target: createRotatingFile(this.logFile, LOG_BYTES),
       onFailure: (reason) =>
         options.log.warn({ file: this.logFile, reason }, "PostgreSQL's own log cannot be written"),
       lostNotice: (lines, reason) => `headgate: ${lines} lines of this log were lost: ${reason}\n`,
@@ -90,18 +89,18 @@ export class EmbeddedPostgres {
     return this.#state;
   }
 
-  /** Of the postmaster; undefined while there is none. */
+  /** The pid of the postmaster; undefined while none runs. */
   get pid(): number | undefined {
     return this.#postmaster?.pid;
   }
 
-  /** @returns a function that ends the listening */
+  /** @returns a function that removes the listener */
   onChange(listener: (state: PostgresState) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** For whatever reads such a URL; the path of the socket folder is its `host` parameter. */
+  /** A URL whose `host` parameter is the path of the socket folder. */
   connectionUrl(database: string = DATABASE): string {
     const host = encodeURIComponent(this.socketDirectory);
     return `postgresql://${SUPERUSER}@localhost:${PORT}/${database}?host=${host}`;
@@ -120,7 +119,7 @@ export class EmbeddedPostgres {
     this.#keeping = this.#keepRunning();
   }
 
-  /** Ends PostgreSQL: fast, with a bound, then by force. Resolves when no process of it is left. */
+  /** Stops PostgreSQL: fast, then by force after a time limit. Resolves when all its processes have ended. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#keeping;
@@ -138,7 +137,7 @@ export class EmbeddedPostgres {
     this.#postmaster = undefined;
   }
 
-  /** The start procedure: clear what an earlier server left, spawn, wait until it is ready. */
+  /** Removes what an earlier server left, starts the postmaster, and waits until it is ready. */
   async #launch(signal: AbortSignal | undefined): Promise<void> {
     const { dataDirectory, binaries, user, log } = this.#options;
     const socket = join(this.socketDirectory, `.s.PGSQL.${PORT}`);
@@ -176,9 +175,9 @@ export class EmbeddedPostgres {
       over = true;
     });
     const until = performance.now() + READY_WITHIN_MS;
-    while (postmasterStatus(dataDirectory, postmaster.pid) !== 'ready') {
+    while (readPostmasterStatus(dataDirectory, postmaster.pid) !== 'ready') {
       if (over)
-        throw new Error(`PostgreSQL ended while starting. Its last words:\n${this.#lastOutput.trim()}`);
+        throw new Error(`PostgreSQL ended while starting. The end of its log:\n${this.#lastOutput.trim()}`);
       if (performance.now() > until) {
         throw new Error(
           `PostgreSQL was not ready within ${READY_WITHIN_MS / 1000} s. Its log: ${this.logFile}`,
@@ -208,7 +207,7 @@ export class EmbeddedPostgres {
     }
   }
 
-  /** Starts the postmaster again whenever it ends without having been told to, waiting longer each time. */
+  /** Restarts the postmaster when it ends unexpectedly, with growing delays. */
   async #keepRunning(): Promise<void> {
     const { signal } = this.#stopping;
     const { log, dataDirectory } = this.#options;
@@ -220,7 +219,7 @@ export class EmbeddedPostgres {
       this.#become('down');
       log.error(
         { ...how, last: this.#lastOutput.slice(-500) },
-        'PostgreSQL ended unexpectedly: starting it again',
+        'PostgreSQL ended unexpectedly; restarting it',
       );
       if (performance.now() - readySince > STEADY_MS) wait = FIRST_RETRY_MS;
       while (!signal.aborted && this.#state !== 'ready') {
@@ -233,14 +232,9 @@ export class EmbeddedPostgres {
         } catch (error) {
           if (signal.aborted) return;
           this.#become('down');
-          this.#failures.recordFailure(
-            'PostgreSQL',
-            error,
-            'PostgreSQL could not be started; it is tried again',
-            {
-              dataDirectory,
-            },
-          );
+          this.#failures.recordFailure('PostgreSQL', error, 'PostgreSQL failed to start; retrying', {
+            dataDirectory,
+          });
         }
         wait = Math.min(wait * 2, LAST_RETRY_MS);
       }

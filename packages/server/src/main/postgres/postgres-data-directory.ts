@@ -12,31 +12,32 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ProcessLog } from '../host/process-log.ts';
-import { ownFolder, type ProcessUser } from '../host/process-users.ts';
+import { makeOwnFolder, type ProcessUser } from '../host/process-users.ts';
 import { supervise } from './postgres-supervisor.ts';
-import { processesIn, waitUntilNobodyIsIn } from './processes-in-directory.ts';
+import { listProcessesIn, waitUntilEmpty } from './processes-in-directory.ts';
 
 export const SUPERUSER = 'headgate';
 
 const INITDB_MS = 120_000;
-/** Less than what a phase of the server's shutdown may take. */
+/** Shorter than a phase of the server's shutdown. */
 const FAST_SHUTDOWN_MS = 20_000;
 /**
- * Of what an earlier start left, whose clients are gone. PostgreSQL 18 never ends by SIGINT when it comes in the middle of the restart after
- * a backend's crash; the immediate shutdown that follows loses nothing, the next start replays the log.
+ * For a PostgreSQL left by an earlier start; it has no clients. PostgreSQL 18 ignores a SIGINT that arrives
+ * during the restart after a backend's crash. The immediate shutdown that follows loses nothing: the next
+ * start replays the log.
  */
 const FAST_SHUTDOWN_OF_LEFTOVER_MS = 5_000;
 const IMMEDIATE_SHUTDOWN_MS = 10_000;
 
 /**
- * How initdb, and recovery after a crash, bring the whole directory to the disk: where Linux has it, by one system call in
- * place of one for each of more than a thousand files (recovery on a busy disk: 0.1–1 s against 1–4 s).
+ * How initdb and crash recovery flush the directory to disk. On Linux one system call replaces one for each
+ * of more than a thousand files (recovery on a busy disk: 0.1–1 s instead of 1–4 s).
  */
 const SYNC_METHOD = process.platform === 'linux' ? 'syncfs' : 'fsync';
 
 /**
- * For a machine of two cores that runs other things too. Written into postgresql.conf once, for operators to change.
- * `fsync` and `synchronous_commit` stay on: what was acknowledged is on the disk.
+ * Suits a machine with two cores that also runs other programs. Written into postgresql.conf once;
+ * operators may change it. `fsync` and `synchronous_commit` stay on: acknowledged writes are on disk.
  */
 const SETTINGS: Record<string, string> = {
   shared_buffers: '128MB',
@@ -61,39 +62,38 @@ export interface DataDirectory {
 }
 
 /**
- * Makes the data directory when there is none. It is made beside its place and moved there when it is whole, so a
- * data directory that was begun and never finished is not taken for one; what is left of such a one is removed.
+ * Creates the data directory if it is missing. It is built under another name and renamed when complete, so
+ * that an incomplete one is never used. Removes incomplete ones of earlier starts.
  */
-export async function initialise(where: DataDirectory, signal?: AbortSignal): Promise<void> {
+export async function initializeDataDirectory(where: DataDirectory, signal?: AbortSignal): Promise<void> {
   const { dataDirectory, user } = where;
   await removeUnfinished(dataDirectory, signal);
   if (existsSync(join(dataDirectory, 'PG_VERSION'))) {
     checkVersion(where);
-    return ownFolder(dataDirectory, user);
+    return makeOwnFolder(dataDirectory, user);
   }
   if (existsSync(dataDirectory) && readdirSync(dataDirectory).length > 0) {
-    throw new Error(
-      `${dataDirectory} holds files, but no PostgreSQL data. Move them away, then start again.`,
-    );
+    throw new Error(`${dataDirectory} has files, but no PostgreSQL data. Move them away, then start again.`);
   }
   const draft = `${dataDirectory}.new-${randomBytes(4).toString('hex')}`;
-  ownFolder(draft, user);
-  await initdb(where, draft, signal);
+  makeOwnFolder(draft, user);
+  await runInitdb(where, draft, signal);
   rmSync(dataDirectory, { recursive: true, force: true });
   renameSync(draft, dataDirectory);
   fsyncFolder(dirname(dataDirectory));
 }
 
-/** A data directory of another major version cannot be opened; PostgreSQL's own message would not say what to do. */
+/** PostgreSQL cannot open a data directory of another major version, and its own message has no remedy. */
 function checkVersion({ binaries, dataDirectory }: DataDirectory): void {
   const found = readFileSync(join(dataDirectory, 'PG_VERSION'), 'utf8').trim();
-  // Its catalog's first line: '# PostgreSQL 18'.
+  // The first line of the catalog is '# PostgreSQL 18'.
   const catalog = readFileSync(join(binaries, 'share', 'postgresql', 'postgres.bki'), 'latin1');
   const wanted = /^# PostgreSQL (\d+)/.exec(catalog)?.[1];
   if (found === wanted) return;
   throw new Error(
-    `${dataDirectory} was made by PostgreSQL ${found}; this Headgate has ${wanted}. ` +
-      'Dump it with the Headgate that made it, or set DATABASE_URL to a server of your own.',
+    `${dataDirectory} was created by PostgreSQL ${found}; this Headgate has PostgreSQL ${wanted}. ` +
+      'Back it up with the Headgate that created it and restore it into a new data directory, ' +
+      'or set DATABASE_URL to your own server.',
   );
 }
 
@@ -102,20 +102,25 @@ async function removeUnfinished(dataDirectory: string, signal?: AbortSignal): Pr
   for (const name of readdirSync(dirname(dataDirectory))) {
     if (!name.startsWith(prefix)) continue;
     const draft = join(dirname(dataDirectory), name);
-    // Whoever began it was killed; its initdb got SIGINT at that moment, and may need some more.
-    if (!(await waitUntilNobodyIsIn(draft, 5000, signal))) killAll(draft, 'SIGKILL');
+    // The process that began it was killed. Its initdb got SIGINT at that moment, and may need a little
+    // longer.
+    if (!(await waitUntilEmpty(draft, 5000, signal))) killAll(draft, 'SIGKILL');
     rmSync(draft, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   }
 }
 
-async function initdb({ binaries, user }: DataDirectory, draft: string, signal?: AbortSignal): Promise<void> {
+async function runInitdb(
+  { binaries, user }: DataDirectory,
+  draft: string,
+  signal?: AbortSignal,
+): Promise<void> {
   let output = '';
   const program = await supervise({
     command: join(binaries, 'bin', 'initdb'),
     args: [
       ...['--pgdata', draft, '--username', SUPERUSER, '--auth', 'trust', '--no-instructions'],
       ...['--sync-method', SYNC_METHOD],
-      // The same order and case rules on every machine, whatever locales it has.
+      // The same sort order and case rules on every machine, whatever its locales.
       ...[
         '--encoding',
         'UTF8',
@@ -142,8 +147,8 @@ async function initdb({ binaries, user }: DataDirectory, draft: string, signal?:
 }
 
 /**
- * Ends what still runs in the data directory, and removes what says that something does. After `kill -9` of a postmaster
- * its backends end by themselves within moments, and a new one refuses to start until they have.
+ * Ends processes that still run in the data directory, and removes the pid file and socket files. After
+ * `kill -9` of a postmaster its backends end within moments; a new postmaster refuses to start until then.
  */
 export async function clearDataDirectory(
   { dataDirectory }: DataDirectory,
@@ -153,20 +158,20 @@ export async function clearDataDirectory(
 ): Promise<void> {
   const pidFile = join(dataDirectory, 'postmaster.pid');
   const pid = readPid(pidFile);
-  // The pid alone proves nothing: after a crash it may be another program's by now.
-  if (pid !== undefined && processesIn(dataDirectory).includes(pid)) {
-    log.warn({ pid }, 'PostgreSQL of an earlier start still runs: ending it');
+  // After a crash the pid may belong to another program.
+  if (pid !== undefined && listProcessesIn(dataDirectory).includes(pid)) {
+    log.warn({ pid }, 'PostgreSQL of an earlier start still runs; stopping it');
     await shutDown(dataDirectory, pid, FAST_SHUTDOWN_OF_LEFTOVER_MS, signal);
   }
-  if (!(await waitUntilNobodyIsIn(dataDirectory, IMMEDIATE_SHUTDOWN_MS, signal))) {
+  if (!(await waitUntilEmpty(dataDirectory, IMMEDIATE_SHUTDOWN_MS, signal))) {
     log.warn(
-      { pids: processesIn(dataDirectory) },
-      'processes of PostgreSQL did not end by themselves: killing them',
+      { pids: listProcessesIn(dataDirectory) },
+      'processes of PostgreSQL did not end in time; killing them',
     );
     killAll(dataDirectory, 'SIGKILL');
-    if (!(await waitUntilNobodyIsIn(dataDirectory, 5000, signal))) {
+    if (!(await waitUntilEmpty(dataDirectory, 5000, signal))) {
       throw new Error(
-        `Processes ${processesIn(dataDirectory).join(', ')} are in ${dataDirectory} and cannot be ended.`,
+        `Processes ${listProcessesIn(dataDirectory).join(', ')} use ${dataDirectory} and cannot be ended. End them, then start again.`,
       );
     }
   }
@@ -174,8 +179,8 @@ export async function clearDataDirectory(
 }
 
 /**
- * Ends a postmaster: fast, then immediate, then by force; each with a bound. Its exit is seen by its working directory,
- * because it need not be a child of this process.
+ * Stops a postmaster: fast, then immediate, then by force, each with a time limit. Its working directory
+ * shows whether it runs, because it may not be a child of this process.
  */
 export async function shutDown(
   dataDirectory: string,
@@ -190,17 +195,17 @@ export async function shutDown(
   ] as const;
   for (const [how, bound] of phases) {
     const until = performance.now() + bound;
-    if (!processesIn(dataDirectory).includes(pid)) return;
+    if (!listProcessesIn(dataDirectory).includes(pid)) return;
     sendSignal(pid, how);
     while (performance.now() < until) {
-      if (!processesIn(dataDirectory).includes(pid)) return;
+      if (!listProcessesIn(dataDirectory).includes(pid)) return;
       await delay(10, undefined, { signal });
     }
   }
 }
 
 function killAll(directory: string, how: NodeJS.Signals): void {
-  for (const pid of processesIn(directory)) sendSignal(pid, how);
+  for (const pid of listProcessesIn(directory)) sendSignal(pid, how);
 }
 
 function sendSignal(pid: number, how: NodeJS.Signals): void {
@@ -212,17 +217,17 @@ function sendSignal(pid: number, how: NodeJS.Signals): void {
 }
 
 function readPid(pidFile: string): number | undefined {
-  const pid = Number.parseInt(readIfThere(pidFile).split('\n')[0] ?? '', 10);
+  const pid = Number.parseInt(readIfExists(pidFile).split('\n')[0] ?? '', 10);
   return pid > 0 ? pid : undefined;
 }
 
-/** The status line of `postmaster.pid` (its 8th), when the file is that of our postmaster. */
-export function postmasterStatus(dataDirectory: string, pid: number): string | undefined {
-  const lines = readIfThere(join(dataDirectory, 'postmaster.pid')).split('\n');
+/** The status line of `postmaster.pid` (its 8th), if the file belongs to this postmaster. */
+export function readPostmasterStatus(dataDirectory: string, pid: number): string | undefined {
+  const lines = readIfExists(join(dataDirectory, 'postmaster.pid')).split('\n');
   return Number(lines[0]) === pid ? lines[7]?.trim() : undefined;
 }
 
-function readIfThere(path: string): string {
+function readIfExists(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {

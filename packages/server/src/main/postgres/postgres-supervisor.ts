@@ -1,12 +1,13 @@
-// PostgreSQL's programs run under a small shell, in a group of its own, so that they end with this process whatever
-// happens to it: the shell's standard input is a pipe that only this process holds open.
+// PostgreSQL's programs run under a small shell, in a process group of their own. The shell's standard
+// input is a pipe that only this process holds open, so the programs end with this process, however it
+// ends.
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { ProcessUser } from '../host/process-users.ts';
 
 /**
- * Prints the program's pid, then ends when the program does, with its exit code. When standard input closes, the program
- * gets SIGINT: to the postmaster that is a fast shutdown, to initdb the end.
- * (A background command's standard input is /dev/null unless it is named, hence descriptor 3.)
+ * Prints the program's pid, and exits with its exit code. When standard input closes, the program gets
+ * SIGINT: a fast shutdown of the postmaster, the end of initdb. (The standard input of a background command
+ * is /dev/null unless it is named, hence descriptor 3.)
  */
 const SUPERVISE = `
 trap '' HUP INT TERM
@@ -24,9 +25,9 @@ exit "$code"
 `;
 
 export interface Supervised {
-  /** Of the program, not of the shell. */
+  /** The pid of the program, not of the shell. */
   pid: number;
-  /** Resolves when the program has ended, or when the shell was killed and the program lives on unsupervised. */
+  /** Resolves when the program ends, or when the shell is killed and the program continues without it. */
   ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   /** Closes the pipe: the program gets SIGINT. */
   end(): void;
@@ -37,7 +38,7 @@ export interface SupervisedProgram {
   args: string[];
   cwd: string;
   user?: ProcessUser | undefined;
-  /** What the program writes, standard output and error. */
+  /** Called with the program's standard output and error. */
   onOutput(text: string): void;
 }
 
@@ -46,7 +47,7 @@ export async function supervise(program: SupervisedProgram): Promise<Supervised>
     cwd: program.cwd,
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
-    // Nothing of this process's environment: it may hold secrets, and PG* variables change what the programs do.
+    // Not this process's environment: it may hold secrets, and PG* variables change what the programs do.
     env: { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' },
     ...(program.user ? { uid: program.user.uid, gid: program.user.gid } : {}),
   });
@@ -58,10 +59,10 @@ export async function supervise(program: SupervisedProgram): Promise<Supervised>
       resolve({ code, signal });
     });
   });
-  return { pid: await programPid(child, program.command), ended, end: () => child.stdin.destroy() };
+  return { pid: await readProgramPid(child, program.command), ended, end: () => child.stdin.destroy() };
 }
 
-function programPid(child: ChildProcess, command: string): Promise<number> {
+function readProgramPid(child: ChildProcess, command: string): Promise<number> {
   return new Promise((resolve, reject) => {
     let text = '';
     child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
@@ -70,7 +71,7 @@ function programPid(child: ChildProcess, command: string): Promise<number> {
     });
     child.on('error', (error) => reject(new Error(`Cannot run ${command}: ${error.message}`)));
     child.on('exit', (code, signal) =>
-      reject(new Error(`Cannot run ${command}: ended with ${signal ?? code}.`)),
+      reject(new Error(`Cannot run ${command}: it ended with ${signal ?? code}.`)),
     );
   });
 }

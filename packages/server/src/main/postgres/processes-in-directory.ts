@@ -2,11 +2,11 @@ import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * The living processes whose working directory is `directory`: for a PostgreSQL data directory these are its postmaster
- * and its backends. Zombies do not count: they hold nothing, and may stay for as long as their parent likes.
- * Without /proc nothing is found.
+ * The running processes whose working directory is `directory`; in a PostgreSQL data directory these are
+ * the postmaster and its backends. Zombies do not count: they hold nothing, and stay as long as their
+ * parent likes. Without /proc the list is empty.
  */
-export function processesIn(directory: string): number[] {
+export function listProcessesIn(directory: string): number[] {
   const real = realpathSync(directory);
   let entries: string[];
   try {
@@ -26,19 +26,19 @@ function isIn(pid: number, directory: string): boolean {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     return stat[stat.lastIndexOf(')') + 2] !== 'Z';
   } catch {
-    // It ended, or is another user's.
+    // The process has ended, or belongs to another user.
     return false;
   }
 }
 
-/** @returns whether the directory is free of processes; false when it still was not after `timeoutMs` */
-export async function waitUntilNobodyIsIn(
+/** @returns whether the directory is free of processes; false after `timeoutMs` */
+export async function waitUntilEmpty(
   directory: string,
   timeoutMs: number,
   signal?: AbortSignal,
 ): Promise<boolean> {
   const until = performance.now() + timeoutMs;
-  while (processesIn(directory).length > 0) {
+  while (listProcessesIn(directory).length > 0) {
     if (performance.now() >= until) return false;
     await delay(10, undefined, { signal });
   }

@@ -1,57 +1,62 @@
-/** The example of an operation: a command that can be pasted, and the response to it. */
+/** The example of an operation: a command to paste, and its response. */
 import { type Operation, type PublishedExample, successTitles } from '@headgate/contract';
 import { html, type Markup } from './html.ts';
 
-export function exampleView(operation: Operation, example: PublishedExample): Markup {
+export function renderExample(operation: Operation, example: PublishedExample): Markup {
   const { answer } = example;
   return html`<div class="example">
-<figure><figcaption>Request</figcaption><pre tabindex="0"><code>${curl(operation, example.request)}</code></pre></figure>
-<figure><figcaption>Response <span class="status">${answer.status} ${successTitles[operation.success.status]}</span></figcaption>${answerView(answer)}</figure>
+<figure><figcaption>Request</figcaption><pre tabindex="0"><code>${renderCurl(operation, example.request)}</code></pre></figure>
+<figure><figcaption>Response <span class="status">${answer.status} ${successTitles[operation.success.status]}</span></figcaption>${renderAnswer(answer)}</figure>
 </div>`;
 }
 
-function answerView({ headers = {}, body }: PublishedExample['answer']): Markup {
+function renderAnswer({ headers = {}, body }: PublishedExample['answer']): Markup {
   const lines = Object.entries(headers).map(
     ([name, value]) => html`<span class="key">${name}</span>: ${value}\n`,
   );
   if (body === undefined && lines.length === 0) return html`<p class="empty">No body.</p>`;
   const space = body === undefined || lines.length === 0 ? '' : '\n';
-  return html`<pre tabindex="0"><code>${lines}${space}${body === undefined ? undefined : colored(body)}</code></pre>`;
+  return html`<pre tabindex="0"><code>${lines}${space}${body === undefined ? undefined : renderJson(body)}</code></pre>`;
 }
 
-/** With `API` and `TOKEN` as the chapter Start sets them. */
-function curl(operation: Operation, request: PublishedExample['request']): string {
+/** Uses `API` and `TOKEN` as set in the chapter Start. */
+function renderCurl(operation: Operation, request: PublishedExample['request']): string {
   const method = operation.method;
   const sends = request.body !== undefined || request.parts !== undefined;
   const options = [
     ...(method === 'GET' || (method === 'POST' && sends) ? [] : [`-X ${method}`]),
     `-H "Authorization: Bearer $TOKEN"`,
-    ...Object.entries(request.headers ?? {}).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
+    ...Object.entries(request.headers ?? {}).map(
+      ([name, value]) => `-H ${quoteForShell(`${name}: ${value}`)}`,
+    ),
     ...(request.body === undefined
       ? []
-      : [`-H 'Content-Type: application/json'`, `-d ${quoted(JSON.stringify(request.body, null, 2))}`]),
-    ...Object.keys(request.parts ?? {}).map((name) => `-F ${quoted(`${name}=@${name}`)}`),
+      : [
+          `-H 'Content-Type: application/json'`,
+          `-d ${quoteForShell(JSON.stringify(request.body, null, 2))}`,
+        ]),
+    ...Object.keys(request.parts ?? {}).map((name) => `-F ${quoteForShell(`${name}=@${name}`)}`),
   ];
-  return [`curl "$API${urlOf(operation, request)}"`, ...options].join(' \\\n  ');
+  return [`curl "$API${renderUrl(operation, request)}"`, ...options].join(' \\\n  ');
 }
 
-/** The path with the values of its parameters, and the query. */
-function urlOf({ path }: Operation, { params = {}, query = {} }: PublishedExample['request']): string {
+/** The path with its parameter values and the query. */
+function renderUrl({ path }: Operation, { params = {}, query = {} }: PublishedExample['request']): string {
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
   const search = new URLSearchParams(query).toString();
-  // Allowed in a query as it is, and read more easily.
+  // A colon is allowed in a query and reads better.
   return `${filled}${search === '' ? '' : `?${search.replaceAll('%3A', ':')}`}`;
 }
 
-/** For a shell. */
-function quoted(text: string): string {
+/** Quotes a text for a shell. */
+function quoteForShell(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 const token = /("(?:[^"\\]|\\.)*")(\s*:)?|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null/g;
 
 /** JSON with a class for each kind of token. */
-function colored(body: unknown): Markup {
+function renderJson(body: unknown): Markup {
   const text = JSON.stringify(body, null, 2);
   const parts: Markup[] = [];
   let end = 0;

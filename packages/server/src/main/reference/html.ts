@@ -1,4 +1,4 @@
-/** Markup by template: what is put into it is escaped, unless it is markup itself. */
+/** Markup by template: inserted values are escaped, unless they are markup. */
 export class Markup {
   readonly text: string;
 
@@ -10,14 +10,14 @@ export class Markup {
 type Part = Markup | string | number | undefined | readonly Part[];
 
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Markup {
-  return new Markup(strings.reduce((text, literal, index) => text + written(parts[index - 1]) + literal));
+  return new Markup(strings.reduce((text, literal, index) => text + renderPart(parts[index - 1]) + literal));
 }
 
-function written(part: Part): string {
+function renderPart(part: Part): string {
   if (part === undefined) return '';
   if (part instanceof Markup) return part.text;
-  if (Array.isArray(part)) return part.map(written).join('');
-  return escaped(String(part));
+  if (Array.isArray(part)) return part.map(renderPart).join('');
+  return escapeMarkup(String(part));
 }
 
 const entities: Record<string, string> = {
@@ -28,16 +28,16 @@ const entities: Record<string, string> = {
   "'": '&#39;',
 };
 
-function escaped(text: string): string {
+function escapeMarkup(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? character);
 }
 
-/** A sentence of the contract: what stands between backticks is code. */
-export function prose(text: string): Markup[] {
+/** A sentence of the contract: text between backticks is code. */
+export function renderProse(text: string): Markup[] {
   return text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
 }
 
-/** Code with places to break a long line after slashes. */
-export function path(text: string): Markup[] {
+/** A path that can wrap after slashes. */
+export function renderPath(text: string): Markup[] {
   return text.split(/(?<=\/)/).map((part, index) => (index === 0 ? html`${part}` : html`<wbr>${part}`));
 }

@@ -1,7 +1,7 @@
-/** What comes before the operations: how to get a token, and what all operations have in common. */
+/** The chapters before the operations: how to get a token, and what all operations have in common. */
 import { commonProblems, type Grant, permissions } from '@headgate/contract';
 import { html, type Markup } from './html.ts';
-import { problemTable } from './operation-view.ts';
+import { renderProblemTable } from './operation-view.ts';
 
 export interface Chapter {
   anchor: string;
@@ -9,16 +9,16 @@ export interface Chapter {
   content: Markup;
 }
 
-export function introduction(publicUrl: string): Chapter[] {
+export function renderIntroduction(publicUrl: string): Chapter[] {
   return [
-    { anchor: 'start', title: 'Start', content: start(publicUrl) },
+    { anchor: 'start', title: 'Start', content: renderStart(publicUrl) },
     { anchor: 'conventions', title: 'Conventions', content: conventions },
-    { anchor: 'permissions', title: 'Permissions', content: permissionTable() },
-    { anchor: 'problems', title: 'Problems', content: problemChapter() },
+    { anchor: 'permissions', title: 'Permissions', content: renderPermissionTable() },
+    { anchor: 'problems', title: 'Problems', content: renderProblemChapter() },
   ];
 }
 
-function start(publicUrl: string): Markup {
+function renderStart(publicUrl: string): Markup {
   return html`<p>All operations are below <code>${publicUrl}/dpc/v1</code> and take a bearer token. Get one with a credential; it is
 valid for 30 minutes.</p>
 <figure><figcaption>A token, for the examples below</figcaption><pre tabindex="0"><code>API=${publicUrl}/dpc
@@ -47,7 +47,7 @@ meantime, the status is 412. Without <code>If-Match</code> the last write wins.<
 server logs it as <code>requestId</code>.</dd>
 </dl>`;
 
-function permissionTable(): Markup {
+function renderPermissionTable(): Markup {
   const cell = (roles: readonly string[]) => html`<td>${roles.length === 0 ? '–' : roles.join(', ')}</td>`;
   const rows = Object.entries(permissions).map(
     ([name, grant]: [string, Grant]) =>
@@ -58,12 +58,12 @@ environment only. A caller without a role in a project gets 404, as if the proje
 <div class="wide" tabindex="0"><table><thead><tr><th scope="col">Permission</th><th scope="col">Role in the account</th><th scope="col">or in the project</th><th scope="col">or in the environment</th></tr></thead><tbody>${rows}</tbody></table></div>`;
 }
 
-function problemChapter(): Markup {
+function renderProblemChapter(): Markup {
   return html`<p>Every error response is <code>application/problem+json</code> (RFC 9457). <code>code</code> is the exact reason and
 <code>detail</code> explains it; <code>violations</code> has one sentence for each of the first 100 faults of a request. 400: the request is
 invalid. 422: it breaks a rule. 409: the resource already exists, or its state has changed. Every operation can answer these problems; each operation lists its
 own:</p>
-${problemTable(commonProblems)}
+${renderProblemTable(commonProblems)}
 <figure><figcaption>A problem <span class="status">400 Bad Request</span></figcaption><pre tabindex="0"><code>{
   "type": "…/problems/bad-request",
   "title": "Bad Request",

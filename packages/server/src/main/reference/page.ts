@@ -1,8 +1,8 @@
-/** The whole page of the reference: its frame, the list of what is on it, and the operations by area. */
+/** The page of the reference: its frame, the contents, and the operations by area. */
 import { type Operation, operations, type PublishedExample, publishedExamples } from '@headgate/contract';
 import { html, type Markup } from './html.ts';
-import { type Chapter, introduction } from './introduction.ts';
-import { anchorOf, operationView, titleOf } from './operation-view.ts';
+import { type Chapter, renderIntroduction } from './introduction.ts';
+import { getAnchor, getTitle, renderOperation } from './operation-view.ts';
 
 interface About {
   version: string;
@@ -11,12 +11,12 @@ interface About {
 
 const icon = `data:image/svg+xml,${encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#0b6e8f"/><path d="M4 3v10M12 3v10M4 8h8" stroke="#fff" stroke-width="2"/></svg>')}`;
 
-export function referencePage(about: About): string {
-  const chapters = introduction(about.publicUrl);
+export function renderReference(about: About): string {
+  const chapters = renderIntroduction(about.publicUrl);
   const shown = operations.filter(({ surface }) => surface === 'dpc');
   const areas = [...Map.groupBy(shown, ({ tag }) => tag)];
   const examples = publishedExamples(about.publicUrl);
-  // Addresses are relative, so that a proxy may serve all of this below a path of its own.
+  // Relative URLs, so that a proxy may serve the page below a path.
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -39,43 +39,46 @@ export function referencePage(about: About): string {
 </header>
 <nav id="contents" aria-label="Contents">
 <p id="found" role="status"></p>
-${contents(chapters, areas)}
+${renderContents(chapters, areas)}
 </nav>
 <main id="content" tabindex="-1">
-${chapters.map(chapterView)}
-${areas.map(([tag, list]) => areaView(tag, list, examples))}
+${chapters.map(renderChapter)}
+${areas.map(([tag, list]) => renderArea(tag, list, examples))}
 </main>
 </body>
 </html>
 `.text;
 }
 
-function contents(chapters: readonly Chapter[], areas: readonly [string, readonly Operation[]][]): Markup {
+function renderContents(
+  chapters: readonly Chapter[],
+  areas: readonly [string, readonly Operation[]][],
+): Markup {
   const first = chapters.map(({ anchor, title }) => html`<li><a href="#${anchor}">${title}</a></li>`);
   const rest = areas.map(([tag, list]) => {
     const items = list.map(
       (operation) =>
-        html`<li><a href="#${anchorOf(operation)}"><span class="method ${operation.method.toLowerCase()}">${operation.method}</span> ${titleOf(operation)}</a></li>`,
+        html`<li><a href="#${getAnchor(operation)}"><span class="method ${operation.method.toLowerCase()}">${operation.method}</span> ${getTitle(operation)}</a></li>`,
     );
-    return html`<div class="area"><h2><a href="#${areaAnchor(tag)}">${tag}</a></h2><ul>${items}</ul></div>`;
+    return html`<div class="area"><h2><a href="#${getAreaAnchor(tag)}">${tag}</a></h2><ul>${items}</ul></div>`;
   });
   return html`<div class="area"><ul>${first}</ul></div>${rest}`;
 }
 
-const areaAnchor = (tag: string) => `area-${tag.toLowerCase().replaceAll(' ', '-')}`;
+const getAreaAnchor = (tag: string) => `area-${tag.toLowerCase().replaceAll(' ', '-')}`;
 
-function chapterView({ anchor, title, content }: Chapter): Markup {
+function renderChapter({ anchor, title, content }: Chapter): Markup {
   return html`<section class="chapter" id="${anchor}"><h2><a href="#${anchor}">${title}</a></h2>${content}</section>
 `;
 }
 
-function areaView(
+function renderArea(
   tag: string,
   list: readonly Operation[],
   examples: Record<string, PublishedExample>,
 ): Markup {
-  const views = list.map((operation) => operationView(operation, examples[operation.id]));
-  return html`<div class="area"><h2 id="${areaAnchor(tag)}"><a href="#${areaAnchor(tag)}">${tag}</a></h2>
+  const views = list.map((operation) => renderOperation(operation, examples[operation.id]));
+  return html`<div class="area"><h2 id="${getAreaAnchor(tag)}"><a href="#${getAreaAnchor(tag)}">${tag}</a></h2>
 ${views}</div>
 `;
 }

@@ -1,6 +1,7 @@
 /**
- * The examples of the reference are what the server answers: each is sent to a server whose clock stands at a fixed time, and the answer
- * is compared with the published one, identifiers and secrets aside. `npm run generate` records them anew.
+ * The examples of the reference match the server's responses: each is sent to a server with a fixed clock,
+ * and the response is compared with the published one, except identifiers and secrets. `npm run generate`
+ * records them.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -21,7 +22,7 @@ const shown = operations.filter((operation) => operation.surface === 'dpc');
 const uuidForm = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const standInTime = startsAt.getTime().toString(16).padStart(12, '0');
 
-/** An identifier that looks like those of the server, and is the same in each run. */
+/** An identifier in the server's form that is the same in each run. */
 function standIn(seed: string): string {
   const digits = createHash('sha256').update(seed).digest('hex');
   return `${standInTime.slice(0, 8)}-${standInTime.slice(8)}-7${digits.slice(0, 3)}-8${digits.slice(3, 6)}-${digits.slice(6, 18)}`;
@@ -29,7 +30,7 @@ function standIn(seed: string): string {
 
 const standInTag = '0a1b2c3d4e5f';
 
-/** What differs from run to run, replaced: identifiers by the order in which they appear, and secrets. */
+/** Replaces what differs between runs: identifiers, numbered in order of appearance, and secrets. */
 function steady(operation: Operation, place: Place) {
   const known = new Map([
     [place.project.projectId, standIn('project')],
@@ -103,7 +104,7 @@ async function execute(operation: Operation): Promise<PublishedExample> {
   return steady(operation, place)(found);
 }
 
-// Given by `npm run generate` to the tests that record.
+// Set by `npm run generate` to record the examples.
 const recording = process.execArgv.includes('--test-update-snapshots');
 
 if (recording) {
@@ -116,13 +117,17 @@ if (recording) {
   const stored = JSON.parse(await readFile(file, 'utf8')) as Record<string, PublishedExample>;
 
   for (const operation of shown) {
-    test(`the published example of ${operation.id} is what the server answers`, async () => {
-      const published = stored[operation.id] ?? assert.fail('it is not there: run `npm run generate`');
-      assert.deepEqual(await execute(operation), published, 'run `npm run generate` if this is meant');
+    test(`the published example of ${operation.id} matches the server's response`, async () => {
+      const published = stored[operation.id] ?? assert.fail('it is missing: run `npm run generate`');
+      assert.deepEqual(
+        await execute(operation),
+        published,
+        'if this change is intended, run `npm run generate`',
+      );
     });
   }
 
-  test('nothing is published of what is no operation', () => {
+  test('every published example belongs to an operation', () => {
     assert.deepEqual(
       Object.keys(stored),
       shown.map((operation) => operation.id),

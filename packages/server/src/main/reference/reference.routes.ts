@@ -1,33 +1,34 @@
 /**
- * The reference for people, at `/docs`, to which `/` leads: a page made once from the contract, with a style
- * sheet and a script of its own. It needs no token and nothing from another address.
+ * The reference at `/docs`, to which `/` redirects: a page rendered from the contract, with its own style
+ * sheet and script. It needs no token and loads nothing from other origins.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import type { Dependencies } from '../deps.ts';
-import { referencePage } from './page.ts';
+import { renderReference } from './page.ts';
 
 const headers = {
   'content-security-policy':
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src data:; " +
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'referrer-policy': 'no-referrer',
-  // Asked for anew each time, and answered 304 as long as it is the same: a new version shows at once.
+  // Revalidated at each request, so that a new version shows at once.
   'cache-control': 'no-cache',
   vary: 'accept-encoding',
 };
 
 export function referenceRoutes(app: FastifyInstance, { config, version }: Dependencies): void {
-  serve(app, '/docs', 'text/html', () => referencePage({ version, publicUrl: config.publicUrl }));
-  // Relative, so that it holds behind a proxy that serves this below a path.
+  serve(app, '/docs', 'text/html', () => renderReference({ version, publicUrl: config.publicUrl }));
+  // Relative, so that it works behind a proxy that serves this below a path.
   app.get('/', (_request, reply) => reply.redirect('docs', 302));
   app.get('/docs/', (_request, reply) => reply.redirect('../docs', 308));
-  serve(app, '/docs/reference.css', 'text/css', () => fileBeside('reference.css'));
-  serve(app, '/docs/reference.js', 'text/javascript', () => fileBeside('reference.js'));
+  serve(app, '/docs/reference.css', 'text/css', () => readFileBeside('reference.css'));
+  serve(app, '/docs/reference.js', 'text/javascript', () => readFileBeside('reference.js'));
 }
 
-function fileBeside(name: string): string {
+function readFileBeside(name: string): string {
   return readFileSync(new URL(name, import.meta.url), 'utf8');
 }
 
@@ -37,16 +38,16 @@ interface Content {
   digest: string;
 }
 
-function contentOf(text: string): Content {
+function createContent(text: string): Content {
   const digest = createHash('sha256').update(text).digest('base64url').slice(0, 22);
   return { text, zipped: gzipSync(text), digest };
 }
 
-/** Made when it is first asked for, so that the start waits for none of it. */
+/** Rendered at the first request, so that it does not delay the start. */
 function serve(app: FastifyInstance, path: string, type: string, make: () => string): void {
   let made: Content | undefined;
   app.get(path, (request, reply) => {
-    made ??= contentOf(make());
+    made ??= createContent(make());
     const zips = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
     // Two encodings of one text are two representations (RFC 9110 §8.8.3).
     const etag = `"${made.digest}${zips ? '-gzip' : ''}"`;

@@ -1,4 +1,4 @@
-/** The reference at /docs: whole, readable by anyone, and from this server alone. */
+/** The reference at /docs: complete, public, and without other origins. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -13,7 +13,7 @@ function get(path: string, headers: Record<string, string> = {}) {
   return server.transport({ method: 'GET', url: path, headers, body: undefined });
 }
 
-test('the address of the server leads to the reference', async () => {
+test('the server’s root redirects to the reference', async () => {
   const { status, headers } = await get('/');
   assert.deepEqual([status, headers.location], [302, 'docs']);
   assert.equal((await get(new URL(headers.location ?? '', 'http://host/').pathname)).status, 200);
@@ -22,7 +22,7 @@ test('the address of the server leads to the reference', async () => {
 const page = (await get('/docs')).text;
 const anchor = (id: string) => id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-/** What a reader sees of the section of an operation. */
+/** The visible text of an operation's section. */
 function textOf(id: string): string {
   const [, section] = page.split(`<section class="operation" id="${anchor(id)}"`);
   const markup = section?.split('</section>', 1)[0] ?? assert.fail(`${id} has no section`);
@@ -37,7 +37,7 @@ function textOf(id: string): string {
 
 type Json = { properties?: Record<string, Json>; anyOf?: Json[]; items?: Json };
 
-/** The names of the members that a schema has, at any depth. */
+/** The member names of a schema, at any depth. */
 function membersOf(schema: Json | undefined): string[] {
   if (schema === undefined) return [];
   const own = Object.entries(schema.properties ?? {}).flatMap(([name, member]) => [
@@ -47,7 +47,7 @@ function membersOf(schema: Json | undefined): string[] {
   return [...own, ...membersOf(schema.items), ...(schema.anyOf ?? []).flatMap(membersOf)];
 }
 
-test('anyone reads it, and the browser is told to take nothing from elsewhere', async () => {
+test('it needs no token, and its policy allows nothing from other origins', async () => {
   const answer = await get('/docs');
   assert.equal(answer.status, 200);
   assert.match(answer.headers['content-type'] ?? '', /^text\/html\b/);
@@ -58,7 +58,7 @@ test('anyone reads it, and the browser is told to take nothing from elsewhere', 
   assert.equal((await get('/docs/')).headers.location, '../docs');
 });
 
-test('the page and its files name no outside address, and the page has no script or style of its own', async () => {
+test('the page and its files name no other origin, and the page has no inline script or style', async () => {
   for (const [, address = ''] of page.matchAll(/(?:href|src)="([^"]*)"/g)) {
     assert.match(address, /^(#|docs\/reference\.|openapi\.json$|data:image\/svg)/);
   }
@@ -71,7 +71,7 @@ test('the page and its files name no outside address, and the page has no script
   }
 });
 
-test('every operation is there with its request, permission, problems, members and example', () => {
+test('it has every operation with its request, permission, problems, members and example', () => {
   for (const operation of shown) {
     const text = textOf(operation.id);
     const { params, query, headers, body, success } = operation;
@@ -91,7 +91,7 @@ test('every operation is there with its request, permission, problems, members a
   }
 });
 
-test('every link within the page leads somewhere, and every name is there once', () => {
+test('every link within the page has a target, and every anchor is unique', () => {
   const ids = [...page.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id);
   assert.equal(new Set(ids).size, ids.length);
   const links = [...page.matchAll(/href="#([^"]*)"/g)].map(([, id]) => id);
@@ -102,12 +102,12 @@ test('every link within the page leads somewhere, and every name is there once',
   );
 });
 
-test('the examples are of the address by which this server is reached', () => {
+test('the examples use this server’s public URL', () => {
   assert.match(page, /API=https:\/\/headgate\.example\/dpc\n/);
   assert.match(textOf('createVariable'), /Location: https:\/\/headgate\.example\/dpc\/v1\/projects\//);
 });
 
-test('it is sent again only when it has changed, and small', async () => {
+test('it is sent again only after a change, and compressed', async () => {
   const { etag = '' } = (await get('/docs')).headers;
   const again = await get('/docs', { 'if-none-match': `"other", W/${etag}` });
   assert.deepEqual([again.status, again.text, again.headers.etag], [304, '', etag]);
@@ -119,7 +119,7 @@ test('it is sent again only when it has changed, and small', async () => {
   assert.ok(gzipSync(page).length < 100_000);
 });
 
-test('what is put into markup is escaped, unless it is markup', () => {
+test('values in markup are escaped, unless they are markup', () => {
   const name = `<b>"x" & 'y'</b>`;
   assert.equal(
     html`<i>${name}${[html`<br>`, 1]}${undefined}</i>`.text,

@@ -1,6 +1,4 @@
-/**
- * An agent that is deleted by force: whoever has its credential can do nothing any more, from that moment on.
- */
+/** An agent deleted with force=true: its credential is useless from that moment on. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -17,7 +15,7 @@ import { waitUntil } from '../../testing/waiting.ts';
 const [server, other] = [await startTestServer(), await startTestServer()];
 const ofAgents = operations.filter((operation) => operation.surface === 'agent');
 
-/** An agent that runs, with a run that it holds and one that waits. */
+/** A connected agent with one run that it holds and one that is queued. */
 async function running() {
   const place = await createPlace(await server.account());
   await createInstance(place.agent).hello();
@@ -35,7 +33,7 @@ async function eventsOf({ account }: Place, name: string) {
   );
 }
 
-test('an agent that runs is deleted only by force; its work ends, and the event says so', async () => {
+test('a connected agent is deleted only with force; its work ends, and the event has `forced`', async () => {
   const at = await running();
   const { admin, path, held, waiting, agent } = at;
   const refused = requireProblem(await admin.delete(path), 409, 'agent-not-stopped');
@@ -51,10 +49,10 @@ test('an agent that runs is deleted only by force; its work ends, and the event 
   const [event] = await eventsOf(at, 'agent-deleted');
   assert.deepEqual([event?.subject_id, event?.state_after], [agent.agentId, { forced: true }]);
   await server.sweep();
-  assert.equal((await eventsOf(at, 'pipeline-execution-ended')).length, 2, 'each ended once');
+  assert.equal((await eventsOf(at, 'pipeline-execution-ended')).length, 2, 'each run ended once');
 });
 
-test('one that has stopped is deleted as before, by force or not', async () => {
+test('a stopped agent can be deleted with or without force', async () => {
   for (const query of ['', '?force=true']) {
     const at = await createPlace(await server.account());
     assert.equal((await at.account.admin.delete(`/agents/${at.agent.agentId}${query}`)).status, 202);
@@ -62,7 +60,7 @@ test('one that has stopped is deleted as before, by force or not', async () => {
   }
 });
 
-test('its tokens open nothing from that moment on, at any operation, and it gets no other', async () => {
+test('its tokens are refused by every operation at once, and it gets no new one', async () => {
   const at = await running();
   const { agent, admin, path } = at;
   const examples = [];
@@ -70,7 +68,7 @@ test('its tokens open nothing from that moment on, at any operation, and it gets
     examples.push({ operation, example: await protocolExamples[operation.id]?.(at) });
   for (const { operation, example } of examples) {
     assert.ok(example, operation.id);
-    // It is known to the server.
+    // The server has it in its cache.
     await agent.client.post('/heartbeats', { instanceId, held: [] });
   }
   assert.equal((await admin.delete(`${path}?force=true`)).status, 202);
@@ -85,7 +83,7 @@ test('its tokens open nothing from that moment on, at any operation, and it gets
   assert.equal((await anonymous.post('/oauth/dpc/token', body, { headers })).status, 401);
 });
 
-test('a claim of it that waits is refused at once, also at another server', async () => {
+test('its waiting claim is refused at once, even on another server', async () => {
   for (const there of [server, other]) {
     const { agent, admin, path } = await running();
     const token = await agentToken(agent);
@@ -101,7 +99,7 @@ test('a claim of it that waits is refused at once, also at another server', asyn
   }
 });
 
-test('its certificates end with it: a value on its way is not written, and who waits is told', async () => {
+test('its certificates are revoked: a pending value is not written, and the waiting request fails', async () => {
   const account = await server.account();
   const agent = await createSealingAgent(account);
   const place = { account } as Place;

@@ -1,6 +1,6 @@
 /**
- * Routes of the agent protocol: an agent's token, its request checked, its account; what an agent may is all
- * that concerns its own work.
+ * Routes of the agent protocol: they verify the agent's token, validate the request and find its account.
+ * An agent may access everything that concerns its own work.
  */
 import type { AnswerOf, BodyOf, Operation, ParamsOf } from '@headgate/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -19,7 +19,7 @@ export interface AgentCall<Op extends Operation> {
   reply: FastifyReply;
 }
 
-/** Of a handler that answers later, by the reply. */
+/** Returned by a handler that sends its response later, through the reply. */
 export const answersLater = Symbol('answers later');
 
 export function createAgentEndpoints(
@@ -27,7 +27,7 @@ export function createAgentEndpoints(
   services: Services & { wakes: Wakes },
   known = createKnownAgents(services.database, services.wakes, () => services.clock.now().getTime()),
 ) {
-  /** `knownFor`: since how many milliseconds at most it is known that the caller's token counts. */
+  /** `knownFor`: the maximum age, in milliseconds, of the check that the caller's token is valid. */
   return function serve<Op extends Operation>(
     operation: Op,
     handler: (call: AgentCall<Op>) => Promise<AnswerOf<Op> | FastifyReply> | typeof answersLater,
@@ -51,7 +51,7 @@ export function createAgentEndpoints(
       url: renderRoutePath(operation),
       config: { operation },
       onRequest: createAdmission(operation, services),
-      // Not awaited by Fastify, which would keep what that takes until there is an answer.
+      // Fastify must not await this: it would keep its state until the response.
       handler(request, reply) {
         answer(request, reply).catch((failure: unknown) => reply.send(failure));
       },
@@ -60,8 +60,7 @@ export function createAgentEndpoints(
 }
 
 /**
- * Of a request that waits for long only what its answer needs is kept: the rest is some kilobytes, ten
- * thousand times.
+ * Releases what the response of a waiting request does not need: some kilobytes, for ten thousand requests.
  */
 export function forgetHeaders({ raw }: FastifyRequest): void {
   const accepted = raw.headers['accept-encoding'];

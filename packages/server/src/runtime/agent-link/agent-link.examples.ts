@@ -1,4 +1,4 @@
-/** A request that succeeds for each message of the agent protocol that is about no resource of its own. */
+/** A successful request for each message of the agent protocol that belongs to no other resource. */
 import { randomUUID } from 'node:crypto';
 import { claimOne, createExecution, instanceId } from '../../testing/executions.ts';
 import type { Examples } from '../../testing/place.ts';

@@ -18,7 +18,7 @@ import type { WorkOwners, WorkTimes } from '../../kernel/work/work.ts';
 import { answersLater, createAgentEndpoints, forgetHeaders } from './agent-endpoint.ts';
 import { betweenClaimsMilliseconds, claimWaitSeconds, createClaims } from './claims.ts';
 import { applyReports, renewLeases } from './holding.ts';
-import { readCommandForInstance } from './instance.store.ts';
+import { readInstanceCommand } from './instance.store.ts';
 import { createKnownAgents } from './known-agents.ts';
 import { createPresence } from './presence.ts';
 import { mayReadBlob, mayReadManifest } from './readable-artifacts.store.ts';
@@ -29,7 +29,7 @@ export interface AgentLinkServices extends Services {
   times: WorkTimes;
   blobs: Blobs;
   version: string;
-  /** Aborted when the server stops: waiting claims answer at once, empty. */
+  /** Aborted when the server stops: waiting claims then get an empty response. */
   stopping: AbortSignal;
 }
 
@@ -69,7 +69,7 @@ export function agentLinkRoutes({ app }: Endpoints, services: AgentLinkServices)
     const key = { agent, instanceId: body.instanceId };
     const [held, [asked]] = await Promise.all([
       renewLeases(services, agent, body.held, request.id),
-      readCommandForInstance(services.database.read, key),
+      readInstanceCommand(services.database.read, key),
       presence.seen(key, request.id, false),
     ]);
     return { held, ...(asked === undefined ? {} : { agentCommand: asked.command }) };

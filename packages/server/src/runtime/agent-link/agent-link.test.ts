@@ -2,81 +2,26 @@
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import type { ArtifactManifest, ExecutionStatus, ReportsResponse } from '@headgate/contract';
+import type { ArtifactManifest, ReportsResponse } from '@headgate/contract';
 import { canonicalManifest } from '@headgate/contract';
-import type { Account } from '../../testing/account.ts';
-import { createInstance, type Instance } from '../../testing/agent.ts';
+import { createInstance } from '../../testing/agent.ts';
 import { requireProblem } from '../../testing/client.ts';
-import { smallPipeline, upload } from '../../testing/project.ts';
+import { smallPipeline } from '../../testing/project.ts';
+import { claimSingle, completed, createClaimed, createRunnable } from '../../testing/runnable-project.ts';
 import { startTestServer } from '../../testing/server.ts';
 
-const server = await startTestServer({
-  settings: { HEADGATE_QUEUE_LIMIT_SECONDS: '600', HEADGATE_RUN_LIMIT_SECONDS: '3000' },
-});
-const { leaseSeconds, graceSeconds, heartbeatSeconds } = server.deps.times;
-type Started = { pipelineExecutionId: string };
+const server = await startTestServer({ settings: { HEADGATE_RUN_LIMIT_SECONDS: '3000' } });
+const { leaseSeconds, heartbeatSeconds } = server.deps.times;
 
-async function runnable(account?: Account) {
-  const owner = account ?? (await server.account());
-  const agent = await owner.agent();
-  const made = await owner.project();
-  await upload(owner.admin, made, [{ name: 'main.orch.yaml', content: smallPipeline }]);
-  const executions = `${made.path}/pipeline-executions`;
-  const start = async (given: object = {}) => {
-    const body = { pipelineName: 'main', environmentName: 'dev', agentId: agent.agentId, ...given };
-    return (await owner.admin.post<Started>(executions, body)).body.pipelineExecutionId;
-  };
-  const read = async (id: string) =>
-    (await owner.admin.get<{ status: ExecutionStatus; message?: string }>(`${executions}/${id}`)).body;
-  const status = async (id: string) => (await read(id)).status;
-  const cancel = (id: string, forceUpdate = false) =>
-    owner.admin.patch(`${executions}/${id}`, { status: 'CANCELLED', forceUpdate });
-  return {
-    account: owner,
-    admin: owner.admin,
-    made,
-    agent,
-    instance: createInstance(agent),
-    start,
-    read,
-    status,
-    cancel,
-  };
-}
-
-async function claimed() {
-  const found = await runnable();
-  const id = await found.start();
-  return { ...found, id, work: await claimOne(found.instance) };
-}
-
-async function claimOne(instance: Instance) {
-  const { work } = await instance.claim();
-  const [first] = work;
-  assert.ok(first !== undefined && work.length === 1, `${work.length} works`);
-  return first;
-}
-
-const completed = { type: 'completed', outcome: { status: 'SUCCESS' } } as const;
-
-/** Time passes, and the server looks at its work every five seconds. */
-async function pass(seconds: number, each: () => Promise<unknown> = async () => undefined) {
-  for (let passed = 0; passed < seconds; passed += 5) {
-    server.clock.advance(Math.min(5, seconds - passed));
-    await each();
-    await server.sweep();
-  }
-}
-
-test('hello answers who the agent is and the times to keep', async () => {
-  const { agent, instance } = await runnable();
+test('hello returns the agent and its intervals', async () => {
+  const { agent, instance } = await createRunnable(server);
   const { body } = await instance.hello();
   assert.deepEqual([body.agentId, body.name, body.protocolVersion], [agent.agentId, agent.name, 1]);
   assert.deepEqual([body.leaseSeconds, body.heartbeatSeconds], [leaseSeconds, heartbeatSeconds]);
 });
 
-test('an agent of another protocol version is told which one the server speaks', async () => {
-  const { instance } = await runnable();
+test('an agent of another protocol version gets an error with the supported one', async () => {
+  const { instance } = await createRunnable(server);
   const refused = requireProblem(
     await instance.hello({ protocolVersions: [2, 3] }),
     409,
@@ -86,8 +31,8 @@ test('an agent of another protocol version is told which one the server speaks',
   assert.equal((await instance.hello({ protocolVersions: [2, 1] })).status, 200);
 });
 
-test('work tells all that the run needs, with the overrides of its environment in place', async () => {
-  const { admin, made, instance, start } = await runnable();
+test('work contains everything that the run needs, with the overrides of its environment', async () => {
+  const { admin, made, instance, start } = await createRunnable(server);
   const variables = `${made.path}/variables`;
   await admin.post(variables, { name: 'region', type: 'TEXT', behaviour: 'SHARED', value: 'north' });
   await admin.post(variables, { name: 'factor', type: 'NUMBER', behaviour: 'COPIED' });
@@ -99,7 +44,7 @@ test('work tells all that the run needs, with the overrides of its environment i
     scalarVariables: { city: 'Bergen', limit: 3 },
     gridVariables: { table: [['x']] },
   });
-  const work = await claimOne(instance);
+  const work = await claimSingle(instance);
   assert.equal(work.workId, id);
   assert.equal(work.epoch, 1);
   assert.equal(
@@ -128,9 +73,9 @@ test('work tells all that the run needs, with the overrides of its environment i
   });
 });
 
-test('the files of the work are fetched by digest, and those of other accounts are not', async () => {
-  const { agent, work } = await claimed();
-  const other = await runnable();
+test('an agent fetches the files of its work by digest, but none of other accounts', async () => {
+  const { agent, work } = await createClaimed(server);
+  const other = await createRunnable(server);
   const { artifactDigest } = work.payload;
   const manifest = (await agent.client.get<ArtifactManifest>(`/artifacts/${artifactDigest}`)).body;
   assert.equal(createHash('sha256').update(canonicalManifest(manifest.files)).digest('hex'), artifactDigest);
@@ -145,8 +90,8 @@ test('the files of the work are fetched by digest, and those of other accounts a
   requireProblem(await other.agent.client.get('/blobs/..%2f..%2fmaster-key'), 404, 'blob-not-found');
 });
 
-test('work is claimed oldest first, as much as there is room for, and once', async () => {
-  const { instance, agent, start } = await runnable();
+test('work is claimed once, oldest first, up to the requested number', async () => {
+  const { instance, agent, start } = await createRunnable(server);
   const ids: string[] = [];
   for (let run = 0; run < 3; run += 1) {
     server.clock.advance(1);
@@ -162,15 +107,15 @@ test('work is claimed oldest first, as much as there is room for, and once', asy
   assert.deepEqual((await instance.claim()).work, []);
 });
 
-test('the work of one agent is not given to another', async () => {
-  const found = await runnable();
+test('an agent cannot claim the work of another agent', async () => {
+  const found = await createRunnable(server);
   const colleague = createInstance(await found.account.agent());
   await found.start();
   assert.deepEqual((await colleague.claim()).work, []);
 });
 
-test('a long-poll is answered as soon as there is work', async () => {
-  const { instance, start } = await runnable();
+test('a waiting claim gets its response as soon as there is work', async () => {
+  const { instance, start } = await createRunnable(server);
   const waiting = instance.claim(1, 20);
   const id = await start();
   const before = performance.now();
@@ -178,8 +123,8 @@ test('a long-poll is answered as soon as there is work', async () => {
   assert.ok(performance.now() - before < 2_000);
 });
 
-test('a command is told by the long-poll at once, and by heartbeats until it is obeyed', async () => {
-  const { instance, id, work, cancel, status } = await claimed();
+test('a command goes to a waiting claim at once, and heartbeats repeat it until the agent obeys', async () => {
+  const { instance, id, work, cancel, status } = await createClaimed(server);
   const waiting = instance.claim(10, 20);
   const before = performance.now();
   await cancel(id);
@@ -198,7 +143,7 @@ test('a command is told by the long-poll at once, and by heartbeats until it is 
 });
 
 test('a run is reported from its start to its end', async () => {
-  const { instance, id, work, status } = await claimed();
+  const { instance, id, work, status } = await createClaimed(server);
   assert.deepEqual(await instance.report(work, { type: 'started' }), { workId: id, accepted: true });
   assert.equal(await status(id), 'RUNNING');
   assert.deepEqual(await instance.report(work, completed), { workId: id, accepted: true });
@@ -206,8 +151,8 @@ test('a run is reported from its start to its end', async () => {
   assert.deepEqual(await instance.heartbeat(work), [{ workId: id, epoch: 1, state: 'lost' }]);
 });
 
-test('the message of a failure is kept', async () => {
-  const { instance, id, work, read } = await claimed();
+test('the message of a failure is stored', async () => {
+  const { instance, id, work, read } = await createClaimed(server);
   await instance.report(work, {
     type: 'completed',
     outcome: { status: 'FAILED', message: 'no such table: city' },
@@ -216,8 +161,8 @@ test('the message of a failure is kept', async () => {
   assert.deepEqual([status, message], ['FAILED', 'no such table: city']);
 });
 
-test('a report that is sent again is accepted and changes nothing', async () => {
-  const { account, instance, id, work, status } = await claimed();
+test('a repeated report is accepted and changes nothing', async () => {
+  const { account, instance, id, work, status } = await createClaimed(server);
   await instance.report(work, { type: 'started' }, 1);
   await instance.report(work, { type: 'started' }, 1);
   await instance.report(work, completed, 2);
@@ -234,8 +179,8 @@ test('a report that is sent again is accepted and changes nothing', async () => 
   assert.equal(events.length, 2);
 });
 
-test('reports of a batch are answered in their order', async () => {
-  const { agent, instance, id, work } = await claimed();
+test('the results of a batch have the order of its reports', async () => {
+  const { agent, instance, id, work } = await createClaimed(server);
   const unknown = randomUUID();
   const reports = [
     { workId: unknown, epoch: 1, sequence: 1, type: 'started' },
@@ -258,8 +203,8 @@ test('reports of a batch are answered in their order', async () => {
   );
 });
 
-test('a report about another agent’s work is not found', async () => {
-  const { work, id, account, status } = await claimed();
+test('a report about another agent’s work gets work-not-found', async () => {
+  const { work, id, account, status } = await createClaimed(server);
   for (const agent of [await account.agent(), await (await server.account()).agent()]) {
     const stranger = createInstance(agent);
     const result = await stranger.report(work, completed);
@@ -269,166 +214,8 @@ test('a report about another agent’s work is not found', async () => {
   assert.equal(await status(id), 'RUNNING');
 });
 
-test('heartbeats keep a lease for as long as it takes', async () => {
-  const { instance, work, id, status } = await claimed();
-  await instance.report(work, { type: 'started' });
-  await pass(20 * leaseSeconds, () => instance.heartbeat(work));
-  assert.equal(await status(id), 'RUNNING');
-});
-
-test('an agent that falls silent and comes back goes on', async () => {
-  const { instance, work, id, status } = await claimed();
-  await instance.report(work, { type: 'started' });
-  await pass(leaseSeconds + 1);
-  assert.equal(await status(id), 'UNKNOWN');
-  assert.deepEqual(await instance.heartbeat(work), [{ workId: id, epoch: 1, state: 'held' }]);
-  assert.equal(await status(id), 'RUNNING');
-  await pass(leaseSeconds + 1);
-  assert.equal(await status(id), 'UNKNOWN');
-  assert.ok((await instance.report(work, completed)).accepted, 'a report is a sign of life too');
-  assert.equal(await status(id), 'SUCCESS');
-});
-
-test('one that was being cancelled is being cancelled again when its agent comes back', async () => {
-  const { instance, work, id, status, cancel } = await claimed();
-  await instance.report(work, { type: 'started' });
-  await cancel(id);
-  await pass(leaseSeconds + 1);
-  assert.equal(await status(id), 'UNKNOWN');
-  await instance.heartbeat(work);
-  assert.equal(await status(id), 'CANCELLING');
-});
-
-test('one that is cancelled while its agent is silent is cancelled when the grace has passed', async () => {
-  const { instance, work, id, status, cancel } = await claimed();
-  await instance.report(work, { type: 'started' });
-  await pass(leaseSeconds + 1);
-  await cancel(id);
-  assert.ok(['UNKNOWN', 'CANCELLING'].includes(await status(id)));
-  await pass(graceSeconds + 5);
-  assert.equal(await status(id), 'CANCELLED');
-});
-
-test('a run whose agent stays silent fails with the reason, and its steps with it', async () => {
-  const { admin, agent, made, instance, work, id, read } = await claimed();
-  const step = {
-    stepId: randomUUID(),
-    pipelineRunId: id,
-    name: 'load',
-    componentType: 'sql',
-    status: 'RUNNING',
-    startedAt: server.clock.now().toISOString(),
-  } as const;
-  await instance.report(work, { type: 'progress', steps: [step] });
-  await pass(leaseSeconds + 1);
-  await pass(graceSeconds + 1);
-  const { status, message } = await read(id);
-  assert.equal(status, 'FAILED');
-  assert.match(message ?? '', new RegExp(`"${agent.name}" stopped responding`));
-  const late = await instance.report(work, completed);
-  assert.ok(!late.accepted && late.code === 'stale-epoch');
-  assert.equal((await read(id)).status, 'FAILED');
-  const steps = await admin.get<{ results: { result: { status: string } }[] }>(
-    `${made.path}/pipeline-executions/${id}/steps`,
-  );
-  assert.equal(steps.body.results[0]?.result.status, 'FAILED');
-});
-
-test('everything that was claimed ends within lease and grace, whoever dies', async () => {
-  const { work, instance, id, read } = await claimed();
-  await instance.report(work, { type: 'started' });
-  const begin = server.clock.now().getTime();
-  while ((await read(id)).status !== 'FAILED') {
-    server.clock.advance(1);
-    await server.sweep();
-    assert.ok(server.clock.now().getTime() - begin <= (leaseSeconds + graceSeconds + 3) * 1_000, 'too late');
-  }
-});
-
-test('what was claimed but never begun is given to another instance, and the old epoch is refused everywhere', async () => {
-  const { agent, instance, work, id, status } = await claimed();
-  await pass(leaseSeconds + 1);
-  await pass(graceSeconds + 1);
-  assert.equal(await status(id), 'RUNNING', 'it waits again');
-  assert.deepEqual(await instance.heartbeat(work), [{ workId: id, epoch: 1, state: 'lost' }]);
-  const early = await instance.report(work, { type: 'started' });
-  assert.ok(!early.accepted && early.code === 'stale-epoch');
-  const second = createInstance(agent);
-  const next = await claimOne(second);
-  assert.deepEqual([next.workId, next.epoch], [id, 2]);
-  assert.deepEqual(await instance.heartbeat(work), [{ workId: id, epoch: 1, state: 'lost' }]);
-  for (const said of [{ type: 'started' }, completed, { type: 'released', reason: 'x' }] as const) {
-    const refused = await instance.report(work, said);
-    assert.ok(!refused.accepted && refused.code === 'stale-epoch');
-  }
-  assert.deepEqual(await second.heartbeat(next), [{ workId: id, epoch: 2, state: 'held' }]);
-  await second.report(next, completed);
-  assert.equal(await status(id), 'SUCCESS');
-});
-
-test('released work is claimed again, with the next epoch, at once', async () => {
-  const { agent, instance, work, id, status } = await claimed();
-  await instance.report(work, { type: 'started' });
-  const second = createInstance(agent);
-  const waiting = second.claim(1, 20);
-  await instance.report(work, { type: 'released', reason: 'the agent is restarted' });
-  const [next] = (await waiting).work;
-  assert.ok(next);
-  assert.deepEqual([next.workId, next.epoch], [id, 2]);
-  const late = await instance.report(work, completed);
-  assert.ok(!late.accepted && late.code === 'stale-epoch');
-  await second.report(next, { type: 'started' });
-  await second.report(next, completed);
-  assert.equal(await status(id), 'SUCCESS');
-});
-
-test('work that is released while it is being cancelled is cancelled', async () => {
-  const { instance, work, id, status, cancel } = await claimed();
-  await cancel(id);
-  await instance.report(work, { type: 'released', reason: 'the agent stops' });
-  assert.equal(await status(id), 'CANCELLED');
-  assert.deepEqual((await instance.claim()).work, []);
-});
-
-test('work that was released after a long run waits its time again', async () => {
-  const { agent, instance, work, id, status } = await claimed();
-  await instance.report(work, { type: 'started' });
-  await pass(700, () => instance.heartbeat(work));
-  await instance.report(work, { type: 'released', reason: 'the agent is restarted' });
-  await server.sweep();
-  assert.equal(await status(id), 'RUNNING');
-  assert.equal((await claimOne(createInstance(agent))).epoch, 2);
-});
-
-test('work that no agent claims fails at its bound, and says so', async () => {
-  const { start, read, instance } = await runnable();
-  const id = await start();
-  await pass(595);
-  assert.equal((await read(id)).status, 'RUNNING');
-  await pass(10);
-  const { status, message } = await read(id);
-  assert.equal(status, 'FAILED');
-  assert.match(message ?? '', /did not claim the work within 600 s/);
-  assert.deepEqual((await instance.claim()).work, []);
-});
-
-test('a run that never ends fails at its bound, whatever its heartbeats say', async () => {
-  const { instance, work, id, read } = await claimed();
-  await instance.report(work, { type: 'started' });
-  for (let passed = 0; passed < 3_000 + graceSeconds + 10; passed += 10) {
-    server.clock.advance(10);
-    await instance.heartbeat(work);
-    if (passed % 200 === 0) await server.sweep();
-  }
-  await server.sweep();
-  const { status, message } = await read(id);
-  assert.equal(status, 'FAILED');
-  assert.match(message ?? '', /did not finish the work within 3000 s/);
-  assert.equal((await instance.heartbeat(work))[0]?.state, 'lost');
-});
-
-test('numbers beyond what can be kept are refused, not failed on', async () => {
-  const { agent, instance, id, work } = await claimed();
+test('numbers that cannot be stored are refused with 400', async () => {
+  const { agent, instance, id, work } = await createClaimed(server);
   const step = {
     stepId: randomUUID(),
     pipelineRunId: id,
@@ -449,11 +236,11 @@ test('numbers beyond what can be kept are refused, not failed on', async () => {
     });
     requireProblem(answer, 400, 'invalid-request');
   }
-  assert.ok((await instance.report(work, completed)).accepted, 'and the work is none the worse');
+  assert.ok((await instance.report(work, completed)).accepted, 'the work is unchanged');
 });
 
-test('two instances that claim at the same time never get the same work', async () => {
-  const { agent, start } = await runnable();
+test('concurrent claims never get the same work', async () => {
+  const { agent, start } = await createRunnable(server);
   const ids = await Promise.all(Array.from({ length: 30 }, () => start()));
   const instances = Array.from({ length: 6 }, () => createInstance(agent));
   const claims = await Promise.all(instances.flatMap((instance) => [instance.claim(4), instance.claim(4)]));
@@ -463,8 +250,8 @@ test('two instances that claim at the same time never get the same work', async 
   assert.deepEqual(new Set([...got, ...(rest?.work.map((work) => work.workId) ?? [])]), new Set(ids));
 });
 
-test('the events of a run name its project and its pipeline', async () => {
-  const { account, made, instance, work } = await claimed();
+test('the events of a run have its project and its pipeline', async () => {
+  const { account, made, instance, work } = await createClaimed(server);
   await instance.report(work, { type: 'started' });
   await instance.report(work, completed);
   const events = await server.database.query<{

@@ -1,4 +1,4 @@
-/** What an agent's instances say, and what they do not say, is its status. */
+/** The status of an agent follows from the messages and the silence of its instances. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -64,7 +64,7 @@ test('the table of an agent’s states: all pairs', () => {
   assert.deepEqual(agentStates.states.toSorted(), [...agentStatuses].toSorted());
 });
 
-test('from every state, each thing that can happen moves by the table', async () => {
+test('from every state, each event moves as the table says', async () => {
   const happenings: Record<string, (at: Awaited<ReturnType<typeof place>>) => Promise<unknown>> = {
     hello: ({ agent }) => connected(agent),
     claim: ({ agent }) => createInstance(agent).claim(),
@@ -102,7 +102,7 @@ test('from every state, each thing that can happen moves by the table', async ()
   }
 });
 
-test('an agent that nobody hears of is unknown within 15 s, and running again with its next sign of life', async () => {
+test('an agent without a heartbeat is unknown within 15 s, and running again at its next sign of life', async () => {
   const { agent, shown, status } = await place();
   const instance = await connected(agent);
   const at = async () => {
@@ -124,7 +124,7 @@ test('an agent that nobody hears of is unknown within 15 s, and running again wi
   assert.equal(await status(), 'running');
 });
 
-test('one that ends in order is stopping while it ends what it holds, then stopped', async () => {
+test('an agent that shuts down is stopping while it finishes its work, then stopped', async () => {
   const { agent, status, enqueue } = await place();
   await enqueue();
   const instance = await connected(agent);
@@ -136,13 +136,13 @@ test('one that ends in order is stopping while it ends what it holds, then stopp
   assert.equal(await status(), 'stopping');
   await instance.report(work, { type: 'completed', outcome: { status: 'SUCCESS' } });
   assert.equal(await instance.goodbye('stopped'), 'stopped');
-  assert.equal(await instance.goodbye('stopped'), 'stopped', 'said twice');
+  assert.equal(await instance.goodbye('stopped'), 'stopped', 'a repeated goodbye');
   server.clock.advance(20);
   await server.sweep();
   assert.equal(await status(), 'stopped');
 });
 
-test('of several instances the last one counts', async () => {
+test('with several instances the last one determines the status', async () => {
   const { agent, status } = await place();
   const [one, other, third] = [await connected(agent), await connected(agent), await connected(agent)];
   assert.equal(await one.goodbye('stopping'), 'running');
@@ -156,10 +156,10 @@ test('of several instances the last one counts', async () => {
   assert.equal(await other.goodbye('stopping'), 'stopping');
   assert.equal(await other.goodbye('stopped'), 'stopped');
   await third.claim();
-  assert.equal(await status(), 'running', 'it was not dead');
+  assert.equal(await status(), 'running', 'it was alive');
 });
 
-test('two instances that end at the same moment leave a stopped agent', async () => {
+test('two instances that stop at the same moment leave a stopped agent', async () => {
   for (let round = 0; round < 10; round += 1) {
     const { agent, status } = await place();
     const instances = await Promise.all([1, 2, 3, 4].map(() => connected(agent)));
@@ -173,7 +173,7 @@ test('two instances that end at the same moment leave a stopped agent', async ()
   }
 });
 
-test('PAUSE ends what runs and lets the rest wait; RESUME lets it go on', async () => {
+test('PAUSE lets running work end and keeps the rest queued; RESUME continues', async () => {
   const { agent, status, command, enqueue } = await place();
   const instance = await connected(agent);
   await enqueue();
@@ -196,7 +196,7 @@ test('PAUSE ends what runs and lets the rest wait; RESUME lets it go on', async 
   assert.equal(await status(), 'running');
 });
 
-test('pausedUntil is shown while the agent is paused, and resumes it by itself', async () => {
+test('pausedUntil is returned while the agent is paused, and resumes it at that time', async () => {
   const { account, agent, path, shown, command, enqueue } = await place();
   const instance = await connected(agent);
   const until = (seconds: number) => new Date(server.clock.now().getTime() + seconds * 1_000).toISOString();
@@ -218,7 +218,7 @@ test('pausedUntil is shown while the agent is paused, and resumes it by itself',
   requireProblem(refused, 422, 'paused-until-in-the-past');
 });
 
-test('an agent that is paused while it is away is paused when it comes', async () => {
+test('an agent that is paused while disconnected is paused when it connects', async () => {
   const { agent, status, command, enqueue } = await place();
   await command('PAUSE');
   assert.equal(await status(), 'pending');
@@ -235,7 +235,7 @@ test('an agent that is paused while it is away is paused when it comes', async (
   assert.equal(await status(), 'running');
 });
 
-test('RESTART is told to each instance until it is gone, and it is given no work meanwhile', async () => {
+test('RESTART is sent to each instance until it has stopped, and it gets no work meanwhile', async () => {
   const { agent, status, command, enqueue } = await place();
   const one = await connected(agent);
   const waiting = one.claim(1, 8);
@@ -257,7 +257,7 @@ test('RESTART is told to each instance until it is gone, and it is given no work
   assert.equal(await status(), 'running');
 });
 
-test('RESTART is refused when nobody is there to obey: no instance, or only ones that do not know the command', async () => {
+test('RESTART is refused without a connected instance that supports it', async () => {
   const { account, agent, path, enqueue } = await place();
   const restart = () => account.admin.post(`${path}/commands`, { command: 'RESTART' });
   requireProblem(await restart(), 409, 'agent-cannot-restart');
@@ -265,11 +265,11 @@ test('RESTART is refused when nobody is there to obey: no instance, or only ones
   await older.hello({ abilities: ['pipeline-execution'], agentVersion: '0.0.1' });
   requireProblem(await restart(), 409, 'agent-cannot-restart');
   await enqueue();
-  assert.equal((await older.claim()).work.length, 1, 'and it goes on working');
+  assert.equal((await older.claim()).work.length, 1, 'it continues to work');
   requireProblem(await account.admin.post(`${path}/commands`, { command: 'DANCE' }), 422, 'unknown-word');
 });
 
-test('an instance is handed only the kinds of work that it announced, older or newer than the server', async () => {
+test('an instance gets only the kinds of work that it announced, whether older or newer than the server', async () => {
   const { agent, enqueue } = await place();
   await enqueue();
   const other = createInstance(agent);

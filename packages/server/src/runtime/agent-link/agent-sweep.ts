@@ -1,6 +1,6 @@
 /**
- * Agents whose time has come: those that nobody hears of, those that ended all they held, and those whose
- * pause is over.
+ * The periodic job for agents: agents without a heartbeat become `unknown`, pausing agents whose work has
+ * ended become `paused`, and agents whose pause is over resume.
  */
 import type { Clock } from '../../kernel/clock.ts';
 import { type ColumnTypes, type Database, statement } from '../../kernel/database/database.ts';
@@ -16,7 +16,7 @@ const sweptRow = {
   agent_id: 'uuid',
 } satisfies ColumnTypes;
 
-/** Moves the agents of `moving` to a status; each leaves an event. */
+/** Moves the agents of `moving` to a status, with one event each. */
 const moveTo = (to: 'unknown' | 'paused') => `
   moved as (
     update agent set status = '${to}' from moving
@@ -34,7 +34,7 @@ const movesTo = (to: 'unknown' | 'paused') =>
     .map((status) => `'${status}'`)
     .join(', ')})`;
 
-// Each silence is looked at once: an instance is marked together with its agent's move, or neither is.
+// Marks the instance as silent and moves its agent in one statement, so that each silence is handled once.
 const silence = statement(
   { parameters: { now: 'timestamptz', event_ids: 'uuid[]' }, row: sweptRow, alone: true },
   `
@@ -69,7 +69,7 @@ const emptied = statement(
   select agent_id from moving`,
 );
 
-// An agent that is away stays so; that it is free again shows when it comes.
+// A disconnected agent keeps its status; it resumes when it connects.
 const resume = statement(
   { parameters: { now: 'timestamptz', event_ids: 'uuid[]' }, row: sweptRow },
   `
@@ -98,7 +98,7 @@ export function agentSweepJob(services: SweepServices & { clock: Clock }): Perio
   return {
     name: 'agents',
     everyMilliseconds,
-    // An agent that could not reach a stopped server has been heard of again by then.
+    // By then agents have reconnected after a restart of the server.
     firstAfterMilliseconds: connectedSeconds * 1_000,
     run: () => sweepAgents(services, services.clock.now()),
   };
@@ -110,7 +110,7 @@ interface SweepServices {
   wakes: Wakes;
 }
 
-/** One round, in one trip. Answers whether there is more. */
+/** Runs one round in one trip. Returns whether there is more to do. */
 export async function sweepAgents(services: SweepServices, now: Date): Promise<boolean> {
   const swept = await services.database.transaction((tx) => {
     const all = [silence, resume, emptied].map((each) =>

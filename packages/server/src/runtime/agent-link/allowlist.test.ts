@@ -1,4 +1,4 @@
-/** A restricted agent runs only what its allowlist names. */
+/** A restricted agent runs only work of the places on its allowlist. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Agent, AgentAllowlist } from '@headgate/contract';
@@ -35,17 +35,17 @@ async function endOf({ admin }: Pick<Awaited<ReturnType<typeof restricted>>, 'ad
   return body;
 }
 
-test('an execution for a place that is not on it ends as FORBIDDEN, with the reason', async () => {
+test('an execution of a place that is not on the list ends as FORBIDDEN, with the reason', async () => {
   const at = await restricted();
   const path = await at.start();
-  assert.deepEqual((await at.instance.claim()).work, [], 'not for a moment');
+  assert.deepEqual((await at.instance.claim()).work, [], 'it can never be claimed');
   const { status, message, finishedAt } = await endOf(at, path);
   assert.equal(status, 'FORBIDDEN');
   assert.match(message ?? '', /restricted, and its allowlist does not include the environment "dev"/);
   assert.ok(finishedAt);
 });
 
-test('one for an environment on it runs, and so does one for any of a project that is on it as a whole', async () => {
+test('an execution of a listed environment, or of any environment of a listed project, runs', async () => {
   const at = await restricted();
   const { projectId } = at;
   for (const allowed of [{ environments: ['dev', 'prod'] }, {}]) {
@@ -59,7 +59,7 @@ test('one for an environment on it runs, and so does one for any of a project th
   assert.equal((await endOf(at, await at.start())).status, 'FORBIDDEN');
 });
 
-test('what counts is what is allowed when it comes to run; an agent that is not restricted runs everything', async () => {
+test('the list applies at the time of the claim; an agent without restricted access runs everything', async () => {
   const at = await restricted();
   await at.list('PUT', { [at.projectId]: {} });
   const waiting = await at.start();
@@ -70,7 +70,7 @@ test('what counts is what is allowed when it comes to run; an agent that is not 
   assert.equal((await at.instance.claim()).work.length, 1);
 });
 
-test('work that another server’s sweep holds, by the allowlist as it was before, is looked at again', async () => {
+test('work locked by another server’s sweep, with an earlier allowlist, is checked again', async () => {
   const at = await restricted();
   await at.list('PUT', { [at.projectId]: {} });
   const waiting = await at.start();
@@ -81,7 +81,7 @@ test('work that another server’s sweep holds, by the allowlist as it was befor
     await other.query('begin');
     await other.query('select from work where work_id = $1 for update', [workId]);
     await at.list('DELETE');
-    assert.equal((await endOf(at, waiting)).status, 'RUNNING', 'it is held');
+    assert.equal((await endOf(at, waiting)).status, 'RUNNING', 'another server holds it');
     await other.query(`update work set due_at = now() + interval '1 day' where work_id = $1`, [workId]);
     await other.query('commit');
   } finally {
@@ -90,7 +90,7 @@ test('work that another server’s sweep holds, by the allowlist as it was befor
   assert.equal((await endOf(at, waiting)).status, 'FORBIDDEN');
 });
 
-test('PUT writes the list, PATCH changes it project by project, DELETE empties it', async () => {
+test('PUT replaces the list, PATCH changes it by project, DELETE empties it', async () => {
   const at = await restricted();
   const { projectId } = at;
   const other = (await at.account.project()).projectId;
@@ -104,7 +104,7 @@ test('PUT writes the list, PATCH changes it project by project, DELETE empties i
   assert.deepEqual(await at.list('DELETE'), {});
 });
 
-test('projects and environments that are not there are refused by name, and nothing changes', async () => {
+test('unknown projects and environments are refused by name, and nothing changes', async () => {
   const at = await restricted();
   const { admin, path, projectId } = at;
   const foreign = (await (await server.account()).project()).projectId;
@@ -118,7 +118,7 @@ test('projects and environments that are not there are refused by name, and noth
   assert.deepEqual(await at.list('PATCH', {}), { [projectId]: {} });
 });
 
-test('a project or environment that is deleted leaves the list: one of the same name is not let in', async () => {
+test('a deleted project or environment leaves the list: a new one of the same name is not allowed', async () => {
   const at = await restricted();
   const { admin, project, projectId } = at;
   await at.list('PUT', { [projectId]: { environments: ['dev', 'prod'] } });

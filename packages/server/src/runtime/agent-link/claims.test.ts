@@ -1,4 +1,4 @@
-/** Claims that wait: who is woken, and what is found though nobody was. */
+/** Waiting claims: which are woken, and what they find without a wake-up. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Agent } from '@headgate/contract';
@@ -12,7 +12,10 @@ import { waitUntil } from '../../testing/waiting.ts';
 
 const server = await startTestServer();
 const url = await server.listen();
-/** As agents ask. A claim that is not woken is answered empty when its time is over, and fails its test. */
+/**
+ * The parameters of a real agent. A claim that is not woken gets an empty response when its time is over,
+ * and fails its test.
+ */
 const waitSeconds = 25;
 
 async function place() {
@@ -21,10 +24,10 @@ async function place() {
   return { ...made, shown, enqueue: () => createExecution(made) };
 }
 
-/** Less than a claim waits, so that only a wake-up ends a wait in time. */
+/** Less than the wait of a claim, so that only a wake-up ends it in time. */
 const boundSeconds = 20;
 
-/** A claim that waits; resolves when it does, to its answer in an object. */
+/** Opens a claim. Resolves when it waits, to an object with the promise of its response. */
 async function waiting(instance: Instance, max = 10) {
   const before = server.deps.wakes.countWaiting();
   const answer = instance.claim(max, waitSeconds);
@@ -32,7 +35,7 @@ async function waiting(instance: Instance, max = 10) {
   return { answer };
 }
 
-/** A claim on a connection of its own. */
+/** Opens a claim on a separate connection. */
 async function standingClaim(account: Account, agent: RegisteredAgent, { instanceId }: Instance) {
   const owner = { accountId: account.accountId, actorId: agent.agentId, clientId: agent.clientId };
   const token = await server.deps.tokens.issue(owner, 'agent');
@@ -57,14 +60,14 @@ async function connected(agent: RegisteredAgent, abilities = ['pipeline-executio
   return instance;
 }
 
-/** An instance that has asked once, and found nothing. */
+/** An instance whose claim has found nothing. */
 async function quietInstance(agent: RegisteredAgent) {
   const instance = await connected(agent);
   assert.deepEqual(await instance.claim(10, 0), { work: [], commands: [] });
   return instance;
 }
 
-test('work goes to the instance that can do it, though another one waits longer', async () => {
+test('work goes to an instance that supports it, even if another one has waited longer', async () => {
   const { agent, enqueue } = await place();
   const unfit = () => connected(agent, ['a kind of tomorrow']);
   await waiting(await unfit());
@@ -75,7 +78,7 @@ test('work goes to the instance that can do it, though another one waits longer'
   assert.equal((await answer).work.length, 1);
 });
 
-test('two works that come while one instance is woken go to both that wait', async () => {
+test('two works that arrive while one instance is woken go to both waiting instances', async () => {
   const { agent, enqueue } = await place();
   const [one, other] = [await quietInstance(agent), await quietInstance(agent)];
   const claims = [await waiting(one, 1), await waiting(other, 1)];
@@ -84,7 +87,7 @@ test('two works that come while one instance is woken go to both that wait', asy
   assert.deepEqual([first?.work.length, second?.work.length], [1, 1]);
 });
 
-test('a claim whose connection closes leaves its work to the next one', async () => {
+test('a claim whose connection closes passes its wake-up on', async () => {
   const { account, agent, enqueue } = await place();
   const before = server.deps.wakes.countWaiting();
   const lost = await standingClaim(account, agent, await connected(agent));
@@ -95,7 +98,7 @@ test('a claim whose connection closes leaves its work to the next one', async ()
   assert.equal((await answer).work.length, 1);
 });
 
-test('an agent that dies while its claim waits is missed, with its connection closed or standing', async () => {
+test('an agent that dies during a claim becomes unknown, whether its connection closes or not', async () => {
   for (const isClosed of [true, false]) {
     const { account, agent, shown } = await place();
     const dying = await standingClaim(account, agent, await quietInstance(agent));
@@ -108,7 +111,7 @@ test('an agent that dies while its claim waits is missed, with its connection cl
   }
 });
 
-test('a claim is answered empty when its time is over, and at once when the server stops', async () => {
+test('a claim gets an empty response when its time is over, and at once when the server stops', async () => {
   const { agent } = await place();
   const nothing = { work: [], commands: [] };
   for (const instance of [await connected(agent), await quietInstance(agent)])
@@ -123,7 +126,7 @@ test('a claim is answered empty when its time is over, and at once when the serv
   assert.deepEqual(await answer, nothing);
 });
 
-test('one instance that claims twice at one moment, as after an answer that was lost, is given each work once', async () => {
+test('an instance with two concurrent claims, as after a lost response, gets each work once', async () => {
   const { agent, enqueue } = await place();
   const instance = await quietInstance(agent);
   const claims = [await waiting(instance, 1), await waiting(instance, 1)];
@@ -132,7 +135,7 @@ test('one instance that claims twice at one moment, as after an answer that was 
   assert.equal(new Set(given.map(({ work }) => work[0]?.workId)).size, executions.length);
 });
 
-test('work that became claimable in silence is found while the claim waits', async () => {
+test('a waiting claim finds work that became claimable without a wake-up', async () => {
   const { account, agent, enqueue } = await place();
   const instance = await quietInstance(agent);
   await account.admin.post(`/agents/${agent.agentId}/commands`, { command: 'PAUSE' });
@@ -142,7 +145,7 @@ test('work that became claimable in silence is found while the claim waits', asy
   assert.equal((await instance.claim(10, waitSeconds)).work.length, 1);
 });
 
-test('a claim that waits is a sign of life, also of an instance that has nothing to do', async () => {
+test('a waiting claim is a sign of life, even of an idle instance', async () => {
   const { agent, shown } = await place();
   const instance = await quietInstance(agent);
   server.clock.advance(14);
@@ -153,7 +156,7 @@ test('a claim that waits is a sign of life, also of an instance that has nothing
   await waitUntil('the status', boundSeconds, async () => (await shown()).agentStatus === 'running');
 });
 
-test('a claim that waits is refused when its agent’s secret is refreshed, or its agent deleted, unheard', async () => {
+test('a waiting claim is refused after its agent is deleted or its secret refreshed, without a notification', async () => {
   for (const change of [
     'update agent set secret_generation = secret_generation + 1 where agent_id = $1',
     'delete from agent where agent_id = $1',

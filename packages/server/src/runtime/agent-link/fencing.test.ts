@@ -1,6 +1,7 @@
 /**
- * Leases and epochs under any interleaving: several instances of one agent claim, beat, report and fall silent while time passes and
- * the server sweeps, each as chance has it. A model keeps who owns what, and when its owner was last heard.
+ * Leases and epochs under random interleavings: several instances of one agent claim, send heartbeats and
+ * reports, and fall silent while time passes and the server sweeps. A model records the owner of each work
+ * and its last sign of life.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -24,7 +25,7 @@ const statusOf = async (id: string) =>
   (await account.admin.get<{ status: ExecutionStatus }>(`${executions}/${id}/status`)).body.status;
 const seconds = () => server.clock.now().getTime() / 1_000;
 
-/** What is known of one work: its newest epoch, whether its owner gave it back, when it was last heard. */
+/** The model of one work: its newest epoch, whether its owner released it, and its last sign of life. */
 interface Known {
   epoch: number;
   owner: number;
@@ -47,25 +48,28 @@ async function start(round: Round): Promise<void> {
   round.ids.push(answer.body.pipelineExecutionId);
 }
 
-async function claim({ instances, hands, known }: Round, who: number, max: number): Promise<void> {
-  const { work } = (await instances[who]?.claim(max)) ?? { work: [] };
+async function claim({ instances, hands, known }: Round, index: number, max: number): Promise<void> {
+  const { work } = (await instances[index]?.claim(max)) ?? { work: [] };
   for (const item of work) {
     const before = known.get(item.workId);
-    assert.equal(item.epoch, (before?.epoch ?? 0) + 1, 'each epoch is given once, and epochs rise by one');
+    assert.equal(item.epoch, (before?.epoch ?? 0) + 1, 'each epoch is used once, and epochs rise by one');
     if (before?.open) {
-      assert.equal(before.reported, 0, 'what was begun is not given to another');
-      assert.ok(seconds() - before.heard >= leaseSeconds + graceSeconds, 'its owner may still come back');
+      assert.equal(before.reported, 0, 'work that was begun was given to another instance');
+      assert.ok(seconds() - before.heard >= leaseSeconds + graceSeconds, 'its owner could still return');
     }
-    known.set(item.workId, { epoch: item.epoch, owner: who, open: true, reported: 0, heard: seconds() });
-    hands[who]?.push(item);
+    known.set(item.workId, { epoch: item.epoch, owner: index, open: true, reported: 0, heard: seconds() });
+    hands[index]?.push(item);
   }
 }
 
-async function beat({ instances, hands, known }: Round, who: number): Promise<void> {
-  for (const answer of (await instances[who]?.heartbeat(...(hands[who] ?? []))) ?? []) {
+async function beat({ instances, hands, known }: Round, index: number): Promise<void> {
+  for (const answer of (await instances[index]?.heartbeat(...(hands[index] ?? []))) ?? []) {
     if (answer.state === 'lost') continue;
     const work = known.get(answer.workId);
-    assert.ok(work?.open && work.epoch === answer.epoch && work.owner === who, 'held by who does not own it');
+    assert.ok(
+      work?.open && work.epoch === answer.epoch && work.owner === index,
+      'held by an instance that does not own it',
+    );
     work.heard = seconds();
   }
 }
@@ -77,20 +81,19 @@ const sayings: Record<'started' | 'completed' | 'released' | 'again', Said> = {
   again: { type: 'started' },
 };
 
-async function report(round: Round, who: number, which: number, what: keyof typeof sayings): Promise<void> {
-  const hand = round.hands[who] ?? [];
+async function report(round: Round, index: number, which: number, what: keyof typeof sayings): Promise<void> {
+  const hand = round.hands[index] ?? [];
   const item = hand[which % Math.max(1, hand.length)];
   const work = item === undefined ? undefined : round.known.get(item.workId);
-  const instance = round.instances[who];
+  const instance = round.instances[index];
   if (item === undefined || work === undefined || instance === undefined) return;
   const before = await statusOf(item.workId);
   const repeated = what === 'again' && work.epoch === item.epoch && work.reported > 0;
   const result = await instance.report(item, sayings[what], what === 'again' ? 1 : undefined);
   if (item.epoch !== work.epoch) assert.ok(!result.accepted, 'a report of an old epoch was accepted');
-  if (!work.open && !repeated)
-    assert.ok(!result.accepted, 'a report of work that was given back or ended was accepted');
+  if (!work.open && !repeated) assert.ok(!result.accepted, 'a report of released or ended work was accepted');
   if (!result.accepted || ended.has(before) || repeated) {
-    assert.equal(await statusOf(item.workId), before, 'what is not accepted changes nothing');
+    assert.equal(await statusOf(item.workId), before, 'a refused report changed the status');
     return;
   }
   work.heard = seconds();
@@ -123,21 +126,21 @@ async function together(round: Round): Promise<void> {
 
 type Action = (round: Round) => Promise<void>;
 const shown = (name: string, act: Action): Action => Object.assign(act, { toString: () => name });
-const who = fc.nat({ max: 2 });
+const index = fc.nat({ max: 2 });
 const saying = fc.constantFrom('started', 'completed', 'released', 'released', 'again');
 const action = fc.oneof(
   { weight: 2, arbitrary: fc.constant(shown('start', start)) },
   {
     weight: 4,
     arbitrary: fc
-      .tuple(who, fc.integer({ min: 1, max: 3 }))
+      .tuple(index, fc.integer({ min: 1, max: 3 }))
       .map(([by, max]) => shown(`claim(${by}, ${max})`, (round) => claim(round, by, max))),
   },
-  { weight: 2, arbitrary: who.map((by) => shown(`beat(${by})`, (round) => beat(round, by))) },
+  { weight: 2, arbitrary: index.map((by) => shown(`beat(${by})`, (round) => beat(round, by))) },
   {
     weight: 6,
     arbitrary: fc
-      .tuple(who, fc.nat({ max: 9 }), saying)
+      .tuple(index, fc.nat({ max: 9 }), saying)
       .map(([by, which, what]) =>
         shown(`report(${by}, ${which}, ${what})`, (round) => report(round, by, which, what)),
       ),
@@ -157,7 +160,7 @@ const action = fc.oneof(
   { weight: 1, arbitrary: fc.constant(shown('together', together)) },
 );
 
-test('one owner an epoch, no report of an old epoch, and an end within the bounds for all work', async () => {
+test('each epoch has one owner, reports of old epochs are refused, and all work ends within its limits', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 20, maxLength: 60, size: 'max' }), async (actions) => {
       const agent = await account.agent();
@@ -171,7 +174,7 @@ test('one owner an epoch, no report of an old epoch, and an end within the bound
       };
       for (let first = 0; first < 3; first += 1) await start(round);
       for (const act of actions) await act(round);
-      // Whoever dies: nobody says anything any more.
+      // All instances die.
       const bound = queueLimitSeconds + runLimitSeconds + 2 * graceSeconds + leaseSeconds;
       for (let passed = 0; passed < bound; passed += 20) await pass(20);
       for (const id of round.ids) assert.ok(ended.has(await statusOf(id)), `${id} never ended`);

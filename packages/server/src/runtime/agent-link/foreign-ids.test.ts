@@ -1,7 +1,7 @@
 /**
- * Guard: every operation of the agent's surface, called with the ids of another agent's work, changes nothing
- * of it, and answers what it would answer for ids that never existed. It walks the contract, so that a new
- * operation is tested by itself.
+ * Guard: every operation of the agent protocol, called with the ids of another agent's work, changes
+ * nothing of it and responds as for ids that never existed. It iterates over the contract, so new
+ * operations are tested too.
  */
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
@@ -19,12 +19,12 @@ const victim = await createPlace(await server.account());
 
 const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const sha256 = /\b[0-9a-f]{64}\b/g;
-/** Of a certificate, which no two requests share. */
+/** The parts of a response about a certificate that differ each time. */
 const issued = /-----BEGIN[^"]*|"(?:kid|notBefore|notAfter)":"[^"]*"/g;
 
 /**
- * Every row of the database that does not name the attacker; but for the authority of all certificates, which
- * the first request makes.
+ * Every row of the database that does not belong to the attacker, except the certificate authority, which
+ * the first request creates.
  */
 async function rowsWithout({ agentId }: RegisteredAgent): Promise<string[]> {
   const tables = await server.database.query<{ name: string }>(
@@ -42,18 +42,18 @@ async function rowsWithout({ agentId }: RegisteredAgent): Promise<string[]> {
   return found;
 }
 
-/** The same request about things that never existed. */
+/** The same request with ids that never existed. */
 function aboutNothing({ path, body, ...asked }: Example): Example {
   const replaced = new Map<string, string>();
-  const anew = (id: string, make: () => string) => {
+  const replaceId = (id: string, make: () => string) => {
     const other = replaced.get(id) ?? make();
     replaced.set(id, other);
     return other;
   };
   const changed = (text: string) =>
     text
-      .replaceAll(uuid, (id) => anew(id, randomUUID))
-      .replaceAll(sha256, (id) => anew(id, () => randomBytes(32).toString('hex')));
+      .replaceAll(uuid, (id) => replaceId(id, randomUUID))
+      .replaceAll(sha256, (id) => replaceId(id, () => randomBytes(32).toString('hex')));
   const other = body === undefined ? undefined : JSON.parse(changed(JSON.stringify(body)));
   return { ...asked, path: changed(path), ...(other === undefined ? {} : { body: other }) };
 }
@@ -84,13 +84,13 @@ const attackers: Record<string, () => Promise<{ agent: RegisteredAgent; mayRead:
   },
   'of the same account': async () => ({
     agent: await victim.account.agent(),
-    // Any project of the account may run there.
+    // May run any project of the account.
     mayRead: ['agentArtifact', 'agentBlob'],
   }),
 };
 
 for (const [name, make] of Object.entries(attackers)) {
-  test(`an agent ${name}, with the ids of another agent’s work: nothing is read or changed`, async () => {
+  test(`an agent ${name}, cannot read or change another agent’s work by its ids`, async () => {
     const { agent, mayRead } = await make();
     for (const operation of ofAgents.filter(({ id }) => !mayRead.includes(id))) {
       const example = await exampleOf(operation, victim);
@@ -102,15 +102,15 @@ for (const [name, make] of Object.entries(attackers)) {
       assert.deepEqual(changed, [], `${operation.id} changed this: ${answer.text}`);
       const known = new Set(JSON.stringify([example, agent]).match(uuid));
       const rows = before.join('\n');
-      const told = (answer.text.match(uuid) ?? []).filter((id) => !known.has(id) && rows.includes(id));
-      assert.deepEqual(told, [], `${operation.id} tells ids of others: ${answer.text}`);
+      const leaked = (answer.text.match(uuid) ?? []).filter((id) => !known.has(id) && rows.includes(id));
+      assert.deepEqual(leaked, [], `${operation.id} returned ids of others: ${answer.text}`);
       const ofNothing = await send(agent, operation, aboutNothing(example));
       assert.deepEqual(steady(answer), steady(ofNothing), operation.id);
     }
   });
 }
 
-test('its own agent is answered what the others are not', async () => {
+test('the agent of the work gets what the others do not', async () => {
   for (const operation of ofAgents) {
     const answer = await send(victim.agent, operation, await exampleOf(operation, victim));
     assert.equal(answer.status, operation.success.status, `${operation.id}: ${answer.text}`);

@@ -1,6 +1,6 @@
 /**
- * What an agent says of the work that it holds: heartbeats and reports, each batch in one transaction, fenced
- * by epochs.
+ * Applies an agent's heartbeats and reports of the work that it holds: one transaction for each batch,
+ * fenced by epochs.
  */
 import type { HeartbeatRequest, HeartbeatResponse, Report, ReportsResponse, Step } from '@headgate/contract';
 import { isDatabaseError, type Read, type Transaction } from '../../kernel/database/database.ts';
@@ -27,7 +27,7 @@ import {
 } from '../../kernel/work/work.ts';
 import { announcesOnce, readRunOwners, readStepTotals, writeSteps } from '../executions/index.ts';
 import type { CallingAgent } from './known-agents.ts';
-import { type Judged, judgeReports, runsNamedIn, stepsNamedIn } from './reports.ts';
+import { type Judged, judgeReports, listNamedRuns, listNamedSteps } from './reports.ts';
 
 interface HoldingServices extends Services {
   owners: WorkOwners;
@@ -57,11 +57,11 @@ export async function renewLeases(
     const moment: WorkMoment = {
       tx,
       accountId: agent.accountId,
-      source: sourceOf(agent, requestId),
+      source: createSource(agent, requestId),
       now,
       newId: services.newId,
     };
-    comeBack(services.owners, moment, rows, kept);
+    markReturned(services.owners, moment, rows, kept);
     extendLeases(tx, agent.accountId, kept, now, services.times);
     return held.map(({ workId, epoch }) => {
       const row = byId.get(workId);
@@ -77,9 +77,9 @@ export async function renewLeases(
 }
 
 /**
- * Reports are judged by what was read before, and applied in one trip that finds it still so. Where it is not
- * – a cancellation came between the two, or another work announced the same run – they are judged again, by
- * what is locked.
+ * Judges reports by rows read without locks, and applies them in one trip that fails if the rows have
+ * changed since. If they have (a cancellation came in between, or another work announced the same run), it
+ * judges the reports again, on locked rows.
  */
 export async function applyReports(
   services: HoldingServices,
@@ -90,8 +90,8 @@ export async function applyReports(
   const { database } = services;
   const { accountId, agentId } = agent;
   const ids = [...new Set(reports.map((report) => report.workId))];
-  const runIds = runsNamedIn(reports);
-  const { workIds, stepIds } = stepsNamedIn(reports);
+  const runIds = listNamedRuns(reports);
+  const { workIds, stepIds } = listNamedSteps(reports);
   const { runLimitSeconds } = services.times;
   const judge = async (read: Read, held: Promise<HeldRow[]>) => {
     const [rows, owners, totals] = await Promise.all([
@@ -106,7 +106,7 @@ export async function applyReports(
   try {
     await database.transaction((tx) => {
       lockUnchanged(tx, accountId, judged.heard);
-      apply(services, { tx, agent, requestId }, judged);
+      applyJudged(services, { tx, agent, requestId }, judged);
     });
     return judged.results;
   } catch (failure) {
@@ -114,7 +114,7 @@ export async function applyReports(
     return database.transaction(async (tx) => {
       tx.onConstraint(announcesOnce, () => problem('concurrent-change'));
       const again = await judge(tx.query, lockHeldWork(tx, accountId, agentId, ids));
-      if (again.news.length > 0) apply(services, { tx, agent, requestId }, again);
+      if (again.news.length > 0) applyJudged(services, { tx, agent, requestId }, again);
       return again.results;
     });
   }
@@ -124,7 +124,7 @@ function isAnnouncedTwice(failure: unknown): boolean {
   return isDatabaseError(failure) && failure.constraint === announcesOnce;
 }
 
-function apply(
+function applyJudged(
   services: HoldingServices,
   { tx, agent, requestId }: { tx: Transaction; agent: CallingAgent; requestId: string },
   { news, sequences, heard }: Judged,
@@ -134,18 +134,18 @@ function apply(
   const moment: WorkMoment = {
     tx,
     accountId,
-    source: sourceOf(agent, requestId),
+    source: createSource(agent, requestId),
     now,
     newId: services.newId,
   };
-  comeBack(services.owners, moment, heard, [...sequences.keys()]);
+  markReturned(services.owners, moment, heard, [...sequences.keys()]);
   const rowById = new Map(heard.map((row) => [row.work_id, row]));
   const ends = news.flatMap((report): WorkEnd[] => {
     if (report.type === 'completed') {
       const { status, message, ...result } = report.outcome;
       return [{ workId: report.workId, status, message, result }];
     }
-    // What is being cancelled needs no other holder.
+    // Released work that is being cancelled is not given to another instance.
     const cancelled = report.type === 'released' && rowById.get(report.workId)?.command != null;
     return cancelled ? [{ workId: report.workId, status: 'CANCELLED' }] : [];
   });
@@ -159,7 +159,7 @@ function apply(
   });
 }
 
-/** Tells the owner of some works what is new of them. */
+/** Passes the news of some works to their owner. */
 function applyNews(
   owner: WorkOwner,
   moment: WorkMoment,
@@ -194,7 +194,7 @@ function applyNews(
   if (ended.length > 0) owner.onEnded(moment, ended);
 }
 
-function comeBack(
+function markReturned(
   owners: WorkOwners,
   moment: WorkMoment,
   rows: readonly HeldRow[],
@@ -213,6 +213,6 @@ function isHeld(row: HeldRow | undefined, epoch: number): boolean {
   return row !== undefined && row.epoch === epoch && (row.state === 'held' || row.state === 'silent');
 }
 
-function sourceOf(agent: CallingAgent, requestId: string) {
+function createSource(agent: CallingAgent, requestId: string) {
   return { accountId: agent.accountId, actorId: agent.agentId, actorKind: 'agent', requestId } as const;
 }

@@ -1,4 +1,4 @@
-/** The table `agent_instance`: the running processes of an agent, and when each was heard of. */
+/** The table `agent_instance`: the running processes of an agent, and the time of their last sign of life. */
 import type { AgentCommand, AgentStatus, HelloRequest } from '@headgate/contract';
 import {
   type ParameterTypes,
@@ -16,13 +16,13 @@ export interface InstanceKey {
 }
 
 const keyTypes = { account_id: 'uuid', agent_id: 'uuid', instance_id: 'uuid' } satisfies ParameterTypes;
-const keyOf = ({ agent, instanceId }: InstanceKey) => ({
+const createKey = ({ agent, instanceId }: InstanceKey) => ({
   account_id: agent.accountId,
   agent_id: agent.agentId,
   instance_id: instanceId,
 });
 
-/** An instance that is silent for so long is not expected back; a later sign of life makes it known again. */
+/** An instance that is silent for this long is forgotten. A later sign of life records it again. */
 const forgottenAfter = '10 minutes';
 
 const forgetSilent = statement(
@@ -54,13 +54,13 @@ const noteVersion = statement(
 
 type Introduced = Pick<HelloRequest, 'agentVersion' | 'abilities' | 'concurrency'>;
 
-/** What an instance says of itself in its hello. */
+/** Records the hello of an instance. */
 export function writeInstance(tx: Transaction, key: InstanceKey, said: Introduced, now: Date): void {
   const { accountId, agentId } = key.agent;
-  onDeletedAgent(tx);
+  refuseDeletedAgent(tx);
   tx.send(forgetSilent, { account_id: accountId, agent_id: agentId, now });
   tx.send(upsert, {
-    ...keyOf(key),
+    ...createKey(key),
     agent_version: said.agentVersion,
     abilities: said.abilities,
     concurrency: said.concurrency,
@@ -77,13 +77,13 @@ const insertUnknown = statement(
   on conflict (account_id, agent_id, instance_id) do update set last_seen_at = excluded.last_seen_at, silent = false`,
 );
 
-/** An instance that works without having said hello, or that was forgotten. */
+/** Records an instance that works without a hello, or that was forgotten. */
 export function writeUnknownInstance(tx: Transaction, key: InstanceKey, now: Date): void {
-  onDeletedAgent(tx);
-  tx.send(insertUnknown, { ...keyOf(key), now });
+  refuseDeletedAgent(tx);
+  tx.send(insertUnknown, { ...createKey(key), now });
 }
 
-function onDeletedAgent(tx: Transaction): void {
+function refuseDeletedAgent(tx: Transaction): void {
   tx.onConstraint('agent_instance_of_agent', () =>
     problem('token-invalid', { reason: 'its agent was deleted.' }),
   );
@@ -101,9 +101,9 @@ const noteSeen = statement(
     and a.agent_id = $agent_id) as agent_status, stopping`,
 );
 
-/** Notes a sign of life. No row, after the commit, for an instance that is not known. */
+/** Records a sign of life. After the commit there is no row if the instance is unknown. */
 export function noteSignOfLife(tx: Transaction, key: InstanceKey, now: Date) {
-  return tx.collect(noteSeen, { ...keyOf(key), now });
+  return tx.collect(noteSeen, { ...createKey(key), now });
 }
 
 const setStopping = statement(
@@ -118,11 +118,11 @@ const remove = statement(
 );
 
 export function noteStopping(tx: Transaction, key: InstanceKey, now: Date): void {
-  tx.send(setStopping, { ...keyOf(key), now });
+  tx.send(setStopping, { ...createKey(key), now });
 }
 
 export function removeInstance(tx: Transaction, key: InstanceKey): void {
-  tx.send(remove, keyOf(key));
+  tx.send(remove, createKey(key));
 }
 
 const selectCommand = statement(
@@ -135,11 +135,14 @@ const selectCommand = statement(
   where account_id = $account_id and agent_id = $agent_id and instance_id = $instance_id and restart_requested`,
 );
 
-/** What is asked of an instance itself: one row, or none. */
-export function commandForInstance(tx: Transaction, key: InstanceKey): readonly { command: AgentCommand }[] {
-  return tx.collect(selectCommand, keyOf(key));
+/** The command for the instance itself: one row or none. */
+export function collectInstanceCommand(
+  tx: Transaction,
+  key: InstanceKey,
+): readonly { command: AgentCommand }[] {
+  return tx.collect(selectCommand, createKey(key));
 }
 
-export function readCommandForInstance(read: Read, key: InstanceKey): Promise<{ command: AgentCommand }[]> {
-  return read(selectCommand, keyOf(key));
+export function readInstanceCommand(read: Read, key: InstanceKey): Promise<{ command: AgentCommand }[]> {
+  return read(selectCommand, createKey(key));
 }

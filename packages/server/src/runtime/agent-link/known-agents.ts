@@ -1,4 +1,4 @@
-/** The agents that call: a token says which one, and its row whether that token still counts. */
+/** Caches which agents exist and which generation of their secret is current. A token names its agent. */
 import { type Database, statement } from '../../kernel/database/database.ts';
 import type { Wakes } from '../../kernel/database/wakes.ts';
 import { type Problem, problem } from '../../kernel/http/problems.ts';
@@ -9,16 +9,16 @@ export interface CallingAgent {
   accountId: string;
   agentId: string;
   name: string;
-  /** Of the secret that its token was given for: the current one. */
+  /** The generation of the secret that its token was issued for: the current one. */
   generation: number;
 }
 
-/** What its row says. */
+/** The cached columns of the agent's row. */
 export type AgentFacts = Pick<CallingAgent, 'name' | 'generation'>;
 
 /**
- * How long an agent is known without asking again. One that is deleted, and a token of a secret before, are
- * refused as soon as the server hears of it; should that message be lost, within this time.
+ * How long the cache is used without a query. Deleted agents, and tokens of an earlier secret, are refused
+ * when the notification arrives, or at the latest after this time.
  */
 export const knownMilliseconds = 2_000;
 
@@ -39,12 +39,12 @@ export function createKnownAgents({ read }: Pick<Database, 'read'>, wakes: Wakes
     const agentId = key === undefined ? undefined : parseSecretWakeKey(key);
     if (key !== undefined && agentId === undefined) return;
     forgotten += 1;
-    // Messages may have been missed: about any agent.
+    // Notifications may have been missed, about any agent.
     if (agentId === undefined) known.clear();
     else known.delete(agentId);
   });
 
-  function note(owner: TokenOwner, facts: AgentFacts, askedAt: number): CallingAgent {
+  function remember(owner: TokenOwner, facts: AgentFacts, askedAt: number): CallingAgent {
     const { accountId, actorId: agentId } = owner;
     const remembered = known.get(agentId)?.agent;
     const isSame = remembered?.name === facts.name && remembered.generation === facts.generation;
@@ -54,46 +54,46 @@ export function createKnownAgents({ read }: Pick<Database, 'read'>, wakes: Wakes
     return agent;
   }
 
-  async function ask(owner: TokenOwner): Promise<CallingAgent> {
+  async function readAgent(owner: TokenOwner): Promise<CallingAgent> {
     const { accountId, actorId: agentId } = owner;
     const askedAt = now();
     const before = forgotten;
     const [row] = await read(selectAgent, { account_id: accountId, agent_id: agentId });
     known.delete(agentId);
     if (row === undefined) throw problem('token-invalid', { reason: 'its agent was deleted.' });
-    const agent = note(owner, { name: row.name, generation: row.secret_generation }, askedAt);
-    // What was read may be of before.
+    const agent = remember(owner, { name: row.name, generation: row.secret_generation }, askedAt);
+    // The row may have been read before the notification.
     if (before !== forgotten) known.delete(agentId);
     return agent;
   }
 
   return {
     /**
-     * Throws `token-invalid` for a deleted agent, and for a token of a secret before, as it is known since so
-     * long at most.
+     * Throws `token-invalid` for a deleted agent and for a token of an earlier secret, as of at most
+     * `milliseconds` ago.
      */
     async identify(owner: TokenOwner, milliseconds = knownMilliseconds): Promise<CallingAgent> {
       const generation = owner.generation ?? 0;
       const remembered = known.get(owner.actorId);
       const isFresh = remembered !== undefined && remembered.askedAt > now() - milliseconds;
       const agent =
-        isFresh && remembered.agent.generation === generation ? remembered.agent : await ask(owner);
+        isFresh && remembered.agent.generation === generation ? remembered.agent : await readAgent(owner);
       requireGeneration(agent, generation);
       return agent;
     },
-    /** What was read of it meanwhile. */
+    /** Stores what another query has read. */
     confirm({ accountId, agentId }: CallingAgent, facts: AgentFacts): void {
-      note({ accountId, actorId: agentId }, facts, now());
+      remember({ accountId, actorId: agentId }, facts, now());
     },
   };
 }
 
 /** Throws `token-invalid`. */
 export function requireGeneration(current: Pick<AgentFacts, 'generation'>, generation: number): void {
-  if (current.generation !== generation) throw secretRefreshed();
+  if (current.generation !== generation) throw createSecretRefreshed();
 }
 
-/** For a token of a secret before: its agent gets another. */
-export function secretRefreshed(): Problem {
-  return problem('token-invalid', { reason: 'the secret of its agent was refreshed; get a new one.' });
+/** For a token of an earlier secret; the agent gets a new token. */
+export function createSecretRefreshed(): Problem {
+  return problem('token-invalid', { reason: 'its agent’s secret was refreshed; get a new token.' });
 }

@@ -1,10 +1,11 @@
 /**
- * A claim that is not answered yet. Ten thousand of them wait at one time, and V8 goes through all that they keep again and again: so each is
- * one object that nobody awaits, and of its call only the reply is left (docs/adr/0026).
+ * A claim that waits for its response. Ten thousand of them wait at the same time, and the garbage
+ * collector visits all that they hold. So each is one object without a promise, and keeps only the reply of
+ * its request (docs/adr/0026).
  *
  * Terminology
- *   look   asks the database what there is; who is woken meanwhile looks once more
- *   over   it may wait no longer: its time has passed, its agent went away, or the server stops
+ *   look   query the database for work and commands; a claim that is woken during a look looks again
+ *   over   the claim may wait no longer: its time has passed, its agent disconnected, or the server stops
  */
 import type { ClaimRequest, ClaimResponse } from '@headgate/contract';
 import type { FastifyReply } from 'fastify';
@@ -20,9 +21,12 @@ export interface Asking {
 /** What all claims share. */
 export interface ClaimCare {
   wakes: Wakes;
-  /** Answers `undefined` when there is nothing to tell and the claim is not over; else what it is answered. Rejects when `arrival` does. */
+  /**
+   * Returns the response, or undefined if there is nothing to send and the claim is not over. Rejects if
+   * `arrival` does.
+   */
   look(claim: OpenClaim, arrival?: Promise<void>): Promise<ClaimResponse | undefined>;
-  /** It has been answered. */
+  /** Called when the response is sent. */
   close(claim: OpenClaim): void;
 }
 
@@ -39,9 +43,9 @@ export class OpenClaim implements Waiter {
   #isWoken = false;
   #refusal: unknown;
   number = 0;
-  /** What it looks for. */
+  /** The wake-up that the current look serves. */
   occasion: Occasion | undefined;
-  /** What it was woken for since. */
+  /** The wake-up that arrived since. */
   #next: Occasion | undefined;
 
   constructor({ agent, request, reply }: Asking, waitMilliseconds: number, care: ClaimCare) {
@@ -50,7 +54,7 @@ export class OpenClaim implements Waiter {
     this.reply = reply;
     this.#care = care;
     this.#isOver = waitMilliseconds === 0;
-    this.#timer = this.#isOver ? undefined : setTimeout(endWaitOf, waitMilliseconds, this);
+    this.#timer = this.#isOver ? undefined : setTimeout(endClaimWait, waitMilliseconds, this);
   }
 
   get isOver(): boolean {
@@ -65,21 +69,21 @@ export class OpenClaim implements Waiter {
     return this.request.instanceId;
   }
 
-  /** To be woken from now on, as one who begins to wait. */
+  /** Waits for wake-ups from now on, at the end of the queue. */
   listen(): void {
     const { wakes } = this.#care;
     wakes.stopWaiting(this.agent.agentId, this);
     wakes.wait(this.agent.agentId, this);
   }
 
-  /** To look again; also without an occasion. */
+  /** Looks again, also without an occasion. */
   wake(occasion?: Occasion): void {
     this.#next ??= occasion;
     this.#isWoken = true;
     if (this.#state === 'waiting') void this.look();
   }
 
-  /** It is answered by this, unless it has been given something meanwhile. */
+  /** Responds with this failure, unless the claim has been given work meanwhile. */
   refuse(failure: unknown): void {
     this.#refusal = failure;
     this.wake();
@@ -90,7 +94,7 @@ export class OpenClaim implements Waiter {
     if (this.#state === 'waiting') this.#answer(nothing);
   }
 
-  /** Waits from now on, and looks: what is enqueued meanwhile wakes it. */
+  /** Listens before it looks, so that work enqueued during the look wakes it. */
   async look(arrival?: Promise<void>): Promise<void> {
     this.#state = 'looking';
     try {
@@ -117,13 +121,13 @@ export class OpenClaim implements Waiter {
     const { wakes } = this.#care;
     const { agentId } = this.agent;
     wakes.stopWaiting(agentId, this);
-    // Nobody here makes use of it: another one who waits may.
+    // This claim did not use the wake-up; another waiting one may.
     for (const left of [this.occasion, this.#next]) if (left !== undefined) wakes.pass(agentId, left);
     this.#care.close(this);
     this.reply.send(answer);
   }
 }
 
-function endWaitOf(claim: OpenClaim): void {
+function endClaimWait(claim: OpenClaim): void {
   claim.endWait();
 }

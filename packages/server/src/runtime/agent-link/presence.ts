@@ -1,4 +1,7 @@
-/** Which instances of an agent are there: each says hello, gives signs of life, and says goodbye; the agent's status follows. */
+/**
+ * Tracks the connected instances of an agent by their hellos, signs of life and goodbyes; the agent's
+ * status follows from them.
+ */
 import type { AgentStatus, GoodbyeStage, HelloRequest } from '@headgate/contract';
 import type { Transaction } from '../../kernel/database/database.ts';
 import { recordEvents } from '../../kernel/database/events.ts';
@@ -15,11 +18,14 @@ import {
 import { type CallingAgent, type KnownAgents, requireGeneration } from './known-agents.ts';
 import { type Called, createRollCall } from './roll-call.ts';
 
-/** How often at most a sign of life is written: with the longest time between two, well within connectedSeconds. */
+/**
+ * The shortest time between two writes of a sign of life. With the longest time between two signs it is
+ * well within connectedSeconds.
+ */
 const writtenEveryMilliseconds = 2_000;
 const forgottenAfterMilliseconds = 60_000;
 
-/** An agent with such a status has more to tell than that it is still there. */
+/** A sign of life of an agent with such a status changes the status. */
 const awayStatuses: readonly AgentStatus[] = ['pending', 'unknown', 'stopped'];
 
 interface Calling {
@@ -27,12 +33,12 @@ interface Calling {
   requestId: string;
 }
 
-/** An instance that waits. */
+/** A waiting instance. */
 interface Attendant extends InstanceKey {
   requestId: string;
-  /** Something may be there for it. */
+  /** Called if there may be work or a command. */
   wake(): void;
-  /** It may not wait any longer, for instance because its token counts no more. */
+  /** Called if it may no longer wait, for example because its token is invalid. */
   refuse(failure: unknown): void;
 }
 
@@ -49,11 +55,11 @@ export function createPresence(
       (failure: unknown) => waiting.refuse(failure),
     );
   });
-  /** When a sign of life of each instance was written last, oldest first. */
+  /** When the last sign of life of each instance was written, oldest first. */
   const written = new Map<string, number>();
 
   function isDue(key: InstanceKey, now: number): boolean {
-    const name = nameOf(key);
+    const name = formatKey(key);
     const last = written.get(name);
     if (last !== undefined && now - last < writtenEveryMilliseconds) return false;
     written.delete(name);
@@ -65,49 +71,52 @@ export function createPresence(
     return true;
   }
 
-  function note(
+  function recordAgentEvent(
     tx: Transaction,
     by: Calling,
     name: 'agent-connected' | 'agent-goodbye',
     after: object,
   ): void {
     const subject = { type: 'agent', id: by.agent.agentId, name: by.agent.name };
-    recordEvents(tx, sourceOf(by), [{ name, subject, after }], clock.now(), newId);
+    recordEvents(tx, createSource(by), [{ name, subject, after }], clock.now(), newId);
   }
 
-  /** Changes what is known of the instances, and moves the agent to the status that follows. */
-  function change(by: Calling, changes: (tx: Transaction, now: Date) => void, whenNone?: 'stopped') {
+  /** Changes the instances, and moves the agent to the status that follows. */
+  function changeInstances(by: Calling, changes: (tx: Transaction, now: Date) => void, whenNone?: 'stopped') {
     const now = clock.now();
     const { accountId, agentId } = by.agent;
     return database.transaction((tx) => {
       lockAgentStatus(tx, accountId, agentId);
       changes(tx, now);
-      return updateStatus({ tx, source: sourceOf(by), now, newId }, agentId, whenNone);
+      return updateStatus({ tx, source: createSource(by), now, newId }, agentId, whenNone);
     });
   }
 
-  /** Brings back an agent whose status is not that of one that is there. */
+  /** Moves a connected agent out of a status of disconnected agents. */
   async function comeBack(by: Calling, { status, stopping }: Pick<Called, 'status' | 'stopping'>) {
     if (awayStatuses.includes(status) || (status === 'stopping' && !stopping))
-      await change(by, () => undefined);
+      await changeInstances(by, () => undefined);
   }
 
-  /** A sign of life. One of an instance that is not known makes it known when it `claims`: then it works. */
-  async function seen(key: InstanceKey, requestId: string, claims: boolean): Promise<void> {
+  /** Records a sign of life. If the instance is unknown and `claims`, records the instance. */
+  async function recordSignOfLife(key: InstanceKey, requestId: string, claims: boolean): Promise<void> {
     const now = clock.now();
     if (!isDue(key, now.getTime())) return;
     const [found] = await database.transaction((tx) => noteSignOfLife(tx, key, now));
     const by = { agent: key.agent, requestId };
     if (found !== undefined) await comeBack(by, { ...found, status: found.agent_status });
-    else if (claims) await change(by, (tx) => writeUnknownInstance(tx, key, now));
+    else if (claims) await changeInstances(by, (tx) => writeUnknownInstance(tx, key, now));
   }
 
-  /** Whether something may be there for an instance that was called. Throws `token-invalid`. */
+  /**
+   * Returns whether there may be work or a command for an instance of the roll call. Throws
+   * `token-invalid`.
+   */
   async function hasNews(key: Attendant, called: Called | undefined): Promise<boolean> {
     const { agent, requestId } = key;
     if (called === undefined) {
-      written.delete(nameOf(key));
-      await seen(key, requestId, true);
+      written.delete(formatKey(key));
+      await recordSignOfLife(key, requestId, true);
       return true;
     }
     known.confirm(agent, called);
@@ -117,31 +126,33 @@ export function createPresence(
   }
 
   return {
-    seen,
+    seen: recordSignOfLife,
 
-    /** A sign of life of an instance that waits, written together with those of others; within a second it is told what comes of it. */
+    /**
+     * Adds a waiting instance to the roll call, which writes its sign of life and responds within a second.
+     */
     attend: (waiting: Attendant): void => rollCall.attend(waiting),
 
     async hello(agent: CallingAgent, said: HelloRequest, requestId: string): Promise<void> {
       const { agentVersion, instanceId, abilities, concurrency } = said;
       const by = { agent, requestId };
-      await change(by, (tx, now) => {
+      await changeInstances(by, (tx, now) => {
         writeInstance(tx, { agent, instanceId }, said, now);
-        note(tx, by, 'agent-connected', { agentVersion, instanceId, abilities, concurrency });
+        recordAgentEvent(tx, by, 'agent-connected', { agentVersion, instanceId, abilities, concurrency });
       });
     },
 
-    /** Answers the status of the agent. */
+    /** Returns the status of the agent. */
     async goodbye(key: InstanceKey, stage: GoodbyeStage, requestId: string): Promise<AgentStatus> {
       const by = { agent: key.agent, requestId };
-      written.delete(nameOf(key));
+      written.delete(formatKey(key));
       const { instanceId } = key;
-      const [left] = await change(
+      const [left] = await changeInstances(
         by,
         (tx, now) => {
           if (stage === 'stopping') noteStopping(tx, key, now);
           else removeInstance(tx, key);
-          note(tx, by, 'agent-goodbye', { instanceId, stage });
+          recordAgentEvent(tx, by, 'agent-goodbye', { instanceId, stage });
         },
         stage === 'stopped' ? 'stopped' : undefined,
       );
@@ -150,10 +161,10 @@ export function createPresence(
   };
 }
 
-function sourceOf({ agent: { accountId, agentId: actorId }, requestId }: Calling) {
+function createSource({ agent: { accountId, agentId: actorId }, requestId }: Calling) {
   return { accountId, actorId, actorKind: 'agent', requestId } as const;
 }
 
-function nameOf({ agent, instanceId }: InstanceKey): string {
+function formatKey({ agent, instanceId }: InstanceKey): string {
   return `${agent.agentId} ${instanceId}`;
 }

@@ -1,22 +1,22 @@
 /**
- * Instances that have looked for work and were given all that they may have, and of whose agents nothing was
- * heard since: their next claim need not look. What is not heard of (a wake-up that was lost, work that
- * became claimable in silence) the roll call finds, docs/adr/0026.
+ * Remembers instances whose last look for work found nothing more, with no wake-up of their agent since:
+ * their next claim does not query the database. Work without a wake-up (a lost one, or work that became
+ * claimable by time) is found by the roll call, docs/adr/0026.
  */
 import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { InstanceKey } from './instance.store.ts';
 
-/** Instances of one agent come and go under new ids; those that are gone are not kept for ever. */
+/** A limit for agents whose instances often restart with new ids. */
 const instancesOfAgent = 100;
 
 interface Quiet {
   instanceId: string;
-  /** Of the secret with which it looked. */
+  /** The generation of the secret with which it looked. */
   generation: number;
 }
 
 export function createQuietInstances(wakes: Wakes) {
-  /** By agent; mostly it has one instance. */
+  /** By agent, which usually has one instance. */
   const quiet = new Map<string, Quiet[]>();
   wakes.listen((key) => (key === undefined ? quiet.clear() : quiet.delete(key)));
 
@@ -26,7 +26,8 @@ export function createQuietInstances(wakes: Wakes) {
       false,
 
     /**
-     * Before it looks; `confirm` it if it finds no more: that counts unless something is heard in between.
+     * Call this before a look, and `confirm` if the look finds nothing more. A wake-up in between cancels
+     * the confirmation.
      */
     looking({ agent: { agentId, generation }, instanceId }: InstanceKey) {
       const ofAgent = quiet.get(agentId) ?? [];

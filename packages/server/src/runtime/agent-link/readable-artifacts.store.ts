@@ -1,12 +1,12 @@
 /**
- * Which artifacts an agent reads: those of its account; one with restricted access only those of the places
- * that its allowlist names, and those that its held work names, which may be shared pipelines or belong to a
- * place that was taken off the list since.
+ * Which artifacts an agent may read: all of its account. With restricted access, only those of the places
+ * on its allowlist and those of the work it holds, which may include shared pipelines and places since
+ * removed from the list.
  */
 import { type Read, statement } from '../../kernel/database/database.ts';
 import type { CallingAgent } from './known-agents.ts';
 
-/** Digests of manifests. */
+/** Digests of the manifests of allowed places. */
 const manifestsOfAllowedPlaces = `
   select v.manifest_digest as digest from agent_allowed_place p
   join artifact_version v on v.account_id = p.account_id and v.project_id = p.project_id
@@ -21,8 +21,8 @@ const manifestsOfHeldWork = `
       select shared ->> 'artifactDigest' from jsonb_array_elements(coalesce(e.shared_artifacts, '[]')) as shared), e.manifest_digest)) as digest
     from ${heldExecutions}) held`;
 
-/** No row for an agent that was deleted. */
-const mayRead = (condition: string) =>
+/** No row if the agent was deleted. */
+const createMayRead = (condition: string) =>
   statement(
     { parameters: { account_id: 'uuid', agent_id: 'uuid', digest: 'text' }, row: { may_read: 'boolean' } },
     `
@@ -30,13 +30,13 @@ const mayRead = (condition: string) =>
   from agent a where a.account_id = $account_id and a.agent_id = $agent_id`,
   );
 
-const ofManifest = mayRead(`
+const ofManifest = createMayRead(`
   exists (select from (${manifestsOfAllowedPlaces}) allowed where allowed.digest = $digest)
   or exists (select from (${manifestsOfHeldWork}) named where named.digest = $digest)`);
 
-// From the blob to the manifests that list it: both steps have an index. `offset 0` keeps the planner from
-// reading all chunks in the hope of an early match.
-const ofBlob = mayRead(`
+// From the blob to its manifests: both steps use an index. `offset 0` keeps the planner from scanning all
+// chunks for an early match.
+const ofBlob = createMayRead(`
   exists (
     select from (
       select account_id, digest from manifest_chunk where account_id = $account_id

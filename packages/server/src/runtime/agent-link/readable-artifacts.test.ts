@@ -1,4 +1,4 @@
-/** An agent reads the artifacts of the places in which it may run, and no others. */
+/** An agent can read the artifacts of the places in which it may run, and no others. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
@@ -14,7 +14,7 @@ import { makePipelineUsing, publishShared } from '../../testing/shared-pipelines
 
 const server = await startTestServer();
 
-/** An agent with restricted access, whose allowlist is empty. */
+/** An agent with restricted access and an empty allowlist. */
 async function restricted() {
   const place = await createPlace(await server.account());
   const { account, agent } = place;
@@ -28,8 +28,8 @@ async function restricted() {
 type Restricted = Awaited<ReturnType<typeof restricted>>;
 
 /**
- * A version with a file of its own, in dev unless another environment is named; answers the digests of its
- * manifest and of that file.
+ * Publishes a version with a unique file, by default in dev. Returns the digests of its manifest and of
+ * that file.
  */
 async function published(
   { admin }: Restricted,
@@ -68,7 +68,7 @@ async function requireUnknown({ client }: RegisteredAgent, { manifest, file }: P
   requireProblem(await client.get(`/blobs/${file}`), 404, 'blob-not-found');
 }
 
-test('a restricted agent reads versions of the projects and environments of its allowlist only', async () => {
+test('a restricted agent can read only versions of the projects and environments on its allowlist', async () => {
   const at = await restricted();
   const { account, agent, project, allow } = at;
   const other = await account.project();
@@ -86,7 +86,7 @@ test('a restricted agent reads versions of the projects and environments of its 
   await requireReadable(agent, foreign);
 });
 
-test('an agent without restricted access reads those of its account, and no others', async () => {
+test('an agent without restricted access can read those of its account, and no others', async () => {
   const at = await restricted();
   const { admin, path, agent, project, account } = at;
   await admin.patch(path, { restrictedAccess: false });
@@ -96,7 +96,7 @@ test('an agent without restricted access reads those of its account, and no othe
   await requireUnknown(agent, await published(elsewhere, elsewhere.project));
 });
 
-test('a restricted agent reads what its held work names, until that has ended', async () => {
+test('a restricted agent can read the artifacts of the work it holds, until the work ends', async () => {
   const at = await restricted();
   const { agent, project, allow, admin } = at;
   await allow({ [project.projectId]: {} });
@@ -109,7 +109,7 @@ test('a restricted agent reads what its held work names, until that has ended', 
   await instance.hello();
   const [work] = (await instance.claim()).work;
   assert.ok(work);
-  const manifest = work.payload.sharedArtifacts?.[0]?.artifactDigest ?? assert.fail('nothing is shared');
+  const manifest = work.payload.sharedArtifacts?.[0]?.artifactDigest ?? assert.fail('no shared artifact');
   const shared = { manifest, file: createHash('sha256').update(sharedFile).digest('hex') };
   await allow({});
   for (const named of [version, shared]) await requireReadable(agent, named);

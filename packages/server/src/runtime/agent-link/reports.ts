@@ -1,11 +1,11 @@
 /**
- * Applying a batch of reports: which are news, which were heard before, which come from an agent that lost
- * the work or report a run of another work. Pure over rows of work.
+ * Judges a batch of reports: which are new, which are repeated, and which are refused because the agent
+ * lost the work or reports a run of another work. Pure functions over rows of work.
  */
 import type { Report, ReportRefusal, ReportsResponse, Step } from '@headgate/contract';
 import type { HeldRow } from '../../kernel/work/held-work.ts';
 import type { RunOwners } from '../executions/index.ts';
-import { type StepBounds, stepFault } from './step-bounds.ts';
+import { findStepFault, type StepBounds } from './step-bounds.ts';
 
 type Result = ReportsResponse['results'][number];
 
@@ -14,14 +14,14 @@ export interface Judged {
   results: Result[];
   /** The reports to apply, in their order. */
   news: Report[];
-  /** The last number of each work that has news. */
+  /** The last sequence number of each work with news. */
   sequences: Map<string, number>;
-  /** The works that have news, as they were. */
+  /** The works with news, before them. */
   heard: HeldRow[];
 }
 
-/** The runs whose owners must be known to judge the reports: all but the run of the work itself. */
-export function runsNamedIn(reports: readonly Report[]): string[] {
+/** The runs whose owners are needed to judge the reports: all except the run of the work itself. */
+export function listNamedRuns(reports: readonly Report[]): string[] {
   const steps = reports.flatMap((report) =>
     report.type === 'progress' ? report.steps.map((step) => ({ ...step, workId: report.workId })) : [],
   );
@@ -32,8 +32,8 @@ export function runsNamedIn(reports: readonly Report[]): string[] {
   return [...new Set(named)];
 }
 
-/** The works that have steps in the reports, and the steps. */
-export function stepsNamedIn(reports: readonly Report[]): { workIds: string[]; stepIds: string[] } {
+/** The works with steps in the reports, and the steps. */
+export function listNamedSteps(reports: readonly Report[]): { workIds: string[]; stepIds: string[] } {
   const progress = reports.filter((report) => report.type === 'progress');
   return {
     workIds: [...new Set(progress.map(({ workId }) => workId))],
@@ -41,7 +41,7 @@ export function stepsNamedIn(reports: readonly Report[]): { workIds: string[]; s
   };
 }
 
-/** `owners` holds the owners of `runsNamedIn(reports)`, as far as there are any. */
+/** `owners` holds the owners of `listNamedRuns(reports)` that exist. */
 export function judgeReports(
   reports: readonly Report[],
   held: readonly HeldRow[],
@@ -60,20 +60,20 @@ export function judgeReports(
     const refused = (code: ReportRefusal, detail: string) =>
       results.push({ workId, accepted: false, code, detail });
     if (row === undefined) {
-      refused('work-not-found', `There is no work ${workId} of this agent.`);
+      refused('work-not-found', `This agent has no work ${workId}.`);
     } else if (row.epoch === report.epoch && report.sequence <= row.report_sequence) {
       results.push({ workId, accepted: true });
     } else if (row.epoch !== report.epoch || row.state === 'queued') {
-      refused('stale-epoch', `The epoch ${report.epoch} is over; the work was given to another claim.`);
+      refused('stale-epoch', `The epoch ${report.epoch} is not current: the work was claimed again.`);
     } else if (row.state === 'ended') {
       refused('stale-epoch', 'The work has ended.');
     } else {
-      const after = report.type === 'progress' ? runsAfter(report.steps, row, runs) : runs;
+      const after = report.type === 'progress' ? resolveRuns(report.steps, row, runs) : runs;
       if (typeof after === 'string') {
         refused('run-of-another-work', after);
         continue;
       }
-      const fault = report.type === 'progress' ? boundsBroken(report, heardSteps, bounds) : undefined;
+      const fault = report.type === 'progress' ? checkBounds(report, heardSteps, bounds) : undefined;
       if (fault !== undefined) {
         refused(fault.code, fault.detail);
         const outcome = { status: 'FAILED', message: fault.detail } as const;
@@ -94,8 +94,8 @@ export function judgeReports(
   return { results, news, sequences, heard: held.filter((row) => sequences.has(row.work_id)) };
 }
 
-/** Notes the steps of a report with those that came before it. */
-function boundsBroken(
+/** Adds the steps of a report to those of the batch, and checks the limits. */
+function checkBounds(
   { workId, steps }: Extract<Report, { type: 'progress' }>,
   heardSteps: Map<string, Map<string, Step>>,
   bounds: StepBounds,
@@ -103,27 +103,27 @@ function boundsBroken(
   const heard = heardSteps.get(workId) ?? new Map<string, Step>();
   heardSteps.set(workId, heard);
   for (const step of steps) heard.set(step.stepId, step);
-  return stepFault(workId, steps, heard, bounds);
+  return findStepFault(workId, steps, heard, bounds);
 }
 
-/** The owners of runs once these steps of a work are written; or, in words, why they may not be. */
-function runsAfter(
+/** Returns the owners of runs after these steps, or a text with the reason to refuse the steps. */
+function resolveRuns(
   steps: readonly Step[],
   { work_id: workId, kind }: HeldRow,
   before: RunOwners,
 ): RunOwners | string {
-  if (kind !== 'pipeline-execution') return `The work ${workId} is a ${kind}: it has no steps.`;
+  if (kind !== 'pipeline-execution') return `The work ${workId} is a ${kind}, which has no steps.`;
   const runs = new Map(before);
   for (const { stepId, childPipeline } of steps) {
     if (childPipeline === undefined) continue;
     const owner = runs.get(childPipeline.id);
     if (owner !== undefined && (owner.executionId !== workId || owner.stepId !== stepId))
-      return `childPipeline.id ${childPipeline.id} is the id of another run; give each child run an id of its own.`;
+      return `childPipeline.id ${childPipeline.id} is the id of another run; give each child run its own id.`;
     runs.set(childPipeline.id, { executionId: workId, stepId });
   }
   const foreign = steps.find(
     ({ pipelineRunId }) => pipelineRunId !== workId && runs.get(pipelineRunId)?.executionId !== workId,
   );
   if (foreign === undefined) return runs;
-  return `pipelineRunId ${foreign.pipelineRunId} is neither this work nor a child run that it announced.`;
+  return `pipelineRunId ${foreign.pipelineRunId} is neither this work nor one of its child runs.`;
 }

@@ -1,24 +1,24 @@
 /**
- * What a roll call asks the tables: many instances at once are heard of, and told whether something waits for
- * them.
+ * The statement of a roll call: records the signs of life of many instances and returns whether something
+ * waits for them.
  */
 import type { AgentStatus } from '@headgate/contract';
 import { type ColumnTypes, statement, typed } from '../../kernel/database/database.ts';
 
 const calledRow = {
-  /** Of the instance in the parameters, from 1. */
+  /** The position of the instance in the parameters, from 1. */
   place: 'integer',
   name: 'text',
   secret_generation: 'integer',
   agent_status: typed<AgentStatus>('text'),
   stopping: 'boolean',
-  /** Work for its agent, a command for what it holds, or one for itself. */
+  /** Work for its agent, a command for its work, or one for the instance itself. */
   has_news: 'boolean',
 } satisfies ColumnTypes;
 
 /**
- * No row for an instance that is not known, or that someone else changes at this moment, and one only for an
- * instance that is named twice. Locked in one order, so that two servers never wait for each other.
+ * No row for an instance that is unknown or locked by another transaction; one row for an instance that is
+ * listed twice. Callers pass the instances in one order, so that two servers never deadlock.
  */
 export const callRoll = statement(
   {
@@ -26,7 +26,7 @@ export const callRoll = statement(
       account_ids: 'uuid[]',
       agent_ids: 'uuid[]',
       instance_ids: 'uuid[]',
-      // As text: arrays of text are sent without a look at each element.
+      // As text: text arrays are sent without a check of each element.
       seen_at: typed<readonly string[]>('timestamptz[]'),
     },
     row: calledRow,
@@ -56,7 +56,7 @@ export const callRoll = statement(
   from noted n join agent a on a.account_id = n.account_id and a.agent_id = n.agent_id`,
 );
 
-/** Whether work waits for an agent. */
+/** Finds work that waits for an agent. */
 export const waitingWork = statement(
   { parameters: { account_id: 'uuid', agent_id: 'uuid' }, row: { work_id: 'uuid' } },
   `

@@ -1,7 +1,6 @@
 /**
- * The roll call: of instances that wait, and of which nothing is expected, the signs of life are written many
- * at once, twice a second, and with the same statement it is asked whether anything waits for them, and
- * whether their tokens still count (docs/adr/0026).
+ * The roll call: twice a second one statement writes the signs of life of many waiting instances, and reads
+ * whether anything waits for them and whether their tokens are still valid (docs/adr/0026).
  */
 import type { AgentStatus } from '@headgate/contract';
 import type { Services } from '../../kernel/endpoint/endpoint.ts';
@@ -24,10 +23,7 @@ interface Present<One> {
   seenAt: number;
 }
 
-/**
- * `tell` is called once for each, within a second: with `undefined` for an instance of which nothing could be
- * read.
- */
+/** `tell` is called once for each instance, within a second; with `undefined` if nothing could be read. */
 export function createRollCall<One extends InstanceKey>(
   { database, clock, log }: Pick<Services, 'database' | 'clock' | 'log'>,
   tell: (one: One, called: Called | undefined) => void,
@@ -43,7 +39,11 @@ export function createRollCall<One extends InstanceKey>(
       seen_at: some.map(({ seenAt }) => new Date(seenAt).toISOString()),
     };
     const rows = await database.read(callRoll, columns).catch((failure: unknown) => {
-      failures.recordFailure('roll call', failure, 'a roll call failed; each instance looks for itself');
+      failures.recordFailure(
+        'roll call',
+        failure,
+        'a roll call failed; each instance queries the database itself',
+      );
       return [];
     });
     const byPlace = new Map(rows.map((row) => [row.place - 1, row]));
@@ -63,7 +63,7 @@ export function createRollCall<One extends InstanceKey>(
   }
 
   async function callAll(): Promise<void> {
-    const all = present.sort(byKeyOfTable);
+    const all = present.sort(compareByKey);
     present = [];
     for (let from = 0; from < all.length; from += calledAtOnce)
       await call(all.slice(from, from + calledAtOnce));
@@ -77,8 +77,8 @@ export function createRollCall<One extends InstanceKey>(
   };
 }
 
-/** In the one order that callRoll asks for. */
-function byKeyOfTable({ one }: Present<InstanceKey>, { one: other }: Present<InstanceKey>): number {
+/** The order that callRoll requires. */
+function compareByKey({ one }: Present<InstanceKey>, { one: other }: Present<InstanceKey>): number {
   return (
     compare(one.agent.accountId, other.agent.accountId) ||
     compare(one.agent.agentId, other.agent.agentId) ||

@@ -1,4 +1,4 @@
-/** Steps are reported of an agent's own work only: what another execution shows stays as it is. */
+/** An agent can report steps only of its own work: other executions do not change. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -13,7 +13,7 @@ import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer();
 
-/** A run that an agent holds. */
+/** A run held by an agent. */
 async function held(account?: Account, project?: TestProject) {
   const made = await createPlace(account ?? (await server.account()));
   const place = { ...made, project: project ?? made.project };
@@ -58,7 +58,7 @@ async function stepsOf({ account, project }: Held, runId: string) {
   return account.admin.get<{ results: ExecutionStep[]; total: number }>(path);
 }
 
-test('a step for an execution of another agent is refused, in any project and account', async () => {
+test('a step of another agent’s execution is refused, in any project and account', async () => {
   const victim = await held();
   for (const attacker of [
     await held(victim.account, victim.project),
@@ -68,23 +68,27 @@ test('a step for an execution of another agent is refused, in any project and ac
     await report(victim, stepOf(victim.id));
     await requireRefused(attacker, stepOf(victim.id));
     await requireRefused(attacker, stepOf(attacker.id), stepOf(victim.id));
-    assert.equal((await stepsOf(attacker, attacker.id)).body.total, 0, 'all of a report, or nothing');
+    assert.equal(
+      (await stepsOf(attacker, attacker.id)).body.total,
+      0,
+      'a report is applied completely or not at all',
+    );
   }
   const { body } = await stepsOf(victim, victim.id);
   assert.deepEqual([body.total, body.results.length], [3, 3]);
 });
 
-test('a step for a run that nothing announced is refused', async () => {
+test('a step of an unannounced run is refused', async () => {
   const at = await held();
   await requireRefused(at, stepOf(randomUUID()));
 });
 
-test('a child run takes steps once it is announced, by its own work only', async () => {
+test('a child run accepts steps once its own work has announced it', async () => {
   const victim = await held();
   const child = randomUUID();
   const caller = calling(victim.id, child);
   assert.ok((await report(victim, caller)).accepted);
-  assert.equal((await stepsOf(victim, child)).body.total, 0, 'announced, and without steps so far');
+  assert.equal((await stepsOf(victim, child)).body.total, 0, 'announced, still without steps');
   assert.ok((await report(victim, stepOf(child))).accepted);
   for (const attacker of [await held(victim.account, victim.project), await held(victim.account)]) {
     await requireRefused(attacker, stepOf(child));
@@ -93,14 +97,15 @@ test('a child run takes steps once it is announced, by its own work only', async
   }
   const { body } = await stepsOf(victim, child);
   assert.deepEqual([body.total, body.results.length], [1, 1]);
-  // A step that changes is sent whole again; without its child it stays the one that announced it.
+  // A changed step is sent again completely. Without its child it is still the step that announced the
+  // child.
   const { childPipeline: _, ...without } = caller;
   assert.ok((await report(victim, { ...without, status: 'SUCCESS' })).accepted);
   assert.ok((await report(victim, caller, stepOf(child))).accepted);
   assert.equal((await stepsOf(victim, child)).body.total, 2);
 });
 
-test('a child of a child, announced in the same report, takes steps', async () => {
+test('a child of a child, announced in the same report, accepts steps', async () => {
   const at = await held();
   const [child, grandchild] = [randomUUID(), randomUUID()];
   const steps = [stepOf(grandchild), calling(child, grandchild), calling(at.id, child)];
@@ -108,7 +113,7 @@ test('a child of a child, announced in the same report, takes steps', async () =
   for (const run of [at.id, child, grandchild]) assert.equal((await stepsOf(at, run)).body.total, 1);
 });
 
-test('no child run takes the id of an execution, or of another child run', async () => {
+test('a child run cannot have the id of an execution or of another child run', async () => {
   const victim = await held();
   const attacker = await held(victim.account, victim.project);
   await requireRefused(attacker, calling(attacker.id, victim.id));
@@ -118,7 +123,7 @@ test('no child run takes the id of an execution, or of another child run', async
   assert.equal((await stepsOf(victim, victim.id)).body.total, 0);
 });
 
-test('of two works that announce one run at the same moment, one keeps it', async () => {
+test('if two works announce the same run at the same moment, one gets it', async () => {
   const one = await held();
   const other = await held(one.account, one.project);
   for (let round = 0; round < 10; round += 1) {
@@ -146,7 +151,7 @@ test('of two works that announce one run at the same moment, one keeps it', asyn
   }
 });
 
-test('work that is no execution has no steps', async () => {
+test('work of another kind has no steps', async () => {
   const at = await held();
   await server.database.query("update work set kind = 'secret-check' where work_id = $1", [at.id]);
   const result = await report(at, stepOf(at.id));
@@ -159,7 +164,7 @@ async function requireEnded(at: Held, message: RegExp): Promise<void> {
   assert.match(body.message ?? '', message);
 }
 
-test('a work with more than 50,000 steps, or with too large messages, ends in FAILED', async () => {
+test('work with more than 50,000 steps, or with too large messages, ends as FAILED', async () => {
   const at = await held();
   assert.ok((await report(at, stepOf(at.id))).accepted);
   await server.database.query(
@@ -169,11 +174,11 @@ test('a work with more than 50,000 steps, or with too large messages, ends in FA
     [at.id],
   );
   const last = stepOf(at.id);
-  assert.ok((await report(at, last)).accepted, 'the 50,000th');
-  assert.ok((await report(at, { ...last, status: 'SUCCESS' })).accepted, 'it, again');
+  assert.ok((await report(at, last)).accepted, 'step 50,000');
+  assert.ok((await report(at, { ...last, status: 'SUCCESS' })).accepted, 'the same step again');
   const result = await report(at, stepOf(at.id));
   assert.ok(!result.accepted && result.code === 'too-many-steps', JSON.stringify(result));
-  await requireEnded(at, /more than 50000 steps: split the pipeline/);
+  await requireEnded(at, /more than 50000 steps\. Split the pipeline/);
 
   const large = await held();
   assert.ok((await report(large, stepOf(large.id))).accepted);
@@ -186,7 +191,7 @@ test('a work with more than 50,000 steps, or with too large messages, ends in FA
   await requireEnded(large, /messages of the work's steps have more than/);
 });
 
-test('steps of implausible times end their work in FAILED', async () => {
+test('work with implausible times of steps ends as FAILED', async () => {
   const now = server.clock.now().getTime();
   const day = 86_400_000;
   const time = (milliseconds: number) => new Date(now + milliseconds).toISOString();
@@ -206,6 +211,6 @@ test('steps of implausible times end their work in FAILED', async () => {
     const result = await report(at, stepOf(at.id, given));
     assert.ok(!result.accepted && result.code === 'implausible-time', JSON.stringify([given, result]));
     assert.equal((await stepsOf(at, at.id)).body.total, 1);
-    await requireEnded(at, /set the clock|before its startedAt/);
+    await requireEnded(at, /Set the clock|before its startedAt/);
   }
 });

@@ -1,6 +1,6 @@
 /**
- * The id of a child pipeline is that of an execution, too (decisions.md §5 Pipelines); what an execution
- * tells of itself.
+ * A child pipeline can be read as an execution by its id (decisions.md §5 Pipelines), and what an execution
+ * returns about itself.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -51,7 +51,7 @@ async function running(main = smallPipeline) {
   return { account, admin, made, id, child, work, instance, report, get, read };
 }
 
-test('a child pipeline is read as an execution: itself, its status and its steps', async () => {
+test('a child pipeline can be read as an execution, with its status and steps', async () => {
   const { made, id, child, report, get, read } = await running();
   requireProblem(await get(child), 404, 'execution-not-found');
   await report({});
@@ -72,7 +72,7 @@ test('a child pipeline is read as an execution: itself, its status and its steps
   });
   assert.deepEqual(result, flat);
   const steps = await get<Page<ExecutionStep>>(`${child}/steps`);
-  assert.deepEqual([steps.status, steps.body.total], [200, 0], 'there before its first step');
+  assert.deepEqual([steps.status, steps.body.total], [200, 0], 'readable before its first step');
   await report({ status: 'FAILED', message: 'why', finishedAt: startedAt });
   const ended = await read(child);
   assert.deepEqual([ended.status, ended.message, ended.finishedAt], ['FAILED', 'why', startedAt]);
@@ -80,7 +80,7 @@ test('a child pipeline is read as an execution: itself, its status and its steps
   assert.equal((await read(id)).status, 'RUNNING');
 });
 
-test('a child that runs is as its execution is, when that is being cancelled', async () => {
+test('a running child has the status CANCELLING while its execution is being cancelled', async () => {
   const { admin, made, id, child, report, get } = await running();
   await report({});
   const path = `${made.path}/pipeline-executions/${id}`;
@@ -88,7 +88,7 @@ test('a child that runs is as its execution is, when that is being cancelled', a
   assert.deepEqual((await get(`${child}/status`)).body, { status: 'CANCELLING' });
 });
 
-test('a child pipeline of another project is not there', async () => {
+test('a child pipeline of another project is not found', async () => {
   const { account, admin, child, report } = await running();
   await report({});
   const other = await account.project();
@@ -96,7 +96,7 @@ test('a child pipeline of another project is not there', async () => {
     requireProblem(await admin.get(`${other.path}/pipeline-executions/${path}`), 404, 'execution-not-found');
 });
 
-test('an execution says which versions of shared pipelines it runs', async () => {
+test('an execution lists the versions of shared pipelines that it uses', async () => {
   const main = makePipelineUsing(
     { prefix: 'Checks' },
     { prefix: 'Checks', versionName: '3' },
@@ -111,7 +111,7 @@ test('an execution says which versions of shared pipelines it runs', async () =>
   assert.equal('sharedPipelines' in (await without.read(without.id)), false);
 });
 
-test('the agent is told the warehouse of the project, DUCKDB where none was named', async () => {
+test('the agent gets the warehouse of the project, by default DUCKDB', async () => {
   const account = await server.account();
   const instance = createInstance(await account.agent());
   const { admin } = account;

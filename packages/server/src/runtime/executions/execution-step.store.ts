@@ -25,7 +25,7 @@ type StepRow = RowOf<typeof stepRow>;
 
 const ofRun = `s.account_id = $account_id and s.pipeline_run_id = $run_id and s.execution_id = ${executionOfRun}`;
 
-/** The total is null when there is none such in the project. */
+/** The total is null if the project has no such run. */
 export const stepsOfRun = guardedPage(
   {
     parameters: { run_id: 'uuid', limit: 'bigint', offset: 'bigint' },
@@ -60,7 +60,7 @@ const upsertSteps = statement(
     child_pipeline_name = coalesce(execution_step.child_pipeline_name, excluded.child_pipeline_name), finished_at = excluded.finished_at`,
 );
 
-/** Writes steps; of a step that is there more than once only its last state counts. */
+/** Writes steps. If a step occurs more than once, its last state counts. */
 export function writeSteps(
   tx: Transaction,
   accountId: string,
@@ -90,7 +90,7 @@ const closeSteps = statement(
   where account_id = $account_id and execution_id = any ($execution_ids::uuid[]) and status = 'RUNNING'`,
 );
 
-/** Ends the steps that were left running when their execution ended without its agent's word. */
+/** Ends steps that are still running when their execution ends without a report of its agent. */
 export function closeOpenSteps(
   tx: Transaction,
   accountId: string,

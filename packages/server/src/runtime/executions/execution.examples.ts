@@ -1,4 +1,4 @@
-/** A request that succeeds for each operation on executions. */
+/** A successful request for each operation on executions. */
 import { createEndedExecution, createExecution } from '../../testing/executions.ts';
 import type { Examples } from '../../testing/place.ts';
 

@@ -1,11 +1,13 @@
 /**
- * Executions that ended longer ago than they are kept, and before them their steps, which are their logs. What is under way is never old. The id
- * of an execution tells when it was started, so the keys serve; an execution goes after its steps, since a cascade would know no bound.
+ * Retention of executions: their steps, which are their logs, are deleted first. Executions under way are
+ * never old. The id of an execution contains its start time, so the primary keys serve the search. Steps
+ * are deleted before their execution, because a cascade would have no limit.
  */
 import type { ManifestUse } from '../../delivery/blobs/index.ts';
 import { firstIdAt, oldRows, type RetentionRule } from '../../kernel/retention/retention.ts';
 
-// As scalar queries, asked row by row in the order of the key: joined, all that is old could be gathered and sorted first.
+// Scalar subqueries, evaluated row by row in key order: with a join, the planner could collect and sort all
+// old rows first.
 const oldSteps = oldRows({
   table: 'execution_step',
   key: ['execution_id', 'step_id'],
@@ -22,14 +24,14 @@ const oldExecutions = oldRows({
     select true from execution_step s where s.account_id = r.account_id and s.execution_id = r.execution_id limit 1) is null`,
 });
 
-/** Undefined: forever. */
+/** Undefined to keep forever. */
 export interface KeptDays {
   executionDays: number | undefined;
   logDays: number | undefined;
 }
 
-/** In this order: steps outlive no execution. */
-export function executionRetention(kept: KeptDays): RetentionRule[] {
+/** In this order: no step outlives its execution. */
+export function createExecutionRetention(kept: KeptDays): RetentionRule[] {
   const { executionDays, logDays } = kept;
   const shorter = Math.min(executionDays ?? Number.POSITIVE_INFINITY, logDays ?? Number.POSITIVE_INFINITY);
   return [
@@ -48,6 +50,9 @@ const underWay = (state: string) => `
   cross join jsonb_array_elements(e.shared_artifacts) s
   where w.account_id = $account_id and ${state} and s ? 'artifactDigest'`;
 
-/** What is queued or under way needs its files, though its version be gone: looked up once a statement, by the two indices of such work. */
+/**
+ * Executions that are queued or under way need their files even if their version was deleted. Evaluated
+ * once for each statement, by the two indexes of such work.
+ */
 export const executionsUse: ManifestUse = `m.digest = any (array(
   ${underWay("w.state = 'queued'")} union all ${underWay("w.state in ('held', 'silent')")}))`;

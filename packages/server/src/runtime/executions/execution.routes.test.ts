@@ -1,57 +1,19 @@
-/** Pipeline executions: E23, and shapes.md, Executions. */
+/** Starting and listing pipeline executions: E23, and shapes.md, Executions. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import type {
-  AccountEventItem,
-  ExecutionStatus,
-  ExecutionStep,
-  Page,
-  PipelineExecution,
-  Step,
-} from '@headgate/contract';
-import type { Account } from '../../testing/account.ts';
+import type { PipelineExecution } from '@headgate/contract';
 import { createInstance } from '../../testing/agent.ts';
 import { requireProblem } from '../../testing/client.ts';
 import { smallPipeline, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
+import { createStartable, createStartableWithAgent } from '../../testing/startable-project.ts';
 
 const server = await startTestServer();
-type Started = { pipelineExecutionId: string };
 type Listed = { results: PipelineExecution[]; more?: string };
 
-/** A project with the pipeline `main` in dev, and one agent. */
-async function project(account?: Account) {
-  const owner = account ?? (await server.account());
-  const agent = account === undefined ? await owner.agent() : undefined;
-  const made = await owner.project();
-  await upload(owner.admin, made, [
-    { name: 'main.orch.yaml', content: smallPipeline },
-    { name: 'folder/Load it.orch.yaml', content: smallPipeline },
-  ]);
-  const executions = `${made.path}/pipeline-executions`;
-  const { admin } = owner;
-  const start = (given: object = {}) =>
-    admin.post<Started>(executions, { pipelineName: 'main', environmentName: 'dev', ...given });
-  const started = async (given: object = {}) => (await start(given)).body.pipelineExecutionId;
-  const read = async (id: string) => (await admin.get<PipelineExecution>(`${executions}/${id}`)).body;
-  const status = async (id: string) =>
-    (await admin.get<{ status: ExecutionStatus }>(`${executions}/${id}/status`)).body.status;
-  const cancel = (id: string, forceUpdate = false) =>
-    admin.patch<Started>(`${executions}/${id}`, { status: 'CANCELLED', forceUpdate });
-  const instance = agent === undefined ? undefined : createInstance(agent);
-  return { account: owner, admin, agent, instance, made, executions, start, started, read, status, cancel };
-}
-
-async function projectWithAgent() {
-  const found = await project();
-  const { agent, instance } = found;
-  assert.ok(agent && instance);
-  return { ...found, agent, instance };
-}
-
 test('a pipeline is started and found at its Location, running', async () => {
-  const { admin, executions, made, start, status } = await project();
+  const { admin, executions, made, start, status } = await createStartable(server);
   const answer = await start({ executionTag: 'nightly' });
   assert.equal(answer.status, 201);
   const id = answer.body.pipelineExecutionId;
@@ -73,11 +35,11 @@ test('a pipeline is started and found at its Location, running', async () => {
     startedAt: server.clock.now().toISOString(),
     user: 'a SUPER_ADMIN',
   });
-  assert.deepEqual(result, flat, 'flat, and beside it under result');
+  assert.deepEqual(result, flat, 'the members are at the top level and in `result`');
 });
 
-test('a pipeline is named by its path, with or without the extension', async () => {
-  const { started, read } = await project();
+test('a pipeline is named by its path with or without the extension', async () => {
+  const { started, read } = await createStartable(server);
   for (const name of ['folder/Load it', 'folder/Load it.orch.yaml']) {
     assert.equal(
       (await read(await started({ pipelineName: name }))).pipelineName,
@@ -86,8 +48,8 @@ test('a pipeline is named by its path, with or without the extension', async () 
   }
 });
 
-test('what cannot be started is refused with its reason', async () => {
-  const { start } = await project();
+test('a start that is not possible is refused with the reason', async () => {
+  const { start } = await createStartable(server);
   requireProblem(await start({ pipelineName: 'other' }), 404, 'pipeline-not-found');
   requireProblem(await start({ pipelineName: 'main.tran.yaml' }), 404, 'pipeline-not-found');
   requireProblem(await start({ environmentName: 'uat' }), 404, 'environment-not-found');
@@ -100,8 +62,8 @@ test('what cannot be started is refused with its reason', async () => {
   requireProblem(await start({ environmentName: undefined }), 400, 'invalid-request');
 });
 
-test('values are given to public variables of the pipeline and to those of the project, by their type', async () => {
-  const { admin, made, start } = await project();
+test('a start sets public variables of the pipeline and variables of the project, checked by type', async () => {
+  const { admin, made, start } = await createStartable(server);
   await admin.post(`${made.path}/variables`, { name: 'region', type: 'NUMBER', behaviour: 'SHARED' });
   const scalar = (values: object) => start({ scalarVariables: values });
   assert.equal((await scalar({ city: 'Bergen', limit: 2, region: '7' })).status, 201);
@@ -119,8 +81,8 @@ test('values are given to public variables of the pipeline and to those of the p
   assert.ok(answer.status === 400 || answer.status === 422, answer.text);
 });
 
-test('without a version the newest enabled one runs; a disabled one is gone', async () => {
-  const { account, admin, made, start, started, read } = await project();
+test('without a version the newest enabled one runs; a disabled one gets 410', async () => {
+  const { account, admin, made, start, started, read } = await createStartable(server);
   server.clock.advance(1);
   await upload(admin, made, [{ name: 'main.orch.yaml', content: smallPipeline }], { versionName: 'v2' });
   assert.equal((await read(await started())).versionName, 'v2');
@@ -133,8 +95,8 @@ test('without a version the newest enabled one runs; a disabled one is gone', as
   requireProblem(await start({ versionName: 'v2' }), 410, 'artifact-disabled');
 });
 
-test('the agent is the named one, else the environment’s, else the only one of the account', async () => {
-  const { account, admin, made, start, started, agent, instance } = await projectWithAgent();
+test('the agent is that of the request, else of the environment, else the only one of the account', async () => {
+  const { account, admin, made, start, started, agent, instance } = await createStartableWithAgent(server);
   const onlyId = await started();
   assert.deepEqual(
     (await instance.claim()).work.map((work) => work.workId),
@@ -157,14 +119,14 @@ test('the agent is the named one, else the environment’s, else the only one of
   assert.equal((await instance.claim()).work[0]?.workId, byDefault);
 });
 
-test('an account without an agent starts nothing', async () => {
+test('an account without an agent cannot start a pipeline', async () => {
   const account = await server.account();
-  const { start } = await project(account);
+  const { start } = await createStartable(server, account);
   requireProblem(await start(), 422, 'environment-without-agent');
 });
 
-test('a tag runs once at a time in an environment, and is free again after the end', async () => {
-  const { admin, made, start, started, cancel, instance } = await projectWithAgent();
+test('a tag has one running execution in an environment, and can be used again after its end', async () => {
+  const { admin, made, start, started, cancel, instance } = await createStartableWithAgent(server);
   const first = await started({ executionTag: 'load' });
   requireProblem(await start({ executionTag: 'load' }), 409, 'execution-tag-running');
   await upload(admin, made, [{ name: 'main.orch.yaml', content: smallPipeline }], {
@@ -181,8 +143,8 @@ test('a tag runs once at a time in an environment, and is free again after the e
   assert.equal((await start({ executionTag: 'load' })).status, 201);
 });
 
-test('of 8 starts at once under one tag one runs', async () => {
-  const { start } = await project();
+test('of 8 concurrent starts with one tag one succeeds', async () => {
+  const { start } = await createStartable(server);
   const answers = await Promise.all(Array.from({ length: 8 }, () => start({ executionTag: 'race' })));
   assert.deepEqual(answers.map((answer) => answer.status).toSorted(), [
     201,
@@ -190,8 +152,8 @@ test('of 8 starts at once under one tag one runs', async () => {
   ]);
 });
 
-test('executions of the account are listed newest first, by token', async () => {
-  const { admin, started } = await project();
+test('executions of the account are listed newest first, in pages by token', async () => {
+  const { admin, started } = await createStartable(server);
   const ids: string[] = [];
   for (let run = 0; run < 5; run += 1) {
     server.clock.advance(1);
@@ -208,11 +170,11 @@ test('executions of the account are listed newest first, by token', async () => 
   }
   assert.deepEqual(seen, ids);
   const all = (await admin.get<Listed>('/pipeline-executions?limit=5')).body;
-  assert.ok(!('more' in all), 'a full last page has no next one');
+  assert.ok(!('more' in all), 'a full last page has no `more`');
 });
 
-test('a limit above 100 is capped; one below 1, and a foreign token, are refused', async () => {
-  const { admin, account, made } = await project();
+test('a limit above 100 is reduced to 100; one below 1 and an invalid token are refused', async () => {
+  const { admin, account, made } = await createStartable(server);
   await server.database.query(
     `insert into pipeline_execution (account_id, execution_id, project_id, environment_name, pipeline_name, pipeline_type, version_name,
        manifest_digest, agent_id, status, trigger, scalar_variables, grid_variables, started_at)
@@ -235,10 +197,10 @@ test('a limit above 100 is capped; one below 1, and a foreign token, are refused
   }
 });
 
-test('executions are found by project, environment, part of the name, status and time', async () => {
-  const one = await project();
+test('executions are filtered by project, environment, part of the name, status and time', async () => {
+  const one = await createStartable(server);
   const { admin } = one;
-  const other = await project(one.account);
+  const other = await createStartable(server, one.account);
   server.clock.advance(10);
   const begin = server.clock.now();
   const main = await one.started();
@@ -257,14 +219,14 @@ test('executions are found by project, environment, part of the name, status and
   assert.deepEqual(await found(`projectId=${one.made.projectId}`), [load, main]);
   assert.deepEqual(await found('environmentName=prod'), [elsewhere]);
   assert.deepEqual(await found('pipelineName=LOAD%20I'), [load]);
-  assert.deepEqual(await found('pipelineName=%25'), [], 'a percent sign is itself');
+  assert.deepEqual(await found('pipelineName=%25'), [], 'a percent sign is matched literally');
   assert.deepEqual(await found('status=CANCELLED'), [main]);
   assert.deepEqual(await found('status=CANCELLED&status=RUNNING'), [elsewhere, load, main]);
   assert.deepEqual(await found('status=SUCCESS'), []);
   const at = (seconds: number) =>
     encodeURIComponent(new Date(begin.getTime() + seconds * 1_000).toISOString());
   assert.deepEqual(await found(`startedAfter=${at(5)}&startedBefore=${at(15)}`), [load]);
-  assert.deepEqual(await found(`startedAfter=${at(10)}`), [elsewhere], 'after is after');
+  assert.deepEqual(await found(`startedAfter=${at(10)}`), [elsewhere], 'startedAfter is exclusive');
   assert.deepEqual(await found(`projectId=${randomUUID()}`), []);
   assert.deepEqual(await found('scheduleId=x'), []);
   for (const query of [
@@ -278,10 +240,10 @@ test('executions are found by project, environment, part of the name, status and
   }
 });
 
-test('a list holds the executions that a role in the project or in their environment lets the caller read', async () => {
-  const one = await project();
-  const other = await project(one.account);
-  const third = await project(one.account);
+test('a list contains the executions that the caller may read by a role in the project or environment', async () => {
+  const one = await createStartable(server);
+  const other = await createStartable(server, one.account);
+  const third = await createStartable(server, one.account);
   const [mine, shared] = [await one.started(), await other.started(), await third.started()];
   const roles = { projectId: one.made.projectId, role: 'VIEWER' } as const;
   const inDev = { projectId: other.made.projectId, environmentName: 'dev', role: 'OPERATOR' } as const;
@@ -294,9 +256,9 @@ test('a list holds the executions that a role in the project or in their environ
   );
 });
 
-test('an execution is found in its own project only', async () => {
-  const one = await project();
-  const other = await project(one.account);
+test('an execution is found only in its own project', async () => {
+  const one = await createStartable(server);
+  const other = await createStartable(server, one.account);
   const id = await one.started();
   for (const path of [id, `${id}/status`, `${id}/steps`]) {
     requireProblem(await one.admin.get(`${other.executions}/${path}`), 404, 'execution-not-found');
@@ -308,194 +270,4 @@ test('an execution is found in its own project only', async () => {
   }
   requireProblem(await other.cancel(id), 404, 'execution-not-found');
   assert.equal(await one.status(id), 'RUNNING');
-});
-
-const base = server.clock.now().getTime();
-const at = (second: number) => new Date(base + second * 1_000).toISOString();
-const stepOf = (pipelineRunId: string, name: string, second: number, given: Partial<Step> = {}): Step => ({
-  stepId: randomUUID(),
-  pipelineRunId,
-  name,
-  componentType: 'sql',
-  status: 'RUNNING',
-  startedAt: at(second),
-  ...given,
-});
-
-test('steps are read in the order of their start, in pages, a step that changed once', async () => {
-  const { admin, executions, instance, started } = await projectWithAgent();
-  const id = await started();
-  const [work] = (await instance.claim()).work;
-  assert.ok(work);
-  const [first, second, third] = [stepOf(id, 'first', 1), stepOf(id, 'second', 2), stepOf(id, 'third', 3)];
-  await instance.report(work, { type: 'progress', steps: [third, first] });
-  const done: Step = { ...first, status: 'SUCCESS', finishedAt: at(9), rowCount: 7, message: 'seven' };
-  await instance.report(work, { type: 'progress', steps: [second, done] });
-  const steps = async (query: string) =>
-    (await admin.get<Page<ExecutionStep>>(`${executions}/${id}/steps${query}`)).body;
-  const all = await steps('');
-  assert.deepEqual([all.total, all.results.map((step) => step.name)], [3, ['first', 'second', 'third']]);
-  assert.deepEqual(all.results[0], {
-    id: first.stepId,
-    name: 'first',
-    result: { status: 'SUCCESS', startedAt: at(1), finishedAt: at(9), rowCount: 7, message: 'seven' },
-  });
-  const page = await steps('?page=1&size=2');
-  assert.deepEqual([page.total, page.results.map((step) => step.name)], [3, ['third']]);
-});
-
-test('the steps of a child pipeline are read under its own id', async () => {
-  const { admin, executions, instance, started } = await projectWithAgent();
-  const id = await started();
-  const [work] = (await instance.claim()).work;
-  assert.ok(work);
-  const child = randomUUID();
-  const caller = stepOf(id, 'Run the child', 1, { childPipeline: { id: child, name: 'folder/Load it' } });
-  await instance.report(work, { type: 'progress', steps: [caller, stepOf(child, 'inside', 2)] });
-  const names = async (run: string) =>
-    (await admin.get<Page<ExecutionStep>>(`${executions}/${run}/steps`)).body.results.map((step) => [
-      step.name,
-      step.childPipeline,
-    ]);
-  assert.deepEqual(await names(id), [['Run the child', { id: child, name: 'folder/Load it' }]]);
-  assert.deepEqual(await names(child), [['inside', undefined]]);
-});
-
-test('an execution that nobody holds yet is cancelled at once', async () => {
-  const { started, status, read, cancel, instance } = await projectWithAgent();
-  for (const forced of [false, true]) {
-    const id = await started();
-    const answer = await cancel(id, forced);
-    assert.equal(answer.status, 200);
-    assert.deepEqual(answer.body, { pipelineExecutionId: id });
-    assert.equal(await status(id), 'CANCELLED');
-    assert.equal((await read(id)).finishedAt, server.clock.now().toISOString());
-    assert.deepEqual((await instance.claim()).work, []);
-  }
-});
-
-test('cancelling leaves an event of the type UPDATE, whether an agent holds the execution or not', async () => {
-  const { admin, started, cancel, instance } = await projectWithAgent();
-  const ever = 'from=2020-01-01T00:00:00.000Z&to=2100-01-01T00:00:00.000Z';
-  const held = await started();
-  const [work] = (await instance.claim()).work;
-  assert.ok(work);
-  await instance.report(work, { type: 'started' });
-  const queued = await started();
-  for (const [id, status] of [
-    [held, 'CANCELLING'],
-    [queued, 'CANCELLED'],
-  ] as const) {
-    await cancel(id);
-    const { body } = await admin.get<Page<AccountEventItem>>(
-      `/events?${ever}&subjectId=${id}&eventName=pipeline-execution-cancel-requested`,
-    );
-    assert.deepEqual(
-      body.results.map(({ eventType, additionalInfo }) => [eventType, additionalInfo.after]),
-      [['UPDATE', { status, command: 'cancel' }]],
-    );
-  }
-});
-
-test('an execution that an agent holds is CANCELLING until it says so', async () => {
-  const { started, status, cancel, instance } = await projectWithAgent();
-  const id = await started();
-  const [work] = (await instance.claim()).work;
-  assert.ok(work);
-  await instance.report(work, { type: 'started' });
-  await cancel(id);
-  assert.equal(await status(id), 'CANCELLING');
-  await instance.report(work, { type: 'completed', outcome: { status: 'CANCELLED' } });
-  assert.equal(await status(id), 'CANCELLED');
-});
-
-test('a cancel without forceUpdate is graceful', async () => {
-  const { admin, executions, started, status, instance } = await projectWithAgent();
-  const id = await started();
-  const [work] = (await instance.claim()).work;
-  assert.ok(work);
-  const answer = await admin.patch(`${executions}/${id}`, { status: 'CANCELLED' });
-  assert.equal(answer.status, 200);
-  assert.deepEqual(answer.body, { pipelineExecutionId: id });
-  assert.equal(await status(id), 'CANCELLING');
-  assert.equal((await instance.heartbeat(work))[0]?.command, 'cancel');
-});
-
-test('one that ends by itself while it is being cancelled is what it came to', async () => {
-  const { started, status, cancel, instance } = await projectWithAgent();
-  const id = await started();
-  const [work] = (await instance.claim()).work;
-  assert.ok(work);
-  await cancel(id);
-  await instance.report(work, { type: 'completed', outcome: { status: 'SUCCESS' } });
-  assert.equal(await status(id), 'SUCCESS');
-});
-
-test('a forced cancel ends at its bound even when the agent never obeys', async () => {
-  const { started, status, read, cancel, instance } = await projectWithAgent();
-  const id = await started();
-  const [work] = (await instance.claim()).work;
-  assert.ok(work);
-  await instance.report(work, { type: 'progress', steps: [stepOf(id, 'endless', 1)] });
-  await cancel(id, true);
-  const { leaseSeconds, graceSeconds } = server.deps.times;
-  for (let passed = 0; passed <= leaseSeconds + graceSeconds; passed += 5) {
-    await instance.heartbeat(work);
-    await server.sweep();
-    assert.equal(await status(id), 'CANCELLING');
-    // Asking again does not put the end off.
-    await cancel(id, true);
-    server.clock.advance(5);
-  }
-  await server.sweep();
-  assert.equal(await status(id), 'CANCELLED');
-  assert.match((await read(id)).message ?? '', /did not confirm the cancellation/);
-});
-
-test('a forced cancel is not taken back by a graceful one', async () => {
-  const { started, cancel, instance } = await projectWithAgent();
-  const id = await started();
-  const [work] = (await instance.claim()).work;
-  assert.ok(work);
-  await cancel(id, true);
-  await cancel(id, false);
-  assert.equal((await instance.heartbeat(work))[0]?.command, 'force-cancel');
-});
-
-test('one that has ended cannot be cancelled', async () => {
-  const { started, cancel, instance } = await projectWithAgent();
-  const id = await started();
-  const [work] = (await instance.claim()).work;
-  assert.ok(work);
-  await instance.report(work, { type: 'completed', outcome: { status: 'SUCCESS' } });
-  const { detail } = requireProblem(await cancel(id), 409, 'execution-ended');
-  assert.match(detail, /SUCCESS/);
-});
-
-test('a cancel says that the execution shall be CANCELLED', async () => {
-  const { admin, executions, started } = await project();
-  const id = await started();
-  for (const body of [
-    {},
-    { forceUpdate: true },
-    { status: 'CANCELLED', forceUpdate: 'yes' },
-    { status: 'FAILED', forceUpdate: true },
-  ]) {
-    requireProblem(await admin.patch(`${executions}/${id}`, body), 400, 'invalid-request');
-  }
-});
-
-test('the ETag of an execution changes with what it shows', async () => {
-  const { admin, executions, started, cancel, instance } = await projectWithAgent();
-  const id = await started();
-  const tag = async () => (await admin.get(`${executions}/${id}`)).etag;
-  const running = await tag();
-  assert.equal(await tag(), running);
-  const [work] = (await instance.claim()).work;
-  assert.ok(work);
-  await cancel(id);
-  const cancelling = await tag();
-  assert.notEqual(cancelling, running);
-  await instance.report(work, { type: 'completed', outcome: { status: 'CANCELLED' } });
-  assert.notEqual(await tag(), cancelling);
 });

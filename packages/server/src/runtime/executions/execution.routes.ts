@@ -18,7 +18,7 @@ import { invalidRequest, problem } from '../../kernel/http/problems.ts';
 import { isUuid, readTimeOfId, toUuid } from '../../kernel/identifiers.ts';
 import { endWork, enqueueWork, sendCommand, type WorkTimes } from '../../kernel/work/work.ts';
 import { requirePermissionIn } from '../../workspace/environments/index.ts';
-import { requireStart, startParameters, whatStartNeeds } from './execution.start.ts';
+import { createStartParameters, requireStart, whatStartNeeds } from './execution.start.ts';
 import {
   executionById,
   executionStatus,
@@ -43,7 +43,7 @@ export function executionRoutes({ read, write }: Endpoints, services: ExecutionS
     const { environmentName, executionTag } = body;
     const scalarVariables = body.scalarVariables ?? {};
     const gridVariables = body.gridVariables ?? {};
-    const [found] = await rows(whatStartNeeds, startParameters(body));
+    const [found] = await rows(whatStartNeeds, createStartParameters(body));
     const { version, pipeline, agentId, userName } = requireStart(found, body);
     const first = [pipeline, ...version.pipelines.filter((each) => each !== pipeline)];
     const sharedArtifacts = await chooseVersions(services.database.read, scope, first);
@@ -154,7 +154,7 @@ export function executionRoutes({ read, write }: Endpoints, services: ExecutionS
       now,
     );
     if (work === undefined) throw problem('execution-ended', { id, status: execution.status });
-    // Nobody holds it: there is nothing to wait for.
+    // No agent holds the work, so the cancellation takes effect at once.
     const ended = work.state === 'queued';
     if (ended) endWork(tx, scope.accountId, [id], now);
     const status = ended ? 'CANCELLED' : execution.status === 'RUNNING' ? 'CANCELLING' : execution.status;

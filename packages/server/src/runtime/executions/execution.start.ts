@@ -1,4 +1,4 @@
-/** What a start of a pipeline is judged by, read in one statement, and the rules. */
+/** The rules for starting a pipeline, and the one statement that reads what they need. */
 import {
   type BodyOf,
   type IgnoredPipeline,
@@ -30,15 +30,15 @@ type StartRequest = BodyOf<typeof startPipelineExecution>;
 const startRow = {
   default_agent_id: 'uuid?',
   user_name: 'text',
-  /** The agent that the request names, or the only one of the account where one is needed. */
+  /** The agent of the request, if it exists. */
   named_agent_id: 'uuid?',
   only_agent_id: 'text?',
-  /** Null when the environment has no such version. */
+  /** Null if the environment has no such version. */
   version_name: 'text?',
   enabled: 'boolean?',
   manifest_digest: 'text?',
   pipelines: typed<PipelineDescription[] | null>('jsonb'),
-  /** Those of the pipelines that the request may mean which the upload left out. */
+  /** The pipelines with this name that the upload ignored. */
   ignored: typed<IgnoredPipeline[] | null>('json'),
   variable_types: typed<Record<string, VariableType>>('json'),
 } satisfies ColumnTypes;
@@ -46,16 +46,16 @@ type StartRow = RowOf<typeof startRow>;
 
 const startTypes = {
   environment_name: 'text',
-  /** Null: the newest enabled one. */
+  /** Null for the newest enabled version. */
   version_name: 'text?',
-  /** Of the variables that the request gives values for. */
+  /** The names of the variables in the request. */
   variable_names: 'text[]',
   agent_id: 'uuid?',
-  /** Those that the pipeline may have. */
+  /** The paths that the pipeline's name can mean. */
   paths: 'text[]',
 } satisfies ParameterTypes;
 
-/** All that a start is judged by. No row without the environment. */
+/** Everything that a start needs. No row if the environment does not exist. */
 export const whatStartNeeds = guardedRead(
   {
     parameters: startTypes,
@@ -80,7 +80,7 @@ export const whatStartNeeds = guardedRead(
   where e.account_id = $account_id and e.project_id = $project_id and e.name = $environment_name`,
 );
 
-export function startParameters(body: StartRequest): ParametersOf<typeof startTypes> {
+export function createStartParameters(body: StartRequest): ParametersOf<typeof startTypes> {
   return {
     environment_name: body.environmentName,
     version_name: body.versionName ?? null,
@@ -120,8 +120,8 @@ export function requireStart(found: StartRow | undefined, body: StartRequest): S
 }
 
 /**
- * A pipeline's name is read with or without its extension; without it an orchestration comes first, also one
- * that cannot be read. Throws `pipeline-not-found` and `pipeline-unreadable`.
+ * The name may omit the extension; then an orchestration is preferred, even an unreadable one. Throws
+ * `pipeline-not-found` and `pipeline-unreadable`.
  */
 function findPipeline(
   pipelines: readonly PipelineDescription[],
@@ -144,7 +144,7 @@ type Given = Readonly<Record<string, unknown>> | undefined;
 type KnownVariables = ReadonlyMap<string, VariableType>;
 
 /**
- * Values may be given to the public variables of the pipeline and to the project's. Throws
+ * A request may set the public variables of the pipeline and the variables of the project. Throws
  * `unknown-pipeline-variable` and `pipeline-variable-type`.
  */
 function requireVariables(
@@ -161,7 +161,7 @@ function requireVariables(
   const publicNames = pipeline.variables
     .filter(({ visibility }) => visibility === 'PUBLIC')
     .map(({ name }) => name);
-  function require(field: string, name: string, fits: (type: VariableType) => boolean): void {
+  function requireVariable(field: string, name: string, fits: (type: VariableType) => boolean): void {
     const type = typeOf(name);
     if (type === undefined) {
       const nearest = nearestName(name, publicNames);
@@ -173,9 +173,13 @@ function requireVariables(
     const isNumber =
       typeof value === 'number' ||
       (typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value)));
-    require('body.scalarVariables', name, (type) => type === 'TEXT' || (type === 'NUMBER' && isNumber));
+    requireVariable(
+      'body.scalarVariables',
+      name,
+      (type) => type === 'TEXT' || (type === 'NUMBER' && isNumber),
+    );
   }
   for (const name of Object.keys(grids ?? {})) {
-    require('body.gridVariables', name, (type) => type === 'GRID');
+    requireVariable('body.gridVariables', name, (type) => type === 'GRID');
   }
 }

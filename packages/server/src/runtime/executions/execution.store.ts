@@ -51,8 +51,8 @@ const columns = `execution_id, project_id, environment_name, pipeline_name, pipe
   execution_tag, user_name, message, started_at, finished_at`;
 
 /**
- * A child pipeline as an execution, by its id: how its step stands, which is not known better than its
- * execution.
+ * A child pipeline as an execution, by its id. Its status is that of its step, or of its execution while
+ * the step is unfinished.
  */
 const childOfId = `
   from execution_step s
@@ -61,8 +61,8 @@ const childOfId = `
 const childStatus = `
   case when s.status = 'RUNNING' and e.finished_at is null then e.status else s.status::execution_status end`;
 
-// The execution that a run belongs to, in the project `$project_id`. By it no step shows under a run that another
-// execution owns.
+// The execution of a run, in the project `$project_id`. It hides steps whose run belongs to another
+// execution.
 export const executionOfRun = `(
   select e.execution_id from pipeline_execution e
   where e.account_id = $account_id and e.project_id = $project_id and e.execution_id = coalesce(
@@ -70,7 +70,7 @@ export const executionOfRun = `(
     (select execution_id from execution_step where account_id = $account_id and child_pipeline_id = $run_id)))`;
 export const environmentOfRun = `select environment_name from pipeline_execution where account_id = $account_id and execution_id = ${executionOfRun}`;
 
-/** `run_id`: of an execution, or of a child pipeline. */
+/** `run_id`: the id of an execution or of a child pipeline. */
 export const executionById = guardedRead(
   {
     parameters: { run_id: 'uuid' },
@@ -100,8 +100,8 @@ export const executionStatus = guardedRead(
 );
 
 /**
- * The rows are read in their order until there are enough: what share of them a filter leaves cannot be
- * estimated.
+ * Reads the rows in order until there are enough: the planner cannot estimate how many rows a filter
+ * leaves.
  */
 export const executionsOfAccount = guardedRead(
   {
@@ -142,7 +142,7 @@ export const executionsOfAccount = guardedRead(
   order by execution_id desc limit $limit`,
 );
 
-// Refuses the transaction when its version was disabled, or its environment deleted, since they were read.
+// Refuses the transaction if the version was disabled, or the environment deleted, since they were read.
 const insertOne = insertStatement(
   'pipeline_execution',
   {
@@ -185,11 +185,11 @@ export interface NewExecution {
   manifestDigest: string;
   agentId: string;
   executionTag: string | undefined;
-  /** Of the credential that starts it. */
+  /** The name of the credential that starts it. */
   userName: string;
   scalarVariables: object;
   gridVariables: object;
-  /** What was chosen for its uses of shared pipelines. */
+  /** The chosen versions of shared pipelines. */
   sharedArtifacts?: readonly SharedArtifact[];
 }
 
@@ -232,8 +232,8 @@ const selectOne = statement(
 );
 
 /**
- * Throws `execution-not-found`. Whoever changes an execution has locked its work before: then what this reads
- * stays so.
+ * Throws `execution-not-found`. Callers lock the execution's work before they change the execution, so the
+ * row that this reads stays valid.
  */
 export async function requireExecution(tx: Transaction, scope: Scope, projectId: string, id: string) {
   const [row] = await tx.query(selectOne, {
@@ -262,7 +262,7 @@ const moveParameters = {
   from_statuses: typed<readonly ExecutionStatus[]>('execution_status[]'),
 } satisfies ParameterTypes;
 const moveAll = statement({ parameters: moveParameters }, move);
-// The states before are read by the same statement, and so are those of its start.
+// The same statement reads the earlier states.
 const moveAllWithEvents = statement(
   {
     parameters: {
@@ -291,18 +291,18 @@ export interface ExecutionMove {
 }
 
 /**
- * Moves executions to a status from those that the table allows; the others stay. Their work is locked by the
- * caller, so that nobody else moves them meanwhile.
+ * Moves executions to a status, as far as the state table allows; others stay unchanged. The caller has
+ * locked their work, so no other transaction moves them.
  */
 export function moveExecutions(tx: Transaction, accountId: string, moved: ExecutionMove, now: Date): void {
-  tx.send(moveAll, parametersOf(accountId, moved, now));
+  tx.send(moveAll, createMoveParameters(accountId, moved, now));
 }
 
-/** The same, with an event for each that moves, which tells its status before and after. */
+/** The same, with an event for each moved execution that has its status before and after. */
 export function moveExecutionsWithEvents(moment: WorkMoment, moved: ExecutionMove, event: EventName): void {
   const { tx, accountId, source, now, newId } = moment;
   tx.send(moveAllWithEvents, {
-    ...parametersOf(accountId, moved, now),
+    ...createMoveParameters(accountId, moved, now),
     occurred_at: now,
     event_ids: moved.executions.map(() => newId()),
     event_name: event,
@@ -312,7 +312,7 @@ export function moveExecutionsWithEvents(moment: WorkMoment, moved: ExecutionMov
   });
 }
 
-function parametersOf(accountId: string, { to, executions }: ExecutionMove, now: Date) {
+function createMoveParameters(accountId: string, { to, executions }: ExecutionMove, now: Date) {
   return {
     account_id: accountId,
     execution_ids: executions.map((each) => each.id),

@@ -1,4 +1,4 @@
-/** The states of an execution: the table, and the database that keeps to it. */
+/** The states of an execution: the table, and the moves in the database. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ExecutionStatus, executionStatuses } from '@headgate/contract';
@@ -8,13 +8,13 @@ import { executionStates } from './execution.ts';
 
 const ends: ExecutionStatus[] = ['SUCCESS', 'FAILED', 'CANCELLED', 'FORBIDDEN', 'SKIPPED'];
 
-test('the table knows every status, and an end is an end', () => {
+test('the table has every status, and final states have no moves', () => {
   assert.deepEqual(executionStates.states.toSorted(), executionStatuses.toSorted());
   for (const state of executionStatuses)
     assert.equal(executionStates.isEnd(state), ends.includes(state), state);
 });
 
-test('from each status to each other an execution moves when the table allows it, and only then', async () => {
+test('an execution moves between two states exactly if the table allows it', async () => {
   const server = await startTestServer();
   const account = await server.account();
   const { projectId } = await account.project();

@@ -1,5 +1,5 @@
 /**
- * Pipeline executions as work: what the agent is told, and what its start, silence and end mean for the
+ * Pipeline executions as work: the payload for the agent, and what start, silence and end mean for the
  * execution.
  */
 import { type EventName, ignoredPipelineLimit } from '@headgate/contract';
@@ -10,8 +10,8 @@ import { moveExecutionsWithEvents } from './execution.store.ts';
 import { closeOpenSteps } from './execution-step.store.ts';
 
 /**
- * The variables of each place where something was claimed. The value that counts is the environment's
- * override, else the project's.
+ * The variables of each place with claimed work. An override of the environment replaces the project's
+ * value.
  */
 const variablesOfPlaces = `
   variables_of_place as (
@@ -27,7 +27,7 @@ const variablesOfPlaces = `
   )`;
 
 /** A PipelineExecutionWork. */
-const payloadOf = (runLimitSeconds: number) => `
+const selectPayload = (runLimitSeconds: number) => `
   select json_build_object('pipelineExecutionId', e.execution_id, 'projectId', e.project_id, 'environmentName', e.environment_name,
     'pipelineName', e.pipeline_name, 'pipelineType', e.pipeline_type, 'versionName', e.version_name, 'artifactDigest', e.manifest_digest,
     'variables', (
@@ -43,11 +43,11 @@ const payloadOf = (runLimitSeconds: number) => `
       where p.account_id = e.account_id and p.project_id = e.project_id))
   from pipeline_execution e where e.account_id = claimed.account_id and e.execution_id = claimed.work_id`;
 
-export function executionWork({ times, metrics }: WorkServices): WorkOwner {
+export function createExecutionOwner({ times, metrics }: WorkServices): WorkOwner {
   return {
-    claimed: { with: [variablesOfPlaces], payload: payloadOf(times.runLimitSeconds) },
+    claimed: { with: [variablesOfPlaces], payload: selectPayload(times.runLimitSeconds) },
     onStarted(moment, works) {
-      note(moment, 'pipeline-execution-started', works);
+      recordWorkEvents(moment, 'pipeline-execution-started', works);
     },
     onSilent(moment, ids) {
       const executions = ids.map((id) => ({ id }));
@@ -59,7 +59,7 @@ export function executionWork({ times, metrics }: WorkServices): WorkOwner {
         moment,
         works.map((work) => work.work_id),
       );
-      note(moment, 'pipeline-execution-reclaimed', works);
+      recordWorkEvents(moment, 'pipeline-execution-reclaimed', works);
     },
     onEnded(moment, ends) {
       for (const [status, alike] of Map.groupBy(ends, (end) => end.status)) {
@@ -76,7 +76,11 @@ export function executionWork({ times, metrics }: WorkServices): WorkOwner {
   };
 }
 
-function note({ tx, source, now, newId }: WorkMoment, event: EventName, about: readonly WorkSubject[]): void {
+function recordWorkEvents(
+  { tx, source, now, newId }: WorkMoment,
+  event: EventName,
+  about: readonly WorkSubject[],
+): void {
   const events = about.map(({ work_id, project_id, name }) => ({
     name: event,
     projectId: project_id ?? undefined,
@@ -85,7 +89,7 @@ function note({ tx, source, now, newId }: WorkMoment, event: EventName, about: r
   recordEvents(tx, source, events, now, newId);
 }
 
-// An execution that was being cancelled when its agent fell silent is being cancelled again.
+// An execution that was being cancelled returns to CANCELLING.
 const wakeUp = statement(
   { parameters: { account_id: 'uuid', execution_ids: 'uuid[]' } },
   `

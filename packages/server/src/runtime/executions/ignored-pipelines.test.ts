@@ -1,4 +1,4 @@
-/** Pipelines that an upload left out since they cannot be read: who starts or calls one learns why. */
+/** Pipelines ignored at upload because they cannot be read: starting or calling one returns the reason. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { IgnoredPipeline } from '@headgate/contract';
@@ -26,7 +26,7 @@ async function project(parts: Record<string, string | Buffer>) {
   return { admin, made, start, instance: createInstance(agent) };
 }
 
-test('a start of a pipeline that was ignored at upload repeats the reason, with its line', async () => {
+test('starting a pipeline that was ignored at upload returns the reason with its line', async () => {
   const { start } = await project({
     'a.txt': '',
     'main.orch.yaml': broken,
@@ -43,7 +43,7 @@ test('a start of a pipeline that was ignored at upload repeats the reason, with 
   requireProblem(await start('main.tran.yaml'), 404, 'pipeline-not-found');
 });
 
-test('a name without extension does not start another pipeline than the one that was ignored', async () => {
+test('a name without extension does not start a different pipeline than the ignored one', async () => {
   const transformation = JSON.stringify({ type: 'transformation', pipeline: {} });
   const { start } = await project({ 'main.orch.yaml': broken, 'main.tran.yaml': transformation });
   requireProblem(await start('main'), 422, 'pipeline-unreadable');
@@ -57,14 +57,14 @@ test('a promoted version keeps the reasons', async () => {
   requireProblem(await start('main', 'prod'), 422, 'pipeline-unreadable');
 });
 
-test('the same files without the broken one are another version without a reason', async () => {
+test('a version without the broken file has no reason', async () => {
   const { admin, made, start } = await project({ 'a.orch.yaml': smallPipeline, 'main.orch.yaml': broken });
   server.clock.advance(1);
   await upload(admin, made, [{ name: 'a.orch.yaml', content: smallPipeline }], { versionName: 'v2' });
   requireProblem(await start('main'), 404, 'pipeline-not-found');
 });
 
-test('the agent learns of them, and of those of shared pipelines', async () => {
+test('the agent gets the ignored pipelines, including those of shared pipelines', async () => {
   const { admin, start, instance } = await project({
     'main.orch.yaml': makePipelineUsing({ prefix: 'Checks' }),
     'child.orch.yaml': broken,
@@ -75,15 +75,15 @@ test('the agent learns of them, and of those of shared pipelines', async () => {
   ]);
   assert.equal((await start('main')).status, 201);
   const [work] = (await instance.claim()).work;
-  const told = (ignored: readonly IgnoredPipeline[] | undefined) =>
+  const summarize = (ignored: readonly IgnoredPipeline[] | undefined) =>
     ignored?.map(({ path, reason, line }) => [path, /^line 3, column \d+: /.test(reason), line]);
-  assert.deepEqual(told(work?.payload.ignoredPipelines), [['child.orch.yaml', true, 3]]);
-  assert.deepEqual(told(work?.payload.sharedArtifacts?.[0]?.ignoredPipelines), [
+  assert.deepEqual(summarize(work?.payload.ignoredPipelines), [['child.orch.yaml', true, 3]]);
+  assert.deepEqual(summarize(work?.payload.sharedArtifacts?.[0]?.ignoredPipelines), [
     ['inner.orch.yaml', true, 3],
   ]);
 });
 
-test('very many and very long reasons are kept to a bound', async () => {
+test('the number and length of reasons are limited', async () => {
   const long = `type: orchestration\npipeline:\n  components:\n    A: {transitions: {${'x'.repeat(900)}: [a]}, type: or}\n`;
   const files = Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`p${index}.orch.yaml`, long]));
   const { start, instance } = await project({ 'main.orch.yaml': smallPipeline, ...files });

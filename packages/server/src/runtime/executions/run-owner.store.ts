@@ -1,12 +1,12 @@
 /**
- * Which execution a run belongs to: the run of the pipeline that was started has the execution's own id, that
- * of a child pipeline the id that one step of the execution announces.
+ * Finds the execution of a run. The run of the started pipeline has the execution's own id. The run of a
+ * child pipeline has the id that one step of the execution announces.
  */
 import { type ColumnTypes, type Read, statement } from '../../kernel/database/database.ts';
 
 export interface RunOwner {
   executionId: string;
-  /** The step that announces the run; null for an execution itself. */
+  /** The step that announces the run; null for the execution itself. */
   stepId: string | null;
 }
 
@@ -29,7 +29,7 @@ const selectOwners = statement(
   from execution_step where account_id = $account_id and child_pipeline_id = any ($run_ids::uuid[])`,
 );
 
-/** Runs that nothing owns are not in the map. */
+/** Unknown runs are not in the map. */
 export async function readRunOwners(
   read: Read,
   accountId: string,
@@ -42,5 +42,5 @@ export async function readRunOwners(
   );
 }
 
-/** The constraint that two works break when they announce one run at the same moment. */
+/** The constraint violated if two works announce the same run at the same moment. */
 export const announcesOnce = 'execution_step_announces_once';

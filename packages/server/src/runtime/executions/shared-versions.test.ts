@@ -1,4 +1,4 @@
-/** The versions of shared pipelines that an execution runs: chosen when it starts, and the same to its end. */
+/** The versions of shared pipelines of an execution: chosen at its start, and fixed until its end. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type SharedArtifact, sharedArtifactLimit } from '@headgate/contract';
@@ -36,11 +36,11 @@ async function project(main: string) {
       assert.equal(answer.status, 201, answer.text);
       return answer.body.pipelineExecutionId;
     },
-    /** What the agent is told of each use. */
+    /** What the agent gets about each use. */
     async claimed(workId: string): Promise<SharedArtifact[] | undefined> {
       const { work } = await instance.claim();
       const found = work.find((each) => each.workId === workId);
-      assert.ok(found, 'the work is there to claim');
+      assert.ok(found, 'no work to claim');
       return found.payload.sharedArtifacts;
     },
   };
@@ -49,7 +49,7 @@ async function project(main: string) {
 const shown = (chosen: readonly SharedArtifact[] | undefined) =>
   chosen?.map((one) => `${one.sharedPipelineIdPrefix} ${one.requestedVersionName ?? '-'} ${one.versionName}`);
 
-test('the latest enabled version is chosen, or the one that is named', async () => {
+test('the latest enabled version is chosen, or the named one', async () => {
   const { publish, enable, start, claimed } = await project(
     makePipelineUsing({ prefix: 'Checks' }, { prefix: 'Checks', versionName: '1' }, { prefix: 'Loads' }),
   );
@@ -65,7 +65,7 @@ test('the latest enabled version is chosen, or the one that is named', async () 
   assert.ok(chosen?.every((each) => each.fault === undefined));
 });
 
-test('the agent may fetch what was chosen', async () => {
+test('the agent can fetch the chosen versions', async () => {
   const account = await server.account();
   const agent = await account.agent();
   const made = await account.project();
@@ -87,7 +87,7 @@ test('the agent may fetch what was chosen', async () => {
   assert.equal((await agent.client.get(`/blobs/${manifest.body.files[1]?.sha256}`)).text, 'a,b');
 });
 
-test('an execution keeps its versions whatever is published, disabled or reclaimed meanwhile', async () => {
+test('an execution keeps its versions, whatever is published, disabled or deleted meanwhile', async () => {
   const { publish, enable, start, claimed, instance } = await project(
     makePipelineUsing({ prefix: 'Checks' }),
   );
@@ -104,7 +104,7 @@ test('an execution keeps its versions whatever is published, disabled or reclaim
   assert.deepEqual(shown(await claimed(await start())), ['Checks - 2']);
 });
 
-test('shared pipelines that use shared pipelines are followed, also in a circle', async () => {
+test('shared pipelines used by shared pipelines are resolved, even in a cycle', async () => {
   const { publish, start, claimed } = await project(makePipelineUsing({ prefix: 'Checks' }));
   await publish(
     'Checks',
@@ -117,7 +117,7 @@ test('shared pipelines that use shared pipelines are followed, also in a circle'
   assert.deepEqual(shown(chosen)?.toSorted(), ['Checks - 1', 'Loads 2 2', 'Nothing - undefined']);
 });
 
-test('what cannot be chosen refuses no start; the agent is told why', async () => {
+test('a version that cannot be chosen does not prevent the start; the agent gets the reason', async () => {
   const { publish, enable, start, claimed } = await project(
     makePipelineUsing(
       { prefix: 'Nothing' },
@@ -139,7 +139,7 @@ test('what cannot be chosen refuses no start; the agent is told why', async () =
   assert.ok(chosen?.every((one) => one.artifactDigest === undefined));
 });
 
-test('groups of another account are not there', async () => {
+test('groups of another account are not found', async () => {
   const stranger = await project(smallPipeline);
   await stranger.publish('Checks', '1');
   const { start, claimed } = await project(makePipelineUsing({ prefix: 'Checks' }));
@@ -147,7 +147,7 @@ test('groups of another account are not there', async () => {
   assert.match(chosen?.fault ?? '', /had no shared pipelines "Checks"/);
 });
 
-test('an execution uses at most a hundred versions; those nearest to its pipelines are chosen', async () => {
+test('an execution uses at most 100 versions; those closest to its pipelines are chosen', async () => {
   const { publish, start, claimed } = await project(makePipelineUsing({ prefix: 'Fan' }, { prefix: 'Last' }));
   const many = Array.from({ length: 100 }, (_, index) => ({ prefix: `Group ${index}` }));
   await publish('Fan', '1', makePipelineUsing(...many));
@@ -157,7 +157,7 @@ test('an execution uses at most a hundred versions; those nearest to its pipelin
   assert.deepEqual(shown(chosen)?.slice(0, 2), ['Fan - 1', 'Last - 1']);
 });
 
-test('files that an earlier release took are read anew when they are published again', async () => {
+test('files published by an earlier release are analyzed again when they are published again', async () => {
   const account = await server.account();
   const agent = await account.agent();
   const made = await account.project();
@@ -166,18 +166,18 @@ test('files that an earlier release took are read anew when they are published a
   await upload(account.admin, made, main);
   const forget = `update manifest set pipelines = pipelines #- '{0,sharedPipelines}' where account_id = $1`;
   await server.database.query(forget, [account.accountId]);
-  const told = async (versionName: string) => {
+  const readAgentView = async (versionName: string) => {
     const body = { pipelineName: 'main', environmentName: 'dev', versionName };
     await account.admin.post(`${made.path}/pipeline-executions`, body);
     const [work] = (await createInstance(agent).claim()).work;
     return shown(work?.payload.sharedArtifacts);
   };
-  assert.deepEqual(await told('v1'), []);
+  assert.deepEqual(await readAgentView('v1'), []);
   await upload(account.admin, made, main, { versionName: 'v2' });
-  assert.deepEqual(await told('v2'), ['Checks - 1']);
+  assert.deepEqual(await readAgentView('v2'), ['Checks - 1']);
 });
 
-test('a start that uses no shared pipelines asks nothing more', async () => {
+test('a start without shared pipelines sends no further statement', async () => {
   const read = () => assert.fail('a statement was sent');
   const pipelines = [{ name: 'main', type: 'ORCHESTRATION' as const, variables: [] }];
   assert.deepEqual(await chooseVersions(read, { accountId: '', actorId: '' }, pipelines), []);

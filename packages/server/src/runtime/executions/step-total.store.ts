@@ -1,13 +1,13 @@
-/** How many steps an execution has, and how large they are: what its agent reports is bounded. */
+/** Counts the steps of an execution and their size, to limit what its agent reports. */
 import { type Read, statement } from '../../kernel/database/database.ts';
 
 export interface StepTotal {
   steps: number;
-  /** Of the messages. */
+  /** The size of the messages. */
   bytes: number;
 }
 
-/** Of each execution, without the steps that are reported again. */
+/** The totals of each execution, without the steps that are reported again. */
 export type StepTotals = ReadonlyMap<string, StepTotal>;
 
 const selectTotals = statement(

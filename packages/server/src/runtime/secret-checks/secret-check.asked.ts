@@ -1,4 +1,7 @@
-/** What a check is made from: the secrets that the project names, its environments, and the agents that would read them. */
+/**
+ * Reads what a check needs: the secrets that the project names, its environments, and the agents that would
+ * read the secrets.
+ */
 import type { SecretProvider, SecretReference } from '@headgate/contract';
 import { type ColumnTypes, type RowOf, typed } from '../../kernel/database/database.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
@@ -6,11 +9,11 @@ import { connectedSeconds } from '../../workspace/agents/index.ts';
 import { secretPlaces } from '../../workspace/connections/index.ts';
 
 const namedSecretRow = {
-  /** The secret reference, when one leads there. */
+  /** The secret reference, if the secret has one. */
   reference: 'text?',
   /** The only agent that resolves the reference. */
   agent_id: 'uuid?',
-  /** Of an override: the only environment in which it counts. */
+  /** Only for overrides: the environment of the override. */
   environment_name: 'text?',
   named_by: 'text?',
   secretName: 'text',
@@ -22,8 +25,8 @@ const namedSecretRow = {
 export type NamedSecretRow = RowOf<typeof namedSecretRow>;
 
 /**
- * Without names those of connections, too: by the name of a reference, or else of a secret in the vault of
- * their location.
+ * The secrets of the named references. Without names, all secrets of the project, including those of
+ * connections: named by a reference, or else by a secret in the vault of the connection's location.
  */
 export const namedSecrets = guardedRead(
   { parameters: { names: 'text[]?', limit: 'bigint' }, row: namedSecretRow },
@@ -52,7 +55,7 @@ export const namedSecrets = guardedRead(
 
 const environmentRow = {
   name: 'text',
-  /** Its default agent, else the account's only one. */
+  /** Its default agent, or else the account's only agent. */
   agent_id: 'uuid?',
 } satisfies ColumnTypes;
 export type EnvironmentRow = RowOf<typeof environmentRow>;
@@ -74,10 +77,10 @@ const askedAgentRow = {
   name: 'text',
   paused: 'boolean',
   connected: 'boolean',
-  /** Some instance that is connected knows this kind of work. */
+  /** Whether a connected instance supports this kind of work. */
   able: 'boolean',
   restricted: 'boolean',
-  /** Environments of the project on its allowlist; '' for all of them. */
+  /** The environments of the project on its allowlist; '' for all. */
   allowed: 'text[]',
 } satisfies ColumnTypes;
 export type AskedAgentRow = RowOf<typeof askedAgentRow>;

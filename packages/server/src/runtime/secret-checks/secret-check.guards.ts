@@ -1,4 +1,4 @@
-/** What this slice tells the tests over all operations. */
+/** What the tests over all operations need from this slice. */
 import type { SliceGuards } from '../../testing/slice-guards.ts';
 import { secretCheckExamples } from './secret-check.examples.ts';
 

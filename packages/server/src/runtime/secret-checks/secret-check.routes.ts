@@ -1,6 +1,4 @@
-/**
- * Asking the agents whether the secrets that a project names are there. The request waits for their answers.
- */
+/** Checks with the agents whether the secrets of a project exist. The request waits for the agents. */
 import { checkSecretReferences } from '@headgate/contract';
 import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Endpoints, LongCall, Services } from '../../kernel/endpoint/endpoint.ts';
@@ -10,7 +8,7 @@ import { type Looked, waitForEnd } from '../../kernel/work/awaited-end.ts';
 import { enqueueWork } from '../../kernel/work/work.ts';
 import { askedAgents, checkedEnvironments, type EnvironmentRow, namedSecrets } from './secret-check.asked.ts';
 import { type CheckRow, insertCheck, readCheck, subjectName } from './secret-check.store.ts';
-import { answerOf, askingsOf, type Planned, planCheck } from './secret-check.ts';
+import { composeAnswer, type Planned, pairSecretsWithAgents, planCheck } from './secret-check.ts';
 
 export interface SecretCheckServices extends Services {
   wakes: Wakes;
@@ -21,38 +19,38 @@ export interface SecretCheckServices extends Services {
 
 type CheckCall = LongCall<typeof checkSecretReferences>;
 
-/** Of one project that are looked at. */
+/** The limit for the secrets of one project. */
 const secretLimit = 5_000;
 const toldReasons = 5;
 
 export function secretCheckRoutes({ long }: Endpoints, services: SecretCheckServices): void {
   long(checkSecretReferences, async (call) => {
-    // Who sends it means to create a reference of this name.
+    // The path of this operation is also that of a reference named `check`: this body means to create one.
     if (call.body.secretName !== undefined)
       throw problem('secret-reference-name-reserved', { name: 'check' });
     const environments = await call.rows(checkedEnvironments, {
       environment_name: call.body.environmentName ?? null,
     });
     const begun =
-      (await call.awaited.findEarlier()) ?? (await begin(call, services, await planOf(call, environments)));
+      (await call.awaited.findEarlier()) ?? (await begin(call, services, await readPlan(call, environments)));
     if ('answer' in begun) return begun.answer;
     const { workId: checkId } = begun.pending;
     const { accountId } = call.scope;
     const look = () => readCheck(services.database.read, accountId, checkId);
     const seconds = services.secretWaitSeconds;
-    await waitForEnd(services, seconds, checkId, async () => whatIsLeft(await look()));
+    await waitForEnd(services, seconds, checkId, async () => findPending(await look()));
     const check = await look();
     if (check === undefined) throw problem('project-not-found', { projectId: call.params.projectId });
     const { planned, unchecked } = check.kept;
     const ends = new Map(check.parts.map((part) => [part.work_id, part]));
     const isSilent = check.parts.length > 0 && check.parts.every(({ state }) => state === 'PENDING');
-    if (isSilent) throw problem('secret-check-timeout', { names: agentNames(planned), seconds });
-    return call.awaited.finish(checkId, { body: answerOf(planned, ends, unchecked) });
+    if (isSilent) throw problem('secret-check-timeout', { names: listAgentNames(planned), seconds });
+    return call.awaited.finish(checkId, { body: composeAnswer(planned, ends, unchecked) });
   });
 }
 
 /** Throws `secret-reference-not-found`, `unknown-environment` and `unknown-agent`. */
-async function planOf({ body, rows, newId }: CheckCall, environments: readonly EnvironmentRow[]) {
+async function readPlan({ body, rows, newId }: CheckCall, environments: readonly EnvironmentRow[]) {
   const { secretReferenceNames: names, environmentName, agentId } = body;
   const secrets = await rows(namedSecrets, { names: names ?? null, limit: secretLimit });
   const missing = names?.find((name) => !secrets.some(({ reference }) => reference === name));
@@ -60,7 +58,7 @@ async function planOf({ body, rows, newId }: CheckCall, environments: readonly E
   if (environmentName !== undefined && environments.length === 0)
     throw problem('unknown-environment', { name: environmentName });
   const only = agentId === undefined ? undefined : toUuid(agentId);
-  const askings = askingsOf(secrets, environments, only);
+  const askings = pairSecretsWithAgents(secrets, environments, only);
   const ids = new Set([...askings.map((asking) => asking.agentId), only].filter((id) => id !== undefined));
   const agents = ids.size === 0 ? [] : await rows(askedAgents, { agent_ids: [...ids] });
   if (agentId !== undefined && agents.length === 0) throw problem('unknown-agent', { id: agentId });
@@ -71,7 +69,7 @@ async function planOf({ body, rows, newId }: CheckCall, environments: readonly E
 function begin(call: CheckCall, services: SecretCheckServices, plan: ReturnType<typeof planCheck>) {
   const { planned, parts } = plan;
   if (planned.length > 0 && parts.length === 0)
-    throw problem('no-agent-to-ask', { reasons: reasonsOf(planned) });
+    throw problem('no-agent-to-ask', { reasons: listReasons(planned) });
   const { accountId } = call.scope;
   const { projectId } = call.params;
   const checkId = call.newId();
@@ -89,7 +87,7 @@ function begin(call: CheckCall, services: SecretCheckServices, plan: ReturnType<
         name: subjectName,
       };
       enqueueWork(tx, work, call.now, { claimableUntil: until });
-      // All that wait: some of them may be too old for it.
+      // Wake all waiting instances: some may be too old for this work.
       tx.afterCommit(() => services.wakes.wake(agentId, 'all'));
     }
     const subject = { type: 'secret-check', id: checkId, name: subjectName };
@@ -98,17 +96,17 @@ function begin(call: CheckCall, services: SecretCheckServices, plan: ReturnType<
   });
 }
 
-function whatIsLeft(check: CheckRow | undefined): Looked<true> {
+function findPending(check: CheckRow | undefined): Looked<true> {
   const pending = check?.parts.find(({ state }) => state === 'PENDING');
   return pending === undefined ? { ended: true } : { waitsFor: pending.work_id };
 }
 
-function reasonsOf(planned: readonly Planned[]): string[] {
+function listReasons(planned: readonly Planned[]): string[] {
   const reasons = planned.flatMap((each) => ('outcome' in each && each.message ? [each.message] : []));
   return [...new Set(reasons)].slice(0, toldReasons);
 }
 
-function agentNames(planned: readonly Planned[]): string[] {
+function listAgentNames(planned: readonly Planned[]): string[] {
   const asked = planned.flatMap((each) => ('part' in each ? [each.told.agentName ?? ''] : []));
   return [...new Set(asked)].slice(0, toldReasons);
 }

@@ -12,7 +12,7 @@ import { insertIntoEvent } from '../../kernel/database/events.ts';
 import type { WorkMoment } from '../../kernel/work/work.ts';
 import type { Part, PartEnd, Planned } from './secret-check.ts';
 
-/** How events name what is checked. */
+/** The subject's name in events. */
 export const subjectName = 'secrets';
 
 export interface Check {
@@ -94,7 +94,7 @@ export async function readCheck(
   return row;
 }
 
-// With the events, which name the project.
+// Writes the events too, which need the project.
 const endParts = statement(
   {
     parameters: {
@@ -158,10 +158,10 @@ const deleteOld = statement(
   select count(*)::integer as removed from removed`,
 );
 
-/** As long as an Idempotency-Key may ask for it. */
+/** Longer than an Idempotency-Key is valid. */
 const keptHours = 48;
 
-/** Removes checks that nobody asks for any more, a batch at a time; answers how many. */
+/** Deletes one batch of old checks; returns how many. */
 export async function removeOldSecretChecks(read: Read, now: Date): Promise<number> {
   const [row] = await read(deleteOld, { before: new Date(now.getTime() - keptHours * 3_600_000) });
   return row?.removed ?? 0;

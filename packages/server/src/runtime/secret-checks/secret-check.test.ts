@@ -1,4 +1,4 @@
-/** Whether secrets are there: who is asked about which, and what the answer says. */
+/** Checks of secrets: which agent is asked about which secret, and the response. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AccountEventItem, Page, SecretCheck, SecretCoordinates } from '@headgate/contract';
@@ -30,12 +30,12 @@ async function project(on = server) {
     admin.patch(`${path}/environments/${environment}`, { defaultAgentId: agent.agentId });
   return { account, admin, path, projectId, reference, check, setAgent };
 }
-const told = ({ results }: SecretCheck) =>
+const summarize = ({ results }: SecretCheck) =>
   results.map(({ secretReferenceName, secretName, environmentNames, agentName, outcome }) => [
     ...[secretReferenceName ?? `- ${secretName}`, environmentNames.join(' '), agentName ?? '-', outcome],
   ]);
 
-test('each reference is asked of the agent of each environment, or of its own; a dangling one is found', async () => {
+test('each reference is checked by the agent of each environment, or by its own agent; a dangling one is found', async () => {
   const { account, reference, check, setAgent } = await project();
   const [oslo, lima] = [
     await createCheckingAgent(account, { name: 'oslo' }),
@@ -50,7 +50,7 @@ test('each reference is asked of the agent of each environment, or of its own; a
   const { status, body } = await check();
   await answers;
   assert.equal(status, 200);
-  assert.deepEqual(told(body), [
+  assert.deepEqual(summarize(body), [
     ['a-there', 'dev prod', 'oslo', 'RESOLVED'],
     ['b-gone', 'dev prod', 'oslo', 'NOT_FOUND'],
     ['c-of-lima', '', 'lima', 'RESOLVED'],
@@ -63,7 +63,7 @@ test('each reference is asked of the agent of each environment, or of its own; a
   });
 });
 
-test('only what is asked for: names of references, one environment, one agent', async () => {
+test('a check can be limited to named references, one environment or one agent', async () => {
   const { account, reference, check, setAgent } = await project();
   const [oslo, lima] = [
     await createCheckingAgent(account, { name: 'oslo' }),
@@ -76,7 +76,7 @@ test('only what is asked for: names of references, one environment, one agent', 
     const answers = agent.answerNext(there);
     const checked = await check(body);
     await answers;
-    return told(checked.body);
+    return summarize(checked.body);
   };
   const names = { secretReferenceNames: ['b'] };
   assert.deepEqual(await ask(lima, { ...names, environmentName: 'prod' }), [
@@ -90,7 +90,7 @@ test('only what is asked for: names of references, one environment, one agent', 
   requireProblem(await check({ agentId: foreign.agentId }), 422, 'unknown-agent');
 });
 
-test('secrets of connections, overrides and environments are asked about, too, where they count', async () => {
+test('secrets of connections and their overrides are checked in their environments', async () => {
   const { account, admin, path, reference, check, setAgent } = await project();
   const oslo = await createCheckingAgent(account, { name: 'oslo' });
   await setAgent('dev', oslo);
@@ -113,7 +113,7 @@ test('secrets of connections, overrides and environments are asked about, too, w
   const answers = oslo.answerNext(found);
   const { body } = await check();
   await answers;
-  assert.deepEqual(told(body), [
+  assert.deepEqual(summarize(body), [
     ['reader', 'dev prod', 'oslo', 'RESOLVED'],
     ['- gone', 'dev', 'oslo', 'NOT_FOUND'],
   ]);
@@ -123,7 +123,7 @@ test('secrets of connections, overrides and environments are asked about, too, w
   assert.deepEqual(namedBy, ['the override of the connection "lake" in the environment "dev"']);
 });
 
-test('agents that cannot be asked are told as such; where none can be, nothing is waited for', async () => {
+test('agents that cannot be asked are reported; if no agent can be asked, the request does not wait', async () => {
   const { account, admin, projectId, reference, check } = await project();
   const agents = {
     silent: await account.agent('silent'),
@@ -136,7 +136,7 @@ test('agents that cannot be asked are told as such; where none can be, nothing i
   await admin.patch(`/agents/${agents.restricted.agentId}`, { restrictedAccess: true });
   for (const [name, { agentId }] of Object.entries(agents)) await reference(name, { agentId });
   const answers = agents.ready.answerNext(there);
-  assert.deepEqual(told((await check()).body), [
+  assert.deepEqual(summarize((await check()).body), [
     ['old', '', 'old', 'AGENT_TOO_OLD'],
     ['paused', '', 'paused', 'AGENT_NOT_CONNECTED'],
     ['ready', '', 'ready', 'RESOLVED'],
@@ -148,18 +148,18 @@ test('agents that cannot be asked are told as such; where none can be, nothing i
   requireProblem(refused, 409, 'no-agent-to-ask');
   assert.match(
     refused.problem.detail,
-    /"old" is of a version .* upgrade it; the agent "silent" is not connected/,
+    /"old" is too old for this check: upgrade it; the agent "silent" is not connected/,
   );
   const allowlist = { projects: { [projectId]: { environments: ['dev'] } } };
   await admin.send('PUT', `/agents/${agents.restricted.agentId}/allowlist`, { body: allowlist });
   const allowed = agents.restricted.answerNext(there);
-  assert.deepEqual(told((await check({ secretReferenceNames: ['restricted'] })).body), [
+  assert.deepEqual(summarize((await check({ secretReferenceNames: ['restricted'] })).body), [
     ['restricted', '', 'restricted', 'RESOLVED'],
   ]);
   await allowed;
 });
 
-test('an environment without an agent is told; a project that names no secret has nothing to ask', async () => {
+test('an environment without an agent is reported; a project without secrets needs no agent', async () => {
   const { reference, check } = await project();
   assert.deepEqual((await check()).body, { resolved: true, results: [], unchecked: 0 });
   await reference('a');
@@ -168,7 +168,7 @@ test('an environment without an agent is told; a project that names no secret ha
   assert.match(refused.problem.detail, /give one a default agent/);
 });
 
-test('an agent that fails is told by its reason, and one that is too late has not answered', async () => {
+test('a failing agent is reported with its reason, and a late one as NO_ANSWER', async () => {
   const { account, reference, check } = await project(impatient);
   const oslo = await createCheckingAgent(account, { name: 'oslo' });
   const lima = await createCheckingAgent(account, { name: 'lima' });
@@ -188,7 +188,7 @@ test('an agent that fails is told by its reason, and one that is too late has no
   );
 });
 
-test('no answer in time is 504; the same key then tells what became of it', async () => {
+test('without a response in time the status is 504; the same key returns the result later', async () => {
   const { account, reference, check } = await project(impatient);
   const oslo = await createCheckingAgent(account, { name: 'oslo' });
   await reference('a', { agentId: oslo.agentId });
@@ -201,12 +201,12 @@ test('no answer in time is 504; the same key then tells what became of it', asyn
   await oslo.end(work, { status: 'SUCCESS', checkedSecrets: [{ finding: 'DENIED', message: 'no' }] });
   impatient.clock.advance(2);
   const first = await again();
-  assert.deepEqual(told(first.body), [['a', '', 'oslo', 'DENIED']]);
+  assert.deepEqual(summarize(first.body), [['a', '', 'oslo', 'DENIED']]);
   assert.deepEqual((await again()).body, first.body);
   assert.equal((await again()).headers['idempotency-replayed'], 'true');
 });
 
-test('a check that nobody claims in time is not asked any more', async () => {
+test('a check that no agent claims in time is dropped', async () => {
   const { account, reference, check } = await project(impatient);
   const oslo = await createCheckingAgent(account, { name: 'oslo' });
   await reference('a', { agentId: oslo.agentId });
@@ -216,7 +216,7 @@ test('a check that nobody claims in time is not asked any more', async () => {
   assert.equal(await oslo.next(0), undefined);
 });
 
-test('the log of the project tells of the check, who was asked, and how that ended', async () => {
+test('the project’s events have the check, its agents and the result', async () => {
   const { account, admin, projectId, reference, check } = await project();
   const oslo = await createCheckingAgent(account, { name: 'oslo' });
   await reference('a', { agentId: oslo.agentId });
@@ -227,8 +227,8 @@ test('the log of the project tells of the check, who was asked, and how that end
   const { results } = (
     await admin.get<Page<AccountEventItem>>(`/events?${range}&projectId=${projectId}&size=100`)
   ).body;
-  const told = results.filter((event) => event.eventName.startsWith('secret-check-'));
-  assert.deepEqual(told.map((event) => [event.eventName, event.additionalInfo.after]).toReversed(), [
+  const written = results.filter((event) => event.eventName.startsWith('secret-check-'));
+  assert.deepEqual(written.map((event) => [event.eventName, event.additionalInfo.after]).toReversed(), [
     ['secret-check-requested', { secrets: 1, agentIds: [oslo.agentId], secretReferenceNames: ['a'] }],
     ['secret-check-claimed', undefined],
     ['secret-check-ended', { state: 'ANSWERED' }],
@@ -255,7 +255,7 @@ test('old checks are removed', async () => {
   assert.equal(await rows(), 0);
 });
 
-test('no reference can be named check; the answer to who tries says so', async () => {
+test('a reference cannot be named check; the error says so', async () => {
   const { admin, path, reference } = await project();
   const refused = await reference('check');
   requireProblem(refused, 422, 'secret-reference-name-reserved');
@@ -263,7 +263,7 @@ test('no reference can be named check; the answer to who tries says so', async (
   requireProblem(await admin.delete(`${path}/secret-references/check`), 404, 'secret-reference-not-found');
 });
 
-test('an instance that does not know this work is not given it', async () => {
+test('an instance that does not support checks does not get one', async () => {
   const { account, reference, check } = await project();
   const oslo = await createCheckingAgent(account, { name: 'oslo' });
   const older = createInstance(oslo);

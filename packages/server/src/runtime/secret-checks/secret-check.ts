@@ -1,7 +1,8 @@
 /**
- * A check, pure: which agent is asked about which secret, and the answer that this comes to.
+ * The rules of a check, as pure functions: which agent is asked about which secret, and the resulting
+ * response.
  *
- * - **planned**: a result but for what its agent finds; or a whole one, where no agent can be asked.
+ * - **planned**: a result without its agent's finding, or a complete one if no agent can be asked.
  * - **part**: what one agent is asked at once.
  */
 import {
@@ -19,7 +20,7 @@ import type { AskedAgentRow, EnvironmentRow, NamedSecretRow } from './secret-che
 const toldNames = 10;
 const toldEnvironments = 100;
 
-/** A secret with the agent that is asked about it; undefined where there is none. */
+/** A secret and the agent to ask; undefined if there is none. */
 interface Asking {
   reference: string | null;
   at: SecretCoordinates;
@@ -37,13 +38,13 @@ export type Planned = { told: Told } & (
 export interface Part {
   workId: string;
   agentId: string;
-  /** A place that its allowlist names, where it has one. */
+  /** A place on its allowlist, if it has one. */
   environmentName: string | null;
   secrets: SecretCoordinates[];
 }
 
-/** Each secret with each agent that would read it. */
-export function askingsOf(
+/** Pairs each secret with each agent that would read it. */
+export function pairSecretsWithAgents(
   secrets: readonly NamedSecretRow[],
   environments: readonly EnvironmentRow[],
   onlyAgentId: string | undefined,
@@ -51,7 +52,7 @@ export function askingsOf(
   const askings = new Map<string, Asking>();
   for (const secret of secrets) {
     const at = buildCoordinates(secret);
-    for (const [agentId, names] of agentsFor(secret, environments, onlyAgentId)) {
+    for (const [agentId, names] of findAgents(secret, environments, onlyAgentId)) {
       const key = JSON.stringify([secret.reference, at, agentId]);
       const { reference } = secret;
       const empty = {
@@ -70,7 +71,7 @@ export function askingsOf(
   return [...askings.values()];
 }
 
-function agentsFor(
+function findAgents(
   secret: NamedSecretRow,
   environments: readonly EnvironmentRow[],
   onlyAgentId: string | undefined,
@@ -93,18 +94,18 @@ export function planCheck(
   const parts: Part[] = [];
   const planned = askings.slice(0, secretCheckLimit).map((asking): Planned => {
     const agent = asking.agentId === undefined ? undefined : byId.get(asking.agentId);
-    const told = toldOf(asking, agent);
-    const obstacle = obstacleOf(asking, agent);
+    const told = describeAsking(asking, agent);
+    const obstacle = findObstacle(asking, agent);
     if (agent === undefined || obstacle !== undefined)
       return { told, ...obstacle, outcome: obstacle?.outcome ?? 'NO_AGENT' };
-    const part = partFor(parts, agent, newId);
+    const part = findPart(parts, agent, newId);
     part.secrets.push(asking.at);
     return { told, part: part.workId, position: part.secrets.length - 1 };
   });
   return { planned, parts, unchecked: askings.length - planned.length };
 }
 
-function toldOf(
+function describeAsking(
   { reference, at, environmentNames, namedBy }: Asking,
   agent: AskedAgentRow | undefined,
 ): Told {
@@ -117,8 +118,8 @@ function toldOf(
   };
 }
 
-/** Why an agent cannot be asked. */
-function obstacleOf(
+/** The reason why the agent cannot be asked; undefined if it can. */
+function findObstacle(
   { environmentNames }: Asking,
   agent: AskedAgentRow | undefined,
 ): { outcome: SecretCheckOutcome; message: string } | undefined {
@@ -130,19 +131,19 @@ function obstacleOf(
     return { outcome: 'AGENT_NOT_CONNECTED', message: `${name} ${why}` };
   }
   if (!agent.able)
-    return { outcome: 'AGENT_TOO_OLD', message: `${name} is of a version that cannot be asked: upgrade it` };
+    return { outcome: 'AGENT_TOO_OLD', message: `${name} is too old for this check: upgrade it` };
   const { restricted, allowed } = agent;
   const isAllowed =
     !restricted ||
     allowed.includes('') ||
     (environmentNames.size === 0 ? allowed.length > 0 : allowed.some((each) => environmentNames.has(each)));
   if (isAllowed) return undefined;
-  const message = `${name} is restricted, and its allowlist does not name this place of the project`;
+  const message = `${name} is restricted, and its allowlist does not include this project and environment`;
   return { outcome: 'AGENT_NOT_ALLOWED', message };
 }
 
-/** The agent's part that has room. */
-function partFor(parts: Part[], agent: AskedAgentRow, newId: () => string): Part {
+/** The agent's part that has room, or a new one. */
+function findPart(parts: Part[], agent: AskedAgentRow, newId: () => string): Part {
   const { agent_id: agentId, restricted, allowed } = agent;
   const last = parts.findLast((part) => part.agentId === agentId);
   if (last !== undefined && last.secrets.length < checkedSecretLimit) return last;
@@ -158,8 +159,8 @@ export interface PartEnd {
   message: string | null;
 }
 
-/** `ends`: of each part, by its work. */
-export function answerOf(
+/** `ends`: the end of each part, by its work. */
+export function composeAnswer(
   planned: readonly Planned[],
   ends: ReadonlyMap<string, PartEnd>,
   unchecked: number,
@@ -169,13 +170,13 @@ export function answerOf(
       const { told, outcome, message } = each;
       return { ...told, outcome, ...(message === undefined ? {} : { message }) };
     }
-    return { ...each.told, ...outcomeOf(ends.get(each.part), each.position) };
+    return { ...each.told, ...findOutcome(ends.get(each.part), each.position) };
   });
   const resolved = unchecked === 0 && results.every(({ outcome }) => outcome === 'RESOLVED');
   return { resolved, results, unchecked };
 }
 
-function outcomeOf(
+function findOutcome(
   end: PartEnd | undefined,
   position: number,
 ): { outcome: SecretCheckOutcome; message?: string } {

@@ -1,4 +1,4 @@
-/** The agents' certificates, for the instances themselves. */
+/** Issues certificates to the instances of agents. */
 import { agentCertificate } from '@headgate/contract';
 import { recordEvents } from '../../kernel/database/events.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';

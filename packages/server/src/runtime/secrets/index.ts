@@ -4,7 +4,7 @@ import { certificateRoutes } from './certificate.routes.ts';
 import { secretLookupRoutes } from './lookup.routes.ts';
 import { type SecretServices, secretRoutes } from './secret.routes.ts';
 import { removeOldSecretWrites, secretWriteBatch } from './secret.store.ts';
-import { secretWork } from './secret.work.ts';
+import { createSecretWriteOwner } from './secret.work.ts';
 
 export const secrets: Slice<SecretServices> = {
   name: 'secrets',
@@ -13,7 +13,7 @@ export const secrets: Slice<SecretServices> = {
     certificateRoutes(endpoints, services);
     secretLookupRoutes(endpoints, services);
   },
-  workKinds: { 'secret-write': secretWork },
+  workKinds: { 'secret-write': createSecretWriteOwner },
   periodic: (services) => [
     createRemovalJob(services, {
       kind: 'secret-writes',

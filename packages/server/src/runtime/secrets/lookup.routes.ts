@@ -1,6 +1,6 @@
 /**
- * Where a secret is kept that a run names: for the instance that holds the run, and of the run's own project
- * only.
+ * Tells an instance where a secret of its run is stored: only for the instance that holds the run, and only
+ * for the run's project.
  */
 import { agentSecretReference, type SecretProvider, type SecretReference } from '@headgate/contract';
 import { type ColumnTypes, statement, typed } from '../../kernel/database/database.ts';
@@ -11,18 +11,18 @@ import { buildCoordinates } from '../../workspace/secret-references/index.ts';
 import { createAgentEndpoints } from '../agent-link/index.ts';
 
 const foundRow = {
-  /** Null when the project has no reference of the name. */
+  /** Null if the project has no such reference. */
   secretName: 'text?',
   secretKey: 'text?',
   vaultName: 'text?',
   vaultType: typed<NonNullable<SecretReference['vaultType']> | null>('text'),
   provider: typed<SecretProvider | null>('text'),
-  /** Of the agent that the reference is for. */
+  /** The agent of the reference. */
   agent_id: 'uuid?',
   agent_name: 'text?',
 } satisfies ColumnTypes;
 
-/** One row when the work is held so. */
+/** One row if this instance holds the work with this epoch. */
 const ofHeldWork = statement(
   {
     parameters: {

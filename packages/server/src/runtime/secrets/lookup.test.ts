@@ -1,4 +1,4 @@
-/** What an instance is told of the secret references of a run that it holds. */
+/** What an instance can read of the secret references of its runs. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -34,7 +34,7 @@ async function running() {
   return { ...place, instance, work, lookUp, create };
 }
 
-test('it is told where the secret is kept: the vault of the reference, else the agent’s own', async () => {
+test('it gets the place of the secret: the vault of the reference, or else the agent’s default', async () => {
   const { lookUp, create } = await running();
   const cases: [object, object][] = [
     [{}, {}],
@@ -49,14 +49,14 @@ test('it is told where the secret is kept: the vault of the reference, else the 
     [{ vaultType: 'MATILLION_CUSTOMER_VAULT' }, { provider: 'HEADGATE' }],
     [{ vaultType: 'DEFAULT_SECRET_VAULT' }, {}],
   ];
-  for (const [index, [given, told]] of cases.entries()) {
+  for (const [index, [given, expected]] of cases.entries()) {
     await create(`r${index}`, given);
     const { status, body } = await lookUp(`r${index}`);
-    assert.deepEqual([status, body], [200, { secretName: 'prod/reader', ...told }]);
+    assert.deepEqual([status, body], [200, { secretName: 'prod/reader', ...expected }]);
   }
 });
 
-test('only of the project of a work that this instance holds, under its epoch, until it ends', async () => {
+test('only for the project of work that it holds, with the current epoch, until the work ends', async () => {
   const { account, instance, work, lookUp, create } = await running();
   await create('reader');
   requireProblem(await lookUp('other'), 404, 'secret-reference-not-found');
@@ -74,7 +74,7 @@ test('only of the project of a work that this instance holds, under its epoch, u
   requireProblem(await lookUp('reader'), 409, 'work-not-held');
 });
 
-test('a reference that names its agent is for that agent only', async () => {
+test('only the agent of a reference can read it', async () => {
   const { account, agent, lookUp, create } = await running();
   const other = await account.agent('lisbon');
   await create('mine', { agentId: agent.agentId });

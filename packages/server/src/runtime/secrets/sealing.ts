@@ -1,5 +1,5 @@
 /**
- * Sealing a value for an agent's certificate, and what is asked of a value that its caller sealed. Formats:
+ * Seals values for an agent's certificate, and checks values that callers have sealed. Formats:
  * contract/secret.ts.
  */
 import { createHash, X509Certificate } from 'node:crypto';
@@ -16,7 +16,7 @@ import { CompactEncrypt, compactVerify } from 'jose';
 import { problem } from '../../kernel/http/problems.ts';
 import type { KeyType } from '../../kernel/security/certificate-authority.ts';
 import type { Secret } from '../../kernel/security/sealed.ts';
-import { keyFault, readSealedForm } from './sealed-form.ts';
+import { findKeyFault, readSealedForm } from './sealed-form.ts';
 
 const receiptAlgorithm: Record<KeyType, string> = { EC: 'ES256', RSA: 'PS256' };
 
@@ -46,8 +46,8 @@ export async function sealValue(
   return { jwe, jti, expiresAt: new Date(header.exp * 1_000) };
 }
 
-/** What is to be seen of a value that its caller sealed. Throws `sealed-value-refused`. */
-export function readSealed(
+/** Checks a value sealed by the caller, as far as possible without the key. Throws `sealed-value-refused`. */
+export function checkSealedValue(
   jwe: string,
   expected: { agentId: string; place: SecretPlace; now: Date; keys: readonly SealingKey[] },
 ): Sealed & { keyId: string } {
@@ -59,23 +59,25 @@ export function readSealed(
   const fault = headerFault(header, { agent, place, now });
   if (fault !== undefined) throw refused(fault);
   const key = expected.keys.find(({ keyId }) => keyId === header.kid);
-  if (key === undefined) throw refused('its `kid` is no certificate of an instance that is connected');
+  if (key === undefined) throw refused('its `kid` is not the certificate of a connected instance');
   if (!sealingAlgorithmsOf[key.keyType].some((name) => name === header.alg))
     throw refused(
       `its \`alg\` does not fit the certificate’s key: ${sealingAlgorithmsOf[key.keyType].join(', ')}`,
     );
-  const unfit = keyFault(form, key.certificate);
+  const unfit = findKeyFault(form, key.certificate);
   if (unfit !== undefined) throw refused(unfit);
   const { jti, exp } = header as SealedHeader;
   return { jwe, jti, expiresAt: new Date(exp * 1_000), keyId: key.keyId };
 }
 
-export function sealedDigest(jwe: string): string {
+export function digestSealedValue(jwe: string): string {
   return createHash('sha256').update(jwe).digest('base64url');
 }
 
-/** The receipt of a write, if it is one: signed by the key that opened the value, and about that value. */
-export async function verifiedReceipt(
+/**
+ * Returns the receipt of a write if it is signed by the key that opened the value and is about that value.
+ */
+export async function verifyReceipt(
   receipt: string,
   key: SealingKey,
   about: { agentId: string; jti: string; sha256: string; place: SecretPlace },
@@ -86,14 +88,14 @@ export async function verifiedReceipt(
   }).catch(() => undefined);
   if (checked?.protectedHeader.typ !== receiptType || checked.protectedHeader.kid !== key.keyId)
     return undefined;
-  const told = JSON.parse(new TextDecoder().decode(checked.payload)) as Receipt;
+  const claims = JSON.parse(new TextDecoder().decode(checked.payload)) as Receipt;
   const { place } = about;
   const isAbout =
-    told.agent === about.agentId &&
-    told.jti === about.jti &&
-    told.sha256 === about.sha256 &&
-    (['name', 'key', 'type', 'vaultName', 'provider'] as const).every((name) => told[name] === place[name]);
-  return isAbout && typeof told.resolverRef === 'string' && typeof told.vaultSecretName === 'string'
-    ? told
+    claims.agent === about.agentId &&
+    claims.jti === about.jti &&
+    claims.sha256 === about.sha256 &&
+    (['name', 'key', 'type', 'vaultName', 'provider'] as const).every((name) => claims[name] === place[name]);
+  return isAbout && typeof claims.resolverRef === 'string' && typeof claims.vaultSecretName === 'string'
+    ? claims
     : undefined;
 }

@@ -1,10 +1,10 @@
-/** A request that succeeds for each operation on secrets, and for each message of an agent about them. */
+/** A successful request for each operation on secrets, and for each message of an agent about them. */
 import { claimOne, instanceId } from '../../testing/executions.ts';
 import type { Examples } from '../../testing/place.ts';
 import { createSealingAgent, makeCertificateRequest, makeKeys } from '../../testing/sealing-agent.ts';
 import { createSecretReference } from '../../workspace/secret-references/secret-reference.examples.ts';
 
-/** What the tests of leaks look for after the example was sent. */
+/** The secret that the leak tests search for after sending the example. */
 export const secretOfExample = 'correct "horse"/battery+ staple é';
 
 export const secretExamples: Examples = {
@@ -13,7 +13,7 @@ export const secretExamples: Examples = {
   }),
   writeSecretValue: async ({ account, named }) => {
     const agent = await createSealingAgent(account);
-    // Answered by the agent, while the request waits; not at all where the request is refused.
+    // The agent responds while the request waits, or not at all if the request is refused.
     void agent.confirmNext().catch(() => undefined);
     const secret = {
       name: named('orders-api'),
@@ -24,7 +24,7 @@ export const secretExamples: Examples = {
   },
 };
 
-/** The messages of an agent. */
+/** Messages of the agent protocol. */
 export const secretMessageExamples: Examples = {
   async agentCertificate() {
     return {

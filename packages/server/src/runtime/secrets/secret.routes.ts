@@ -1,6 +1,6 @@
 /**
- * E15: a value on its way from the caller into a vault of an agent. The formats, and who holds what in plain,
- * are in contract/secret.ts.
+ * E15: passes a value from the caller into a vault of an agent. contract/secret.ts has the formats and says
+ * where the plain value exists.
  */
 import {
   type BodyOf,
@@ -18,7 +18,7 @@ import type { CertificateAuthority } from '../../kernel/security/certificate-aut
 import type { Secret } from '../../kernel/security/sealed.ts';
 import { waitForEnd } from '../../kernel/work/awaited-end.ts';
 import { enqueueWork } from '../../kernel/work/work.ts';
-import { readSealed, sealedDigest, sealValue, verifiedReceipt } from './sealing.ts';
+import { checkSealedValue, digestSealedValue, sealValue, verifyReceipt } from './sealing.ts';
 import {
   type AgentKeys,
   agentKeys,
@@ -28,7 +28,7 @@ import {
   type SecretWrite,
   type SecretWriteRow,
 } from './secret.store.ts';
-import { placeOf, takeValue } from './secret.value.ts';
+import { getPlace, takeValue } from './secret.value.ts';
 
 export interface SecretServices extends Services {
   authority: CertificateAuthority;
@@ -61,9 +61,12 @@ export function secretRoutes({ read, long }: Endpoints, services: SecretServices
     const { name, begun } = await beginOrFind(call);
     if ('answer' in begun) return begun.answer;
     const { workId } = begun.pending;
-    const ended = await endOf(services, call.scope.accountId, workId);
+    const ended = await waitForWrite(services, call.scope.accountId, workId);
     if (ended === undefined) throw problem('agent-timeout', { name, seconds: services.secretWaitSeconds });
-    const answer = await answerTo(ended, call.body.secret.sealedValue === undefined ? 'server' : 'caller');
+    const answer = await createAnswer(
+      ended,
+      call.body.secret.sealedValue === undefined ? 'server' : 'caller',
+    );
     if ('refusal' in answer) {
       await call.awaited.giveUp(workId);
       throw answer.refusal;
@@ -71,11 +74,11 @@ export function secretRoutes({ read, long }: Endpoints, services: SecretServices
     return call.awaited.finish(workId, { body: answer.body });
   });
 
-  /** A function of its own: what waits for the agent holds no plain value. */
+  /** A separate function, so that nothing holds the plain value while the request waits for the agent. */
   async function beginOrFind(call: LongCall<typeof writeSecretValue>) {
     const { params, query, body } = call;
     const value = takeValue(body.secret);
-    const place = placeOf(query, body.secret);
+    const place = getPlace(query, body.secret);
     const agent = presentKeys(
       await call.rows(agentKeys, { agent_id: toUuid(params.agentId) }),
       params.agentId,
@@ -88,7 +91,7 @@ export function secretRoutes({ read, long }: Endpoints, services: SecretServices
   }
 
   async function begin(call: LongCall<typeof writeSecretValue>, given: Given) {
-    const write = await sealedWrite(call, given);
+    const write = await createSealedWrite(call, given);
     const { accountId, writeId, agentId, keyId, place, sealed } = write;
     return call.awaited.begin({ workId: writeId, until: given.until }, (tx) => {
       insertSecretWrite(tx, write, call.now);
@@ -102,7 +105,7 @@ export function secretRoutes({ read, long }: Endpoints, services: SecretServices
         name: place.name,
       };
       enqueueWork(tx, work, call.now, { keyId, claimableUntil: sealed.expiresAt });
-      // All that wait: only one of them has the key.
+      // Wake all waiting instances: only one of them has the key.
       tx.afterCommit(() => services.wakes.wake(agentId, 'all'));
       const subject = { type: 'secret-write', id: writeId, name: place.name };
       return [{ name: 'secret-write-requested', subject, after: { agentId, keyId, ...place } }];
@@ -119,7 +122,7 @@ interface Given {
 }
 
 /** Throws `agent-not-connected` and `sealed-value-refused`. */
-async function sealedWrite(
+async function createSealedWrite(
   { params, scope, newId, now }: LongCall<typeof writeSecretValue>,
   { agent, place, value, sealedValue }: Given,
 ): Promise<SecretWrite> {
@@ -130,7 +133,7 @@ async function sealedWrite(
   const about = { agentId, place, now };
   const sealed =
     value === undefined
-      ? readSealed(sealedValue ?? '', { ...about, keys: agent.keys })
+      ? checkSealedValue(sealedValue ?? '', { ...about, keys: agent.keys })
       : { ...(await sealValue(value, key, { ...about, jti: writeId })), keyId: key.keyId };
   const { accountId } = scope;
   return {
@@ -140,12 +143,12 @@ async function sealedWrite(
     keyId: sealed.keyId,
     place,
     sealed,
-    sha256: sealedDigest(sealed.jwe),
+    sha256: digestSealedValue(sealed.jwe),
   };
 }
 
-/** The write when it has ended; undefined when it has not in the time that a request waits. */
-function endOf(
+/** Returns the write when it has ended; undefined if it has not ended within the waiting time. */
+function waitForWrite(
   services: SecretServices,
   accountId: string,
   writeId: string,
@@ -158,8 +161,8 @@ function endOf(
 
 type SecretAnswer = { resolver_ref: string; vaultSecretName: string; receipt: string };
 
-/** `sealedBy`: a sealed value that the agent cannot use is the fault of the one who sealed it. */
-async function answerTo(
+/** `sealedBy`: who is at fault if the agent cannot use the sealed value. */
+async function createAnswer(
   row: SecretWriteRow,
   sealedBy: 'caller' | 'server',
 ): Promise<{ body: SecretAnswer } | { refusal: Problem }> {
@@ -168,14 +171,14 @@ async function answerTo(
     const reason = row.message ?? 'the agent gave no reason';
     return sealedBy === 'caller'
       ? { refusal: problem('sealed-value-refused', { reason }) }
-      : refused(`the agent cannot use what this service sealed for it: ${reason}.`);
+      : refused(`the agent cannot use the value that the server sealed for it: ${reason}.`);
   }
   const { receipt, certificate, key_id: keyId, key_type: keyType } = row;
   if (row.status === 'FAILED' || receipt === null) return refused(row.message ?? 'the agent gave no reason.');
   if (certificate === null || keyType === null)
-    return refused('the agent’s certificate has ended, so its receipt cannot be checked.');
+    return refused('the agent’s certificate has expired, so its receipt cannot be verified.');
   const { agent_id: agentId, jti, sealed_sha256: sha256, place } = row;
-  const checked = await verifiedReceipt(
+  const checked = await verifyReceipt(
     receipt,
     { keyId, keyType, certificate },
     { agentId, jti, sha256, place },

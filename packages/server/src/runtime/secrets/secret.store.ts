@@ -17,7 +17,7 @@ import type { Sealed, SealingKey } from './sealing.ts';
 
 const agentKeyRow = {
   name: 'text',
-  /** Null when the agent has no certificate that counts. */
+  /** Null if the agent has no valid certificate. */
   key_id: 'text?',
   key_type: typed<KeyType>('text'),
   authority_id: 'uuid',
@@ -27,8 +27,8 @@ const agentKeyRow = {
 type AgentKeyRow = RowOf<typeof agentKeyRow>;
 
 /**
- * An agent with the certificates of the instances that are there and that its secret has not been refreshed
- * since, the newest first.
+ * An agent with the certificates of its connected instances, newest first. Certificates issued before the
+ * secret was refreshed do not count.
  */
 export const agentKeys = guardedRead(
   { parameters: { agent_id: 'uuid' }, row: agentKeyRow },
@@ -100,7 +100,9 @@ const insertCertificate = statement(
   returning key_id`,
 );
 
-/** Throws `token-invalid` when the secret that the agent's token was given for is not its secret any more. */
+/**
+ * Stores a certificate. Throws `token-invalid` if the token was issued for an earlier secret of the agent.
+ */
 export async function keepCertificate(
   tx: Transaction,
   holder: Pick<CallingAgent, 'accountId' | 'agentId' | 'generation'> & { instanceId: string },
@@ -185,12 +187,12 @@ const secretWriteRow = {
   jti: 'text',
   place: typed<SecretPlace>('json'),
   sealed_sha256: 'text',
-  /** REFUSED: the agent could not open the value, or it lacks members of its type. */
+  /** REFUSED: the agent could not open the value, or the value lacks members of its type. */
   status: typed<'PENDING' | 'WRITTEN' | 'FAILED' | 'REFUSED'>('text'),
   message: 'text?',
   receipt: 'text?',
   key_id: 'text',
-  /** Null when the certificate has ended and was removed. */
+  /** Null if the certificate has expired and was deleted. */
   key_type: typed<KeyType | null>('text'),
   certificate: 'text?',
 } satisfies ColumnTypes;
@@ -232,7 +234,7 @@ const endWrites = statement(
   where account_id = $account_id and write_id = any ($write_ids::uuid[]) and status = 'PENDING'`,
 );
 
-/** The sealed value goes with the end of its work. */
+/** Ends writes and deletes their sealed values. */
 export function endSecretWrites(
   tx: Transaction,
   accountId: string,
@@ -262,10 +264,10 @@ const deleteOld = statement(
   select count(*)::integer as removed from removed`,
 );
 
-/** As long as an Idempotency-Key may ask for it, and longer than any sealed value is good for. */
+/** Longer than an Idempotency-Key or any sealed value is valid. */
 const keptHours = 48;
 
-/** Removes writes that nobody asks for any more, a batch at a time; answers how many. */
+/** Deletes one batch of old writes; returns how many. */
 export async function removeOldSecretWrites(read: Read, now: Date): Promise<number> {
   const [row] = await read(deleteOld, { before: new Date(now.getTime() - keptHours * 3_600_000) });
   return row?.removed ?? 0;

@@ -1,4 +1,4 @@
-/** E15: a secret on its way into a vault, by an agent that the test plays. */
+/** E15: a secret on its way into a vault, with an agent played by the test. */
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { test } from 'node:test';
@@ -37,7 +37,7 @@ async function scene(of = server, type: 'ec' | 'rsa' = 'ec') {
   return { account, admin: account.admin, agent, write };
 }
 
-/** A value that its caller seals, for what the certificate operation tells. */
+/** A value sealed by the caller with the certificate that the operation returns. */
 async function sealed(agent: SealingAgent, given: object = {}, plain: object = { password: 'x2' }) {
   const header = {
     alg: 'ECDH-ES',
@@ -58,7 +58,7 @@ async function sealed(agent: SealingAgent, given: object = {}, plain: object = {
 const bySealed = (sealedValue: string) => ({ name: 'orders-api', type: 'PASSWORD', sealedValue });
 
 for (const type of ['ec', 'rsa'] as const) {
-  test(`a value is opened by its agent only, and confirmed by a receipt (${type})`, async () => {
+  test(`only its agent can open a value, and a receipt confirms it (${type})`, async () => {
     const { agent, write } = await scene(server, type);
     const answered = write({ ...password, key: 'k' }, '?vaultName=main&provider=AWS');
     const work = await agent.next();
@@ -80,7 +80,7 @@ for (const type of ['ec', 'rsa'] as const) {
   });
 }
 
-test('a caller seals by what the certificate operation tells', async () => {
+test('a caller can seal a value with the response of the certificate operation', async () => {
   const { admin, agent, write } = await scene();
   const found = await admin.get<{ certificate: string; kid: string; issuerChain: string[] }>(
     `/agents/${agent.agentId}/certificate`,
@@ -96,7 +96,7 @@ test('a caller seals by what the certificate operation tells', async () => {
   assert.equal((await answered).status, 201);
 });
 
-test('a sealed value that is stale, swapped, cut or for another key is refused, and one that was sent before too', async () => {
+test('a sealed value that is expired, swapped, truncated, for another key or already used is refused', async () => {
   const { agent, write } = await scene();
   const now = Math.floor(server.clock.now().getTime() / 1_000);
   const bad: [object, RegExp][] = [
@@ -107,7 +107,7 @@ test('a sealed value that is stale, swapped, cut or for another key is refused, 
     [{ vaultName: 'other' }, /another `vaultName`/],
     [{ type: 'OAUTH_CLIENT_CRED' }, /another `type`/],
     [{ agent: 'other' }, /another agent/],
-    [{ kid: 'x'.repeat(43) }, /no certificate/],
+    [{ kid: 'x'.repeat(43) }, /not the certificate of a connected instance/],
     [{ jti: 'short' }, /`jti`/],
     [{ typ: 'JWE' }, /`typ`/],
     [{ enc: 'A128GCM' }, /`enc`/],
@@ -137,7 +137,7 @@ const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString(
 const withHeader = (jwe: string, given: object) =>
   withPart(jwe, 0, () => encoded({ ...headerOf(jwe), ...given }));
 
-test('a malformed sealed value is 422 with its reason, before any agent is asked', async () => {
+test('a malformed sealed value gets 422 with the reason, before an agent is asked', async () => {
   const { agent, write } = await scene();
   const good = await sealed(agent);
   const wrapped = await sealed(agent, { alg: 'ECDH-ES+A256KW' });
@@ -148,14 +148,14 @@ test('a malformed sealed value is 422 with its reason, before any agent is asked
     [good.split('.').slice(0, 4).join('.'), /4 parts/],
     [`${good}.AAAA`, /6 parts/],
     [good.slice(0, -6), /authentication tag has 12 bytes/],
-    [good.slice(0, -1), /authentication tag is not base64url without padding, or is cut off/],
+    [good.slice(0, -1), /authentication tag is not base64url without padding, or is truncated/],
     [`${good}=`, /authentication tag is not base64url/],
     [good.replace('.', '. '), /encrypted key is not base64url/],
     [withPart(good, 3, (text) => `${text}+`), /ciphertext is not base64url/],
     [withPart(good, 3, () => ''), /ciphertext is empty/],
     [withPart(good, 2, zeros(16)), /initialization vector has 16 bytes/],
-    [withPart(good, 1, zeros(40)), /encrypted key has 40 bytes; ECDH-ES makes 0/],
-    [withPart(wrapped, 1, zeros(41)), /encrypted key has 41 bytes; ECDH-ES\+A256KW makes 40/],
+    [withPart(good, 1, zeros(40)), /encrypted key has 40 bytes; ECDH-ES needs 0/],
+    [withPart(wrapped, 1, zeros(41)), /encrypted key has 41 bytes; ECDH-ES\+A256KW needs 40/],
     [withPart(wrapped, 1, () => ''), /encrypted key has 0 bytes/],
     [withPart(good, 0, () => ''), /protected header is not a JSON object/],
     [withPart(good, 0, () => encoded('text')), /protected header is not a JSON object/],
@@ -167,7 +167,7 @@ test('a malformed sealed value is 422 with its reason, before any agent is asked
     [withHeader(good, { enc: 'A256CBC-HS512' }), /`enc` is not A256GCM/],
     [withHeader(good, { zip: 'DEF' }), /`zip` or `crit`/],
     [withHeader(good, { exp: 'soon' }), /no `exp`/],
-    [withHeader(good, { kid: null }), /no certificate/],
+    [withHeader(good, { kid: null }), /not the certificate of a connected instance/],
     [withHeader(good, { epk: undefined }), /`epk` is not a public key/],
     [
       withHeader(good, { epk: { kty: 'EC', crv: 'P-256', x: 'AAAA', y: 'AAAA' } }),
@@ -177,7 +177,7 @@ test('a malformed sealed value is 422 with its reason, before any agent is asked
       withHeader(good, { epk: makeKeys('rsa').publicKey.export({ format: 'jwk' }) }),
       /`epk` is not a public key/,
     ],
-    [withPart(good, 3, () => 'A'.repeat(200_000)), /characters; at most 200000/],
+    [withPart(good, 3, () => 'A'.repeat(200_000)), /characters; the limit is 200000/],
   ];
   for (const [sealedValue, reason] of malformed) {
     const { detail } = requireProblem(await write(bySealed(sealedValue)), 422, 'sealed-value-refused');
@@ -187,17 +187,17 @@ test('a malformed sealed value is 422 with its reason, before any agent is asked
   requireProblem(await write({ ...bySealed(good), sealedValue: 1 }), 400, 'invalid-request');
 });
 
-test('a sealed value for an RSA certificate has an encrypted key of its length', async () => {
+test('the encrypted key of a sealed value must have the length of the RSA key', async () => {
   const { agent, write } = await scene(server, 'rsa');
   const good = await sealed(agent, { alg: 'RSA-OAEP-256' });
   const short = withPart(good, 1, (part) => part.slice(0, 40));
   const { detail } = requireProblem(await write(bySealed(short)), 422, 'sealed-value-refused');
-  assert.match(detail, /encrypted key has 30 bytes; RSA-OAEP-256 makes 256/);
+  assert.match(detail, /encrypted key has 30 bytes; RSA-OAEP-256 needs 256/);
   const [answer] = await Promise.all([write(bySealed(good)), agent.confirmNext()]);
   assert.equal(answer.status, 201);
 });
 
-test('a sealed value that the agent cannot open, or that lacks members, is 422; what the server sealed is its own fault', async () => {
+test('a sealed value that the agent cannot open, or that lacks members, gets 422; one sealed by the server gets 502', async () => {
   const { agent, write } = await scene();
   const refuse = async () => {
     const work = await agent.next();
@@ -210,10 +210,10 @@ test('a sealed value that the agent cannot open, or that lacks members, is 422; 
   const { detail } = requireProblem(refused, 422, 'sealed-value-refused');
   assert.equal(detail, 'body.secret.sealedValue is refused: it lacks password of the type PASSWORD.');
   const [failed] = await Promise.all([write(password), refuse()]);
-  assert.match(requireProblem(failed, 502, 'vault-refused').detail, /what this service sealed/);
+  assert.match(requireProblem(failed, 502, 'vault-refused').detail, /the value that the server sealed/);
 });
 
-test('each type asks for its members, and a value is given in one way', async () => {
+test('each type requires its members, and exactly one of value and sealedValue', async () => {
   const { write } = await scene();
   const lacking = { name: 'a', type: 'OAUTH_CLIENT_CRED', value: { clientId: 'x' } };
   const neither = { name: 'a', type: 'PASSWORD' };
@@ -227,7 +227,7 @@ test('each type asks for its members, and a value is given in one way', async ()
   }
 });
 
-test('an agent that is not connected, or has no certificate, is 409; one of nobody 404', async () => {
+test('an agent that is not connected or has no certificate gets 409; an unknown one 404', async () => {
   const { account, admin, agent, write } = await scene();
   const other = await account.agent();
   requireProblem(
@@ -242,7 +242,7 @@ test('an agent that is not connected, or has no certificate, is 409; one of nobo
   requireProblem(await stranger.admin.post(path, { secret: password }), 404, 'agent-not-found');
 });
 
-test('what the vault refuses is 502 with the agent’s reason, and is tried anew under the same key', async () => {
+test('a refusal of the vault gets 502 with the agent’s reason, and the same key tries again', async () => {
   const { agent, write } = await scene();
   const refuse = async () => {
     const work = await agent.next();
@@ -255,7 +255,7 @@ test('what the vault refuses is 502 with the agent’s reason, and is tried anew
   assert.equal(second.status, 201);
 });
 
-test('a receipt that another key signed, or that is about another value, is no confirmation', async () => {
+test('a receipt signed by another key, or about another value, is refused', async () => {
   const { account, agent, write } = await scene();
   const other = await createSealingAgent(account);
   const confirm = async (said: object) => {
@@ -270,18 +270,18 @@ test('a receipt that another key signed, or that is about another value, is no c
   }
 });
 
-test('without an answer in time it is 504; the same key tells later, also at another server', async () => {
+test('without a response in time the status is 504; the same key returns the result later, even on another server', async () => {
   const { agent, write, account } = await scene(impatient);
   requireProblem(await write(password, '', 'later'), 504, 'agent-timeout');
   const work = await agent.next(0);
   assert.ok(work);
   await agent.end(work);
   impatient.clock.advance(2);
-  const told = await write(password, '', 'later');
-  assert.equal(told.status, 201);
+  const late = await write(password, '', 'later');
+  assert.equal(late.status, 201);
   const again = await write(password, '', 'later');
   assert.equal(again.headers['idempotency-replayed'], 'true');
-  assert.deepEqual(again.body, told.body);
+  assert.deepEqual(again.body, late.body);
   const [{ count } = { count: 0 }] = await server.database.query<{ count: number }>(
     'select count(*)::integer as count from secret_write where account_id = $1',
     [account.accountId],
@@ -294,7 +294,7 @@ test('without an answer in time it is 504; the same key tells later, also at ano
   );
 });
 
-test('while a request waits, another one under its key is 409', async () => {
+test('while a request waits, another one with its key gets 409', async () => {
   const { agent, write } = await scene();
   const first = write(password, '', 'waiting');
   const work = await agent.next();
@@ -304,7 +304,7 @@ test('while a request waits, another one under its key is 409', async () => {
   assert.equal((await first).status, 201);
 });
 
-test('the sealed value is wiped when its work ends, and work that nobody claims ends with the value', async () => {
+test('the sealed value is deleted when its work ends, and unclaimed work ends when the value expires', async () => {
   const { account, agent, write } = await scene(impatient);
   const kept = async () =>
     server.database.query<{ status: string; sealed_value: string | null }>(
@@ -319,7 +319,7 @@ test('the sealed value is wiped when its work ends, and work that nobody claims 
   assert.equal(await agent.next(0), undefined);
 });
 
-test('of two instances only the one that has the key gets the value', async () => {
+test('of two instances only the one with the key gets the value', async () => {
   const { account, agent, write } = await scene();
   const second = await createSealingAgent(account, { agent });
   const answered = write(bySealed(await sealed(agent)));
@@ -328,7 +328,7 @@ test('of two instances only the one that has the key gets the value', async () =
   assert.equal((await answered).status, 201);
 });
 
-test('a write leaves its request, its claim and its end in the events, without the value', async () => {
+test('the events of a write are request, claim and end, without the value', async () => {
   const { account, agent, write } = await scene();
   await Promise.all([write({ ...password, value: { password: 'unheard-of' } }), agent.confirmNext()]);
   const events = await server.database.query<{ name: string; row: string }>(
@@ -342,7 +342,7 @@ test('a write leaves its request, its claim and its end in the events, without t
   assert.ok(!events.some(({ row }) => row.includes('unheard-of')));
 });
 
-test('a refreshed secret revokes the certificates of before, and what is sealed to them and not claimed ends', async () => {
+test('refreshing the agent’s secret revokes its certificates, and unclaimed values sealed to them end', async () => {
   const { account, admin, agent, write } = await scene();
   const before = await sealed(agent);
   const waiting = write(password);
@@ -351,7 +351,7 @@ test('a refreshed secret revokes the certificates of before, and what is sealed 
   await admin.post(`/agents/${agent.agentId}/credentials`, { action: 'SECRET_REFRESH' });
   requireProblem(await admin.get(`/agents/${agent.agentId}/certificate`), 409, 'agent-not-connected');
   requireProblem(await write(password), 409, 'agent-not-connected');
-  // A token of before is known for a moment; it gets no certificate all the same.
+  // An earlier token is still accepted for a moment, but gets no certificate.
   const request = await makeCertificateRequest(makeKeys('ec'));
   requireProblem(
     await agent.client.post('/certificates', { instanceId: agent.instanceId, request }),
@@ -378,7 +378,10 @@ test('a refreshed secret revokes the certificates of before, and what is sealed 
   const renewed = createClient(server.transport, '/agent/v1', token);
   const again = await createSealingAgent(account, { agent: { ...agent, client: renewed } });
   const refused = await write(bySealed(before));
-  assert.match(requireProblem(refused, 422, 'sealed-value-refused').detail, /no certificate/);
+  assert.match(
+    requireProblem(refused, 422, 'sealed-value-refused').detail,
+    /not the certificate of a connected instance/,
+  );
   const [answer] = await Promise.all([write(password), again.confirmNext()]);
   assert.equal(answer.status, 201);
 });

@@ -1,4 +1,4 @@
-/** A secret value of a request: where it goes, and its members as one secret text. */
+/** Reads the secret value of a request: its place, and its members as one secret text. */
 import {
   type BodyOf,
   membersOfType,
@@ -12,7 +12,7 @@ import { Secret } from '../../kernel/security/sealed.ts';
 
 type Given = BodyOf<typeof writeSecretValue>['secret'];
 
-export function placeOf(query: QueryOf<typeof writeSecretValue>, { name, key, type }: Given): SecretPlace {
+export function getPlace(query: QueryOf<typeof writeSecretValue>, { name, key, type }: Given): SecretPlace {
   const { vaultName, provider } = query;
   return {
     name,
@@ -24,19 +24,19 @@ export function placeOf(query: QueryOf<typeof writeSecretValue>, { name, key, ty
 }
 
 /**
- * Takes the plain value out of the request; from here on it is in a type that cannot be printed. Undefined when the caller sealed it.
- * Throws `secret-value-incomplete`.
+ * Moves the plain value out of the request into a type that cannot be printed. Undefined if the caller
+ * sealed it. Throws `secret-value-incomplete`.
  */
 export function takeValue(secret: Given): Secret | undefined {
   const { type, value, sealedValue } = secret;
   delete secret.value;
   if ((value === undefined) === (sealedValue === undefined))
-    throw incomplete('body.secret has one of `value` and `sealedValue`.');
+    throw createIncomplete('body.secret needs exactly one of `value` and `sealedValue`.');
   if (value === undefined) return undefined;
   const missing = missingMembers(type, value);
   if (missing !== undefined)
-    throw incomplete(`body.secret.value lacks ${missing.join(', ')}, which the type ${type} asks for.`);
+    throw createIncomplete(`body.secret.value lacks ${missing.join(', ')}, which the type ${type} requires.`);
   return new Secret(JSON.stringify(membersOfType(type, value)));
 }
 
-const incomplete = (lacks: string) => problem('secret-value-incomplete', { lacks });
+const createIncomplete = (lacks: string) => problem('secret-value-incomplete', { lacks });

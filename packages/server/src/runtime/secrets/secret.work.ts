@@ -1,10 +1,10 @@
-/** Secret writes as work: what the agent is told, and what their end means. */
+/** Secret writes as work: the payload for the agent, and what their end means. */
 import type { WorkOutcome } from '@headgate/contract';
 import { recordEvents } from '../../kernel/database/events.ts';
 import type { WorkOwner, WorkServices } from '../../kernel/work/work.ts';
 import { endSecretWrites } from './secret.store.ts';
 
-/** A SecretWriteWork. */
+/** The payload, a SecretWriteWork. */
 const payload = `
   select json_strip_nulls(json_build_object('provider', s.provider, 'vaultName', s.vault_name, 'name', s.name, 'key', s.secret_key,
     'type', s.type, 'keyId', s.key_id, 'sealedValue', s.sealed_value))
@@ -12,7 +12,7 @@ const payload = `
 
 const withoutReceipt = 'the agent sent no receipt.';
 
-export function secretWork(services: WorkServices): WorkOwner {
+export function createSecretWriteOwner(services: WorkServices): WorkOwner {
   const nothing = () => undefined;
   return {
     claimed: { with: [], payload },
@@ -22,7 +22,7 @@ export function secretWork(services: WorkServices): WorkOwner {
     onRequeued: nothing,
     onEnded({ tx, accountId, source, now, newId }, ends) {
       const rows = ends.map((end) => {
-        // The schema of the agent protocol checked the members of a report.
+        // The schema of the agent protocol has validated the members of a report.
         const result = (end.result ?? {}) as Pick<WorkOutcome, 'receipt' | 'valueFault'>;
         const receipt = end.status === 'SUCCESS' ? (result.receipt ?? null) : null;
         const message =

@@ -1,4 +1,4 @@
-/** A secret that is asked for at one server, by an agent of another: both hear of each other by NOTIFY. */
+/** A request at one server, and its agent at another: NOTIFY connects both. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createClient } from '../../testing/client.ts';
@@ -8,10 +8,10 @@ import { startTestServer } from '../../testing/server.ts';
 const asked = await startTestServer();
 const other = await startTestServer();
 const writes = 8;
-/** Who hears of no wake-up looks again after 2 s; then no answer at all comes within this time. */
+/** Without a wake-up a request looks again after 2 s. Within this time it would get no response. */
 const promptMilliseconds = 1_500;
 
-test('the answer comes at once, though the agent reports to the other server', async () => {
+test('the response comes at once, although the agent reports to the other server', async () => {
   const account = await asked.account();
   const registered = await account.agent();
   const owner = { accountId: account.accountId, actorId: registered.agentId, clientId: registered.clientId };
@@ -27,6 +27,6 @@ test('the answer comes at once, though the agent reports to the other server', a
     assert.equal(status, 201, text);
     await confirmed;
   }
-  const told = times.map((time) => time.toFixed(0)).join(', ');
-  assert.ok(Math.min(...times) < promptMilliseconds, `answered after ${told} ms`);
+  const shown = times.map((time) => time.toFixed(0)).join(', ');
+  assert.ok(Math.min(...times) < promptMilliseconds, `answered after ${shown} ms`);
 });
