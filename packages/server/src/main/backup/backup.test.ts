@@ -197,7 +197,7 @@ test('without the master key, or with another, nothing is restored or backed up'
     verifyBackup(file, { ...key, sealer: other }),
     /the key of this installation has the fingerprint/,
   );
-  await assert.rejects(backup('by another key', other), /not sealed by this master key/);
+  await assert.rejects(backup('by another key', other), /cannot be decrypted with this master key/);
 });
 
 test('restoring a backup of a newer Headgate reports the missing migration', async () => {

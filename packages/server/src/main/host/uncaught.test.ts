@@ -23,8 +23,8 @@ const beginning = `
 const end = (failures: number) => `
   await until(() => counts.rejection + counts.exception === ${failures});
   const metrics = createMetrics();
-  metrics.uncaught(counts);
-  console.log((await metrics.text()).match(/^headgate_uncaught.*$/gm).join('\\n'));
+  metrics.watchUncaught(counts);
+  console.log((await metrics.renderText()).match(/^headgate_uncaught.*$/gm).join('\\n'));
   process.exit(0);
 `;
 

@@ -72,7 +72,7 @@ test('a run whose agent stays silent fails with the reason, and so do its steps'
   await passTime(server, graceSeconds + 1);
   const { status, message } = await read(id);
   assert.equal(status, 'FAILED');
-  assert.match(message ?? '', new RegExp(`"${agent.name}" fell silent`));
+  assert.match(message ?? '', new RegExp(`"${agent.name}" stopped responding`));
   const late = await instance.report(work, completed);
   assert.ok(!late.accepted && late.code === 'stale-epoch');
   assert.equal((await read(id)).status, 'FAILED');
@@ -156,7 +156,7 @@ test('work that no agent claims fails at the queue limit, with the reason', asyn
   await passTime(server, 10);
   const { status, message } = await read(id);
   assert.equal(status, 'FAILED');
-  assert.match(message ?? '', /did not claim it within 600 s/);
+  assert.match(message ?? '', /did not claim the work within 600 s/);
   assert.deepEqual((await instance.claim()).work, []);
 });
 
@@ -171,6 +171,6 @@ test('a run that never ends fails at its time limit, despite heartbeats', async 
   await server.sweep();
   const { status, message } = await read(id);
   assert.equal(status, 'FAILED');
-  assert.match(message ?? '', /did not end it within 3000 s/);
+  assert.match(message ?? '', /did not finish the work within 3000 s/);
   assert.equal((await instance.heartbeat(work))[0]?.state, 'lost');
 });
