@@ -93,6 +93,6 @@ test('each file is stored as it was sent', { timeout: 120_000 }, async () => {
         assert.deepEqual(new Set(kept.keys()), new Set(files.map((file) => file.sha256)));
       },
     ),
-    { numRuns: 30 },
+    { numRuns: 8 },
   );
 });
