@@ -1,0 +1,92 @@
+/**
+ * Paths into semi-structured values and casts of them. A VARIANT is DuckDB's JSON. As in Snowflake a path to
+ * nothing is NULL, and a text is converted without its quotes.
+ */
+import { quoteText } from './tokens.ts';
+
+/** Whether the SQL of an operand yields a VARIANT. */
+export type IsVariant = 'yes' | 'maybe' | 'no';
+
+export type PathStep = { readonly key: string } | { readonly index: string } | { readonly sql: string };
+
+const variantTypes = ['JSON', 'VARIANT'];
+
+/** SQL of a path below a value. Steps known only to the warehouse are subscripts. */
+export function renderPath(base: string, steps: readonly PathStep[]): string {
+  let sql = base;
+  let path = '';
+  const flush = () => {
+    if (path !== '') sql = `json_extract(${sql}, ${quoteText(`$${path}`)})`;
+    path = '';
+  };
+  for (const step of steps) {
+    if ('key' in step) path += renderKey(step.key);
+    else if ('index' in step) path += `[${step.index}]`;
+    else {
+      flush();
+      sql = `(${sql})[${step.sql}]`;
+    }
+  }
+  flush();
+  return sql;
+}
+
+function renderKey(key: string): string {
+  return /^[A-Za-z_]\w*$/.test(key) ? `.${key}` : `."${key.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+}
+
+/** The text of a VARIANT: a text without quotes, other values as JSON. */
+export function renderVariantText(sql: string): string {
+  const path = /^json_extract\(/.test(sql) && isOneCall(sql);
+  return path
+    ? `json_extract_string(${sql.slice('json_extract('.length)}`
+    : `json_extract_string(${sql}, '$')`;
+}
+
+/** Whether the first parenthesis of the SQL is closed by its last character. */
+function isOneCall(sql: string): boolean {
+  let depth = 0;
+  let inText = false;
+  for (let index = 0; index < sql.length; index += 1) {
+    const character = sql[index];
+    if (character === "'") inText = !inText;
+    else if (!inText && character === '(') depth += 1;
+    else if (!inText && character === ')') {
+      depth -= 1;
+      if (depth === 0) return index === sql.length - 1;
+    }
+  }
+  return false;
+}
+
+export interface Cast {
+  readonly sql: string;
+  readonly isVariant: IsVariant;
+}
+
+/**
+ * A cast of an operand to a type of DuckDB, such as `DECIMAL(10, 2)`.
+ *
+ * @param looks whether an operand that may be a VARIANT is looked at when the statement runs
+ */
+export function renderCast(operand: Cast, type: string, tries: boolean, looks: boolean): Cast {
+  const word = tries ? 'TRY_CAST' : 'CAST';
+  const plain = type.toUpperCase().split('(')[0]?.trim() ?? '';
+  if (variantTypes.includes(plain)) {
+    const sql = operand.isVariant === 'yes' ? operand.sql : `to_json(${operand.sql})`;
+    return { sql, isVariant: 'yes' };
+  }
+  const isText = ['VARCHAR', 'TEXT', 'STRING', 'CHAR', 'BPCHAR'].includes(plain);
+  if (operand.isVariant === 'yes') {
+    const text = renderVariantText(operand.sql);
+    return { sql: isText ? text : `${word}(${text} AS ${type})`, isVariant: 'no' };
+  }
+  if (isText && operand.isVariant === 'maybe' && looks) {
+    const { sql } = operand;
+    return {
+      sql: `CASE WHEN typeof(${sql}) = 'JSON' THEN json_extract_string(to_json(${sql}), '$') ELSE ${word}(${sql} AS ${type}) END`,
+      isVariant: 'no',
+    };
+  }
+  return { sql: `${word}(${operand.sql} AS ${type})`, isVariant: 'no' };
+}
