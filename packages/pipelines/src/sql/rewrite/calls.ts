@@ -19,10 +19,15 @@ import { type IsVariant, renderCast, renderVariantText } from './variants.ts';
 /** The clauses after the parenthesis of a call. */
 interface Clauses {
   readonly next: number;
+  /** What follows ORDER BY in WITHIN GROUP. */
   readonly orderBy?: string;
-  readonly nulls?: 'IGNORE NULLS' | 'RESPECT NULLS';
+  readonly nulls?: string;
   readonly filter?: string;
   readonly over?: string;
+  /** WITHIN GROUP as it follows a call that stays. */
+  readonly within: string;
+  /** FILTER and OVER. */
+  readonly tail: string;
 }
 
 /** @param end the index of the parenthesis after the function's name, which begins at `at` */
@@ -39,7 +44,7 @@ export function parseCall(nodes: readonly Node[], at: number, end: number, frame
         isVariant: cast.isVariant,
       };
   }
-  const clauses = readClauses(nodes, end + 1, frame);
+  const clauses = readClauses(name, nodes, end + 1, frame);
   const translated = name === '' || isQuery(group.nodes) ? undefined : translate(name, group, clauses, frame);
   const isVariant: IsVariant = variantResults.has(name) ? 'yes' : 'no';
   if (translated !== undefined) return { sql: translated, next: clauses.next, isVariant };
@@ -47,8 +52,8 @@ export function parseCall(nodes: readonly Node[], at: number, end: number, frame
     ? frame.render.query(group.nodes, frame)
     : renderArguments(name, group, frame);
   const inner = fill(group, args, frame);
-  const call = `${copyText(frame, first.from, group.from)}${clauses.nulls === undefined ? inner : `${inner.slice(0, -1)} ${clauses.nulls})`}`;
-  return { sql: `${call}${renderClauses(name, clauses)}`, next: clauses.next, isVariant };
+  const call = `${copyText(frame, first.from, group.from)}${clauses.nulls === undefined ? inner : `${inner.slice(0, -1)}${clauses.nulls})`}`;
+  return { sql: `${call}${clauses.within}${clauses.tail}`, next: clauses.next, isVariant };
 }
 
 /** The parentheses with other content, and with the comments and blanks around it. */
@@ -86,7 +91,7 @@ function translate(name: string, group: Group, clauses: Clauses, frame: Frame): 
   try {
     const translated = translateFunction(call);
     if (translated === undefined) return undefined;
-    return `${translated.sql}${renderClauses(name, clauses)}`;
+    return `${translated.sql}${clauses.tail}`;
   } catch (error) {
     if (error instanceof SqlError) refuse(frame, group, error.message);
     throw error;
@@ -138,45 +143,55 @@ function splitArguments(name: string, nodes: readonly Node[]): Node[][] {
   return at < 1 ? splitByComma(nodes) : [nodes.slice(0, at), nodes.slice(at + 1)];
 }
 
-function readClauses(nodes: readonly Node[], at: number, frame: Frame): Clauses {
-  let clauses: Clauses = { next: at };
+function readClauses(name: string, nodes: readonly Node[], at: number, frame: Frame): Clauses {
+  let clauses: Clauses = { next: at, within: '', tail: '' };
   for (;;) {
-    const { next } = clauses;
-    const group = nodes[next + 1];
-    if (hasWords(nodes, next, 'WITHIN', 'GROUP') && isGroup(nodes[next + 2])) {
-      const order = nodes[next + 2] as Group;
-      clauses = { ...clauses, orderBy: frame.render.expression(order.nodes.slice(2), frame), next: next + 3 };
-    } else if (hasWords(nodes, next, 'IGNORE', 'NULLS'))
-      clauses = { ...clauses, nulls: 'IGNORE NULLS', next: next + 2 };
-    else if (hasWords(nodes, next, 'RESPECT', 'NULLS'))
-      clauses = { ...clauses, nulls: 'RESPECT NULLS', next: next + 2 };
-    else if (isWord(nodes[next], 'FILTER') && isGroup(group))
+    const { next, tail } = clauses;
+    const [word, group] = [nodes[next], nodes[next + 1]];
+    const order = nodes[next + 2];
+    const before = nodes[next - 1]?.to ?? 0;
+    if (hasWords(nodes, next, 'WITHIN', 'GROUP') && isGroup(order)) {
+      const list = order.nodes.slice(2);
+      const orderBy = frame.render.expression(list, frame);
+      const within = `${copyText(frame, before, list[0]?.from ?? order.to)}${orderBy}${copyText(frame, list.at(-1)?.to ?? order.to, order.to)}`;
+      clauses = { ...clauses, orderBy, within, next: next + 3 };
+    } else if (isWord(word, 'IGNORE', 'RESPECT') && isWord(group, 'NULLS')) {
+      clauses = { ...clauses, nulls: copyText(frame, before, group.to), next: next + 2 };
+    } else if (isWord(word, 'FILTER') && isGroup(group)) {
+      const filter = fill(group, frame.render.expression(group.nodes, frame), frame);
       clauses = {
         ...clauses,
-        filter: fill(group, frame.render.expression(group.nodes, frame), frame),
+        filter,
+        tail: `${tail}${copyText(frame, before, group.from)}${filter}`,
         next: next + 2,
       };
-    else if (isWord(nodes[next], 'OVER') && isGroup(group))
+    } else if (isWord(word, 'OVER') && (isGroup(group) || isName(group))) {
+      const over = renderWindow(name, group, frame);
       clauses = {
         ...clauses,
-        over: fill(group, frame.render.expression(group.nodes, frame), frame),
+        over,
+        tail: `${tail}${copyText(frame, before, group.from)}${over}`,
         next: next + 2,
       };
-    else if (isWord(nodes[next], 'OVER') && isName(group))
-      clauses = { ...clauses, over: copyNodes(frame, [group]), next: next + 2 };
-    else return clauses;
+    } else return clauses;
   }
 }
 
 /** In Snowflake the frame of these is the whole partition unless another is given. */
 const wholePartition = new Set(['FIRST_VALUE', 'LAST_VALUE', 'NTH_VALUE']);
 
-function renderClauses(name: string, { filter, over }: Clauses): string {
-  const filterSql = filter === undefined ? '' : ` FILTER ${filter}`;
-  if (over === undefined) return filterSql;
-  const isOrdered = /\bORDER\s+BY\b/i.test(over) && !/\b(?:ROWS|RANGE|GROUPS)\b/i.test(over);
-  if (!wholePartition.has(name) || !isOrdered) return `${filterSql} OVER ${over}`;
-  return `${filterSql} OVER ${over.slice(0, -1)} ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)`;
+function renderWindow(name: string, window: Node, frame: Frame): string {
+  if (!isGroup(window)) return copyNodes(frame, [window]);
+  const over = fill(window, frame.render.expression(window.nodes, frame), frame);
+  const { nodes } = window;
+  const isOrdered = nodes.some((_, index) => hasWords(nodes, index, 'ORDER', 'BY'));
+  if (
+    !wholePartition.has(name) ||
+    !isOrdered ||
+    nodes.some((node) => isWord(node, 'ROWS', 'RANGE', 'GROUPS'))
+  )
+    return over;
+  return `${over.slice(0, -1)} ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)`;
 }
 
 const numericFunctions = new Set([
@@ -263,12 +278,12 @@ function renderCastCall(
   const operand = frame.render.operand(inner, 0, frame);
   const isOnly = operand !== undefined && operand.next === inner.length;
   const value = isOnly ? operand : { sql: frame.render.expression(inner, frame), isVariant: 'no' as const };
-  const cast = renderCast(value, type.sql, word === 'TRY_CAST', frame.hasVariants);
+  const cast = renderCast(value, type, word === 'TRY_CAST', frame.hasVariants);
   if (cast.sql !== `${word}(${value.sql} AS ${type.sql})`) return { ...cast, isPlain: false };
   const [last, first] = [inner.at(-1), nodes[at + 1]] as [Node, Node];
   return {
     sql: `${value.sql}${copyText(frame, last.to, first.from)}${type.sql}`,
-    isVariant: 'no',
+    isVariant: cast.isVariant,
     isPlain: true,
   };
 }

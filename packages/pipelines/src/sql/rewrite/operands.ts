@@ -188,10 +188,10 @@ function parseSuffixes(nodes: readonly Node[], first: Operand, frame: Frame): Op
     const previous = nodes[operand.next - 1];
     if (isSymbol(node, ':') && startsPath(nodes, operand.next) && isName(after)) {
       inPath = true;
-      steps.push({ key: keyOf(after, frame) });
+      steps.push({ key: keyOf(after) });
       operand = { ...operand, next: operand.next + 2 };
     } else if (inPath && isSymbol(node, '.') && isName(after)) {
-      steps.push({ key: keyOf(after, frame) });
+      steps.push({ key: keyOf(after) });
       operand = { ...operand, next: operand.next + 2 };
     } else if (isGroup(node, '[') && previous?.to === node.from) {
       inPath ||= operand.isVariant === 'yes' || isPathAfter(nodes, operand.next + 1);
@@ -222,8 +222,8 @@ function isPathAfter(nodes: readonly Node[], at: number): boolean {
 }
 
 /** The key as written: keys of paths have cases. */
-function keyOf(token: Token, frame: Frame): string {
-  return token.kind === 'quoted' ? token.value : writtenText(frame, token);
+function keyOf(token: Token): string {
+  return token.text;
 }
 
 function readSubscript(nodes: readonly Node[], frame: Frame): PathStep {
@@ -250,11 +250,11 @@ function castOperand(operand: Operand, nodes: readonly Node[], frame: Frame): Op
   const type = readType(nodes, operand.next + 1, frame);
   if (type === undefined) return undefined;
   const looks = frame.hasVariants;
-  const cast = renderCast(operand, type.sql, false, looks);
-  const isPlain = cast.isVariant === 'no' && cast.sql === `CAST(${operand.sql} AS ${type.sql})`;
+  const cast = renderCast(operand, type, false, looks);
+  const isPlain = cast.sql === `CAST(${operand.sql} AS ${type.sql})`;
   const [before, colons, first] = [nodes[operand.next - 1], nodes[operand.next], nodes[operand.next + 1]];
   if (!isPlain || before === undefined || colons === undefined || first === undefined)
     return { ...cast, next: type.next };
   const sql = `${operand.sql}${copyText(frame, before.to, colons.to)}${copyText(frame, colons.to, first.from)}${type.sql}`;
-  return { sql, next: type.next, isVariant: 'no' };
+  return { sql, next: type.next, isVariant: cast.isVariant };
 }

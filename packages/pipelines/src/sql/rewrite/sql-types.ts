@@ -3,7 +3,9 @@ import { copyNodes, copyText, type Frame } from './frame.ts';
 import { hasWords, isGroup, isWord, type Node, splitByComma } from './tree.ts';
 import { translateType } from './types.ts';
 
-interface ReadType {
+export interface ReadType {
+  /** In upper case, without its size. */
+  readonly name: string;
   readonly sql: string;
   /** The index of the node after it. */
   readonly next: number;
@@ -49,8 +51,12 @@ export function readType(nodes: readonly Node[], at: number, frame: Frame): Read
   const suffix = copyText(frame, end, nodes[next - 1]?.to ?? end);
   const written = copyText(frame, first.from, end);
   if (next === suffixFrom && isWord(nodes[next], 'ARRAY'))
-    return { sql: `${translated ?? written}[]`, next: next + 1 };
-  return { sql: `${isSameType(translated, written) ? written : translated}${suffix}`, next };
+    return { name: `${name}[]`, sql: `${translated ?? written}[]`, next: next + 1 };
+  return {
+    name: `${name}${suffix}`,
+    sql: `${isSameType(translated, written) ? written : translated}${suffix}`,
+    next,
+  };
 }
 
 function isSameType(translated: string | undefined, written: string): boolean {

@@ -9,6 +9,8 @@ export interface Token {
   readonly kind: TokenKind;
   /** A word in upper case; a quoted name without quotes; a symbol; otherwise as written. */
   readonly value: string;
+  /** A name in its own case; otherwise as `value`. */
+  readonly text: string;
   readonly from: number;
   readonly to: number;
 }
@@ -81,7 +83,8 @@ function readToken(sql: string, from: number, escapes: boolean): Token {
   if (character === "'") return createToken(sql, 'text', from, findQuoteEnd(sql, from, escapes));
   if (character === '"') {
     const to = findQuoteEnd(sql, from, false);
-    return { kind: 'quoted', value: sql.slice(from + 1, to - 1).replaceAll('""', '"'), from, to };
+    const text = sql.slice(from + 1, to - 1).replaceAll('""', '"');
+    return { kind: 'quoted', value: text, text, from, to };
   }
   if ((character === 'e' || character === 'E') && sql[from + 1] === "'")
     return createToken(sql, 'text', from, findQuoteEnd(sql, from + 1, true));
@@ -92,15 +95,18 @@ function readToken(sql: string, from: number, escapes: boolean): Token {
     if (end !== undefined) return createToken(sql, 'variable', from, end);
   }
   const wordEnd = matchEnd(word, sql, from);
-  if (wordEnd !== undefined)
-    return { kind: 'word', value: sql.slice(from, wordEnd).toUpperCase(), from, to: wordEnd };
+  if (wordEnd !== undefined) {
+    const text = sql.slice(from, wordEnd);
+    return { kind: 'word', value: text.toUpperCase(), text, from, to: wordEnd };
+  }
   const numberEnd = matchEnd(number, sql, from);
   if (numberEnd !== undefined) return createToken(sql, 'number', from, numberEnd);
   return createToken(sql, 'symbol', from, matchEnd(symbol, sql, from) ?? from + 1);
 }
 
 function createToken(sql: string, kind: TokenKind, from: number, to: number): Token {
-  return { kind, value: sql.slice(from, to), from, to };
+  const text = sql.slice(from, to);
+  return { kind, value: text, text, from, to };
 }
 
 /** A doubled quote stands for one quote. */

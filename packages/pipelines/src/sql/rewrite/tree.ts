@@ -104,7 +104,7 @@ export function findChainEnd(nodes: readonly Node[], at: number): number {
 export function readChain(nodes: readonly Node[]): string[] {
   const names: string[] = [];
   for (const [index, node] of nodes.entries()) {
-    if (isName(node)) names.push(node.value);
+    if (isName(node)) names.push(node.text);
     else if (isSymbol(nodes[index + 1], '.')) names.push('');
   }
   return names;

@@ -9,7 +9,8 @@ export type IsVariant = 'yes' | 'maybe' | 'no';
 
 export type PathStep = { readonly key: string } | { readonly index: string } | { readonly sql: string };
 
-const variantTypes = ['JSON', 'VARIANT'];
+/** A text that is cast to one of these is a value in itself: it is not parsed. */
+const variantTypes = ['VARIANT', 'OBJECT', 'ARRAY', 'SUPER'];
 
 /** SQL of a path below a value. Steps known only to the warehouse are subscripts. */
 export function renderPath(base: string, steps: readonly PathStep[]): string {
@@ -65,28 +66,28 @@ export interface Cast {
 }
 
 /**
- * A cast of an operand to a type of DuckDB, such as `DECIMAL(10, 2)`.
+ * A cast of an operand to a type, which DuckDB writes as `type.sql`.
  *
  * @param looks whether an operand that may be a VARIANT is looked at when the statement runs
  */
-export function renderCast(operand: Cast, type: string, tries: boolean, looks: boolean): Cast {
+export function renderCast(
+  operand: Cast,
+  type: { readonly name: string; readonly sql: string },
+  tries: boolean,
+  looks: boolean,
+): Cast {
   const word = tries ? 'TRY_CAST' : 'CAST';
-  const plain = type.toUpperCase().split('(')[0]?.trim() ?? '';
-  if (variantTypes.includes(plain)) {
-    const sql = operand.isVariant === 'yes' ? operand.sql : `to_json(${operand.sql})`;
-    return { sql, isVariant: 'yes' };
-  }
-  const isText = ['VARCHAR', 'TEXT', 'STRING', 'CHAR', 'BPCHAR'].includes(plain);
+  if (variantTypes.includes(type.name))
+    return { sql: operand.isVariant === 'yes' ? operand.sql : `to_json(${operand.sql})`, isVariant: 'yes' };
+  const plain = `${word}(${operand.sql} AS ${type.sql})`;
+  if (type.name === 'JSON') return { sql: plain, isVariant: 'yes' };
+  const isText = /^(?:VARCHAR|TEXT|BPCHAR|CHAR)\b(?!.*\[)/i.test(type.sql);
   if (operand.isVariant === 'yes') {
     const text = renderVariantText(operand.sql);
-    return { sql: isText ? text : `${word}(${text} AS ${type})`, isVariant: 'no' };
+    return { sql: isText ? text : `${word}(${text} AS ${type.sql})`, isVariant: 'no' };
   }
-  if (isText && operand.isVariant === 'maybe' && looks) {
-    const { sql } = operand;
-    return {
-      sql: `CASE WHEN typeof(${sql}) = 'JSON' THEN json_extract_string(to_json(${sql}), '$') ELSE ${word}(${sql} AS ${type}) END`,
-      isVariant: 'no',
-    };
-  }
-  return { sql: `${word}(${operand.sql} AS ${type})`, isVariant: 'no' };
+  if (!isText || operand.isVariant !== 'maybe' || !looks) return { sql: plain, isVariant: 'no' };
+  const { sql } = operand;
+  const text = `json_extract_string(to_json(${sql}), '$')`;
+  return { sql: `CASE WHEN typeof(${sql}) = 'JSON' THEN ${text} ELSE ${plain} END`, isVariant: 'no' };
 }

@@ -18,7 +18,7 @@ const constraintWords = ['CONSTRAINT', 'PRIMARY', 'UNIQUE', 'FOREIGN', 'CHECK', 
 export function renderColumnDefinition(part: readonly Node[], columns: TableColumns, frame: Frame): string {
   if (isConstraint(part)) return copyNodes(frame, part);
   const cursor = new Cursor(part, frame);
-  const name = isName(part[0]) ? part[0].value : '';
+  const name = isName(part[0]) ? part[0].text : '';
   cursor.keep();
   const type = readType(part, 1, frame);
   if (type !== undefined && !isWord(part[1], 'AS', 'GENERATED', 'DEFAULT', 'NOT', 'NULL'))

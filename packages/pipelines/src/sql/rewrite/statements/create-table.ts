@@ -90,7 +90,7 @@ function renderAs(
   if (definitions === undefined) return ` AS${gap}${query}`;
   const parts = splitByComma(definitions.nodes);
   if (parts.every((part) => part.length === 1)) return ` ${copyNodes(frame, [definitions])} AS${gap}${query}`;
-  const names = parts.map((part) => quoteName(part[0]?.kind === 'group' ? '' : (part[0]?.value ?? '')));
+  const names = parts.map((part) => quoteName(part[0]?.kind === 'group' ? '' : (part[0]?.text ?? '')));
   const casts = parts.map((part, index) => {
     const type = readType(part, 1, frame);
     return type === undefined
