@@ -1,7 +1,8 @@
 /** Calls of functions: their arguments, and WITHIN GROUP, FILTER and OVER after them. */
 import { SqlError } from '../dialect.ts';
+import { castTo, isSameCast } from './casts.ts';
 import { copyNodes, copyText, type Frame, type Operand, refuse } from './frame.ts';
-import { type FunctionCall, translateFunction } from './functions/function-call.ts';
+import { type FunctionCall, translateFunction } from './functions/index.ts';
 import { readType } from './sql-types.ts';
 import {
   type Group,
@@ -14,7 +15,7 @@ import {
   type Node,
   splitByComma,
 } from './tree.ts';
-import { type IsVariant, renderCast, renderVariantText } from './variants.ts';
+import { type IsVariant, renderVariantText } from './variants.ts';
 
 /** The clauses after the parenthesis of a call. */
 interface Clauses {
@@ -44,7 +45,7 @@ export function parseCall(nodes: readonly Node[], at: number, end: number, frame
         isVariant: cast.isVariant,
       };
   }
-  const clauses = readClauses(name, nodes, end + 1, frame);
+  const clauses = readClauses(nodes, end + 1, frame);
   const translated = name === '' || isQuery(group.nodes) ? undefined : translate(name, group, clauses, frame);
   const isVariant: IsVariant = variantResults.has(name) ? 'yes' : 'no';
   if (translated !== undefined) return { sql: translated, next: clauses.next, isVariant };
@@ -91,7 +92,7 @@ function translate(name: string, group: Group, clauses: Clauses, frame: Frame): 
   try {
     const translated = translateFunction(call);
     if (translated === undefined) return undefined;
-    return `${translated.sql}${clauses.tail}`;
+    return translated.append === true ? `${translated.sql}${clauses.tail}` : translated.sql;
   } catch (error) {
     if (error instanceof SqlError) refuse(frame, group, error.message);
     throw error;
@@ -133,6 +134,7 @@ function readCall(name: string, group: Group, clauses: Clauses, frame: Frame): F
     ...(orderBy === undefined ? {} : { orderBy }),
     ...(clauses.over === undefined ? {} : { over: clauses.over }),
     ...(clauses.filter === undefined ? {} : { filter: clauses.filter }),
+    ignoreNulls: clauses.nulls !== undefined && /ignore/i.test(clauses.nulls),
   };
 }
 
@@ -143,7 +145,7 @@ function splitArguments(name: string, nodes: readonly Node[]): Node[][] {
   return at < 1 ? splitByComma(nodes) : [nodes.slice(0, at), nodes.slice(at + 1)];
 }
 
-function readClauses(name: string, nodes: readonly Node[], at: number, frame: Frame): Clauses {
+function readClauses(nodes: readonly Node[], at: number, frame: Frame): Clauses {
   let clauses: Clauses = { next: at, within: '', tail: '' };
   for (;;) {
     const { next, tail } = clauses;
@@ -158,40 +160,26 @@ function readClauses(name: string, nodes: readonly Node[], at: number, frame: Fr
     } else if (isWord(word, 'IGNORE', 'RESPECT') && isWord(group, 'NULLS')) {
       clauses = { ...clauses, nulls: copyText(frame, before, group.to), next: next + 2 };
     } else if (isWord(word, 'FILTER') && isGroup(group)) {
-      const filter = fill(group, frame.render.expression(group.nodes, frame), frame);
+      const condition = frame.render.expression(group.nodes, frame);
+      // What follows WHERE.
+      const filter = condition.replace(/^where\b\s*/i, '');
       clauses = {
         ...clauses,
         filter,
-        tail: `${tail}${copyText(frame, before, group.from)}${filter}`,
+        tail: `${tail}${copyText(frame, before, group.from)}${fill(group, condition, frame)}`,
         next: next + 2,
       };
     } else if (isWord(word, 'OVER') && (isGroup(group) || isName(group))) {
-      const over = renderWindow(name, group, frame);
+      const over = frame.render.expression(isGroup(group) ? group.nodes : [group], frame);
+      const window = isGroup(group) ? fill(group, over, frame) : over;
       clauses = {
         ...clauses,
         over,
-        tail: `${tail}${copyText(frame, before, group.from)}${over}`,
+        tail: `${tail}${copyText(frame, before, group.from)}${window}`,
         next: next + 2,
       };
     } else return clauses;
   }
-}
-
-/** In Snowflake the frame of these is the whole partition unless another is given. */
-const wholePartition = new Set(['FIRST_VALUE', 'LAST_VALUE', 'NTH_VALUE']);
-
-function renderWindow(name: string, window: Node, frame: Frame): string {
-  if (!isGroup(window)) return copyNodes(frame, [window]);
-  const over = fill(window, frame.render.expression(window.nodes, frame), frame);
-  const { nodes } = window;
-  const isOrdered = nodes.some((_, index) => hasWords(nodes, index, 'ORDER', 'BY'));
-  if (
-    !wholePartition.has(name) ||
-    !isOrdered ||
-    nodes.some((node) => isWord(node, 'ROWS', 'RANGE', 'GROUPS'))
-  )
-    return over;
-  return `${over.slice(0, -1)} ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)`;
 }
 
 const numericFunctions = new Set([
@@ -278,8 +266,8 @@ function renderCastCall(
   const operand = frame.render.operand(inner, 0, frame);
   const isOnly = operand !== undefined && operand.next === inner.length;
   const value = isOnly ? operand : { sql: frame.render.expression(inner, frame), isVariant: 'no' as const };
-  const cast = renderCast(value, type, word === 'TRY_CAST', frame.hasVariants);
-  if (cast.sql !== `${word}(${value.sql} AS ${type.sql})`) return { ...cast, isPlain: false };
+  const cast = castTo(value, type, word === 'TRY_CAST', nodes[at + 1], frame);
+  if (!isSameCast(cast.sql, value.sql, type)) return { ...cast, isPlain: false };
   const [last, first] = [inner.at(-1), nodes[at + 1]] as [Node, Node];
   return {
     sql: `${value.sql}${copyText(frame, last.to, first.from)}${type.sql}`,

@@ -3,13 +3,14 @@
  * paths (`a:b.c[0]`) and casts (`::type`) after it.
  */
 import { parseCall } from './calls.ts';
+import { castTo, isSameCast } from './casts.ts';
 import { copyNodes, copyText, type Frame, type Operand, refuse, startsPath, writtenText } from './frame.ts';
 import { placeSchema } from './names.ts';
 import { readType } from './sql-types.ts';
 import { placeTable } from './table-names.ts';
 import { quoteNames, quoteText, readText, type Token, translateText } from './tokens.ts';
 import { findChainEnd, isGroup, isName, isQuery, isSymbol, isWord, type Node, readChain } from './tree.ts';
-import { type PathStep, renderCast, renderPath } from './variants.ts';
+import { type PathStep, renderPath } from './variants.ts';
 import { isReserved, literalTypes } from './words.ts';
 
 export function parseOperand(nodes: readonly Node[], at: number, frame: Frame): Operand | undefined {
@@ -249,9 +250,8 @@ function subscript(operand: Operand, inner: readonly Node[], nodes: readonly Nod
 function castOperand(operand: Operand, nodes: readonly Node[], frame: Frame): Operand | undefined {
   const type = readType(nodes, operand.next + 1, frame);
   if (type === undefined) return undefined;
-  const looks = frame.hasVariants;
-  const cast = renderCast(operand, type, false, looks);
-  const isPlain = cast.sql === `CAST(${operand.sql} AS ${type.sql})`;
+  const cast = castTo(operand, type, false, nodes[operand.next + 1], frame);
+  const isPlain = isSameCast(cast.sql, operand.sql, type);
   const [before, colons, first] = [nodes[operand.next - 1], nodes[operand.next], nodes[operand.next + 1]];
   if (!isPlain || before === undefined || colons === undefined || first === undefined)
     return { ...cast, next: type.next };

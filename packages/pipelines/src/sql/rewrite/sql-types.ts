@@ -1,11 +1,14 @@
 /** Reads a type in a statement, such as `NUMBER(10, 2)`, `DOUBLE PRECISION` or `VARCHAR[]`. */
-import { copyNodes, copyText, type Frame } from './frame.ts';
+import { SqlError } from '../dialect.ts';
+import { copyNodes, copyText, type Frame, refuse } from './frame.ts';
 import { hasWords, isGroup, isWord, type Node, splitByComma } from './tree.ts';
 import { translateType } from './types.ts';
 
 export interface ReadType {
   /** In upper case, without its size. */
   readonly name: string;
+  /** What is in parentheses. */
+  readonly args: readonly string[];
   readonly sql: string;
   /** The index of the node after it. */
   readonly next: number;
@@ -44,16 +47,17 @@ export function readType(nodes: readonly Node[], at: number, frame: Frame): Read
     name = `${name} ${zone.join(' ')}`;
     next += zone.length;
   }
-  const translated = first.kind === 'quoted' ? undefined : translateType(name, args);
+  const translated = first.kind === 'quoted' ? undefined : translate(name, args, first, frame);
   const end = nodes[next - 1]?.to ?? first.to;
   const suffixFrom = next;
   while (isGroup(nodes[next], '[')) next += 1;
   const suffix = copyText(frame, end, nodes[next - 1]?.to ?? end);
   const written = copyText(frame, first.from, end);
   if (next === suffixFrom && isWord(nodes[next], 'ARRAY'))
-    return { name: `${name}[]`, sql: `${translated ?? written}[]`, next: next + 1 };
+    return { name: `${name}[]`, args, sql: `${translated ?? written}[]`, next: next + 1 };
   return {
     name: `${name}${suffix}`,
+    args,
     sql: `${isSameType(translated, written) ? written : translated}${suffix}`,
     next,
   };
@@ -64,4 +68,13 @@ function isSameType(translated: string | undefined, written: string): boolean {
     translated === undefined ||
     translated.toUpperCase().replaceAll(' ', '') === written.toUpperCase().replaceAll(/\s/g, '')
   );
+}
+
+function translate(name: string, args: readonly string[], node: Node, frame: Frame): string | undefined {
+  try {
+    return translateType(name, args, frame.script.names.vendor ?? 'snowflake');
+  } catch (error) {
+    if (error instanceof SqlError) refuse(frame, node, error.message);
+    throw error;
+  }
 }

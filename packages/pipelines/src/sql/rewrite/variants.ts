@@ -2,6 +2,7 @@
  * Paths into semi-structured values and casts of them. A VARIANT is DuckDB's JSON. As in Snowflake a path to
  * nothing is NULL, and a text is converted without its quotes.
  */
+import { type SourceDialect, translateCast } from './functions/index.ts';
 import { quoteText } from './tokens.ts';
 
 /** Whether the SQL of an operand yields a VARIANT. */
@@ -65,29 +66,35 @@ export interface Cast {
   readonly isVariant: IsVariant;
 }
 
-/**
- * A cast of an operand to a type, which DuckDB writes as `type.sql`.
- *
- * @param looks whether an operand that may be a VARIANT is looked at when the statement runs
- */
-export function renderCast(
-  operand: Cast,
-  type: { readonly name: string; readonly sql: string },
-  tries: boolean,
-  looks: boolean,
-): Cast {
-  const word = tries ? 'TRY_CAST' : 'CAST';
+/** A type as the statement has it, and as DuckDB writes it. */
+export interface CastType {
+  readonly name: string;
+  readonly args: readonly string[];
+  readonly sql: string;
+}
+
+export interface CastRules {
+  /** TRY_CAST */
+  readonly safe: boolean;
+  readonly dialect: SourceDialect;
+  /** Whether an operand that may be a VARIANT is looked at when the statement runs. */
+  readonly looks: boolean;
+}
+
+/** A cast of an operand, as the vendor does it. */
+export function renderCast(operand: Cast, type: CastType, { safe, dialect, looks }: CastRules): Cast {
   if (variantTypes.includes(type.name))
     return { sql: operand.isVariant === 'yes' ? operand.sql : `to_json(${operand.sql})`, isVariant: 'yes' };
-  const plain = `${word}(${operand.sql} AS ${type.sql})`;
-  if (type.name === 'JSON') return { sql: plain, isVariant: 'yes' };
-  const isText = /^(?:VARCHAR|TEXT|BPCHAR|CHAR)\b(?!.*\[)/i.test(type.sql);
-  if (operand.isVariant === 'yes') {
-    const text = renderVariantText(operand.sql);
-    return { sql: isText ? text : `${word}(${text} AS ${type.sql})`, isVariant: 'no' };
+  const word = safe ? 'TRY_CAST' : 'CAST';
+  if (type.name === 'JSON') return { sql: `${word}(${operand.sql} AS ${type.sql})`, isVariant: 'yes' };
+  const isText = /^(?:VARCHAR|TEXT|STRING|BPCHAR|N?CHAR)\b(?!.*\[)/i.test(type.sql);
+  let value = operand.isVariant === 'yes' ? renderVariantText(operand.sql) : operand.sql;
+  if (isText && operand.isVariant === 'yes' && type.args.length === 0) return { sql: value, isVariant: 'no' };
+  if (isText && operand.isVariant === 'maybe' && looks && type.args.length === 0) {
+    const text = `json_extract_string(to_json(${value}), '$')`;
+    value = `CASE WHEN typeof(${value}) = 'JSON' THEN ${text} ELSE ${word}(${value} AS ${type.sql}) END`;
+    return { sql: value, isVariant: 'no' };
   }
-  if (!isText || operand.isVariant !== 'maybe' || !looks) return { sql: plain, isVariant: 'no' };
-  const { sql } = operand;
-  const text = `json_extract_string(to_json(${sql}), '$')`;
-  return { sql: `CASE WHEN typeof(${sql}) = 'JSON' THEN ${text} ELSE ${plain} END`, isVariant: 'no' };
+  const cast = translateCast({ value, type: type.name, args: type.args, safe, dialect });
+  return { sql: cast ?? `${word}(${value} AS ${type.sql})`, isVariant: 'no' };
 }

@@ -84,7 +84,7 @@ export function readKnownType(sql: string): string | undefined {
 }
 
 const textFunctions =
-  'upper lower trim ltrim rtrim replace regexp_replace substr substring left right lpad rpad strftime concat concat_ws repeat reverse split_part array_to_string md5 translate chr string_agg hex to_base64';
+  'upper lower trim ltrim rtrim replace regexp_replace substr substring left right lpad rpad strftime concat concat_ws repeat reverse split_part array_to_string json_extract_string md5 translate chr string_agg hex to_base64';
 const typesOfFunctions: Readonly<Record<string, string>> = {
   ...Object.fromEntries(textFunctions.split(' ').map((each) => [each, 'VARCHAR'])),
   ...Object.fromEntries(['json_object', 'json_array', 'to_json'].map((each) => [each, 'JSON'])),
