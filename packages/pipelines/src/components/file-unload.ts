@@ -22,7 +22,7 @@ export const fileUnload: OrchestrationDefinition = {
     const rows =
       query === undefined
         ? `SELECT * FROM ${dialect.table(readTableReference(parameters, 'table'))}`
-        : readSingleQuery(query);
+        : readSingleQuery(query, dialect);
     return {
       action: 'unload-file',
       target: parameters.text('target'),

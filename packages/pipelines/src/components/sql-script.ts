@@ -1,6 +1,5 @@
 /** Runs the user's SQL statements in order. */
 import { ParameterError } from '../parameters.ts';
-import { splitStatements } from '../sql/statements.ts';
 import type { OrchestrationDefinition } from './component.ts';
 
 export const sqlScript: OrchestrationDefinition = {
@@ -8,9 +7,9 @@ export const sqlScript: OrchestrationDefinition = {
   warehouse: true,
   required: ['sqlScript'],
   optional: [],
-  plan({ parameters }) {
-    const statements = splitStatements(parameters.text('sqlScript'));
+  plan({ parameters, dialect }) {
+    const statements = dialect.user.script(parameters.text('sqlScript'));
     if (statements.length === 0) throw new ParameterError('"sqlScript" has no statement: add one');
-    return { action: 'execute', statements };
+    return { action: 'execute', statements, notes: statements.flatMap(({ notes }) => notes) };
   },
 };

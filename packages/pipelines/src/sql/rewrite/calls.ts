@@ -46,7 +46,10 @@ export function parseCall(nodes: readonly Node[], at: number, end: number, frame
       };
   }
   const clauses = readClauses(nodes, end + 1, frame);
-  const translated = name === '' || isQuery(group.nodes) ? undefined : translate(name, group, clauses, frame);
+  const translated =
+    name === '' || isQuery(group.nodes) || isTrimOf(name, group)
+      ? undefined
+      : translate(name, group, clauses, frame);
   const isVariant: IsVariant = variantResults.has(name) ? 'yes' : 'no';
   if (translated !== undefined) return { sql: translated, next: clauses.next, isVariant };
   const args = isQuery(group.nodes)
@@ -55,6 +58,11 @@ export function parseCall(nodes: readonly Node[], at: number, end: number, frame
   const inner = fill(group, args, frame);
   const call = `${copyText(frame, first.from, group.from)}${clauses.nulls === undefined ? inner : `${inner.slice(0, -1)}${clauses.nulls})`}`;
   return { sql: `${call}${clauses.within}${clauses.tail}`, next: clauses.next, isVariant };
+}
+
+/** `TRIM(BOTH 'x' FROM y)` is DuckDB's own. */
+function isTrimOf(name: string, { nodes }: Group): boolean {
+  return name === 'TRIM' && nodes.some((node) => isWord(node, 'FROM'));
 }
 
 /** The parentheses with other content, and with the comments and blanks around it. */
@@ -138,11 +146,24 @@ function readCall(name: string, group: Group, clauses: Clauses, frame: Frame): F
   };
 }
 
-/** The arguments, also of `EXTRACT(unit FROM x)` and `POSITION(a IN b)`. */
+const separators: Readonly<Record<string, readonly string[]>> = {
+  EXTRACT: ['FROM'],
+  POSITION: ['IN'],
+  SUBSTRING: ['FROM', 'FOR'],
+  SUBSTR: ['FROM', 'FOR'],
+};
+
+/** The arguments, also of `EXTRACT(unit FROM x)`, `POSITION(a IN b)` and `SUBSTRING(x FROM 1 FOR 2)`. */
 function splitArguments(name: string, nodes: readonly Node[]): Node[][] {
-  const separator = { EXTRACT: 'FROM', POSITION: 'IN' }[name];
-  const at = separator === undefined ? -1 : nodes.findIndex((node) => isWord(node, separator));
-  return at < 1 ? splitByComma(nodes) : [nodes.slice(0, at), nodes.slice(at + 1)];
+  const words = separators[name] ?? [];
+  const parts: Node[][] = [];
+  let from = 0;
+  for (const [index, node] of nodes.entries()) {
+    if (!isWord(node, ...words)) continue;
+    parts.push(nodes.slice(from, index));
+    from = index + 1;
+  }
+  return parts.length === 0 ? splitByComma(nodes) : [...parts, nodes.slice(from)];
 }
 
 function readClauses(nodes: readonly Node[], at: number, frame: Frame): Clauses {

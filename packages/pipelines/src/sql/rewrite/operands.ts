@@ -5,7 +5,7 @@
 import { parseCall } from './calls.ts';
 import { castTo, isSameCast } from './casts.ts';
 import { copyNodes, copyText, type Frame, type Operand, refuse, startsPath, writtenText } from './frame.ts';
-import { placeSchema } from './names.ts';
+import { translateFunction } from './functions/index.ts';
 import { readType } from './sql-types.ts';
 import { placeTable } from './table-names.ts';
 import { quoteNames, quoteText, readText, type Token, translateText } from './tokens.ts';
@@ -136,6 +136,14 @@ function renderColumn(chain: readonly Node[], frame: Frame): Omit<Operand, 'next
     return { sql: renderNextValue(names.slice(0, -1), frame, chain[0]), isVariant: 'no' };
   const isElement = ['value', 'this'].includes(column) && frame.flattened.has(table);
   if (isElement) return { sql: written, isVariant: 'yes' };
+  const bare = names.length === 1 && chain[0]?.kind === 'word' ? chain[0].value : '';
+  if (bare === 'SYSDATE')
+    return {
+      sql:
+        translateFunction({ name: bare, args: [], source: [], distinct: false, dialect: 'redshift' })?.sql ??
+        written,
+      isVariant: 'no',
+    };
   if (names.length === 1 && chain[0]?.kind === 'word' && notColumns.has(chain[0].value))
     return { sql: written, isVariant: 'no' };
   const moved = names.length < 3 ? undefined : findMoved(names, frame);
@@ -170,9 +178,7 @@ function findMoved(names: readonly string[], frame: Frame): string | undefined {
       return quoteNames([...place, ...names.slice(suffix.length)]);
     }
   }
-  if (names.length !== 4) return undefined;
-  const [database, schema, ...rest] = names;
-  return quoteNames([...placeSchema(database, schema).path, ...rest]);
+  return undefined;
 }
 
 function parseSuffixes(nodes: readonly Node[], first: Operand, frame: Frame): Operand {

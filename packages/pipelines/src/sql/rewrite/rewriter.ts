@@ -2,7 +2,7 @@
  * Rewrites SQL that people write for Snowflake or Redshift to SQL of DuckDB. What DuckDB knows stays as it was
  * written, byte by byte (docs/adr/0043-sql-is-rewritten-by-tokens.md).
  */
-import { SqlError, type TableReference } from '../dialect.ts';
+import { type RewrittenExpression, type RewrittenStatement, SqlError, type UserSql } from '../dialect.ts';
 import { splitStatements } from '../statements.ts';
 import { createFrame, type Frame, type ScriptState } from './frame.ts';
 import type { NameMapping } from './names.ts';
@@ -11,30 +11,6 @@ import { render } from './sequences.ts';
 import { renderStatement } from './statements/statement.ts';
 import { type Token, tokenize, UnterminatedError } from './tokens.ts';
 import { buildTree, findLine, isSymbol, NestingError, type Node } from './tree.ts';
-
-export interface RewrittenStatement {
-  /** SQL of DuckDB; '' if it has no effect here. */
-  readonly sql: string;
-  /** Statements to run before it, in the same transaction, such as CREATE SCHEMA. */
-  readonly before: readonly string[];
-  /** Statements to run after it, in the same transaction. */
-  readonly after: readonly string[];
-  /** A query: the statement is skipped if it returns no row. */
-  readonly onlyIf?: string;
-  /** What has no effect here, in plain English. */
-  readonly notes: readonly string[];
-  /** The line in the given text, from 1. */
-  readonly line: number;
-  /** SELECT, INSERT, CREATE TABLE, … */
-  readonly kind: string;
-  readonly writes: readonly TableReference[];
-  readonly reads: readonly TableReference[];
-}
-
-export interface RewrittenExpression {
-  readonly sql: string;
-  readonly notes: readonly string[];
-}
 
 export interface SqlRewriter {
   /** @throws SqlError with the construct and the line */
@@ -177,9 +153,23 @@ export const sqlRewriter: SqlRewriter = {
     }),
 };
 
-/** For checks before a run, when the SQL may have expressions in it: gives the SQL back. */
-export const unchangedSql: SqlRewriter = {
-  rewriteScript: passScript,
-  rewriteQuery: (sql) => passThrough(sql, 1),
-  rewriteExpression: (sql) => ({ sql, notes: [] }),
+/** The rewriter with what names mean. */
+export function createUserSql(names: NameMapping): UserSql {
+  return {
+    script: (sql) => sqlRewriter.rewriteScript(sql, names),
+    query: (sql) => sqlRewriter.rewriteQuery(sql, names),
+    expression: (sql) => sqlRewriter.rewriteExpression(sql, names),
+  };
+}
+
+/** Gives the SQL back, for checks before a run: expressions in it have no values yet. */
+export const unchangedSql: UserSql = {
+  script: passScript,
+  query(sql) {
+    const [query, ...more] = passScript(sql);
+    if (query === undefined) throw new SqlError('the query is empty: fill it in');
+    if (more.length > 0) throw new SqlError(`the query has ${more.length + 1} statements: keep one`);
+    return query;
+  },
+  expression: (sql) => ({ sql, notes: [] }),
 };
