@@ -29,7 +29,7 @@ export function createSession(warehouse: Warehouse): Session {
         return runInTurn(() => runScript(warehouse, statements));
       let rowCount = 0;
       for (const statement of statements)
-        rowCount = (await runInTurn(() => executePrepared(warehouse, statement))) ?? rowCount;
+        rowCount = await runInTurn(() => executePrepared(warehouse, statement));
       return { rowCount };
     },
     executeAll: ({ statements, counted }) =>
@@ -49,7 +49,7 @@ const leftOpen = 'the script leaves a transaction open: end it with COMMIT or RO
 async function runScript(warehouse: Warehouse, statements: readonly (string | PreparedStatement)[]) {
   let rowCount = 0;
   try {
-    for (const statement of statements) rowCount = (await executePrepared(warehouse, statement)) ?? rowCount;
+    for (const statement of statements) rowCount = await executePrepared(warehouse, statement);
   } catch (error) {
     // An open transaction would include the statements of the next component.
     await warehouse.execute('ROLLBACK').catch(() => undefined);
@@ -62,14 +62,10 @@ async function runScript(warehouse: Warehouse, statements: readonly (string | Pr
 const readSql = (statement: string | PreparedStatement) =>
   typeof statement === 'string' ? statement : statement.sql;
 
-/** Returns the rows that the statement changed or returned; undefined if it has no effect here. */
-async function executePrepared(
-  warehouse: Warehouse,
-  statement: string | PreparedStatement,
-): Promise<number | undefined> {
+/** Returns the rows that the statement changed or returned. */
+async function executePrepared(warehouse: Warehouse, statement: string | PreparedStatement): Promise<number> {
   if (typeof statement === 'string') return (await warehouse.execute(statement)).rowCount;
   const { sql, before, after, onlyIf } = statement;
-  if (sql === '') return undefined;
   if (onlyIf !== undefined && (await warehouse.query(onlyIf, 1)).rows.length === 0) return 0;
   if (before.length + after.length === 0) return (await warehouse.execute(sql)).rowCount;
   const statements = [...before, sql, ...after];
