@@ -7,7 +7,16 @@ export {
   type RunCheck,
 } from './check-run.ts';
 export type { ComponentEnd } from './component-end.ts';
-export type { Action, AssertionCheck, CallArguments } from './components/component.ts';
+export type {
+  Action,
+  AssertionCheck,
+  CallArguments,
+  FileSearch,
+  FoundFile,
+  Iteration,
+  IterationMode,
+  QueryResult,
+} from './components/component.ts';
 export {
   findDefinition,
   listComponentTypes,
@@ -50,7 +59,7 @@ export {
   type VariableDeclaration,
 } from './pipeline.ts';
 export type { PlacedExpression } from './pipeline-expressions.ts';
-export { type Evaluation, evaluateValue, type Resolved, resolveParameters } from './resolve.ts';
+export { type Evaluation, evaluateValue, interpolate, type Resolved, resolveParameters } from './resolve.ts';
 export { findSecretNames, findSecretOfDefault, type SecretSource } from './secret-calls.ts';
 export { listSharedPipelineUses, type SharedPipelineUse } from './shared-pipeline-use.ts';
 export { type Dialect, SqlError, type StatementList, type TableReference } from './sql/dialect.ts';
@@ -66,6 +75,7 @@ export {
   describeMissingVariable,
   type Grid,
   isGrid,
+  readGrid,
   type Scalar,
   setArguments,
   type Variable,

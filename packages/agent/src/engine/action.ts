@@ -1,19 +1,16 @@
 /** Carries out a component's action over the ports. An error thrown here fails the component. */
-import {
-  type Action,
-  type CallArguments,
-  type Evaluation,
-  ExpressionError,
-  type ExpressionValue,
-  evaluateValue,
-  type PipelineType,
-  pipelineTypeOf,
-  shorten,
-} from '@headgate/pipelines';
+import type { Action } from '@headgate/pipelines';
+import { evaluateValue, pipelineTypeOf } from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from './action-context.ts';
+import { assertChecks } from './assertion.ts';
+import { runCalledPipeline } from './call.ts';
+import { isTrue } from './condition.ts';
+import { iterateFiles } from './file-search.ts';
 import { findFileToRead, writeFileAtomically } from './files.ts';
-import { iterate } from './iteration.ts';
-import type { RunArtifact, RunContext } from './run-context.ts';
+import { iterate, iterateQuery } from './iteration.ts';
+import { retry } from './retry.ts';
+import { executeFile } from './script-file.ts';
+import { assign, changeGrid, queryGrid, queryScalars } from './variable-actions.ts';
 
 type Performers = {
   [A in Action['action']]: (
@@ -31,20 +28,25 @@ export function perform(action: Action, context: ActionContext): Promise<ActionR
 }
 
 const success = { status: 'SUCCESS' } as const;
+const succeed = (message: string | undefined): ActionResult =>
+  message === undefined ? success : { ...success, message };
 
 const performers: Performers = {
-  pass: async () => success,
+  pass: async ({ message }) => succeed(message),
   end: async () => success,
   async branch({ condition }, { evaluation }) {
     if (typeof condition === 'boolean') return { ...success, branch: condition, message: String(condition) };
     const branch = isTrue(await evaluateValue(condition.expression, evaluation));
     return { ...success, branch, message: String(branch) };
   },
-  async execute({ statements }, { run }) {
+  async execute({ statements, message }, { run }) {
     const { rowCount } = await run.context.warehouse.executeScript(statements);
-    return { ...success, rowCount };
+    return { ...succeed(message), rowCount };
   },
+  'execute-file': executeFile,
   'query-scalars': queryScalars,
+  'query-grid': queryGrid,
+  'change-grid': changeGrid,
   async 'update-scalars'({ updates }, { run, evaluation }) {
     for (const [variable, expression] of updates) await assign(run.context, variable, expression, evaluation);
     return success;
@@ -66,6 +68,9 @@ const performers: Performers = {
     return { message: artifact.title, ...result };
   },
   iterate,
+  'iterate-query': iterateQuery,
+  'iterate-files': iterateFiles,
+  retry,
   async 'load-file'({ source, statement }, { run }) {
     const { ports, warehouse } = run.context;
     const path = await findFileToRead(ports, run.artifact.files, source);
@@ -79,83 +84,3 @@ const performers: Performers = {
     return { ...success, rowCount };
   },
 };
-
-/** Sets a variable to the value of an expression. */
-export function assign(
-  context: RunContext,
-  variable: string,
-  expression: string,
-  evaluation: Evaluation,
-): Promise<void> {
-  return context.runExclusively(async () => {
-    evaluation.scope.setScalar(variable, await evaluateValue(expression, evaluation));
-  });
-}
-
-/** Stricter than JavaScript, in which any other text is true, even a condition in quotes. */
-function isTrue(value: ExpressionValue): boolean {
-  if (typeof value === 'boolean') return value;
-  if (typeof value === 'number') return value !== 0;
-  const word = value?.trim().toLowerCase();
-  if (word === 'true' || word === 'yes') return true;
-  if (word === 'false' || word === 'no') return false;
-  const yielded = value === null ? 'nothing' : JSON.stringify(shorten(value));
-  throw new ExpressionError(
-    `the condition yields ${yielded}, which is neither true nor false: write a comparison without quotes around it, as in n > 5`,
-  );
-}
-
-async function queryScalars(
-  { query, mapping }: Extract<Action, { action: 'query-scalars' }>,
-  { run, evaluation }: ActionContext,
-): Promise<ActionResult> {
-  const { columns, rows } = await run.context.warehouse.query(query, 1);
-  const [row] = rows;
-  if (row === undefined) {
-    return {
-      status: 'FAILED',
-      message: 'the query returned no row: use an aggregate, or coalesce, so that it always returns one',
-    };
-  }
-  for (const [variable, column] of mapping) {
-    const index = columns.findIndex((each) => each.toLowerCase() === column.toLowerCase());
-    if (index < 0) {
-      return {
-        status: 'FAILED',
-        message: `the query returned no column "${column}": use one of ${columns.join(', ')}`,
-      };
-    }
-    evaluation.scope.setScalar(variable, row[index]);
-  }
-  return { ...success, rowCount: 1 };
-}
-
-async function assertChecks(
-  { checks }: Extract<Action, { action: 'assert' }>,
-  { run }: ActionContext,
-): Promise<ActionResult> {
-  const { warehouse, request } = run.context;
-  let counted: number | undefined;
-  for (const check of checks) {
-    const { rows } = await warehouse.query(check.query, request.bounds.variableRows);
-    if (check.counts) counted = Number(rows[0]?.[0]);
-    const message = check.verify(rows);
-    if (message !== undefined)
-      return { status: 'FAILED', message, ...(counted === undefined ? {} : { rowCount: counted }) };
-  }
-  return counted === undefined ? success : { ...success, rowCount: counted };
-}
-
-async function runCalledPipeline(
-  { pipelineName, scalars, grids }: CallArguments & { pipelineName: string },
-  { artifact, type }: { artifact: RunArtifact; type: PipelineType | undefined },
-  { run, step, evaluation }: ActionContext,
-): Promise<ActionResult> {
-  const { context, chain } = run;
-  const pipelineRunId = context.ports.newId();
-  const scope = evaluation.scope;
-  const onFound = (path: string) =>
-    step.change({ childPipeline: { id: pipelineRunId, name: `${artifact.checked.prefix}${path}` } });
-  const call = { name: pipelineName, type, artifact, onFound, pipelineRunId, chain, scope, scalars, grids };
-  return { ...(await context.call(call)), fromChild: true };
-}

@@ -17,9 +17,18 @@ parameters:
   sqlScript: |
     CREATE TABLE IF NOT EXISTS orders (customer VARCHAR, amount NUMBER(12, 2));
     DELETE FROM orders WHERE amount = 0;`,
-  plan({ parameters }) {
-    const statements = splitStatements(parameters.text('sqlScript'));
-    if (statements.length === 0) throw new ParameterError('"sqlScript" has no statement: add one');
-    return { action: 'execute', statements };
-  },
+  plan: ({ parameters }) => ({ action: 'execute', statements: planScript(parameters.text('sqlScript')) }),
 };
+
+/**
+ * The statements of a script.
+ *
+ * @param declared statements to run before it. They stand in its first line, so that its lines keep their
+ *   numbers.
+ * @throws ParameterError
+ */
+export function planScript(script: string, declared = ''): string[] {
+  if (splitStatements(script).length === 0)
+    throw new ParameterError('the script has no statement: add one to "sqlScript" or to its file');
+  return splitStatements(`${declared}${script}`);
+}
