@@ -1,5 +1,5 @@
 /** Drops tables. */
-import { type OrchestrationDefinition, readTableReferences } from './component.ts';
+import { type OrchestrationDefinition, planForTables } from './component.ts';
 import { namesParameter, placeParameters, yesNoParameter } from './declared-parameters.ts';
 
 export const deleteTables: OrchestrationDefinition = {
@@ -21,9 +21,8 @@ export const deleteTables: OrchestrationDefinition = {
 parameters:
   targetTable: [stage_orders, stage_customers]
   ignoreMissing: "Yes"`,
-  plan({ parameters, dialect }) {
-    const drop = parameters.yes('ignoreMissing', false) ? 'DROP TABLE IF EXISTS' : 'DROP TABLE';
-    const tables = readTableReferences(parameters, 'targetTable');
-    return { action: 'execute', statements: tables.map((table) => `${drop} ${dialect.table(table)}`) };
+  plan(context) {
+    const drop = context.parameters.yes('ignoreMissing', false) ? 'DROP TABLE IF EXISTS' : 'DROP TABLE';
+    return planForTables(context, 'targetTable', (table) => `${drop} ${table}`);
   },
 };

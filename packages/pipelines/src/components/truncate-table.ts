@@ -1,5 +1,5 @@
 /** Deletes all rows of tables. */
-import { type OrchestrationDefinition, readTableReferences } from './component.ts';
+import { type OrchestrationDefinition, planForTables } from './component.ts';
 import { namesParameter, placeParameters } from './declared-parameters.ts';
 
 export const truncateTable: OrchestrationDefinition = {
@@ -19,8 +19,5 @@ export const truncateTable: OrchestrationDefinition = {
   example: `type: truncate-table
 parameters:
   targetTable: [stage_orders, stage_customers]`,
-  plan({ parameters, dialect }) {
-    const tables = readTableReferences(parameters, 'targetTable');
-    return { action: 'execute', statements: tables.map((table) => `TRUNCATE ${dialect.table(table)}`) };
-  },
+  plan: (context) => planForTables(context, 'targetTable', (table) => `TRUNCATE ${table}`),
 };
