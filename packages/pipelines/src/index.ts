@@ -7,7 +7,16 @@ export {
   type RunCheck,
 } from './check-run.ts';
 export type { ComponentEnd } from './component-end.ts';
-export type { Action, AssertionCheck, CallArguments } from './components/component.ts';
+export type {
+  Action,
+  AssertionCheck,
+  CallArguments,
+  FileSearch,
+  FoundFile,
+  Iteration,
+  IterationMode,
+  QueryResult,
+} from './components/component.ts';
 export {
   findDefinition,
   listComponentTypes,
@@ -85,6 +94,7 @@ export {
   describeMissingVariable,
   type Grid,
   isGrid,
+  readGrid,
   type Scalar,
   setArguments,
   setDefault,

@@ -1,5 +1,5 @@
 /** Checks a pipeline using its own file only. Questions about other files are answered in link.ts. */
-import type { ComponentDefinition } from './components/component.ts';
+import { type ComponentDefinition, omitLiteralParameters } from './components/component.ts';
 import { listParameterNames } from './components/declared-parameters.ts';
 import { describeUnknownType, findDefinition, listComponentTypes } from './components/registry.ts';
 import type { Draft, Notes } from './finding.ts';
@@ -39,11 +39,12 @@ function checkComponents(pipeline: Pipeline, notes: Notes, suggest: Suggestions)
     }
     const definition = findDefinition(type);
     if (definition?.kind !== pipeline.type) {
-      report(createTypeFinding(name, type, pipeline, suggest));
+      report(createTypeFinding(component, pipeline, suggest));
       continue;
     }
     checkParameterNames(component, definition, report);
-    checkExpressions(name, parameters, pipeline, { ...notes, report });
+    const resolved = omitLiteralParameters(parameters, definition);
+    checkExpressions(name, resolved, pipeline, { ...notes, report });
     checkFiles(name, definition, parameters, notes);
     if (definition.kind !== 'orchestration') continue;
     if (pipeline.type !== 'orchestration' || faulty.has(name)) continue;
@@ -54,8 +55,7 @@ function checkComponents(pipeline: Pipeline, notes: Notes, suggest: Suggestions)
 }
 
 function createTypeFinding(
-  component: string,
-  type: string,
+  { name: component, type, parameters }: { name: string; type: string; parameters: PlainMap },
   { path, type: where }: Pipeline,
   suggest: Suggestions,
 ): Draft {
@@ -68,7 +68,7 @@ function createTypeFinding(
     at: ['type'],
     code: known ? 'component-type-misplaced' : 'unknown-component-type',
     level: 'error',
-    message: describeUnknownType(type, path, where, remedy),
+    message: describeUnknownType(type, path, where, remedy, parameters),
   };
 }
 
