@@ -9,12 +9,10 @@ export {
 export type { ComponentEnd } from './component-end.ts';
 export type { Action, AssertionCheck, CallArguments } from './components/component.ts';
 export {
-  type ComponentType,
   findDefinition,
+  listComponentTypes,
   type OrchestrationType,
-  orchestrationTypes,
   type TransformationType,
-  transformationTypes,
   UnknownComponentTypeError,
 } from './components/registry.ts';
 export {

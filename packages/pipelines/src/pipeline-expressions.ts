@@ -2,6 +2,7 @@
  * Collects the expressions of a pipeline that a run may evaluate, in the form in which they are evaluated.
  */
 import { expressionSourceLimit } from './bounds.ts';
+import { listParameterNames } from './components/declared-parameters.ts';
 import { findDefinition } from './components/registry.ts';
 import type { LineOf } from './parse.ts';
 import type { OrchestrationComponent, Pipeline, Plain } from './pipeline.ts';
@@ -31,7 +32,7 @@ export function collectExpressions(pipeline: Pipeline, lineOf: LineOf): PlacedEx
       }
     };
     const definition = findDefinition(component.type);
-    const raw = definition?.kind === 'orchestration' ? (definition.raw ?? []) : [];
+    const raw = definition === undefined ? [] : listParameterNames(definition.parameters, 'raw');
     for (const [parameter, value] of Object.entries(component.parameters))
       if (!raw.includes(parameter)) add(findEmbedded(value), 'parameters', parameter);
     if ('transitions' in component) addBareExpressions(component, add);

@@ -1,4 +1,6 @@
 /** Finds undeclared variables and wrong uses of variables, as far as possible without a run. */
+import { renameParameters } from './components/declared-parameters.ts';
+import { findDefinition } from './components/registry.ts';
 import type { Notes, VariableUse } from './finding.ts';
 import type { OrchestrationComponent, Pipeline, Plain, PlainMap } from './pipeline.ts';
 import { findSecretNames, findSecretOfDefault } from './secret-calls.ts';
@@ -131,33 +133,22 @@ export function cells(rows: Plain | undefined, index: number): string[] {
 export const secondCells = (rows: Plain | undefined) => cells(rows, 1);
 
 /** A parameter that names variables, and what they must be. */
-type Named = readonly [parameter: string, names: readonly string[], as?: VariableUse];
+type Named = readonly [parameter: string, names: readonly string[], as: VariableUse | undefined];
 
 /**
  * The variables that a component names beside its expressions: those that it changes, and those that it
  * reads.
  */
-function namedVariables({ parameters, type }: OrchestrationComponent): Named[] {
-  switch (type) {
-    case 'update-scalar':
-      return [['scalarsToUpdate', cells(parameters.scalarsToUpdate, 0), 'scalar']];
-    case 'query-to-scalar':
-      return [['scalarVariableMapping', cells(parameters.scalarVariableMapping, 0), 'scalar']];
-    case 'print-variables':
-      return [['variablesToPrint', namesOf(parameters.variablesToPrint)]];
-    case 'if':
-      return isAdvanced(parameters) ? [] : [['condition', cells(parameters.condition, 0), 'scalar']];
-    case 'grid-iterator': {
-      const { gridVariable } = parameters;
-      const grid = typeof gridVariable === 'string' && gridVariable !== '' ? [gridVariable] : [];
-      return [
-        ['gridVariable', grid, 'grid'],
-        ['gridIteratorVariableMapping', secondCells(parameters.gridIteratorVariableMapping), 'scalar'],
-      ];
-    }
-    default:
-      return [];
-  }
+function namedVariables({ parameters: written, type }: OrchestrationComponent): Named[] {
+  const table = findDefinition(type)?.parameters ?? {};
+  const parameters = renameParameters(written, table);
+  return Object.entries(table).flatMap(([name, { kind, variable }]): Named[] => {
+    if (variable === undefined || (name === 'condition' && isAdvanced(parameters))) return [];
+    const value = parameters[name];
+    if (variable.cell !== undefined) return [[name, cells(value, variable.cell), variable.as]];
+    if (kind !== 'text') return [[name, namesOf(value), variable.as]];
+    return [[name, typeof value === 'string' && value !== '' ? [value] : [], variable.as]];
+  });
 }
 
 /** `[a, b]`, or rows of one cell. */

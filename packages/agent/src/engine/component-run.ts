@@ -8,6 +8,7 @@ import {
 } from '@headgate/pipelines';
 import { assign, perform } from './action.ts';
 import type { ActionResult, RunTarget } from './action-context.ts';
+import { addNotes } from './notes.ts';
 import { createSystemVariables, getMessage, type PipelineRun } from './run-context.ts';
 import { type RunningStep, startStep } from './step.ts';
 
@@ -29,8 +30,14 @@ export async function runComponent(
   const runTarget: RunTarget = (target, { scope: branch }) => runIterationTarget(run, target, branch, inside);
   let result: ActionResult;
   try {
-    const action = await planComponent(run.pipeline, component, run.context.dialect, evaluation);
+    const { action, withoutEffect } = await planComponent(
+      run.pipeline,
+      component,
+      run.context.dialect,
+      evaluation,
+    );
     result = await perform(action, { run, component, step, evaluation, runTarget });
+    result = addNotes(result, withoutEffect);
   } catch (error) {
     result = { status: 'FAILED', message: getMessage(error) };
   }
