@@ -7,7 +7,7 @@ export {
   type RunCheck,
 } from './check-run.ts';
 export type { ComponentEnd } from './component-end.ts';
-export type { Action, AssertionCheck, CallArguments } from './components/component.ts';
+export type { Action, AssertionCheck, CallArguments, ScriptLanguage } from './components/component.ts';
 export {
   findDefinition,
   listComponentTypes,
@@ -51,6 +51,7 @@ export {
 } from './pipeline.ts';
 export type { PlacedExpression } from './pipeline-expressions.ts';
 export { type Evaluation, evaluateValue, type Resolved, resolveParameters } from './resolve.ts';
+export { resolveScript } from './script-text.ts';
 export { findSecretNames, findSecretOfDefault, type SecretSource } from './secret-calls.ts';
 export { listSharedPipelineUses, type SharedPipelineUse } from './shared-pipeline-use.ts';
 export { type Dialect, SqlError, type StatementList, type TableReference } from './sql/dialect.ts';

@@ -14,6 +14,7 @@ import type { ActionContext, ActionResult } from './action-context.ts';
 import { findFileToRead, writeFileAtomically } from './files.ts';
 import { iterate } from './iteration.ts';
 import type { RunArtifact, RunContext } from './run-context.ts';
+import { runScript } from './script-action.ts';
 
 type Performers = {
   [A in Action['action']]: (
@@ -71,6 +72,7 @@ const performers: Performers = {
     const path = await findFileToRead(ports, run.artifact.files, source);
     return { ...success, ...(await warehouse.execute(statement(path))) };
   },
+  'run-script': runScript,
   async 'unload-file'({ target, statement }, { run }) {
     const { ports, warehouse } = run.context;
     const { rowCount } = await writeFileAtomically(ports, target, (path) =>

@@ -72,6 +72,7 @@ export async function createFixture(): Promise<Fixture> {
       if (value === undefined) throw new Error(`the secret reference "${name}" cannot be looked up: none`);
       return value;
     },
+    runScript: async () => ({ succeeded: false, message: 'there are no scripts here' }),
     findShared: ({ prefix, versionName }) => shared.get(`${prefix} ${versionName ?? 'latest'}`),
     filesFolder,
     report(step) {

@@ -28,6 +28,9 @@ export interface CallArguments {
   readonly grids: readonly (readonly [variable: string, rows: Resolved])[];
 }
 
+export type ScriptLanguage = 'python' | 'bash';
+export type ScriptSource = { readonly text: string } | { readonly file: string };
+
 export type Action =
   | { action: 'pass' }
   | { action: 'end'; status: 'SUCCESS' | 'FAILED' }
@@ -52,7 +55,15 @@ export type Action =
       breakOnFailure: boolean;
     }
   | { action: 'load-file'; source: string; statement(path: string): string }
-  | { action: 'unload-file'; target: string; statement(path: string): string };
+  | { action: 'unload-file'; target: string; statement(path: string): string }
+  | {
+      action: 'run-script';
+      language: ScriptLanguage;
+      source: ScriptSource;
+      /** Python packages that must be installed. */
+      packages: readonly string[];
+      timeoutSeconds: number | undefined;
+    };
 
 export interface OrchestrationContext {
   readonly parameters: Parameters;

@@ -1,6 +1,7 @@
 /** The component types of orchestrations. A new type is one file, and one entry here. */
 
 import { assertTable } from './assert-table.ts';
+import { bashScript } from './bash-script.ts';
 import type { OrchestrationDefinition } from './component.ts';
 import { createTable } from './create-table.ts';
 import { fileLoad } from './file-load.ts';
@@ -9,6 +10,8 @@ import { and, endFailure, endSuccess, or, start } from './flow.ts';
 import { gridIterator } from './grid-iterator.ts';
 import { ifComponent } from './if.ts';
 import { printVariables } from './print-variables.ts';
+import { pythonPushdown } from './python-pushdown.ts';
+import { pythonScript } from './python-script.ts';
 import { queryToScalar } from './query-to-scalar.ts';
 import { runOrchestration, runTransformation } from './run-pipeline.ts';
 import { runSharedPipeline } from './run-shared-pipeline.ts';
@@ -34,4 +37,7 @@ export const orchestrationDefinitions = {
   'assert-table': assertTable,
   'file-load': fileLoad,
   'file-unload': fileUnload,
+  'python-script': pythonScript,
+  'python-pushdown': pythonPushdown,
+  'bash-script': bashScript,
 } satisfies Record<string, OrchestrationDefinition>;

@@ -1,0 +1,86 @@
+/** Runs a component's script: its text and variables go to the agent, its requests are answered here. */
+import { readFile } from 'node:fs/promises';
+import { type Action, type Grid, isGrid, resolveScript, type Scalar } from '@headgate/pipelines';
+import type { ScriptEnd, ScriptJob, ScriptRequest } from '../scripts/script-job.ts';
+import type { ActionContext, ActionResult } from './action-context.ts';
+import { findFileToRead } from './files.ts';
+import { runScriptSql } from './script-sql.ts';
+
+type RunScriptAction = Extract<Action, { action: 'run-script' }>;
+
+/** Lines and characters of what it printed that are part of the step's message. */
+const messageLines = 50;
+const messageCharacters = 4_000;
+/** A longer line is cut, after secrets are masked. */
+const lineCharacters = 60_000;
+
+export async function runScript(action: RunScriptAction, context: ActionContext): Promise<ActionResult> {
+  const { ports, mask } = context.run.context;
+  const job = await createJob(action, context);
+  const printed: string[] = [];
+  const end = await ports.runScript(job, {
+    onLine(_stream, line) {
+      const masked = mask(line);
+      const shown = masked.length > lineCharacters ? `${masked.slice(0, lineCharacters)}…` : masked;
+      ports.log(shown);
+      printed.push(shown);
+      if (printed.length > messageLines) printed.shift();
+    },
+    answer: (request) => answer(request, context),
+  });
+  const message = createMessage(end, printed);
+  return { status: end.succeeded ? 'SUCCESS' : 'FAILED', ...(message === '' ? {} : { message }) };
+}
+
+async function createJob(
+  { language, source, packages, timeoutSeconds }: RunScriptAction,
+  { run, component, evaluation }: ActionContext,
+): Promise<ScriptJob> {
+  // A file is run as it is; it reads variables by name.
+  const text =
+    'file' in source
+      ? await readFile(await findFileToRead(run.context.ports, run.artifact.files, source.file), 'utf8')
+      : await resolveScript(source.text, language, evaluation);
+  const variables = evaluation.scope.all();
+  return {
+    component: component.type,
+    language,
+    text,
+    packages,
+    timeoutSeconds,
+    scalars: variables.flatMap(({ name, type, value }) =>
+      type === 'GRID' || isGrid(value) ? [] : [{ name, type, value: value as Scalar }],
+    ),
+    grids: variables.flatMap(({ name, value }) =>
+      isGrid(value) ? [{ name, rows: (value as Grid).rows }] : [],
+    ),
+  };
+}
+
+async function answer(request: ScriptRequest, { run, evaluation }: ActionContext): Promise<unknown> {
+  const { context } = run;
+  const { scope } = evaluation;
+  switch (request.type) {
+    case 'update-scalar':
+      return context.runExclusively(async () => scope.setScalar(request.name, request.value));
+    case 'update-grid':
+      return context.runExclusively(async () => scope.setGrid(request.name, request.rows));
+    case 'sql':
+      return runScriptSql(context, request.sql);
+  }
+}
+
+/** Why it failed, or what it returned, and the last lines that it printed. */
+function createMessage({ message }: ScriptEnd, printed: readonly string[]): string {
+  const lines: string[] = [];
+  let left = messageCharacters;
+  for (const line of printed.toReversed()) {
+    left -= line.length + 1;
+    if (left < 0) {
+      lines.unshift(lines.length === 0 ? `${line.slice(0, messageCharacters)}…` : '…');
+      break;
+    }
+    lines.unshift(line);
+  }
+  return [...(message === undefined ? [] : [message]), ...lines].join('\n');
+}
