@@ -72,7 +72,7 @@ function listVariables({ scalars }: ScriptJob): { variables: Frame[]; notes: str
     const text = value === null ? '' : String(value);
     const fault = findFault(name, text, total);
     if (fault !== undefined) {
-      notes.push(`the variable "${name}" is not in the script's environment: ${fault}`);
+      notes.push(`the variable "${name}" is not in the script’s environment: ${fault}`);
       continue;
     }
     total += Buffer.byteLength(text) + name.length;
