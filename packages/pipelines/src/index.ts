@@ -50,12 +50,20 @@ export {
   type VariableDeclaration,
 } from './pipeline.ts';
 export type { PlacedExpression } from './pipeline-expressions.ts';
-export { type Evaluation, evaluateValue, type Resolved, resolveParameters } from './resolve.ts';
+export {
+  type Evaluation,
+  evaluateExpression,
+  interpolate,
+  type Resolved,
+  resolveDefaults,
+  resolveParameters,
+} from './resolve.ts';
 export { resolveScript } from './script-text.ts';
 export { findSecretNames, findSecretOfDefault, type SecretSource } from './secret-calls.ts';
 export { listSharedPipelineUses, type SharedPipelineUse } from './shared-pipeline-use.ts';
 export { type Dialect, SqlError, type StatementList, type TableReference } from './sql/dialect.ts';
 export { duckdb } from './sql/duckdb.ts';
+export { environmentDefaults } from './sql/environment-defaults.ts';
 export { splitStatements } from './sql/statements.ts';
 export { shorten, TemplateError } from './template.ts';
 export { type PlannedOutput, planTransformation, type TransformationPlan } from './transformation-plan.ts';
@@ -69,6 +77,7 @@ export {
   isGrid,
   type Scalar,
   setArguments,
+  setDefault,
   type Variable,
   VariableError,
   type VariableScope,

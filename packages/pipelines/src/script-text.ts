@@ -5,7 +5,7 @@
  * does. All else is left to the script.
  */
 import type { ScriptLanguage } from './components/component.ts';
-import { type Evaluation, evaluateValue } from './resolve.ts';
+import { type Evaluation, interpolate } from './resolve.ts';
 
 /** Without braces inside, because the end of others depends on the language. */
 const embedded = /\$\{([^{}]+)\}/g;
@@ -29,7 +29,7 @@ export async function resolveScript(
   for (const match of text.matchAll(embedded)) {
     const [whole, inner = ''] = match;
     if (!isExpression(inner, language, evaluation)) continue;
-    const value = await evaluateValue(whole, evaluation);
+    const value = await interpolate(whole, evaluation);
     resolved += text.slice(end, match.index) + (value === null ? '' : String(value));
     end = match.index + whole.length;
   }

@@ -9,7 +9,7 @@ export const bashScript: OrchestrationDefinition = {
     'Runs a Bash script on the agent. Scalar variables are in its environment, and its exit status decides whether the component succeeds. The script is confined: see [scripts](../scripts.md).',
   group: 'scripts',
   parameters: {
-    script: textParameter('The script.', { raw: true, otherNames: ['script1'] }),
+    script: textParameter('The script.', { raw: true, script: true, otherNames: ['script1'] }),
     ...scriptPlaceParameters,
     timeout: numberParameter('Seconds after which the script is killed.', { otherNames: ['scriptTimeout'] }),
   },

@@ -10,7 +10,7 @@ export const pythonPushdown: OrchestrationDefinition = {
     'Runs a Python script on the agent. `session.sql(text).collect()` runs SQL on the project’s warehouse; `context` is as in `python-script`. A script that defines `main(session)` and does not call it is called; what it returns is the step’s message. The script is confined: see [scripts](../scripts.md).',
   group: 'scripts',
   parameters: {
-    pythonScript: textParameter('The script.', { raw: true, otherNames: ['script'] }),
+    pythonScript: textParameter('The script.', { raw: true, script: true, otherNames: ['script'] }),
     ...scriptPlaceParameters,
     packages: namesParameter('Python packages that must be installed on the agent.'),
     packagesGrid: namesParameter('More of them.'),

@@ -10,7 +10,11 @@ export const pythonScript: OrchestrationDefinition = {
     'Runs a Python script on the agent. Scalar variables are globals of the script; `context` changes variables and reads grids. The script is confined: see [scripts](../scripts.md).',
   group: 'scripts',
   parameters: {
-    script: textParameter('The script.', { raw: true, otherNames: ['script1', 'pythonScript'] }),
+    script: textParameter('The script.', {
+      raw: true,
+      script: true,
+      otherNames: ['script1', 'pythonScript'],
+    }),
     ...scriptPlaceParameters,
     interpreter: textParameter('The interpreter, which is `Python 3`.', { standard: 'Python 3' }),
     timeout: numberParameter('Seconds after which the script is killed.', { otherNames: ['scriptTimeout'] }),
