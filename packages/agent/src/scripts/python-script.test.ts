@@ -1,5 +1,8 @@
 /** What Python scripts find and say: variables, grids, SQL, errors. */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { globSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { createScriptsFixture } from './script-fixture.ts';
 import type { ScriptJob, ScriptRequest } from './script-job.ts';
@@ -250,5 +253,27 @@ with tempfile.NamedTemporaryFile("w") as file:
       /^Error: python-script is off on this agent: \/nonexistent\/python3 cannot be run .*: install Python 3\.9/,
     );
     assert.equal((await without.run('echo bash works')).stdout, 'bash works');
+  });
+
+  it('runs under an interpreter outside of the system’s folders, with its modules', async (t) => {
+    const folder = `/opt/headgate-scripts-test-${process.pid}`;
+    const [made] = [spawnSync('/usr/bin/python3', ['-m', 'venv', '--without-pip', folder])];
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    if (made.status !== 0) return t.diagnostic('this user cannot write to /opt, or Python has no venv');
+    const [site = ''] = globSync(`${folder}/lib/python3*/site-packages`);
+    writeFileSync(join(site, 'own_module.py'), 'value = 42\n');
+    const own = createScriptsFixture({}, { python: `${folder}/bin/python3` });
+    t.after(() => own.close());
+    const { stdout, message } = await own.run('import own_module, sys\nprint(own_module.value, sys.prefix)', {
+      language: 'python',
+    });
+    assert.equal(stdout, `42 ${folder}`, message);
+    const hidden = createScriptsFixture({}, { python: `${own.folder}/python3` });
+    t.after(() => hidden.close());
+    symlinkSync('/usr/bin/python3', join(own.folder, 'python3'));
+    await assert.rejects(
+      hidden.run('1', { language: 'python', component: 'python-script' }),
+      /python-script is off on this agent: .*does not run in the sandbox .*not below \/tmp/,
+    );
   });
 });

@@ -20,6 +20,23 @@ const bounds = {
   concurrency: 1,
 };
 
+/** @returns undefined if the interpreter runs in the sandbox */
+export async function findPythonFault(
+  means: Pick<ScriptMeans, 'confinement' | 'hiddenFolder' | 'python' | 'folders'>,
+  kill: AbortSignal,
+): Promise<string | undefined> {
+  const lines: string[] = [];
+  const end = await runScript(
+    { ...emptyJob, component: 'python-script', language: 'python', text: 'import json' },
+    { onLine: (_, line) => lines.push(line), answer: async () => undefined },
+    { ...means, bounds, network: false },
+    kill,
+  );
+  return end.succeeded ? undefined : [end.message, lines.at(-1)].filter(Boolean).join(': ');
+}
+
+const emptyJob = { scalars: [], grids: [], packages: [], timeoutSeconds: undefined };
+
 interface Targets {
   file: string;
   token: string;
@@ -80,12 +97,10 @@ forked=$(perl -e 'for (1 .. 40) { my $child = fork; last unless defined $child; 
 echo done
 `;
   return {
+    ...emptyJob,
     component: 'bash-script',
     language: 'bash',
     text,
     scalars: [{ name: 'agent', type: 'NUMBER', value: process.pid }],
-    grids: [],
-    packages: [],
-    timeoutSeconds: undefined,
   };
 }

@@ -4,7 +4,7 @@ import type { EnvironmentPlace } from '../host/folders.ts';
 import { getReason, type Log } from '../log.ts';
 import { findPython, type Interpreter } from './interpreter.ts';
 import type { ScriptEnd, ScriptEvents, ScriptJob } from './script-job.ts';
-import { findFault } from './script-probe.ts';
+import { findFault, findPythonFault } from './script-probe.ts';
 import { runScript } from './script-process.ts';
 import { allowsNetwork, type ScriptSettings } from './script-settings.ts';
 
@@ -18,7 +18,7 @@ export interface Scripts {
 }
 
 const remedy =
-  'it needs Linux 5.14 or later with user namespaces for the user of the agent, and perl (docs/scripts.md)';
+  'it needs Linux 5.14 or later with user namespaces for the user of the agent, and perl (docs/pipelines/scripts.md)';
 
 /** Does not wait for the probe: the first script does. */
 export function openScripts(options: {
@@ -61,20 +61,36 @@ async function probe({
     return { off: 'HEADGATE_AGENT_SCRIPTS of the agent is off', python: { fault: 'off' } };
   }
   const never = new AbortController().signal;
-  const [fault, python] = await Promise.all([
-    confinement.memory.isSupported
-      ? findFault({ confinement, hiddenFolder }, never).catch(getReason)
-      : Promise.resolve('scripts need Linux'),
-    findPython(settings.python),
-  ]);
+  const fault = confinement.memory.isSupported
+    ? await findFault({ confinement, hiddenFolder }, never).catch(getReason)
+    : 'this is not Linux';
   if (fault !== undefined) {
     log.warn(`scripts are off: ${remedy}`, { reason: fault });
-    return { off: `${remedy}; ${fault}`, python };
+    return { off: `${remedy}; ${fault}`, python: { fault } };
   }
-  const described =
-    'fault' in python ? { python: python.fault } : { python: `${python.path} ${python.version}` };
-  log.info('scripts are confined', { by: 'namespaces', ...described });
+  const python = await tryPython({ settings, confinement, hiddenFolder });
+  const described = 'fault' in python ? python.fault : `${python.path} ${python.version}`;
+  log.info('scripts are confined', { by: 'namespaces', python: described });
   return { off: undefined, python };
+}
+
+async function tryPython({
+  settings,
+  confinement,
+  hiddenFolder,
+}: Pick<
+  Parameters<typeof openScripts>[0],
+  'settings' | 'confinement' | 'hiddenFolder'
+>): Promise<Interpreter> {
+  const found = await findPython(settings.python);
+  if ('fault' in found) return found;
+  const { path: python, folders } = found;
+  const never = new AbortController().signal;
+  const fault = await findPythonFault({ confinement, hiddenFolder, python, folders }, never).catch(getReason);
+  if (fault === undefined) return found;
+  return {
+    fault: `${python} does not run in the sandbox (${fault}): install it where all users can read it, and not below /tmp`,
+  };
 }
 
 /** At most `count` turns at one time, in the order in which they are asked for. */
