@@ -63,9 +63,18 @@ export {
 export { resolveScript } from './script-text.ts';
 export { findSecretNames, findSecretOfDefault, type SecretSource } from './secret-calls.ts';
 export { listSharedPipelineUses, type SharedPipelineUse } from './shared-pipeline-use.ts';
-export { type Dialect, SqlError, type StatementList, type TableReference } from './sql/dialect.ts';
+export {
+  type Dialect,
+  type PreparedStatement,
+  type RewrittenStatement,
+  SqlError,
+  type StatementList,
+  type TableReference,
+} from './sql/dialect.ts';
 export { duckdb } from './sql/duckdb.ts';
 export { environmentDefaults } from './sql/environment-defaults.ts';
+export { defaultDatabase, defaultSchema, type NameMapping } from './sql/rewrite/names.ts';
+export { type SqlRewriter, sqlRewriter } from './sql/rewrite/rewriter.ts';
 export { splitStatements } from './sql/statements.ts';
 export { shorten, TemplateError } from './template.ts';
 export { type PlannedOutput, planTransformation, type TransformationPlan } from './transformation-plan.ts';

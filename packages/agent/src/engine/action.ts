@@ -44,9 +44,10 @@ const performers: Performers = {
     const branch = isTrue(await evaluateExpression(condition.expression, evaluation));
     return { ...success, branch, message: String(branch) };
   },
-  async execute({ statements }, { run }) {
+  async execute({ statements, notes = [] }, { run }) {
     const { rowCount } = await run.context.warehouse.executeScript(statements);
-    return { ...success, rowCount };
+    const message = [...new Set(notes)].join('\n');
+    return { ...success, rowCount, ...(message === '' ? {} : { message }) };
   },
   'query-scalars': queryScalars,
   async 'update-scalars'({ updates }, { run, evaluation }) {
@@ -70,10 +71,11 @@ const performers: Performers = {
     return { message: artifact.title, ...result };
   },
   iterate,
-  async 'load-file'({ source, statement }, { run }) {
+  async 'load-file'({ source, before, statement }, { run }) {
     const { ports, warehouse } = run.context;
     const path = await findFileToRead(ports, run.artifact.files, source);
-    return { ...success, ...(await warehouse.execute(statement(path))) };
+    const statements = [...before, statement(path)];
+    return { ...success, ...(await warehouse.executeAll({ statements, counted: before.length })) };
   },
   'run-script': runScript,
   async 'unload-file'({ target, statement }, { run }) {

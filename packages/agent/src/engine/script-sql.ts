@@ -1,5 +1,4 @@
 /** The SQL of scripts: a query gives its rows, another statement the number of rows that it changed. */
-import { splitStatements } from '@headgate/pipelines';
 import type { RunContext } from './run-context.ts';
 
 /** Rows that a script gets at once. */
@@ -8,16 +7,19 @@ const rowLimit = 100_000;
 const query =
   /^(?:\s|\(|--[^\n]*\n|\/\*.*?\*\/)*(?:select|with|values|table|from|show|describe|desc|explain|pivot|unpivot)\b/is;
 
-/** @throws Error of the warehouse */
+/** @throws SqlError, or Error of the warehouse */
 export async function runScriptSql(
-  { warehouse }: RunContext,
-  sql: string,
+  { warehouse, dialect }: Pick<RunContext, 'warehouse' | 'dialect'>,
+  written: string,
 ): Promise<{ columns: string[]; rows: unknown[][] }> {
-  const statements = splitStatements(sql);
-  if (statements.length === 0) throw new Error('the SQL contains no statement: write one');
+  const statements = dialect.user.script(written);
   const [only] = statements;
-  if (only !== undefined && statements.length === 1 && query.test(only))
-    return warehouse.query(only, rowLimit);
-  const { rowCount } = await warehouse.executeScript(statements);
+  if (only === undefined) throw new Error('the SQL contains no statement: write one');
+  const isPlain = only.before.length + only.after.length === 0 && only.onlyIf === undefined;
+  if (statements.length === 1 && isPlain && query.test(only.sql)) return warehouse.query(only.sql, rowLimit);
+  const effective = statements.filter(({ sql }) => sql !== '');
+  if (effective.length === 0)
+    return { columns: ['status'], rows: [[statements.flatMap(({ notes }) => notes).join('\n')]] };
+  const { rowCount } = await warehouse.executeScript(effective);
   return { columns: ['number of rows'], rows: [[rowCount]] };
 }

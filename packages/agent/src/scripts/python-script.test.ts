@@ -61,6 +61,49 @@ describe('a Python script', { timeout: 60_000 }, () => {
     assert.equal(hidden.stderr, 'the variable "session" is readable by context.getVariable("session") only');
   });
 
+  it('finds grids as lists of rows, which it may change without changing the variable', async () => {
+    const { stdout } = await run(
+      'orders = [[*row, 1] for row in orders]\nprint(orders, context.getGridVariable("orders"))',
+    );
+    assert.equal(stdout, "[['a', 1, 1], ['b', None, 1]] [['a', 1], ['b', None]]");
+  });
+
+  it('may return before its end, as the body of a function', async () => {
+    const { succeeded, message, stdout } = await run(`
+def positive(n):
+    return n > 0
+for n in [1, 2]:
+    try:
+        if positive(n):
+            print("returns")
+            return n
+    except Exception:
+        print("not an error")
+    finally:
+        print("at last")
+print("not reached")
+`);
+    assert.deepEqual([succeeded, message, stdout], [true, '1', 'returns\nat last']);
+    assert.deepEqual((await run('print(1)\nreturn')).message, undefined);
+    assert.match(
+      (await run('class A:\n  return 1')).message ?? '',
+      /^SyntaxError: 'return' outside function/,
+    );
+  });
+
+  it('runs a text of statements by the connection of the session', async () => {
+    const { stdout, asked } = await run(`
+from io import StringIO
+for cursor in session.connection.execute_stream(StringIO("select 1; -- no; end\\nselect ';', $$;$$ /* ; */;\\n;-- end")):
+    print(cursor.query, list(cursor))
+`);
+    assert.equal(
+      stdout,
+      "select 1 [(1, 'one'), (2, None)]\n-- no; end\nselect ';', $$;$$ /* ; */ [(1, 'one'), (2, None)]",
+    );
+    assert.equal(asked.length, 2);
+  });
+
   it('updates scalars by the type of the variable', async () => {
     const { succeeded, asked, stdout } = await run(`
 import datetime, decimal

@@ -111,6 +111,8 @@ class Context:
         grid = self._find(self._grids, name, "grid")
         if isinstance(rows, (str, bytes)) or not hasattr(rows, "__iter__"):
             raise TypeError('the grid variable "%s" takes a list of rows, such as [["a", 1], ["b", 2]]' % name)
+        if hasattr(rows, "itertuples"):
+            rows = rows.itertuples(index=False, name=None)
         cells = [
             [cell_of(cell) for cell in row] if isinstance(row, (list, tuple, Row)) else [cell_of(row)] for row in rows
         ]
@@ -310,12 +312,52 @@ class Session:
     def close(self):
         """The connection belongs to the run."""
 
+    @property
+    def connection(self):
+        return Connection(self)
+
     def _run(self, query):
         answer = self._channel.ask({"type": "sql", "sql": query})
         return answer["columns"], answer["rows"]
 
     def __getattr__(self, name):
         raise unsupported("session", name)
+
+
+def split_statements(text):
+    """The statements between `;` outside of quotes and comments."""
+    parts = r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\$\$.*?\$\$|--[^\n]*|/\*.*?\*/|;|[^;'\"$/-]+|."
+    statement = ""
+    for part in re.findall(parts, text + ";", flags=re.S):
+        if part != ";":
+            statement += part
+            continue
+        if re.sub(r"--[^\n]*|/\*.*?\*/", "", statement, flags=re.S).strip():
+            yield statement.strip()
+        statement = ""
+
+
+class Connection:
+    """`session.connection`."""
+
+    def __init__(self, session):
+        self._session = session
+
+    def cursor(self, *_):
+        return Cursor(self._session)
+
+    def execute_string(self, text, **_):
+        return list(self.execute_stream([text]))
+
+    def execute_stream(self, stream, **_):
+        for statement in split_statements("".join(stream)):
+            yield Cursor(self._session).execute(statement)
+
+    def close(self):
+        """The connection belongs to the run."""
+
+    def __getattr__(self, name):
+        raise unsupported("session.connection", name)
 
 
 class Cursor:
@@ -326,11 +368,13 @@ class Cursor:
     def __init__(self, session):
         self._session = session
         self._rows = []
+        self.query = None
         self.description = None
         self.rowcount = -1
 
     def execute(self, query, parameters=None):
-        names, rows = self._session._run(bind(query, parameters))
+        self.query = bind(query, parameters)
+        names, rows = self._session._run(self.query)
         self._rows = [tuple(row) for row in rows]
         self.description = [(name, None, None, None, None, None, None) for name in names]
         self.rowcount = len(rows)
@@ -400,6 +444,28 @@ def missing_packages(names):
     return missing
 
 
+class ScriptReturn(BaseException):
+    """A `return` outside of functions, which ends the script."""
+
+    def __init__(self, value=None):
+        super().__init__()
+        self.value = value
+
+
+class ReturnsReplaced(ast.NodeTransformer):
+    """Scripts may return as if they were the body of a function."""
+
+    def visit_Return(self, node):
+        name = ast.Name("__headgate_return__", ast.Load())
+        call = ast.Call(name, [node.value] if node.value is not None else [], [])
+        return ast.fix_missing_locations(ast.copy_location(ast.Raise(call, None), node))
+
+    def _leave(self, node):
+        return node
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = _leave
+
+
 def wants_main(tree):
     """Whether it defines main(session) as worksheets do, and does not call it itself."""
     for node in tree.body:
@@ -465,22 +531,32 @@ def main():
         return 1
     active_session(session)
     module = types.ModuleType("__main__")
-    names = {
-        name: each["value"] for name, each in scalars.items() if name.isidentifier() and not keyword.iskeyword(name)
-    }
+    values = {each["name"]: [list(row) for row in each["rows"]] for each in request["grids"]}
+    values.update((name, each["value"]) for name, each in scalars.items())
+    names = {name: value for name, value in values.items() if name.isidentifier() and not keyword.iskeyword(name)}
     module.__dict__.update(names)
-    module.__dict__.update(context=context, session=session, __file__=SCRIPT, __builtins__=__builtins__)
+    module.__dict__.update(
+        context=context,
+        session=session,
+        __file__=SCRIPT,
+        __builtins__=__builtins__,
+        __headgate_return__=ScriptReturn,
+    )
     sys.modules["__main__"] = module
     sys.argv = [SCRIPT]
     linecache.cache[SCRIPT] = (len(source), None, source.splitlines(True), SCRIPT)
     try:
-        tree = ast.parse(source, SCRIPT)
-        exec(compile(tree, SCRIPT, "exec"), module.__dict__)
-        if wants_main(tree):
-            result = module.main(session)
-            if result is not None:
-                text = result if isinstance(result, str) else repr(result)
-                channel.tell({"type": "result", "text": text[:10000]})
+        tree = ReturnsReplaced().visit(ast.parse(source, SCRIPT))
+        result = None
+        try:
+            exec(compile(tree, SCRIPT, "exec"), module.__dict__)
+            if wants_main(tree):
+                result = module.main(session)
+        except ScriptReturn as end:
+            result = end.value
+        if result is not None:
+            text = result if isinstance(result, str) else repr(result)
+            channel.tell({"type": "result", "text": text[:10000]})
     except SystemExit as end:
         if end.code is None or isinstance(end.code, int):
             return end.code or 0

@@ -10,7 +10,7 @@ import { ParameterError, type Parameters } from '../parameters.ts';
 import type { OrchestrationComponent, PipelineType } from '../pipeline.ts';
 import type { Resolved } from '../resolve.ts';
 import type { SharedPipelineUse } from '../shared-pipeline-use.ts';
-import type { Dialect, StatementList, TableReference } from '../sql/dialect.ts';
+import type { Dialect, PreparedStatement, StatementList, TableReference } from '../sql/dialect.ts';
 import type { Scalar, VariableScope } from '../variables.ts';
 import type { ParameterTable } from './declared-parameters.ts';
 
@@ -35,7 +35,12 @@ export type Action =
   | { action: 'pass' }
   | { action: 'end'; status: 'SUCCESS' | 'FAILED' }
   | { action: 'branch'; condition: boolean | { expression: string } }
-  | { action: 'execute'; statements: readonly string[] }
+  | {
+      action: 'execute';
+      statements: readonly (string | PreparedStatement)[];
+      /** What has no effect here, for the step's message. */
+      notes?: readonly string[];
+    }
   | {
       action: 'query-scalars';
       query: string;
@@ -54,7 +59,7 @@ export type Action =
       concurrent: boolean;
       breakOnFailure: boolean;
     }
-  | { action: 'load-file'; source: string; statement(path: string): string }
+  | { action: 'load-file'; source: string; before: readonly string[]; statement(path: string): string }
   | { action: 'unload-file'; target: string; statement(path: string): string }
   | {
       action: 'run-script';
@@ -181,9 +186,20 @@ export function getOnlySource(context: TransformationContext): Source {
 }
 
 /** Wraps an SQL expression of the user. The line break keeps a trailing comment from hiding what follows. */
-export function wrapUserExpression(sql: string): string {
-  if (sql.trim() === '') throw new ParameterError('an SQL expression is empty: fill it in');
+export function wrapUserExpression(written: string, dialect: Dialect): string {
+  if (written.trim() === '') throw new ParameterError('an SQL expression is empty: fill it in');
+  const { sql } = dialect.user.expression(written);
   return `(${sql.trim()}${sql.includes('--') ? '\n' : ''})`;
+}
+
+/** The statements that make a table, after those that make its schema. The last one is counted. */
+export function createInSchema(
+  dialect: Dialect,
+  reference: TableReference,
+  statement: string,
+): StatementList {
+  const statements = [...dialect.makeSchema(reference), statement];
+  return { statements, counted: statements.length - 1 };
 }
 
 export function createSingleStatement(statement: string): StatementList {

@@ -57,7 +57,8 @@ parameters:
     if (!tableType) {
       throw new ParameterError('"tableType" is Temporary, but each step has its own session: use Permanent');
     }
-    const table = dialect.table(readTableReference(parameters, 'newTableName'));
+    const reference = readTableReference(parameters, 'newTableName');
+    const table = dialect.table(reference);
     const columns = parameters.rows('columns', 2);
     if (columns.length === 0) throw new ParameterError('"columns" is empty: add a column');
     const keys = parameters.names('primaryKeys').map(dialect.name);
@@ -71,7 +72,11 @@ parameters:
       );
     return {
       action: 'execute',
-      statements: [`${creation} ${table} (\n  ${lines.join(',\n  ')}\n)`, ...comments],
+      statements: [
+        ...dialect.makeSchema(reference),
+        `${creation} ${table} (\n  ${lines.join(',\n  ')}\n)`,
+        ...comments,
+      ],
     };
   },
 };
