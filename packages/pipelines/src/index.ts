@@ -16,6 +16,7 @@ export type {
   Iteration,
   IterationMode,
   QueryResult,
+  ScriptLanguage,
 } from './components/component.ts';
 export {
   findDefinition,
@@ -69,6 +70,7 @@ export {
   resolveDefaults,
   resolveParameters,
 } from './resolve.ts';
+export { resolveScript } from './script-text.ts';
 export { findSecretNames, findSecretOfDefault, type SecretSource } from './secret-calls.ts';
 export { listSharedPipelineUses, type SharedPipelineUse } from './shared-pipeline-use.ts';
 export {

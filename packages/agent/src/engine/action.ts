@@ -8,6 +8,7 @@ import { iterateFiles } from './file-search.ts';
 import { findFileToRead, writeFileAtomically } from './files.ts';
 import { iterate, iterateQuery } from './iteration.ts';
 import { retry } from './retry.ts';
+import { runScript } from './script-action.ts';
 import { executeFile } from './script-file.ts';
 import { assign, changeGrid, queryGrid, queryScalars } from './variable-actions.ts';
 
@@ -76,6 +77,7 @@ const performers: Performers = {
     const statements = [...before, statement(path)];
     return { ...success, ...(await warehouse.executeAll({ statements, counted: before.length })) };
   },
+  'run-script': runScript,
   async 'unload-file'({ target, statement }, { run }) {
     const { ports, warehouse } = run.context;
     const { rowCount } = await writeFileAtomically(ports, target, (path) =>
