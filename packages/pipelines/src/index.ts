@@ -11,6 +11,7 @@ export type {
   Action,
   AssertionCheck,
   CallArguments,
+  Execute,
   FileSearch,
   FoundFile,
   Iteration,

@@ -9,7 +9,7 @@ import { iterateFiles } from './file-search.ts';
 import { findFileToRead, writeFileAtomically } from './files.ts';
 import { iterate, iterateQuery } from './iteration.ts';
 import { retry } from './retry.ts';
-import { executeFile } from './script-file.ts';
+import { execute, executeFile } from './script.ts';
 import { assign, changeGrid, queryGrid, queryScalars } from './variable-actions.ts';
 
 type Performers = {
@@ -39,10 +39,7 @@ const performers: Performers = {
     const branch = isTrue(await evaluateValue(condition.expression, evaluation));
     return { ...success, branch, message: String(branch) };
   },
-  async execute({ statements, message }, { run }) {
-    const { rowCount } = await run.context.warehouse.executeScript(statements);
-    return { ...succeed(message), rowCount };
-  },
+  execute,
   'execute-file': executeFile,
   'query-scalars': queryScalars,
   'query-grid': queryGrid,

@@ -44,13 +44,20 @@ export interface QueryResult {
   readonly rows: readonly (readonly unknown[])[];
 }
 
+export type Execute = Extract<Action, { action: 'execute' }>;
+
 export type Action =
   | { action: 'pass'; message?: string }
   | { action: 'end'; status: 'SUCCESS' | 'FAILED' }
   | { action: 'branch'; condition: boolean | { expression: string } }
-  | { action: 'execute'; statements: readonly string[]; message?: string }
+  | {
+      action: 'execute';
+      statements: readonly string[];
+      /** What has no effect here, for the step's message. */
+      notes?: readonly string[];
+    }
   /** Runs the statements in a file of the artifact. `resolve`: its `${…}` are replaced first. */
-  | { action: 'execute-file'; path: string; resolve: boolean; plan(script: string): readonly string[] }
+  | { action: 'execute-file'; path: string; resolve: boolean; plan(script: string): Execute }
   | {
       action: 'query-scalars';
       query: string;

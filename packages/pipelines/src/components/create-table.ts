@@ -84,7 +84,7 @@ parameters:
         masking === '' ? [] : [`the masking policy "${masking}" of the column "${name}" has no effect here`],
       ),
     ];
-    return { action: 'execute', statements, ...(notes.length === 0 ? {} : { message: notes.join('\n') }) };
+    return { action: 'execute', statements, ...(notes.length === 0 ? {} : { notes }) };
   },
 };
 

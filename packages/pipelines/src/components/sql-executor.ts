@@ -55,7 +55,7 @@ parameters:
   plan({ parameters, dialect, scope }) {
     const declared = declareVariables(parameters, dialect, scope);
     if (!parameters.choice('scriptLocation', locations, locations.Component))
-      return { action: 'execute', statements: planScript(parameters.text('sqlScript'), declared) };
+      return planScript(parameters.text('sqlScript'), declared);
     const path = readFileName(parameters);
     return {
       action: 'execute-file',

@@ -1,7 +1,7 @@
 /** Runs the user's SQL statements in order. */
 import { ParameterError } from '../parameters.ts';
 import { splitStatements } from '../sql/statements.ts';
-import type { OrchestrationDefinition } from './component.ts';
+import type { Execute, OrchestrationDefinition } from './component.ts';
 import { sqlParameter } from './declared-parameters.ts';
 
 export const sqlScript: OrchestrationDefinition = {
@@ -17,7 +17,7 @@ parameters:
   sqlScript: |
     CREATE TABLE IF NOT EXISTS orders (customer VARCHAR, amount NUMBER(12, 2));
     DELETE FROM orders WHERE amount = 0;`,
-  plan: ({ parameters }) => ({ action: 'execute', statements: planScript(parameters.text('sqlScript')) }),
+  plan: ({ parameters }) => planScript(parameters.text('sqlScript')),
 };
 
 /**
@@ -27,8 +27,8 @@ parameters:
  *   numbers.
  * @throws ParameterError
  */
-export function planScript(script: string, declared = ''): string[] {
+export function planScript(script: string, declared = ''): Execute {
   if (splitStatements(script).length === 0)
     throw new ParameterError('the script has no statement: add one to "sqlScript" or to its file');
-  return splitStatements(`${declared}${script}`);
+  return { action: 'execute', statements: splitStatements(`${declared}${script}`) };
 }
