@@ -11,11 +11,11 @@ export type {
   Action,
   AssertionCheck,
   CallArguments,
-  Execute,
   FileSearch,
   FoundFile,
   Iteration,
   IterationMode,
+  PlannedScript,
   QueryResult,
 } from './components/component.ts';
 export {
@@ -25,6 +25,8 @@ export {
   type TransformationType,
   UnknownComponentTypeError,
 } from './components/registry.ts';
+export { renderComponentPages } from './documentation/component-page.ts';
+export { createPipelineSchema } from './documentation/json-schema.ts';
 export {
   createExpressionEngine,
   type ExpressionBounds,
@@ -60,11 +62,28 @@ export {
   type VariableDeclaration,
 } from './pipeline.ts';
 export type { PlacedExpression } from './pipeline-expressions.ts';
-export { type Evaluation, evaluateValue, interpolate, type Resolved, resolveParameters } from './resolve.ts';
+export {
+  type Evaluation,
+  evaluateExpression,
+  interpolate,
+  type Resolved,
+  resolveDefaults,
+  resolveParameters,
+} from './resolve.ts';
 export { findSecretNames, findSecretOfDefault, type SecretSource } from './secret-calls.ts';
 export { listSharedPipelineUses, type SharedPipelineUse } from './shared-pipeline-use.ts';
-export { type Dialect, SqlError, type StatementList, type TableReference } from './sql/dialect.ts';
+export {
+  type Dialect,
+  type PreparedStatement,
+  type RewrittenStatement,
+  SqlError,
+  type StatementList,
+  type TableReference,
+} from './sql/dialect.ts';
 export { duckdb } from './sql/duckdb.ts';
+export { environmentDefaults } from './sql/environment-defaults.ts';
+export { defaultDatabase, defaultSchema, type NameMapping } from './sql/rewrite/names.ts';
+export { type SqlRewriter, sqlRewriter } from './sql/rewrite/rewriter.ts';
 export { splitStatements } from './sql/statements.ts';
 export { shorten, TemplateError } from './template.ts';
 export { type PlannedOutput, planTransformation, type TransformationPlan } from './transformation-plan.ts';
@@ -79,6 +98,7 @@ export {
   readGrid,
   type Scalar,
   setArguments,
+  setDefault,
   type Variable,
   VariableError,
   type VariableScope,

@@ -8,7 +8,7 @@ import {
 import { getOrchestrationDefinition } from './components/registry.ts';
 import { createParameters } from './parameters.ts';
 import type { Orchestration, OrchestrationComponent } from './pipeline.ts';
-import { type Evaluation, resolveParameters } from './resolve.ts';
+import { type Evaluation, resolveDefaults, resolveParameters } from './resolve.ts';
 import type { Dialect } from './sql/dialect.ts';
 
 export interface PlannedComponent {
@@ -35,7 +35,7 @@ export async function planComponent(
     parameters: createParameters(values),
     component: { ...component, parameters },
     dialect,
-    scope: evaluation.scope,
+    scope: (await resolveDefaults(evaluation)).scope,
   });
   return { action, withoutEffect: listParametersWithoutEffect(values, table) };
 }

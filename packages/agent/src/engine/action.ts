@@ -1,6 +1,5 @@
 /** Carries out a component's action over the ports. An error thrown here fails the component. */
-import type { Action } from '@headgate/pipelines';
-import { evaluateValue, pipelineTypeOf } from '@headgate/pipelines';
+import { type Action, evaluateExpression, pipelineTypeOf } from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from './action-context.ts';
 import { assertChecks } from './assertion.ts';
 import { runCalledPipeline } from './call.ts';
@@ -36,7 +35,7 @@ const performers: Performers = {
   end: async () => success,
   async branch({ condition }, { evaluation }) {
     if (typeof condition === 'boolean') return { ...success, branch: condition, message: String(condition) };
-    const branch = isTrue(await evaluateValue(condition.expression, evaluation));
+    const branch = isTrue(await evaluateExpression(condition.expression, evaluation));
     return { ...success, branch, message: String(branch) };
   },
   execute,
@@ -68,10 +67,11 @@ const performers: Performers = {
   'iterate-query': iterateQuery,
   'iterate-files': iterateFiles,
   retry,
-  async 'load-file'({ source, statement }, { run }) {
+  async 'load-file'({ source, before, statement }, { run }) {
     const { ports, warehouse } = run.context;
     const path = await findFileToRead(ports, run.artifact.files, source);
-    return { ...success, ...(await warehouse.execute(statement(path))) };
+    const statements = [...before, statement(path)];
+    return { ...success, ...(await warehouse.executeAll({ statements, counted: before.length })) };
   },
   async 'unload-file'({ target, statement }, { run }) {
     const { ports, warehouse } = run.context;

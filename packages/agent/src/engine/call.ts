@@ -14,5 +14,6 @@ export async function runCalledPipeline(
   const onFound = (path: string) =>
     step.change({ childPipeline: { id: pipelineRunId, name: `${artifact.checked.prefix}${path}` } });
   const call = { name: pipelineName, type, artifact, onFound, pipelineRunId, chain, scope, scalars, grids };
-  return { ...(await context.call(call)), fromChild: true };
+  const { scope: childScope, ...outcome } = await context.call(call);
+  return { ...outcome, ...(childScope === undefined ? {} : { childScope }), fromChild: true };
 }

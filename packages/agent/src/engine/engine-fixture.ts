@@ -48,7 +48,9 @@ export async function createFixture(): Promise<Fixture> {
   const filesFolder = join(folder, 'files');
   await mkdir(artifact);
   await mkdir(filesFolder);
-  const instance = await DuckDBInstance.create(':memory:');
+  const instance = await DuckDBInstance.create(':memory:', {
+    default_null_order: 'nulls_last_on_asc_first_on_desc',
+  });
   const connection = await instance.connect();
   const files = new Map<string, string>();
   const ignored = new Map<string, Unreadable>();

@@ -1,9 +1,9 @@
 /** Runs SQL statements, of a component or in a file of the artifact. */
-import { type Action, type Execute, interpolate } from '@headgate/pipelines';
+import { type Action, interpolate, type PlannedScript } from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from './action-context.ts';
 
 export async function execute(
-  { statements, notes = [] }: Execute,
+  { statements, notes = [] }: PlannedScript,
   { run }: ActionContext,
 ): Promise<ActionResult> {
   const { rowCount } = await run.context.warehouse.executeScript(statements);

@@ -1,9 +1,17 @@
 /** Actions that change variables. */
-import { type Action, type Evaluation, evaluateValue, type QueryResult, readGrid } from '@headgate/pipelines';
+import {
+  type Action,
+  type Evaluation,
+  interpolate,
+  type Plain,
+  type QueryResult,
+  readGrid,
+  resolveParameters,
+} from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from './action-context.ts';
 import type { RunContext } from './run-context.ts';
 
-/** Sets a variable to the value of an expression. */
+/** Sets a variable to a text in which expressions are replaced. */
 export function assign(
   context: RunContext,
   variable: string,
@@ -11,7 +19,20 @@ export function assign(
   evaluation: Evaluation,
 ): Promise<void> {
   return context.runExclusively(async () => {
-    evaluation.scope.setScalar(variable, await evaluateValue(expression, evaluation));
+    evaluation.scope.setScalar(variable, await interpolate(expression, evaluation));
+  });
+}
+
+/** Sets a grid variable to rows in which expressions are replaced. */
+export function assignGrid(
+  context: RunContext,
+  variable: string,
+  rows: Plain,
+  evaluation: Evaluation,
+): Promise<void> {
+  return context.runExclusively(async () => {
+    const { value } = await resolveParameters({ value: rows }, evaluation);
+    evaluation.scope.setGrid(variable, value);
   });
 }
 

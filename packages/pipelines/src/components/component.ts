@@ -10,7 +10,7 @@ import { ParameterError, type Parameters } from '../parameters.ts';
 import type { OrchestrationComponent, PipelineType, PlainMap } from '../pipeline.ts';
 import type { Resolved } from '../resolve.ts';
 import type { SharedPipelineUse } from '../shared-pipeline-use.ts';
-import type { Dialect, StatementList, TableReference } from '../sql/dialect.ts';
+import type { Dialect, PreparedStatement, StatementList, TableReference } from '../sql/dialect.ts';
 import type { Grid, GridRows, Scalar, VariableScope } from '../variables.ts';
 import type { ParameterTable } from './declared-parameters.ts';
 
@@ -44,20 +44,20 @@ export interface QueryResult {
   readonly rows: readonly (readonly unknown[])[];
 }
 
-export type Execute = Extract<Action, { action: 'execute' }>;
+/** Statements to run in order. */
+export interface PlannedScript {
+  readonly statements: readonly (string | PreparedStatement)[];
+  /** What has no effect here, for the step's message. */
+  readonly notes?: readonly string[];
+}
 
 export type Action =
   | { action: 'pass'; message?: string }
   | { action: 'end'; status: 'SUCCESS' | 'FAILED' }
   | { action: 'branch'; condition: boolean | { expression: string } }
-  | {
-      action: 'execute';
-      statements: readonly string[];
-      /** What has no effect here, for the step's message. */
-      notes?: readonly string[];
-    }
+  | ({ action: 'execute' } & PlannedScript)
   /** Runs the statements in a file of the artifact. `resolve`: its `${…}` are replaced first. */
-  | { action: 'execute-file'; path: string; resolve: boolean; plan(script: string): Execute }
+  | { action: 'execute-file'; path: string; resolve: boolean; plan(script: string): PlannedScript }
   | {
       action: 'query-scalars';
       query: string;
@@ -76,7 +76,7 @@ export type Action =
   | ({ action: 'iterate-query'; query: string; list(result: QueryResult): Iteration[] } & IterationMode)
   | ({ action: 'iterate-files'; search: FileSearch; list(file: FoundFile): Iteration } & IterationMode)
   | { action: 'retry'; target: string; retries: number; delaySeconds(retry: number): number }
-  | { action: 'load-file'; source: string; statement(path: string): string }
+  | { action: 'load-file'; source: string; before: readonly string[]; statement(path: string): string }
   | { action: 'unload-file'; target: string; statement(path: string): string };
 
 /** Which files a file-iterator runs over. */
@@ -261,9 +261,20 @@ export function getOnlySource(context: TransformationContext): Source {
 }
 
 /** Wraps an SQL expression of the user. The line break keeps a trailing comment from hiding what follows. */
-export function wrapUserExpression(sql: string): string {
-  if (sql.trim() === '') throw new ParameterError('an SQL expression is empty: fill it in');
+export function wrapUserExpression(written: string, dialect: Dialect): string {
+  if (written.trim() === '') throw new ParameterError('an SQL expression is empty: fill it in');
+  const { sql } = dialect.user.expression(written);
   return `(${sql.trim()}${sql.includes('--') ? '\n' : ''})`;
+}
+
+/** The statements that make a table, after those that make its schema. The last one is counted. */
+export function createInSchema(
+  dialect: Dialect,
+  reference: TableReference,
+  statement: string,
+): StatementList {
+  const statements = [...dialect.makeSchema(reference), statement];
+  return { statements, counted: statements.length - 1 };
 }
 
 export function createSingleStatement(statement: string): StatementList {

@@ -68,13 +68,15 @@ parameters:
     const temporary = parameters.choice('tableType', tableTypes, false);
     const chosen = parameters.choice('createReplace', { ...creations, ...replacing }, creations.Create);
     const creation = temporary && chosen === creations.Create ? creations.Replace : chosen;
-    const table = dialect.table(readTableReference(parameters, 'newTableName'));
+    const reference = readTableReference(parameters, 'newTableName');
+    const table = dialect.table(reference);
     const columns = parameters.rows('columns', 2).map(readColumn);
     if (columns.length === 0) throw new ParameterError('"columns" is empty: add a column');
     const keys = parameters.names('primaryKeys').map(dialect.name);
     const lines = columns.map((column) => renderColumn(column, dialect));
     if (keys.length > 0) lines.push(`PRIMARY KEY (${keys.join(', ')})`);
     const statements = [
+      ...dialect.makeSchema(reference),
       `${creation} ${table} (\n  ${lines.join(',\n  ')}\n)`,
       ...renderComments(table, parameters.optionalText('comment'), columns, dialect),
     ];

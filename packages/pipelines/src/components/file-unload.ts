@@ -35,7 +35,7 @@ parameters:
     const rows =
       query === undefined
         ? `SELECT * FROM ${dialect.table(readTableReference(parameters, 'table'))}`
-        : readSingleQuery(query);
+        : readSingleQuery(query, dialect);
     return {
       action: 'unload-file',
       target: parameters.text('target'),

@@ -55,20 +55,20 @@ parameters:
   plan({ parameters, dialect, scope }) {
     const declared = declareVariables(parameters, dialect, scope);
     if (!parameters.choice('scriptLocation', locations, locations.Component))
-      return planScript(parameters.text('sqlScript'), declared);
+      return { action: 'execute', ...planScript(parameters.text('sqlScript'), dialect, declared) };
     const path = readFileName(parameters);
     return {
       action: 'execute-file',
       path,
       resolve: parameters.yes('enableVariableResolution', true),
-      plan: (script) => planScript(script, declared),
+      plan: (script) => planScript(script, dialect, declared),
     };
   },
-  check({ parameters }) {
+  check({ parameters, dialect }) {
     parameters.choice('declareSqlVariables', declarations, 'none');
     parameters.yes('enableVariableResolution', true);
     if (parameters.choice('scriptLocation', locations, locations.Component)) readFileName(parameters);
-    else planScript(parameters.text('sqlScript'));
+    else planScript(parameters.text('sqlScript'), dialect);
   },
 };
 

@@ -75,7 +75,7 @@ parameters:
 
 function readRows(parameters: Parameters, dialect: Dialect) {
   if (readIsAdvanced(parameters)) {
-    const query = readSingleQuery(parameters.text('query'));
+    const query = readSingleQuery(parameters.text('query'), dialect);
     return { query, mapping: readIterationMapping(parameters, 'columnMapping1') };
   }
   const mapping = readIterationMapping(parameters, 'columnMapping');

@@ -2,7 +2,6 @@
 import { renderConditions } from '../comparator.ts';
 import { ParameterError, type Parameters } from '../parameters.ts';
 import type { Dialect, TableReference } from '../sql/dialect.ts';
-import { splitStatements } from '../sql/statements.ts';
 import { readTableReference, renderOrderTerm } from './component.ts';
 import {
   choiceParameter,
@@ -40,7 +39,7 @@ export const tableQueryParameters = {
 /** @throws ParameterError, SqlError */
 export function readTableQuery(parameters: Parameters, dialect: Dialect): string {
   return readIsAdvanced(parameters)
-    ? readSingleQuery(parameters.text('query'))
+    ? readSingleQuery(parameters.text('query'), dialect)
     : renderBasicQuery(parameters, dialect);
 }
 
@@ -48,12 +47,14 @@ export function readIsAdvanced(parameters: Parameters): boolean {
   return parameters.choice('mode', { Basic: false, Advanced: true });
 }
 
-/** A single query without its `;`. @throws ParameterError if there are several statements */
-export function readSingleQuery(sql: string): string {
-  const [query, ...more] = splitStatements(sql);
+/** A single query of a user, without its `;`. @throws ParameterError if there are several statements */
+export function readSingleQuery(written: string, dialect: Dialect): string {
+  const [query, ...more] = dialect.user.script(written);
   if (query === undefined) throw new ParameterError('"query" is empty: fill it in');
   if (more.length > 0) throw new ParameterError(`"query" has ${more.length + 1} statements: keep one`);
-  return query;
+  if (query.before.length + query.after.length > 0 || query.sql === '')
+    throw new ParameterError(`"query" is a ${query.kind} statement: write a SELECT`);
+  return query.sql;
 }
 
 function renderBasicQuery(parameters: Parameters, dialect: Dialect): string {
