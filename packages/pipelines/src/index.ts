@@ -15,6 +15,7 @@ export type {
   FoundFile,
   Iteration,
   IterationMode,
+  PlannedScript,
   QueryResult,
   ScriptLanguage,
 } from './components/component.ts';

@@ -7,6 +7,7 @@
 import { sharedPrefixLimit, sharedUseLimit, versionNameLimit } from './bounds.ts';
 import { MissingParameterError, ParameterError } from './parameters.ts';
 import type { Pipeline, Plain, PlainMap } from './pipeline.ts';
+import { shorten } from './template.ts';
 
 export const sharedPipelineType = 'run-shared-pipeline';
 export const latestVersion = '[Latest]';
@@ -30,7 +31,7 @@ export function readSharedPipelineUse(parameters: PlainMap): SharedPipelineUse {
   const { sharedPipelineIdPrefix, pipelineName, versionName: name, version } = parameters;
   const joined = isEmpty(sharedPipelineIdPrefix) && !isEmpty(pipelineName);
   const prefix = joined
-    ? readWrittenName('pipelineName', splitJoined(pipelineName).prefix, sharedPrefixLimit)
+    ? readWrittenName('pipelineName', readJoinedPrefix(pipelineName), sharedPrefixLimit)
     : readWrittenName('sharedPipelineIdPrefix', sharedPipelineIdPrefix, sharedPrefixLimit);
   const versionName = isEmpty(name)
     ? readWrittenName('version', version, versionNameLimit)
@@ -38,6 +39,16 @@ export function readSharedPipelineUse(parameters: PlainMap): SharedPipelineUse {
   if (prefix === '') throw new MissingParameterError(describeMissing('sharedPipelineIdPrefix'));
   const latest = versionName === '' || versionName.toLowerCase() === latestVersion.toLowerCase();
   return latest ? { prefix } : { prefix, versionName };
+}
+
+export function isSharedPipelineUse(parameters: PlainMap): boolean {
+  try {
+    readSharedPipelineUse(parameters);
+    return true;
+  } catch (error) {
+    if (error instanceof ParameterError) return false;
+    throw error;
+  }
 }
 
 /**
@@ -52,16 +63,20 @@ export function readSharedPipelineName(name: string | undefined, joined: string 
   if (joined === undefined) throw new MissingParameterError(describeMissing('sharedPipeline'));
   const inGroup = joined.slice(joined.indexOf(separator) + 1).trim();
   if (joined.includes(separator) && inGroup !== '') return inGroup;
-  throw new ParameterError(
-    `"pipelineName" is "${joined}": write the prefix of the shared pipelines, a # and the name, such as common#tools/Clean up`,
-  );
+  throw createNotJoinedError(joined);
 }
 
-function splitJoined(joined: Plain | undefined): { prefix: Plain | undefined } {
-  if (typeof joined !== 'string') return { prefix: joined };
-  const [prefix = ''] = joined.split(separator);
-  return { prefix };
+/** The prefix before the `#`. */
+function readJoinedPrefix(joined: Plain | undefined): Plain | undefined {
+  if (typeof joined !== 'string') return joined;
+  if (!joined.includes(separator)) throw createNotJoinedError(joined);
+  return joined.slice(0, joined.indexOf(separator));
 }
+
+const createNotJoinedError = (joined: string) =>
+  new ParameterError(
+    `"pipelineName" is "${shorten(joined)}": write the prefix of the shared pipelines, a # and the name, such as common#tools/Clean up`,
+  );
 
 const isEmpty = (value: Plain | undefined) => value === undefined || value === null || value === '';
 const describeMissing = (parameter: string) => `the parameter "${parameter}" is missing: fill it in`;

@@ -13,7 +13,12 @@ import {
   pipelinePath,
 } from './pipeline.ts';
 import type { Certainty } from './reach.ts';
-import { countUsesBeyondLimit, readSharedPipelineUse, sharedPipelineType } from './shared-pipeline-use.ts';
+import {
+  countUsesBeyondLimit,
+  isSharedPipelineUse,
+  readSharedPipelineUse,
+  sharedPipelineType,
+} from './shared-pipeline-use.ts';
 import { cells } from './validate-variables.ts';
 
 const calls: Readonly<Record<string, { parameter: string; type: PipelineType }>> = {
@@ -26,8 +31,8 @@ export function checkCall(component: OrchestrationComponent, isCertain: Certaint
   const { name, type, parameters } = component;
   const sets = listSetVariables(parameters);
   if (type === sharedPipelineType) {
-    const use = readUse(parameters);
-    if (use === undefined) return;
+    if (!isSharedPipelineUse(parameters)) return;
+    const use = readSharedPipelineUse(parameters);
     const joined = (parameters.sharedPipeline ?? '') === '';
     const called = joined
       ? readJoinedName(parameters.pipelineName)
@@ -70,15 +75,6 @@ function listSetVariables(parameters: PlainMap): CallArgument[] {
   ];
 }
 
-function readUse(parameters: PlainMap) {
-  try {
-    return readSharedPipelineUse(parameters);
-  } catch (error) {
-    if (error instanceof ParameterError) return undefined;
-    throw error;
-  }
-}
-
 /** Reports malformed uses. Whether a shared pipeline exists is checked when an execution starts. */
 export function checkSharedCalls(orchestration: Orchestration, report: Report): void {
   for (const component of orchestration.components.values()) checkSharedCall(component, report);
@@ -94,10 +90,9 @@ function checkSharedCall({ name, type, parameters }: OrchestrationComponent, rep
     readSharedPipelineUse(parameters);
   } catch (error) {
     if (!(error instanceof ParameterError)) throw error;
-    // A missing parameter is already reported.
-    if (error instanceof MissingParameterError) return;
     const at = ['parameters'];
-    report({ component: name, at, code: 'shared-pipeline-use', message: error.message, level: 'error' });
+    const code = error instanceof MissingParameterError ? 'missing-parameter' : 'shared-pipeline-use';
+    report({ component: name, at, code, message: error.message, level: 'error' });
   }
 }
 

@@ -81,8 +81,6 @@ const lists: Readonly<Record<string, { list: string; level: FindingLevel; comes:
   'query-to-grid': { list: 'gridVariableMapping', level: 'error', comes: idle },
   'table-metadata-to-grid': { list: 'gridVariableMapping', level: 'error', comes: idle },
   'append-to-grid': { list: 'valuesGrid', level: 'warning', comes: idle },
-  'delete-tables': { list: 'targetTable', level: 'error', comes: idle },
-  'truncate-table': { list: 'targetTable', level: 'error', comes: idle },
   'update-scalar': { list: 'scalarsToUpdate', level: 'error', comes: idle },
   'query-to-scalar': { list: 'scalarVariableMapping', level: 'error', comes: idle },
   'print-variables': { list: 'variablesToPrint', level: 'error', comes: idle },

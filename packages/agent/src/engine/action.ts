@@ -8,8 +8,8 @@ import { iterateFiles } from './file-search.ts';
 import { findFileToRead, writeFileAtomically } from './files.ts';
 import { iterate, iterateQuery } from './iteration.ts';
 import { retry } from './retry.ts';
+import { execute, executeFile } from './script.ts';
 import { runScript } from './script-action.ts';
-import { executeFile } from './script-file.ts';
 import { assign, changeGrid, queryGrid, queryScalars } from './variable-actions.ts';
 
 type Performers = {
@@ -39,10 +39,7 @@ const performers: Performers = {
     const branch = isTrue(await evaluateExpression(condition.expression, evaluation));
     return { ...success, branch, message: String(branch) };
   },
-  async execute({ statements, notes = [] }, { run }) {
-    const { rowCount } = await run.context.warehouse.executeScript(statements);
-    return { ...succeed([...new Set(notes)].join('\n') || undefined), rowCount };
-  },
+  execute,
   'execute-file': executeFile,
   'query-scalars': queryScalars,
   'query-grid': queryGrid,

@@ -1,6 +1,11 @@
 /** run-shared-pipeline: calls a pipeline that the account's projects share (docs/adr/0019). */
-import { readSharedPipelineName, readSharedPipelineUse } from '../shared-pipeline-use.ts';
-import type { OrchestrationDefinition } from './component.ts';
+import type { Parameters } from '../parameters.ts';
+import {
+  isSharedPipelineUse,
+  readSharedPipelineName,
+  readSharedPipelineUse,
+} from '../shared-pipeline-use.ts';
+import type { CallArguments, OrchestrationDefinition } from './component.ts';
 import { textParameter } from './declared-parameters.ts';
 import { callParameters, readCallArguments } from './run-pipeline.ts';
 
@@ -27,10 +32,16 @@ parameters:
   plan: ({ parameters, component }) => ({
     action: 'run-shared-pipeline',
     use: readSharedPipelineUse(component.parameters),
-    pipelineName: readSharedPipelineName(
-      parameters.optionalText('sharedPipeline'),
-      parameters.optionalText('pipelineName'),
-    ),
-    ...readCallArguments(parameters),
+    ...readCall(parameters),
   }),
+  check({ parameters, component }) {
+    // A malformed use has a finding of its own.
+    if (isSharedPipelineUse(component.parameters)) readCall(parameters);
+  },
 };
+
+function readCall(parameters: Parameters): CallArguments & { pipelineName: string } {
+  const name = parameters.optionalText('sharedPipeline');
+  const joined = parameters.optionalText('pipelineName');
+  return { pipelineName: readSharedPipelineName(name, joined), ...readCallArguments(parameters) };
+}

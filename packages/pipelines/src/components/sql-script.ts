@@ -1,6 +1,7 @@
 /** Runs the user's SQL statements in order. */
 import { ParameterError } from '../parameters.ts';
 import type { Dialect, PreparedStatement, RewrittenStatement } from '../sql/dialect.ts';
+import { splitStatements } from '../sql/statements.ts';
 import type { OrchestrationDefinition, PlannedScript } from './component.ts';
 import { sqlParameter } from './declared-parameters.ts';
 
@@ -31,7 +32,7 @@ parameters:
  * @throws ParameterError, SqlError
  */
 export function planScript(script: string, dialect: Dialect, declared = ''): PlannedScript {
-  if (dialect.user.script(script).length === 0)
+  if (splitStatements(script).length === 0)
     throw new ParameterError('the script has no statement: add one to "sqlScript" or to its file');
   const statements = dialect.user.script(`${declared}${script}`);
   return {

@@ -1,11 +1,21 @@
-/** Runs the SQL statements in a file of the artifact. */
-import { type Action, interpolate } from '@headgate/pipelines';
+/** Runs SQL statements, of a component or in a file of the artifact. */
+import { type Action, interpolate, type PlannedScript } from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from './action-context.ts';
+
+export async function execute(
+  { statements, notes = [] }: PlannedScript,
+  { run }: ActionContext,
+): Promise<ActionResult> {
+  const { rowCount } = await run.context.warehouse.executeScript(statements);
+  const message = [...new Set(notes)].join('\n');
+  return { status: 'SUCCESS', rowCount, ...(message === '' ? {} : { message }) };
+}
 
 export async function executeFile(
   { path, resolve, plan }: Extract<Action, { action: 'execute-file' }>,
-  { run, evaluation }: ActionContext,
+  context: ActionContext,
 ): Promise<ActionResult> {
+  const { run, evaluation } = context;
   const text = await run.artifact.files.read(path);
   if (text === undefined)
     return {
@@ -14,10 +24,7 @@ export async function executeFile(
     };
   try {
     const script = resolve ? String((await interpolate(text, evaluation)) ?? '') : text;
-    const { statements, notes = [] } = plan(script);
-    const { rowCount } = await run.context.warehouse.executeScript(statements);
-    const message = [...new Set(notes)].join('\n');
-    return { status: 'SUCCESS', rowCount, ...(message === '' ? {} : { message }) };
+    return await execute(plan(script), context);
   } catch (error) {
     throw new Error(`${path}: ${error instanceof Error ? error.message : String(error)}`);
   }
