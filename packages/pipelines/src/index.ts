@@ -7,7 +7,17 @@ export {
   type RunCheck,
 } from './check-run.ts';
 export type { ComponentEnd } from './component-end.ts';
-export type { Action, AssertionCheck, CallArguments, ScriptLanguage } from './components/component.ts';
+export type {
+  Action,
+  AssertionCheck,
+  CallArguments,
+  FileSearch,
+  FoundFile,
+  Iteration,
+  IterationMode,
+  QueryResult,
+  ScriptLanguage,
+} from './components/component.ts';
 export {
   findDefinition,
   listComponentTypes,
@@ -86,6 +96,7 @@ export {
   describeMissingVariable,
   type Grid,
   isGrid,
+  readGrid,
   type Scalar,
   setArguments,
   setDefault,

@@ -2,6 +2,7 @@
  * Collects the expressions of a pipeline that a run may evaluate, in the form in which they are evaluated.
  */
 import { expressionSourceLimit } from './bounds.ts';
+import { omitLiteralParameters } from './components/component.ts';
 import { listParameterNames, renameParameters } from './components/declared-parameters.ts';
 import { findDefinition } from './components/registry.ts';
 import type { LineOf } from './parse.ts';
@@ -34,7 +35,11 @@ export function collectExpressions(pipeline: Pipeline, lineOf: LineOf): PlacedEx
     const definition = findDefinition(component.type);
     const table = definition?.parameters ?? {};
     const raw = listParameterNames(table, 'raw');
-    for (const [parameter, value] of Object.entries(renameParameters(component.parameters, table)))
+    const resolved =
+      definition === undefined
+        ? component.parameters
+        : omitLiteralParameters(renameParameters(component.parameters, table), definition);
+    for (const [parameter, value] of Object.entries(resolved))
       if (!raw.includes(parameter)) add(findEmbedded(value), 'parameters', parameter);
     if ('transitions' in component) addOwnExpressions(component, add);
   }

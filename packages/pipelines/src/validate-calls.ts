@@ -1,8 +1,9 @@
 /** Checks calls of other pipelines. */
 import { callCycleLimit, sharedUseLimit } from './bounds.ts';
+import { findCalledName } from './components/run-pipeline.ts';
 import type { CallArgument, Finding, Notes, Report } from './finding.ts';
 import { sortTopologically } from './graph.ts';
-import { ParameterError } from './parameters.ts';
+import { MissingParameterError, ParameterError } from './parameters.ts';
 import {
   type Orchestration,
   type OrchestrationComponent,
@@ -27,18 +28,27 @@ export function checkCall(component: OrchestrationComponent, isCertain: Certaint
   if (type === sharedPipelineType) {
     const use = readUse(parameters);
     if (use === undefined) return;
-    const called = readPlainName(parameters.sharedPipeline);
+    const joined = (parameters.sharedPipeline ?? '') === '';
+    const called = joined
+      ? readJoinedName(parameters.pipelineName)
+      : readPlainName(parameters.sharedPipeline);
     const named = called === undefined ? {} : { pipelineName: called };
-    const at = ['parameters', 'sharedPipeline'];
+    const at = ['parameters', joined ? 'pipelineName' : 'sharedPipeline'];
     notes.ask({ asks: 'shared-call', component: name, at, use, ...named, sets, certain: isCertain(name) });
     return;
   }
   const call = Object.hasOwn(calls, type) ? calls[type] : undefined;
-  const called = call && readPlainName(parameters[call.parameter]);
+  const called = call && readPlainName(findCalledName(parameters, call.parameter));
   if (call === undefined || called === undefined) return;
   const at = ['parameters', call.parameter];
   const path = pipelinePath(called, call.type);
   notes.ask({ asks: 'call', component: name, at, path, sets, certain: isCertain(name) });
+}
+
+/** The name in the group. A name without a group is reported by the plan. */
+function readJoinedName(joined: Plain | undefined): string | undefined {
+  const name = readPlainName(joined);
+  return name?.includes('#') === true ? readPlainName(name.slice(name.indexOf('#') + 1).trim()) : undefined;
 }
 
 /** A name that is not an expression. */
@@ -80,12 +90,12 @@ export function checkSharedCalls(orchestration: Orchestration, report: Report): 
 
 function checkSharedCall({ name, type, parameters }: OrchestrationComponent, report: Report): void {
   if (type !== sharedPipelineType) return;
-  // A missing required parameter is already reported.
-  if ((parameters.sharedPipelineIdPrefix ?? '') === '') return;
   try {
     readSharedPipelineUse(parameters);
   } catch (error) {
     if (!(error instanceof ParameterError)) throw error;
+    // A missing parameter is already reported.
+    if (error instanceof MissingParameterError) return;
     const at = ['parameters'];
     report({ component: name, at, code: 'shared-pipeline-use', message: error.message, level: 'error' });
   }

@@ -1,5 +1,5 @@
 /** Checks a pipeline using its own file only. Questions about other files are answered in link.ts. */
-import type { ComponentDefinition } from './components/component.ts';
+import { type ComponentDefinition, omitLiteralParameters } from './components/component.ts';
 import { listParameterNames, renameParameters } from './components/declared-parameters.ts';
 import { describeUnknownType, findDefinition, listComponentTypes } from './components/registry.ts';
 import type { Draft, Notes } from './finding.ts';
@@ -39,12 +39,12 @@ function checkComponents(pipeline: Pipeline, notes: Notes, suggest: Suggestions)
     }
     const definition = findDefinition(type);
     if (definition?.kind !== pipeline.type) {
-      report(createTypeFinding(name, type, pipeline, suggest));
+      report(createTypeFinding(component, pipeline, suggest));
       continue;
     }
     checkParameterNames(component, definition, report);
     const { scripts, others } = takeScripts(parameters, definition);
-    checkExpressions(name, others, pipeline, { ...notes, report });
+    checkExpressions(name, omitLiteralParameters(others, definition), pipeline, { ...notes, report });
     checkSecrets({ component: name }, scripts, notes);
     checkFiles(name, definition, parameters, notes);
     if (definition.kind !== 'orchestration') continue;
@@ -71,8 +71,7 @@ function takeScripts(
 }
 
 function createTypeFinding(
-  component: string,
-  type: string,
+  { name: component, type, parameters }: { name: string; type: string; parameters: PlainMap },
   { path, type: where }: Pipeline,
   suggest: Suggestions,
 ): Draft {
@@ -85,7 +84,7 @@ function createTypeFinding(
     at: ['type'],
     code: known ? 'component-type-misplaced' : 'unknown-component-type',
     level: 'error',
-    message: describeUnknownType(type, path, where, remedy),
+    message: describeUnknownType(type, path, where, remedy, parameters),
   };
 }
 

@@ -1,23 +1,16 @@
 /** Carries out a component's action over the ports. An error thrown here fails the component. */
-import {
-  type Action,
-  type CallArguments,
-  type Evaluation,
-  ExpressionError,
-  type ExpressionValue,
-  evaluateExpression,
-  interpolate,
-  type PipelineType,
-  type Plain,
-  pipelineTypeOf,
-  resolveParameters,
-  shorten,
-} from '@headgate/pipelines';
+import { type Action, evaluateExpression, pipelineTypeOf } from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from './action-context.ts';
+import { assertChecks } from './assertion.ts';
+import { runCalledPipeline } from './call.ts';
+import { isTrue } from './condition.ts';
+import { iterateFiles } from './file-search.ts';
 import { findFileToRead, writeFileAtomically } from './files.ts';
-import { iterate } from './iteration.ts';
-import type { RunArtifact, RunContext } from './run-context.ts';
+import { iterate, iterateQuery } from './iteration.ts';
+import { retry } from './retry.ts';
 import { runScript } from './script-action.ts';
+import { executeFile } from './script-file.ts';
+import { assign, changeGrid, queryGrid, queryScalars } from './variable-actions.ts';
 
 type Performers = {
   [A in Action['action']]: (
@@ -35,9 +28,11 @@ export function perform(action: Action, context: ActionContext): Promise<ActionR
 }
 
 const success = { status: 'SUCCESS' } as const;
+const succeed = (message: string | undefined): ActionResult =>
+  message === undefined ? success : { ...success, message };
 
 const performers: Performers = {
-  pass: async () => success,
+  pass: async ({ message }) => succeed(message),
   end: async () => success,
   async branch({ condition }, { evaluation }) {
     if (typeof condition === 'boolean') return { ...success, branch: condition, message: String(condition) };
@@ -46,10 +41,12 @@ const performers: Performers = {
   },
   async execute({ statements, notes = [] }, { run }) {
     const { rowCount } = await run.context.warehouse.executeScript(statements);
-    const message = [...new Set(notes)].join('\n');
-    return { ...success, rowCount, ...(message === '' ? {} : { message }) };
+    return { ...succeed([...new Set(notes)].join('\n') || undefined), rowCount };
   },
+  'execute-file': executeFile,
   'query-scalars': queryScalars,
+  'query-grid': queryGrid,
+  'change-grid': changeGrid,
   async 'update-scalars'({ updates }, { run, evaluation }) {
     for (const [variable, expression] of updates) await assign(run.context, variable, expression, evaluation);
     return success;
@@ -71,6 +68,9 @@ const performers: Performers = {
     return { message: artifact.title, ...result };
   },
   iterate,
+  'iterate-query': iterateQuery,
+  'iterate-files': iterateFiles,
+  retry,
   async 'load-file'({ source, before, statement }, { run }) {
     const { ports, warehouse } = run.context;
     const path = await findFileToRead(ports, run.artifact.files, source);
@@ -86,97 +86,3 @@ const performers: Performers = {
     return { ...success, rowCount };
   },
 };
-
-/** Sets a variable to a text in which expressions are replaced. */
-export function assign(
-  context: RunContext,
-  variable: string,
-  expression: string,
-  evaluation: Evaluation,
-): Promise<void> {
-  return context.runExclusively(async () => {
-    evaluation.scope.setScalar(variable, await interpolate(expression, evaluation));
-  });
-}
-
-/** Sets a grid variable to rows, in which expressions are replaced. */
-export function assignGrid(
-  context: RunContext,
-  variable: string,
-  rows: Plain,
-  evaluation: Evaluation,
-): Promise<void> {
-  return context.runExclusively(async () => {
-    const { value } = await resolveParameters({ value: rows }, evaluation);
-    evaluation.scope.setGrid(variable, value);
-  });
-}
-
-/** Stricter than JavaScript, in which any other text is true, even a condition in quotes. */
-function isTrue(value: ExpressionValue): boolean {
-  if (typeof value === 'boolean') return value;
-  if (typeof value === 'number') return value !== 0;
-  const word = value?.trim().toLowerCase();
-  if (word === 'true' || word === 'yes') return true;
-  if (word === 'false' || word === 'no') return false;
-  const yielded = value === null ? 'nothing' : JSON.stringify(shorten(value));
-  throw new ExpressionError(
-    `the condition yields ${yielded}, which is neither true nor false: write a comparison without quotes around it, as in n > 5`,
-  );
-}
-
-async function queryScalars(
-  { query, mapping }: Extract<Action, { action: 'query-scalars' }>,
-  { run, evaluation }: ActionContext,
-): Promise<ActionResult> {
-  const { columns, rows } = await run.context.warehouse.query(query, 1);
-  const [row] = rows;
-  if (row === undefined) {
-    return {
-      status: 'FAILED',
-      message: 'the query returned no row: use an aggregate, or coalesce, so that it always returns one',
-    };
-  }
-  for (const [variable, column] of mapping) {
-    const index = columns.findIndex((each) => each.toLowerCase() === column.toLowerCase());
-    if (index < 0) {
-      return {
-        status: 'FAILED',
-        message: `the query returned no column "${column}": use one of ${columns.join(', ')}`,
-      };
-    }
-    evaluation.scope.setScalar(variable, row[index]);
-  }
-  return { ...success, rowCount: 1 };
-}
-
-async function assertChecks(
-  { checks }: Extract<Action, { action: 'assert' }>,
-  { run }: ActionContext,
-): Promise<ActionResult> {
-  const { warehouse, request } = run.context;
-  let counted: number | undefined;
-  for (const check of checks) {
-    const { rows } = await warehouse.query(check.query, request.bounds.variableRows);
-    if (check.counts) counted = Number(rows[0]?.[0]);
-    const message = check.verify(rows);
-    if (message !== undefined)
-      return { status: 'FAILED', message, ...(counted === undefined ? {} : { rowCount: counted }) };
-  }
-  return counted === undefined ? success : { ...success, rowCount: counted };
-}
-
-async function runCalledPipeline(
-  { pipelineName, scalars, grids }: CallArguments & { pipelineName: string },
-  { artifact, type }: { artifact: RunArtifact; type: PipelineType | undefined },
-  { run, step, evaluation }: ActionContext,
-): Promise<ActionResult> {
-  const { context, chain } = run;
-  const pipelineRunId = context.ports.newId();
-  const scope = evaluation.scope;
-  const onFound = (path: string) =>
-    step.change({ childPipeline: { id: pipelineRunId, name: `${artifact.checked.prefix}${path}` } });
-  const call = { name: pipelineName, type, artifact, onFound, pipelineRunId, chain, scope, scalars, grids };
-  const { scope: childScope, ...outcome } = await context.call(call);
-  return { ...outcome, ...(childScope === undefined ? {} : { childScope }), fromChild: true };
-}

@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import type { SharedPipelineUse } from '@headgate/pipelines';
 import { getReason } from '../log.ts';
 import type { ScriptEnd, ScriptEvents, ScriptJob } from '../scripts/script-job.ts';
@@ -81,6 +82,7 @@ function createPorts(start: RunStart): RunPorts {
     log: (line) => send({ type: 'line', line }),
     isCancelled: () => cancelled,
     now: () => new Date(),
+    wait: (milliseconds) => setTimeout(milliseconds),
     newId: () => randomUUID(),
   };
 }

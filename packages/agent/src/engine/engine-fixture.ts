@@ -27,6 +27,10 @@ export interface Fixture {
   secretsRead: string[];
   /** Pipeline files that the upload ignored, with the reasons. */
   ignored: Map<string, Unreadable>;
+  /** The waits of the run, in milliseconds. No time passes in them. */
+  waits: number[];
+  /** Calls a function in each wait. */
+  onWait(call: () => unknown): void;
   cancel(): void;
   /** Adds files to the artifact; text by path. */
   publish(files: Readonly<Record<string, string>>): Promise<void>;
@@ -59,6 +63,8 @@ export async function createFixture(runScript: RunScript = refuseScripts): Promi
   const lines: string[] = [];
   const secrets = new Map<string, string>();
   const secretsRead: string[] = [];
+  const waits: number[] = [];
+  let onWait: () => unknown = () => undefined;
   let cancelled = false;
   let ids = 0;
   const ports: RunPorts = {
@@ -87,6 +93,10 @@ export async function createFixture(runScript: RunScript = refuseScripts): Promi
     log: (line) => lines.push(line),
     isCancelled: () => cancelled,
     now: () => new Date(Date.UTC(2030, 0, 1)),
+    async wait(milliseconds) {
+      waits.push(milliseconds);
+      await onWait();
+    },
     newId() {
       ids += 1;
       return `00000000-0000-4000-8000-${String(ids).padStart(12, '0')}`;
@@ -102,6 +112,10 @@ export async function createFixture(runScript: RunScript = refuseScripts): Promi
     secrets,
     secretsRead,
     ignored,
+    waits,
+    onWait(call) {
+      onWait = call;
+    },
     cancel: () => {
       cancelled = true;
     },

@@ -70,6 +70,8 @@ export interface RunPorts {
   /** True after a graceful cancel: running steps finish and no new step starts. */
   isCancelled(): boolean;
   now(): Date;
+  /** Resolves after a time. */
+  wait(milliseconds: number): Promise<void>;
   /** A new uuid. */
   newId(): string;
 }

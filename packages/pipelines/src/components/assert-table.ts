@@ -34,7 +34,7 @@ export const assertTable: OrchestrationDefinition = {
       'precision?',
     ]),
     rowCountComparisonType: textParameter('A comparator for the number of rows, such as `Equal To`.'),
-    rowCountValue: numberParameter('The number of rows to compare with.'),
+    rowCountValue: numberParameter('The number of rows to compare with. None: the rows are not counted.'),
   },
   example: `type: assert-table
 parameters:
@@ -135,9 +135,9 @@ function checkRowCount(
   dialect: Dialect,
 ): AssertionCheck[] {
   const comparison = parameters.optionalText('rowCountComparisonType');
+  const value = parameters.optionalText('rowCountValue');
+  if (value === undefined) return [];
   if (comparison === undefined) {
-    const value = parameters.optionalText('rowCountValue');
-    if (value === undefined) return [];
     throw new ParameterError(
       `"rowCountValue" is ${value}, but "rowCountComparisonType" is missing: give a comparator, such as Equal To`,
     );

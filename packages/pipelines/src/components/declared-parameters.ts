@@ -94,18 +94,6 @@ export const placeParameters = {
   schema: textParameter('The schema. Empty or `[Environment Default]`: the environment’s.'),
 };
 
-/** How an iterator runs its target. */
-export const iterationParameters = {
-  concurrency: choiceParameter(
-    'Whether iterations run one after the other or at the same time.',
-    ['Sequential', 'Concurrent'],
-    {
-      standard: 'Sequential',
-    },
-  ),
-  breakOnFailure: yesNoParameter('Whether no further iteration starts after a failed one.', 'No'),
-};
-
 export const conditionCells = ['column', 'Is or Not', 'comparator', 'value'];
 
 /** The cells of a table's column. */

@@ -1,5 +1,5 @@
 /** run-shared-pipeline: calls a pipeline that the account's projects share (docs/adr/0019). */
-import { readSharedPipelineUse } from '../shared-pipeline-use.ts';
+import { readSharedPipelineName, readSharedPipelineUse } from '../shared-pipeline-use.ts';
 import type { OrchestrationDefinition } from './component.ts';
 import { textParameter } from './declared-parameters.ts';
 import { callParameters, readCallArguments } from './run-pipeline.ts';
@@ -9,12 +9,15 @@ export const runSharedPipeline: OrchestrationDefinition = {
   about: 'Runs a pipeline that the account’s projects share.',
   group: 'flow',
   parameters: {
-    sharedPipelineIdPrefix: textParameter('The prefix of the shared pipelines.', {
-      required: true,
+    sharedPipelineIdPrefix: textParameter('The prefix of the shared pipelines.', { raw: true }),
+    sharedPipeline: textParameter('The pipeline’s name.'),
+    pipelineName: textParameter(
+      'The prefix and the name in one, such as `common#tools/Clean up`, in place of the two above.',
+    ),
+    versionName: textParameter('The version. Empty or `[Latest]`: the latest enabled one.', {
       raw: true,
+      otherNames: ['version'],
     }),
-    sharedPipeline: textParameter('The pipeline’s name.', { required: true }),
-    versionName: textParameter('The version. Empty or `[Latest]`: the latest enabled one.', { raw: true }),
     ...callParameters,
   },
   example: `type: run-shared-pipeline
@@ -24,7 +27,10 @@ parameters:
   plan: ({ parameters, component }) => ({
     action: 'run-shared-pipeline',
     use: readSharedPipelineUse(component.parameters),
-    pipelineName: parameters.text('sharedPipeline'),
+    pipelineName: readSharedPipelineName(
+      parameters.optionalText('sharedPipeline'),
+      parameters.optionalText('pipelineName'),
+    ),
     ...readCallArguments(parameters),
   }),
 };

@@ -1,7 +1,7 @@
 /** Runs the user's SQL statements in order. */
 import { ParameterError } from '../parameters.ts';
 import type { Dialect, PreparedStatement, RewrittenStatement } from '../sql/dialect.ts';
-import type { Action, OrchestrationDefinition } from './component.ts';
+import type { OrchestrationDefinition, PlannedScript } from './component.ts';
 import { sqlParameter } from './declared-parameters.ts';
 
 export const sqlScript: OrchestrationDefinition = {
@@ -17,20 +17,24 @@ parameters:
   sqlScript: |
     CREATE TABLE IF NOT EXISTS orders (customer VARCHAR, amount NUMBER(12, 2));
     DELETE FROM orders WHERE amount = 0;`,
-  plan: ({ parameters, dialect }) => planScript(parameters.text('sqlScript'), 'sqlScript', dialect),
+  plan: ({ parameters, dialect }) => ({
+    action: 'execute',
+    ...planScript(parameters.text('sqlScript'), dialect),
+  }),
 };
 
 /**
- * The statements of a user's script. Those that have no effect here are left out, and named in the notes.
+ * The statements of a script. Those that have no effect here are left out, and named in the notes.
  *
- * @param parameter the parameter with the script, for messages
+ * @param declared statements to run before it. They stand in its first line, so that its lines keep their
+ *   numbers.
  * @throws ParameterError, SqlError
  */
-export function planScript(script: string, parameter: string, dialect: Dialect): Action {
-  const statements = dialect.user.script(script);
-  if (statements.length === 0) throw new ParameterError(`"${parameter}" has no statement: add one`);
+export function planScript(script: string, dialect: Dialect, declared = ''): PlannedScript {
+  if (dialect.user.script(script).length === 0)
+    throw new ParameterError('the script has no statement: add one to "sqlScript" or to its file');
+  const statements = dialect.user.script(`${declared}${script}`);
   return {
-    action: 'execute',
     statements: statements.filter(({ sql }) => sql !== '').map(simplify),
     notes: statements.flatMap(({ notes }) => notes),
   };

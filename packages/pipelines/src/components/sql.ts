@@ -2,7 +2,7 @@
 import { ParameterError } from '../parameters.ts';
 import type { TransformationDefinition } from './component.ts';
 import { sqlParameter } from './declared-parameters.ts';
-import { readSingleQuery } from './query-to-scalar.ts';
+import { readSingleQuery } from './table-query.ts';
 
 export const sqlComponent: TransformationDefinition = {
   kind: 'transformation',
