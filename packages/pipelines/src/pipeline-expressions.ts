@@ -35,10 +35,8 @@ export function collectExpressions(pipeline: Pipeline, lineOf: LineOf): PlacedEx
     const definition = findDefinition(component.type);
     const table = definition?.parameters ?? {};
     const raw = listParameterNames(table, 'raw');
-    const resolved =
-      definition === undefined
-        ? component.parameters
-        : omitLiteralParameters(renameParameters(component.parameters, table), definition);
+    const renamed = renameParameters(component.parameters, table);
+    const resolved = definition === undefined ? renamed : omitLiteralParameters(renamed, definition);
     for (const [parameter, value] of Object.entries(resolved))
       if (!raw.includes(parameter)) add(findEmbedded(value), 'parameters', parameter);
     if ('transitions' in component) addOwnExpressions(component, add);

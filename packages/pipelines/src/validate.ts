@@ -43,8 +43,8 @@ function checkComponents(pipeline: Pipeline, notes: Notes, suggest: Suggestions)
       continue;
     }
     checkParameterNames(component, definition, report);
-    const { scripts, others } = takeScripts(parameters, definition);
-    checkExpressions(name, omitLiteralParameters(others, definition), pipeline, { ...notes, report });
+    const { scripts, others } = takeScripts(omitLiteralParameters(parameters, definition), definition);
+    checkExpressions(name, others, pipeline, { ...notes, report });
     checkSecrets({ component: name }, scripts, notes);
     checkFiles(name, definition, parameters, notes);
     if (definition.kind !== 'orchestration') continue;

@@ -28,8 +28,6 @@ export interface CallArguments {
   readonly grids: readonly (readonly [variable: string, rows: Resolved])[];
 }
 
-export type ScriptLanguage = 'python' | 'bash';
-export type ScriptSource = { readonly text: string } | { readonly file: string };
 /** How an iterator runs its target. */
 export interface IterationMode {
   readonly target: string;
@@ -52,6 +50,9 @@ export interface PlannedScript {
   /** What has no effect here, for the step's message. */
   readonly notes?: readonly string[];
 }
+
+export type ScriptLanguage = 'python' | 'bash';
+export type ScriptSource = { readonly text: string } | { readonly file: string };
 
 export type Action =
   | { action: 'pass'; message?: string }
