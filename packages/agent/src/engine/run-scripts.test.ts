@@ -1,6 +1,5 @@
 /** Scripts of a run in its own process: messages both ways, and no script outlives its run. */
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +7,7 @@ import { after, describe, it, type TestContext } from 'node:test';
 import type { Step } from '@headgate/contract';
 import { openConfinement } from '../confinement/confinement.ts';
 import { createLog } from '../log.ts';
-import { createScriptsFixture, place } from '../scripts/script-fixture.ts';
+import { createScriptsFixture, isRunning, makeMark, place, untilRunning } from '../scripts/script-fixture.ts';
 import { number, renderOrchestration, start } from './pipeline-fixture.ts';
 import { type RunOptions, runInProcess } from './run-process.ts';
 
@@ -18,21 +17,6 @@ after(async () => {
   await fixture.close();
   await confinement.close();
 });
-
-/** Whether a process of this machine has the text in its arguments. */
-function isRunning(text: string): boolean {
-  return readdirSync('/proc').some((pid) => {
-    try {
-      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(text);
-    } catch {
-      return false;
-    }
-  });
-}
-
-async function untilRunning(text: string): Promise<void> {
-  while (!isRunning(text)) await new Promise((resolve) => setImmediate(resolve));
-}
 
 async function run(t: TestContext, type: string, parameters: object, change: Partial<RunOptions> = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'headgate-run-'));
@@ -94,7 +78,7 @@ describe('a script of a run in its own process', { timeout: 60_000 }, () => {
   });
 
   it('dies with a run that is killed', async (t) => {
-    const mark = `9${process.pid}`;
+    const mark = makeMark();
     const kill = new AbortController();
     const running = run(
       t,
@@ -109,7 +93,7 @@ describe('a script of a run in its own process', { timeout: 60_000 }, () => {
   });
 
   it('ends before a run that is cancelled gracefully', async (t) => {
-    const mark = `6${process.pid}`;
+    const mark = makeMark();
     const cancel = new AbortController();
     const running = run(
       t,

@@ -29,6 +29,13 @@ export async function findPython(path: string | undefined): Promise<Interpreter>
   }
 }
 
+/**
+ * The sandbox shows /usr whole. The others hold more than an interpreter: Python that is called as
+ * /bin/python3 says that its folder is `/`.
+ */
+const alwaysOrNeverShown =
+  /^\/usr(?:\/|$)|^\/(?:s?bin|lib\w*|boot|dev|etc|home|mnt|opt|proc|root|run|srv|sys|tmp|var)?$/;
+
 const question =
   'import json,sys;print(json.dumps({"version":"%d.%d.%d"%sys.version_info[:3],"prefixes":[sys.prefix,sys.base_prefix,sys.exec_prefix]}))';
 
@@ -40,9 +47,5 @@ async function askPython(path: string): Promise<{ version: string; folders: stri
     ...prefixes.map((prefix) => realpathSync(prefix)),
     dirname(realpathSync(path)),
   ];
-  // The sandbox shows /usr whole.
-  return {
-    version,
-    folders: [...new Set(wanted)].filter((folder) => !/^\/usr(?:\/|$)|^\/s?bin$/.test(folder)),
-  };
+  return { version, folders: [...new Set(wanted)].filter((folder) => !alwaysOrNeverShown.test(folder)) };
 }

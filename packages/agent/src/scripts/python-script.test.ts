@@ -311,9 +311,9 @@ with tempfile.NamedTemporaryFile("w") as file:
       language: 'python',
     });
     assert.equal(stdout, `42 ${folder}`, message);
+    symlinkSync('/usr/bin/python3', join(own.folder, 'python3'));
     const hidden = createScriptsFixture({}, { python: `${own.folder}/python3` });
     t.after(() => hidden.close());
-    symlinkSync('/usr/bin/python3', join(own.folder, 'python3'));
     await assert.rejects(
       hidden.run('1', { language: 'python', component: 'python-script' }),
       /python-script is off on this agent: .*does not run in the sandbox .*not below \/tmp/,

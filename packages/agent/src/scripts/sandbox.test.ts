@@ -2,11 +2,21 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { after, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { createScriptsFixture, keyText, place, type ScriptsFixture } from './script-fixture.ts';
+import { MemoryWatch } from '../confinement/memory-watch.ts';
+import {
+  createScriptsFixture,
+  isRunning,
+  keyText,
+  makeMark,
+  place,
+  type ScriptsFixture,
+  untilRunning,
+} from './script-fixture.ts';
+import { findFault } from './script-probe.ts';
 
 const fixture = createScriptsFixture();
 after(() => fixture.close());
@@ -30,17 +40,6 @@ async function works(scripts: ScriptsFixture = fixture): Promise<void> {
   });
 }
 
-/** Whether a process of this machine has the text in its arguments. */
-function isRunning(text: string): boolean {
-  return readdirSync('/proc').some((pid) => {
-    try {
-      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(text);
-    } catch {
-      return false;
-    }
-  });
-}
-
 const isAlive = (pid: string) =>
   existsSync(`/proc/${pid}/status`) && !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
 
@@ -57,6 +56,31 @@ describe('a script', { timeout: 120_000 }, () => {
   it('runs where the sandbox holds, and the agent logs it', async () => {
     await works();
     assert.match(fixture.logged.join('\n'), /scripts are confined/);
+  });
+
+  it('is tried out by a probe that notices what gets through', async (t) => {
+    const memory = new MemoryWatch();
+    t.after(() => memory.close());
+    const confinement = { memory };
+    const never = new AbortController().signal;
+    const means = { confinement, hiddenFolder: fixture.folder, folders: [] };
+    assert.equal(await findFault(means, never), undefined);
+    const bounds = {
+      timeSeconds: 20,
+      memoryMegabytes: 400,
+      diskMegabytes: 64,
+      processes: 100,
+      outputKilobytes: 64,
+      concurrency: 1,
+    };
+    assert.equal(
+      await findFault({ ...means, network: true, bounds }, never),
+      'a TCP connection, a file larger than the disk, more processes than allowed, a connection got through',
+    );
+    assert.deepEqual(readdirSync(fixture.folder), ['key']);
+    const shown = mkdtempSync('/var/tmp/headgate-shown-');
+    t.after(() => rmSync(shown, { recursive: true }));
+    assert.equal(await findFault({ ...means, hiddenFolder: shown, folders: ['/var/tmp'] }, never), undefined);
   });
 
   it('sees no file, process or setting of the agent', async () => {
@@ -220,7 +244,7 @@ time.sleep(30)
   });
 
   it('that leaves processes behind leaves none', async () => {
-    const mark = `7${process.pid}`;
+    const mark = makeMark();
     const end = await fixture.run(
       `setsid sleep ${mark} & (setsid bash -c 'sleep ${mark} & disown; exec sleep ${mark}' &) ; nohup sleep ${mark} & sleep 0.3; echo left`,
     );
@@ -230,10 +254,10 @@ time.sleep(30)
   });
 
   it('that is killed with its run leaves none either', async () => {
-    const mark = `8${process.pid}`;
+    const mark = makeMark();
     const kill = new AbortController();
     const running = fixture.run(`trap '' TERM; setsid sleep ${mark} & sleep ${mark}`, { kill: kill.signal });
-    while (!isRunning(mark)) await new Promise((resolve) => setImmediate(resolve));
+    await untilRunning(mark);
     kill.abort();
     assert.match((await running).message ?? '', /the run was killed/);
     assert.equal(isRunning(mark), false);

@@ -4,6 +4,7 @@
  * disk of its own in memory; no privileges; bounds by the kernel. ADR 0044.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, realpathSync } from 'node:fs';
 import type { Duplex, Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { encodeCallFilter } from './call-filter.ts';
@@ -66,6 +67,11 @@ const settingFiles = [
 ];
 const networkFiles = ['/etc/hosts', '/etc/resolv.conf', '/etc/gai.conf'];
 
+/** With the files that they link to, which may be in /run. */
+function findNetworkFiles(): string[] {
+  return networkFiles.flatMap((path) => (existsSync(path) ? [path, realpathSync(path)] : []));
+}
+
 /** @throws Error if this machine's architecture is not known. */
 export function startSandbox(options: SandboxOptions): Sandbox {
   const calls = findSystemCalls(process.arch);
@@ -73,12 +79,12 @@ export function startSandbox(options: SandboxOptions): Sandbox {
   if (calls === undefined || filter === undefined)
     throw new Error(`scripts need a machine of x64 or arm64; this one is ${process.arch}`);
   const { memoryMegabytes, diskMegabytes, processes } = options.bounds;
-  const shown = [
+  const shown = new Set([
     ...programFolders,
     ...settingFiles,
-    ...(options.network ? networkFiles : []),
+    ...(options.network ? findNetworkFiles() : []),
     ...options.folders,
-  ];
+  ]);
   const settings: [string, string | number][] = [
     ['parent', process.pid],
     ['root', process.getuid?.() === 0 ? 1 : 0],
@@ -90,7 +96,7 @@ export function startSandbox(options: SandboxOptions): Sandbox {
     ['memory', memoryMegabytes * 1_048_576],
     ['processes', processes],
     ['filter', filter.toString('hex')],
-    ...shown.map((path): [string, string] => ['bind', path]),
+    ...[...shown].map((path): [string, string] => ['bind', path]),
     ...Object.entries(calls.sandbox).map(([name, number]): [string, number] => [`call.${name}`, number]),
   ];
   const child = spawn(

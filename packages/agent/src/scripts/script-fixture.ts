@@ -1,5 +1,5 @@
 /** Test fixture: scripts of an agent with small bounds, and a record of what they print and ask for. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MemoryWatch } from '../confinement/memory-watch.ts';
@@ -30,6 +30,29 @@ export interface ScriptsFixture {
     job?: Partial<ScriptJob> & { kill?: AbortSignal; answer?: (request: ScriptRequest) => unknown },
   ): Promise<ScriptEnd & { stdout: string; stderr: string; asked: ScriptRequest[] }>;
   close(): Promise<void>;
+}
+
+let lastMark = 0;
+
+/** Seconds of a long `sleep` that no other process has among its arguments. */
+export function makeMark(): string {
+  lastMark += 1;
+  return `600.${process.pid}${String(lastMark).padStart(4, '0')}`;
+}
+
+/** Whether a process of this machine has the text among its arguments. */
+export function isRunning(text: string): boolean {
+  return readdirSync('/proc').some((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(text);
+    } catch {
+      return false;
+    }
+  });
+}
+
+export async function untilRunning(text: string): Promise<void> {
+  while (!isRunning(text)) await new Promise((resolve) => setImmediate(resolve));
 }
 
 export const keyText = 'the key of the agent';

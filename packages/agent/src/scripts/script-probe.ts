@@ -43,9 +43,13 @@ interface Targets {
   port: number;
 }
 
-/** @returns undefined if nothing got through, else what did, or why no script can be started */
+/**
+ * @param means bounds and network are for the test of the probe itself
+ * @returns undefined if nothing got through, else what did, or why no script can be started
+ */
 export async function findFault(
-  means: Pick<ScriptMeans, 'confinement' | 'hiddenFolder'>,
+  means: Pick<ScriptMeans, 'confinement' | 'hiddenFolder' | 'folders'> &
+    Partial<Pick<ScriptMeans, 'bounds' | 'network'>>,
   kill: AbortSignal,
 ): Promise<string | undefined> {
   const token = randomUUID();
@@ -66,7 +70,7 @@ export async function findFault(
         onLine: (_, line) => lines.push(line),
         answer: async () => undefined,
       },
-      { ...means, bounds, python: '', folders: [], network: false },
+      { bounds, network: false, python: '', ...means },
       kill,
     );
     if (!end.succeeded) return end.message ?? 'the probe failed';

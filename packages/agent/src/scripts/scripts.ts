@@ -5,7 +5,7 @@ import { getReason, type Log } from '../log.ts';
 import { findPython, type Interpreter } from './interpreter.ts';
 import type { ScriptEnd, ScriptEvents, ScriptJob } from './script-job.ts';
 import { findFault, findPythonFault } from './script-probe.ts';
-import { runScript } from './script-process.ts';
+import { runScript, type ScriptMeans } from './script-process.ts';
 import { allowsNetwork, type ScriptSettings } from './script-settings.ts';
 
 export interface Scripts {
@@ -61,35 +61,31 @@ async function probe({
     return { off: 'HEADGATE_AGENT_SCRIPTS of the agent is off', python: { fault: 'off' } };
   }
   const never = new AbortController().signal;
+  const found = await findPython(settings.python);
+  const folders = 'fault' in found ? [] : found.folders;
+  const means = { confinement, hiddenFolder, folders };
   const fault = confinement.memory.isSupported
-    ? await findFault({ confinement, hiddenFolder }, never).catch(getReason)
+    ? await findFault(means, never).catch(getReason)
     : 'this is not Linux';
   if (fault !== undefined) {
     log.warn(`scripts are off: ${remedy}`, { reason: fault });
     return { off: `${remedy}; ${fault}`, python: { fault } };
   }
-  const python = await tryPython({ settings, confinement, hiddenFolder });
+  const python = 'fault' in found ? found : await tryPython(found, means);
   const described = 'fault' in python ? python.fault : `${python.path} ${python.version}`;
   log.info('scripts are confined', { by: 'namespaces', python: described });
   return { off: undefined, python };
 }
 
-async function tryPython({
-  settings,
-  confinement,
-  hiddenFolder,
-}: Pick<
-  Parameters<typeof openScripts>[0],
-  'settings' | 'confinement' | 'hiddenFolder'
->): Promise<Interpreter> {
-  const found = await findPython(settings.python);
-  if ('fault' in found) return found;
-  const { path: python, folders } = found;
+async function tryPython(
+  found: Exclude<Interpreter, { fault: string }>,
+  means: Pick<ScriptMeans, 'confinement' | 'hiddenFolder' | 'folders'>,
+): Promise<Interpreter> {
   const never = new AbortController().signal;
-  const fault = await findPythonFault({ confinement, hiddenFolder, python, folders }, never).catch(getReason);
+  const fault = await findPythonFault({ ...means, python: found.path }, never).catch(getReason);
   if (fault === undefined) return found;
   return {
-    fault: `${python} does not run in the sandbox (${fault}): install it where all users can read it, and not below /tmp`,
+    fault: `${found.path} does not run in the sandbox (${fault}): install it where all users can read it, and not below /tmp`,
   };
 }
 
