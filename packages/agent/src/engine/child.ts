@@ -52,7 +52,7 @@ function createPorts(start: RunStart): RunPorts {
     findShared: createSharedLookup(start.shared),
     filesFolder: start.filesFolder,
     report: (step) => send({ type: 'step', step }),
-    log: (line) => send({ type: 'line', line }),
+    log: (line, source) => send({ type: 'line', line, source }),
     isCancelled: () => cancelled,
     now: () => new Date(),
     newId: () => randomUUID(),

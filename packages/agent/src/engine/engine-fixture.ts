@@ -7,7 +7,15 @@ import { type DuckDBConnection, DuckDBInstance, type DuckDBType } from '@duckdb/
 import type { Step } from '@headgate/contract';
 import type { SharedPipelineUse, Unreadable } from '@headgate/pipelines';
 import { toJavaScript } from '../warehouses/duckdb-statement.ts';
-import type { ArtifactFiles, RunOutcome, RunPorts, RunRequest, SharedVersion, Warehouse } from './ports.ts';
+import type {
+  ArtifactFiles,
+  LogSource,
+  RunOutcome,
+  RunPorts,
+  RunRequest,
+  SharedVersion,
+  Warehouse,
+} from './ports.ts';
 import { runBounds, runPipeline } from './run.ts';
 
 export interface Fixture {
@@ -19,6 +27,8 @@ export interface Fixture {
   /** Every report, as sent. */
   reports: Step[];
   lines: string[];
+  /** The same lines with their steps and streams. */
+  logged: ({ line: string } & LogSource)[];
   /** The project's secret references, by name. */
   secrets: Map<string, string>;
   /** The names of the secrets that were read, in order. */
@@ -52,6 +62,7 @@ export async function createFixture(): Promise<Fixture> {
   const steps = new Map<string, Step>();
   const reports: Step[] = [];
   const lines: string[] = [];
+  const logged: Fixture['logged'] = [];
   const secrets = new Map<string, string>();
   const secretsRead: string[] = [];
   let cancelled = false;
@@ -78,7 +89,10 @@ export async function createFixture(): Promise<Fixture> {
       steps.set(step.stepId, step);
       reports.push(step);
     },
-    log: (line) => lines.push(line),
+    log(line, source) {
+      lines.push(line);
+      logged.push({ line, ...source });
+    },
     isCancelled: () => cancelled,
     now: () => new Date(Date.UTC(2030, 0, 1)),
     newId() {
@@ -93,6 +107,7 @@ export async function createFixture(): Promise<Fixture> {
     steps,
     reports,
     lines,
+    logged,
     secrets,
     secretsRead,
     ignored,

@@ -1,7 +1,7 @@
 /** The IPC messages between the agent and the process of a run (`engine/child.ts`). */
 import type { IgnoredPipeline, Step } from '@headgate/contract';
 import type { SharedPipelineUse } from '@headgate/pipelines';
-import type { RunOutcome, RunRequest } from './ports.ts';
+import type { LogSource, RunOutcome, RunRequest } from './ports.ts';
 
 /** An artifact on disk. */
 export interface PlacedArtifact {
@@ -41,5 +41,5 @@ export type FromRun =
   /** The value of a secret reference. */
   | { type: 'secret'; id: number; name: string }
   | { type: 'step'; step: Step }
-  | { type: 'line'; line: string }
+  | { type: 'line'; line: string; source: LogSource }
   | { type: 'finished'; outcome: RunOutcome };

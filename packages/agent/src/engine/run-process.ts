@@ -11,7 +11,7 @@ import { type Child, describeExit, startChild } from '../confinement/child-proce
 import type { Confinement } from '../confinement/confinement.ts';
 import type { WatchedProcess } from '../confinement/memory-watch.ts';
 import { getReason } from '../log.ts';
-import type { RunOutcome, Warehouse } from './ports.ts';
+import type { LogSource, RunOutcome, Warehouse } from './ports.ts';
 import type { FromRun, PlacedArtifact, PlacedShared, RunStart, ToRun } from './run-messages.ts';
 
 /**
@@ -43,7 +43,7 @@ export interface RunOptions {
   /** Kills the process group. */
   kill: AbortSignal;
   onStep(step: Step): void;
-  onLine(line: string): void;
+  onLine(line: string, source: LogSource): void;
   /** Default: 15 s. */
   silenceMilliseconds?: number;
 }
@@ -94,7 +94,7 @@ function converse(child: Child, memory: WatchedProcess, options: RunOptions): Pr
       lastMessageAt = performance.now();
       if (message.type === 'alive') return;
       if (message.type === 'step') options.onStep(message.step);
-      else if (message.type === 'line') options.onLine(message.line);
+      else if (message.type === 'line') options.onLine(message.line, message.source);
       else if (message.type === 'finished') {
         outcome = message.outcome;
         // The run is over. Kill the group to end processes that it may have started.

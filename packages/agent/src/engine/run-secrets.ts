@@ -45,7 +45,7 @@ export function createRunSecrets(ports: RunPorts): RunSecrets {
       ...ports,
       warehouse: createConcealingWarehouse(ports.warehouse, masking),
       report: (step) => ports.report(maskStep(step, mask)),
-      log: (line) => ports.log(mask(line)),
+      log: (line, source) => ports.log(mask(line), source),
     },
     mask,
   };

@@ -10,6 +10,26 @@ export const stepStatuses = ['RUNNING', 'SUCCESS', 'FAILED', 'CANCELLED', 'SKIPP
 export type StepStatus = (typeof stepStatuses)[number];
 export const StepStatus = named('PipelineExecutionStepStatus', oneOf(stepStatuses));
 
+export const logStreams = ['stdout', 'stderr', 'component'] as const;
+/** `stdout` and `stderr` of a script; `component`: what a component of the run itself says. */
+export type LogStream = (typeof logStreams)[number];
+export const LogStream = named('PipelineExecutionLogStream', oneOf(logStreams));
+
+export const StepProgress = named(
+  'PipelineExecutionStepProgress',
+  Type.Object({
+    done: Type.Integer({ minimum: 0 }),
+    total: Type.Optional(Type.Integer({ minimum: 0, description: 'Absent if it is not known' })),
+    unit: oneOf(['iterations', 'rows']),
+    percent: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
+  }),
+);
+/** How far a running step is, if that is known. */
+export type StepProgress = Static<typeof StepProgress>;
+
+/** Characters of the SQL of one step. */
+export const stepSqlLimit = 10_000;
+
 export const Step = Type.Object({
   stepId: Uuid,
   pipelineRunId: Uuid,
@@ -22,6 +42,10 @@ export const Step = Type.Object({
   rowCount: Type.Optional(Type.Integer({ minimum: 0 })),
   childPipeline: Type.Optional(
     Type.Object({ id: Uuid, name: Type.String({ minLength: 1, maxLength: 1_200 }) }),
+  ),
+  progress: Type.Optional(StepProgress),
+  sql: Type.Optional(
+    Type.String({ maxLength: stepSqlLimit, description: 'The statements as they were run' }),
   ),
 });
 /**
