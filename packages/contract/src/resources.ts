@@ -11,6 +11,8 @@ import { dataPlatformConnectionOperations } from './connection/data-platform-con
 import { credentialOperations } from './credential/credential.ts';
 import { environmentOperations } from './environment/environment.ts';
 import type { Operation } from './operation.ts';
+import { executionLogOperations } from './pipeline-execution/execution-log.ts';
+import { executionVariableOperations } from './pipeline-execution/execution-variables.ts';
 import { pipelineExecutionOperations } from './pipeline-execution/pipeline-execution.ts';
 import { projectOperations } from './project/project.ts';
 import { projectTagOperations } from './project-tag/project-tag.ts';
@@ -30,6 +32,8 @@ export * from './agent-protocol/claim.ts';
 export * from './agent-protocol/instance-certificate.ts';
 export * from './agent-protocol/presence.ts';
 export * from './agent-protocol/report.ts';
+export * from './agent-protocol/run-log.ts';
+export * from './agent-protocol/run-variables.ts';
 export * from './agent-protocol/secret-lookup.ts';
 export * from './agent-protocol/work.ts';
 export * from './artifact/artifact.ts';
@@ -40,6 +44,8 @@ export * from './connection/data-platform-connection.ts';
 export * from './credential/credential.ts';
 export * from './environment/environment.ts';
 export * from './environment/environment-connection.ts';
+export * from './pipeline-execution/execution-log.ts';
+export * from './pipeline-execution/execution-variables.ts';
 export * from './pipeline-execution/pipeline-execution.ts';
 export * from './project/project.ts';
 export * from './project-tag/project-tag.ts';
@@ -111,8 +117,8 @@ export const operationGroups: readonly OperationGroup[] = [
   },
   {
     tag: 'Pipeline executions',
-    about: 'Start and cancel pipelines, and read their status and steps.',
-    operations: pipelineExecutionOperations,
+    about: 'Start and cancel pipelines, and read their status, steps, variables and logs.',
+    operations: [...pipelineExecutionOperations, ...executionVariableOperations, ...executionLogOperations],
   },
   {
     tag: 'Credentials',

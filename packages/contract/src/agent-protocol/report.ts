@@ -4,16 +4,13 @@ import { named } from '../named-schema.ts';
 import { DateTime, Name, oneOf, Uuid } from '../primitives.ts';
 import { receiptLimit } from '../secret/secret-value.ts';
 import { CheckedSecrets } from '../secret-reference/secret-check.ts';
+import { LogLine } from './run-log.ts';
+import { RunVariables } from './run-variables.ts';
 import { Holding, reportLimit } from './work.ts';
 
 export const stepStatuses = ['RUNNING', 'SUCCESS', 'FAILED', 'CANCELLED', 'SKIPPED'] as const;
 export type StepStatus = (typeof stepStatuses)[number];
 export const StepStatus = named('PipelineExecutionStepStatus', oneOf(stepStatuses));
-
-export const logStreams = ['stdout', 'stderr', 'component'] as const;
-/** `stdout` and `stderr` of a script; `component`: what a component of the run itself says. */
-export type LogStream = (typeof logStreams)[number];
-export const LogStream = named('PipelineExecutionLogStream', oneOf(logStreams));
 
 export const StepProgress = named(
   'PipelineExecutionStepProgress',
@@ -55,6 +52,9 @@ export const Step = Type.Object({
  */
 export type Step = Static<typeof Step>;
 
+/** Lines of the log in one report. */
+export const reportedLinesLimit = 1_000;
+
 const Reporting = { ...Holding, sequence: Type.Integer({ minimum: 1 }) };
 
 export const Report = Type.Union([
@@ -63,6 +63,14 @@ export const Report = Type.Union([
     ...Reporting,
     type: Type.Literal('progress'),
     steps: Type.Array(Step, { minItems: 1, maxItems: 1_000 }),
+    lines: Type.Optional(
+      Type.Array(LogLine, {
+        minItems: 1,
+        maxItems: reportedLinesLimit,
+        description: 'Of steps that this report or an earlier one names',
+      }),
+    ),
+    variables: Type.Optional(Type.Array(RunVariables, { minItems: 1, maxItems: 100 })),
   }),
   Type.Object({
     ...Reporting,
