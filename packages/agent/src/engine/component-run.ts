@@ -3,6 +3,7 @@ import {
   type Evaluation,
   type Orchestration,
   type OrchestrationComponent,
+  type Pipeline,
   planComponent,
   type VariableScope,
 } from '@headgate/pipelines';
@@ -30,7 +31,13 @@ export async function runComponent(
   let result: ActionResult;
   try {
     const action = await planComponent(run.pipeline, component, run.context.dialect, evaluation);
-    result = await perform(action, { run, component, step, evaluation, runTarget });
+    result = await perform(action, {
+      run: showStatements(run, step),
+      component,
+      step,
+      evaluation,
+      runTarget,
+    });
   } catch (error) {
     result = { status: 'FAILED', message: getMessage(error) };
   }
@@ -41,6 +48,12 @@ export async function runComponent(
     ...(rowCount === undefined ? {} : { rowCount }),
   });
   return result;
+}
+
+/** The same run, with a warehouse session that shows its statements in the step. */
+export function showStatements<P extends Pipeline>(run: PipelineRun<P>, step: RunningStep): PipelineRun<P> {
+  const warehouse = run.context.warehouse.watch(step.noteStatement);
+  return { ...run, context: { ...run.context, warehouse } };
 }
 
 async function runIterationTarget(

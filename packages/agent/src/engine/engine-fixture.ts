@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance, type DuckDBType } from '@duckdb/node-api';
-import type { Step } from '@headgate/contract';
+import type { RunVariables, Step } from '@headgate/contract';
 import type { SharedPipelineUse, Unreadable } from '@headgate/pipelines';
 import { toJavaScript } from '../warehouses/duckdb-statement.ts';
 import type {
@@ -28,6 +28,7 @@ export interface Fixture {
   reports: Step[];
   lines: string[];
   /** The same lines with their steps and streams. */
+  variables: RunVariables[];
   logged: ({ line: string } & LogSource)[];
   /** The project's secret references, by name. */
   secrets: Map<string, string>;
@@ -62,6 +63,7 @@ export async function createFixture(): Promise<Fixture> {
   const steps = new Map<string, Step>();
   const reports: Step[] = [];
   const lines: string[] = [];
+  const variables: RunVariables[] = [];
   const logged: Fixture['logged'] = [];
   const secrets = new Map<string, string>();
   const secretsRead: string[] = [];
@@ -93,7 +95,9 @@ export async function createFixture(): Promise<Fixture> {
       lines.push(line);
       logged.push({ line, ...source });
     },
+    recordVariables: (record) => variables.push(record),
     isCancelled: () => cancelled,
+    getCanceller: () => 'a tester',
     now: () => new Date(Date.UTC(2030, 0, 1)),
     newId() {
       ids += 1;
@@ -108,6 +112,7 @@ export async function createFixture(): Promise<Fixture> {
     reports,
     lines,
     logged,
+    variables,
     secrets,
     secretsRead,
     ignored,

@@ -1,4 +1,5 @@
 /** Runs an iterator's target once for each row, sequentially or concurrently. */
+import type { StepProgress } from '@headgate/contract';
 import { type Action, concurrencyLimit } from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from './action-context.ts';
 
@@ -23,6 +24,7 @@ export async function iterate(action: Iterate, context: ActionContext): Promise<
       next += 1;
       const result = await runIteration(action, iteration, context);
       done += 1;
+      context.step.note({ progress: computeProgress(done, iterations.length) });
       if (result.status === 'CANCELLED') halted ??= result;
       else if (result.status === 'FAILED') failures.push({ iteration, result });
     }
@@ -40,6 +42,10 @@ async function runIteration(
   const scope = context.evaluation.scope.branch();
   for (const [variable, value] of action.iterations[iteration] ?? []) scope.setScalar(variable, value);
   return context.runTarget(action.target, { ...context.evaluation, scope });
+}
+
+function computeProgress(done: number, total: number): StepProgress {
+  return { done, total, unit: 'iterations', percent: Math.floor((100 * done) / total) };
 }
 
 function summarize(

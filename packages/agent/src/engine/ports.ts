@@ -8,7 +8,7 @@
  *   pipelines. A pipeline finds the pipelines and files that it names in its own artifact only.
  * - **files folder**: the folder of one environment in which pipelines may read and write files.
  */
-import type { LogStream, ProjectVariable, Step } from '@headgate/contract';
+import type { LogStream, ProjectVariable, RunVariables, Step } from '@headgate/contract';
 import type { SharedPipelineUse, Unreadable } from '@headgate/pipelines';
 
 /** The database in which a run executes its SQL. All calls of a run share one session and its transaction. */
@@ -67,8 +67,12 @@ export interface RunPorts {
   report(step: Step): void;
   /** Adds a line to the run's log: what a component or its script prints. */
   log(line: string, source: LogSource): void;
+  /** Records with which variables a pipeline starts. */
+  recordVariables(variables: RunVariables): void;
   /** True after a graceful cancel: running steps finish and no new step starts. */
   isCancelled(): boolean;
+  /** The name of the caller that cancelled, if it is known. */
+  getCanceller(): string | undefined;
   now(): Date;
   /** A new uuid. */
   newId(): string;

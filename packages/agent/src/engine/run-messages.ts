@@ -1,5 +1,5 @@
 /** The IPC messages between the agent and the process of a run (`engine/child.ts`). */
-import type { IgnoredPipeline, Step } from '@headgate/contract';
+import type { IgnoredPipeline, RunVariables, Step } from '@headgate/contract';
 import type { SharedPipelineUse } from '@headgate/pipelines';
 import type { LogSource, RunOutcome, RunRequest } from './ports.ts';
 
@@ -29,7 +29,7 @@ export interface RunStart {
 
 export type ToRun =
   | { type: 'start'; start: RunStart }
-  | { type: 'cancel' }
+  | { type: 'cancel'; requestedBy: string | undefined }
   | { type: 'answer'; id: number; value: unknown }
   | { type: 'refusal'; id: number; message: string };
 
@@ -41,5 +41,6 @@ export type FromRun =
   /** The value of a secret reference. */
   | { type: 'secret'; id: number; name: string }
   | { type: 'step'; step: Step }
-  | { type: 'line'; line: string; source: LogSource }
+  | { type: 'line'; line: string; source: LogSource; timestamp: string }
+  | { type: 'variables'; variables: RunVariables }
   | { type: 'finished'; outcome: RunOutcome };

@@ -11,6 +11,8 @@ export interface Session extends Warehouse {
   executeScript(statements: readonly string[]): Promise<{ rowCount: number }>;
   /** Runs all statements atomically. Returns the `rowCount` of the counted one. */
   executeAll(list: StatementList): Promise<{ rowCount: number }>;
+  /** The same session. `onStatement` gets each statement of a component before it runs. */
+  watch(onStatement: (sql: string) => void): Session;
 }
 
 export function createSession(warehouse: Warehouse): Session {
@@ -20,23 +22,43 @@ export function createSession(warehouse: Warehouse): Session {
     last = result.catch(() => undefined);
     return result;
   }
+  return createView(() => undefined);
+
+  function createView(onStatement: (sql: string) => void): Session {
+    const watched: Warehouse = {
+      execute(sql) {
+        onStatement(sql);
+        return warehouse.execute(sql);
+      },
+      query(sql, maxRows) {
+        onStatement(sql);
+        return warehouse.query(sql, maxRows);
+      },
+    };
+    return { ...createTurns(warehouse, watched, runInTurn), watch: createView };
+  }
+}
+
+type RunInTurn = <T>(work: () => Promise<T>) => Promise<T>;
+
+/** `watched`: the same warehouse, for the statements of components. */
+function createTurns(warehouse: Warehouse, watched: Warehouse, runInTurn: RunInTurn): Omit<Session, 'watch'> {
   return {
-    execute: (sql) => runInTurn(() => warehouse.execute(sql)),
-    query: (sql, maxRows) => runInTurn(() => warehouse.query(sql, maxRows)),
+    execute: (sql) => runInTurn(() => watched.execute(sql)),
+    query: (sql, maxRows) => runInTurn(() => watched.query(sql, maxRows)),
     async executeScript(statements) {
       // Keep statements of other branches out of the script's transaction.
       if (statements.some((statement) => mayBegin.test(statement)))
-        return runInTurn(() => runScript(warehouse, statements));
+        return runInTurn(() => runScript(warehouse, watched, statements));
       let rowCount = 0;
-      for (const statement of statements)
-        ({ rowCount } = await runInTurn(() => warehouse.execute(statement)));
+      for (const statement of statements) ({ rowCount } = await runInTurn(() => watched.execute(statement)));
       return { rowCount };
     },
     executeAll: ({ statements, counted }) =>
       runInTurn(() =>
         statements.length === 1
-          ? runAll(warehouse, statements, counted)
-          : runTransaction(warehouse, statements, counted),
+          ? runAll(watched, statements, counted)
+          : runTransaction(warehouse, watched, { statements, counted }),
       ),
   };
 }
@@ -46,10 +68,10 @@ const mayBegin = /\b(?:begin|start)\b/i;
 const noTransaction = /no transaction is active/i;
 const leftOpen = 'the script leaves a transaction open: end it with COMMIT or ROLLBACK';
 
-async function runScript(warehouse: Warehouse, statements: readonly string[]) {
+async function runScript(warehouse: Warehouse, watched: Warehouse, statements: readonly string[]) {
   let result: { rowCount: number };
   try {
-    result = await runAll(warehouse, statements, statements.length - 1);
+    result = await runAll(watched, statements, statements.length - 1);
   } catch (error) {
     // An open transaction would include the statements of the next component.
     await warehouse.execute('ROLLBACK').catch(() => undefined);
@@ -70,10 +92,14 @@ async function rollBackIfActive(warehouse: Warehouse): Promise<boolean> {
   }
 }
 
-async function runTransaction(warehouse: Warehouse, statements: readonly string[], counted: number) {
+async function runTransaction(
+  warehouse: Warehouse,
+  watched: Warehouse,
+  { statements, counted }: StatementList,
+) {
   await warehouse.execute('BEGIN TRANSACTION');
   try {
-    const result = await runAll(warehouse, statements, counted);
+    const result = await runAll(watched, statements, counted);
     await warehouse.execute('COMMIT');
     return result;
   } catch (error) {

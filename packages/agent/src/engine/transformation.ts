@@ -5,9 +5,10 @@ import {
   type StatementList,
   type Transformation,
 } from '@headgate/pipelines';
+import { showStatements } from './component-run.ts';
 import type { RunOutcome } from './ports.ts';
 import { createSystemVariables, getMessage, type PipelineRun } from './run-context.ts';
-import { type RunningStep, startStep } from './step.ts';
+import { type RunningStep, skipCancelled, startStep } from './step.ts';
 
 export async function runTransformation(run: PipelineRun<Transformation>): Promise<RunOutcome> {
   const { context } = run;
@@ -23,9 +24,13 @@ export async function runTransformation(run: PipelineRun<Transformation>): Promi
     }
     return createFailure(run, failure.component, failure.error);
   }
-  for (const { component, type, ...list } of outputs) {
+  for (const [index, { component, type, ...list }] of outputs.entries()) {
     const halted = context.findHalt();
-    if (halted !== undefined) return halted;
+    if (halted !== undefined) {
+      for (const { component: name, type } of outputs.slice(index))
+        skipCancelled(run, { name, type }, halted);
+      return halted;
+    }
     const step = startStep(run, { name: component, type });
     const error = await execute(run, step, list);
     if (error !== undefined) return createFailure(run, component, error);
@@ -54,7 +59,7 @@ function plan(run: PipelineRun<Transformation>) {
 
 async function execute(run: PipelineRun, step: RunningStep, list: StatementList): Promise<unknown> {
   try {
-    const { rowCount } = await run.context.warehouse.executeAll(list);
+    const { rowCount } = await showStatements(run, step).context.warehouse.executeAll(list);
     step.finish('SUCCESS', { rowCount });
     return undefined;
   } catch (error) {
