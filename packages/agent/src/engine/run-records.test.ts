@@ -54,7 +54,6 @@ describe('a run', () => {
     assert.deepEqual(fixture.variables, [
       {
         pipelineRunId: '00000000-0000-4000-8000-00000000e0e0',
-        total: 5,
         variables: [
           { name: 'given', type: 'NUMBER', source: 'request', value: 7 },
           { name: 'key', type: 'TEXT', source: 'default', secretReference: 'key' },

@@ -6,6 +6,7 @@ import {
   runGridLimit,
   runGridRowsLimit,
   runTextLimit,
+  runValuesLimit,
   runVariablesLimit,
   type VariableSource,
 } from '@headgate/contract';
@@ -54,16 +55,19 @@ export function createVariableRecorder(
   return (started) => {
     if (left <= 0) return;
     const all = started.scope.all().sort((one, other) => (one.name < other.name ? -1 : 1));
+    let room = runValuesLimit;
     const variables = all.slice(0, runVariablesLimit).map((variable): RunVariable => {
       const source = findSource(variable, started);
       const { name, type } = variable;
       const declared = started.pipeline.variables.get(name);
       const secret = source === 'default' ? findSecretOfDefault(declared?.defaultValue ?? '') : undefined;
       if (secret !== undefined) return { name, type, source, secretReference: secret };
-      return { name, type, source, ...renderValue(variable, mask) };
+      const rendered = renderValue(variable, mask);
+      room -= JSON.stringify(rendered).length;
+      return { name, type, source, ...(room < 0 ? { truncated: true } : rendered) };
     });
     left -= JSON.stringify(variables).length;
-    if (left >= 0) record({ pipelineRunId: started.pipelineRunId, variables, total: all.length });
+    if (left >= 0) record({ pipelineRunId: started.pipelineRunId, variables });
   };
 }
 

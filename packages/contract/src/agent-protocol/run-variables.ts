@@ -7,8 +7,9 @@ import { VariableType, VariableValue } from '../variable/variable-value.ts';
 export const variableSources = ['default', 'project', 'override', 'request', 'caller'] as const;
 export type VariableSource = (typeof variableSources)[number];
 
-/** Variables of one pipeline that are recorded. */
-export const runVariablesLimit = 1_000;
+/** Variables of one pipeline that are recorded, and the characters of all their values. */
+export const runVariablesLimit = 2_000;
+export const runValuesLimit = 300_000;
 /** Characters of a recorded text, and rows of a recorded grid. */
 export const runTextLimit = 10_000;
 export const runGridRowsLimit = 100;
@@ -43,7 +44,6 @@ export type RunVariable = Static<typeof RunVariable>;
 export const RunVariables = Type.Object({
   pipelineRunId: Uuid,
   variables: Type.Array(RunVariable, { maxItems: runVariablesLimit }),
-  total: Type.Integer({ minimum: 0 }),
 });
 /** `pipelineRunId`: of the execution or of a child pipeline, as in a step. */
 export type RunVariables = Static<typeof RunVariables>;

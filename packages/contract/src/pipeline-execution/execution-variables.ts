@@ -13,7 +13,7 @@ export const listPipelineExecutionVariables = operation({
   tag: 'Pipeline executions',
   summary: 'List variables of an execution',
   description:
-    'The value of each variable when the pipeline started, and where the value came from. By name. Also accepts the `id` of a `childPipeline`. ' +
+    'The value of each variable when the pipeline started, and where the value came from. By name; of more than 2,000 variables the first 2,000. Also accepts the `id` of a `childPipeline`. ' +
     'The list is empty until an agent has started the pipeline. It stays empty for child pipelines of a run that has recorded 10 MB of values.',
   permission: 'executions:read',
   environmentFrom: 'resource',

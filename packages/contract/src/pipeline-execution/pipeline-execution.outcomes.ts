@@ -57,11 +57,6 @@ export const pipelineExecutionOutcomes = {
       'The project has no such pipeline execution.',
       ({ id }) => `There is no pipeline execution ${id}.`,
     ),
-    'too-many-streams': kind<{ limit: number }>(
-      429,
-      'The account has too many open streams of logs. Close one.',
-      ({ limit }) => `The account already follows ${limit} logs at this server; close one first.`,
-    ),
     'execution-ended': kind<{ id: string; status: string }>(
       409,
       'The execution has already ended.',

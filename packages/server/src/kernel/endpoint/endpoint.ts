@@ -6,6 +6,7 @@
  *   a write    one transaction: its entry (rights, idempotency), the handler's statements, its events, the
  *              stored response, commit
  *   a file     a read whose response is a stored file, unchanged
+ *   a stream   server-sent events; token and rights are checked again while it is open
  *   long       the handler opens its transactions itself, because an upload or a wait must not hold one
  */
 import type { Operation } from '@headgate/contract';
@@ -18,7 +19,7 @@ import { type FileAnswer, sendFile } from '../http/file-answer.ts';
 import { prefersStrictHandling, warnOfIgnored } from '../http/ignored-members.ts';
 import { invalidRequest, Problem, problem } from '../http/problems.ts';
 import { createSecretSafeCheck } from '../http/secret-body.ts';
-import { createAdmission, requireTokenOwner } from '../security/admission.ts';
+import { createAdmission, readBearer, requireTokenOwner } from '../security/admission.ts';
 import { requirePermission } from '../security/guard.ts';
 import { findRequiredRoles } from '../security/permissions.ts';
 import { createPlaceReader } from '../security/place.ts';
@@ -33,8 +34,10 @@ import type {
   ReadCall,
   Services,
   Serving,
+  StreamCall,
   WriteCall,
 } from './call.ts';
+import { createEventStreams } from './event-stream.ts';
 import type { StoredAnswer } from './idempotency.ts';
 import { createReadCall } from './read-call.ts';
 import {
@@ -58,6 +61,10 @@ export interface Endpoints {
   ): void;
   long<Op extends Operation>(operation: Op, handler: (call: LongCall<Op>) => Promise<Answered>): void;
   file<Op extends Operation>(operation: Op, handler: (call: ReadCall<Op>) => Promise<FileAnswer>): void;
+  stream<Op extends Operation>(
+    operation: Op,
+    handler: (call: StreamCall<Op>) => Promise<AsyncGenerator<string>>,
+  ): void;
 }
 
 const jsonType = 'application/json; charset=utf-8';
@@ -69,6 +76,8 @@ export function renderRoutePath(operation: Operation): string {
 }
 
 export function createEndpoints(app: FastifyInstance, services: Services): Endpoints {
+  const streams = createEventStreams();
+
   function route<Op extends Operation>(
     operation: Op,
     serve: (serving: Serving<Op>, reply: FastifyReply) => Promise<FastifyReply>,
@@ -131,6 +140,25 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
       route(operation, async (serving, reply) =>
         sendFile(serving.request, reply, await handler(createReadCall(serving))),
       );
+    },
+    stream(operation, handler) {
+      route(operation, (serving, reply) =>
+        streams.send(reply, serving.call.scope.accountId, (closed) =>
+          handler(createStreamCall(serving, closed)),
+        ),
+      );
+    },
+  };
+}
+
+function createStreamCall<Op extends Operation>(serving: Serving<Op>, closed: AbortSignal): StreamCall<Op> {
+  const { call, request, services } = serving;
+  return {
+    ...call,
+    closed,
+    read: () => createReadCall({ ...serving, call: { ...call, now: services.clock.now() } }),
+    async checkToken() {
+      await services.tokens.verify(readBearer(request), serving.operation.surface);
     },
   };
 }
