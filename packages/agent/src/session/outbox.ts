@@ -6,6 +6,7 @@
 import {
   type LogLine,
   logLineLimit,
+  nameLimit,
   type Report,
   type ReportsRequest,
   type ReportsResponse,
@@ -18,14 +19,15 @@ import {
 import { createBackoff } from '../backoff.ts';
 import { getReason, type Log } from '../log.ts';
 import type { Time } from '../time.ts';
+import { cleanText } from './clean-text.ts';
 import { ControlPlaneError, isTransient } from './control-plane.ts';
+import { limitVariables } from './reported-variables.ts';
 
 /** Progress is collected for this time before it is sent. */
 const gatherMilliseconds = 100;
 const stepsPerReport = 500;
 const batchLimitCharacters = 1_000_000;
 const messageLimit = 10_000;
-const nameLimit = 255;
 const reasonLimit = 1_000;
 
 export interface WorkKey {
@@ -119,7 +121,8 @@ export class Outbox {
   }
 
   variables(key: WorkKey, variables: RunVariables): void {
-    this.#channels.get(getWorkName(key))?.variables.push(variables);
+    const channel = this.#channels.get(getWorkName(key));
+    channel?.variables.push(limitVariables(variables, channel.mask));
   }
 
   /** Masks all texts in reports of this work. */
@@ -343,10 +346,4 @@ function limitEnding(ending: Ending, mask: (text: string) => string): Ending {
     type: 'completed',
     outcome: message === undefined ? rest : { ...rest, message: cleanText(mask(message), messageLimit) },
   };
-}
-
-/** Well-formed Unicode without NUL, as the interface requires. */
-function cleanText(text: string, limit: number): string {
-  const clean = text.toWellFormed().replaceAll('\0', '\uFFFD');
-  return clean.length <= limit ? clean : `${clean.slice(0, limit - 1).toWellFormed()}…`;
 }
