@@ -38,8 +38,7 @@ const callerSees = `(${callerSeesAll}
 const isPlaceWanted = `${callerSees}
   and ($in_project_id::uuid is null or project_id = $in_project_id)
   and ($environment_name::text is null or environment_name = $environment_name)
-  and ($name_part::text is null or strpos(lower(pipeline_name), $name_part) > 0)
-  and $schedule::text is null`;
+  and ($name_part::text is null or strpos(lower(pipeline_name), $name_part) > 0)`;
 const isStartWanted = `
   ($started_after::timestamptz is null or started_at > $started_after)
   and ($started_before::timestamptz is null or started_at < $started_before)`;
@@ -53,7 +52,7 @@ export const newestExecutions = guardedRead(
     where account_id = $account_id and ${isIdWanted}
     order by execution_id desc limit ${firstLook}
   ) newest
-  where ${isPlaceWanted} and ${isStartWanted}
+  where ${isPlaceWanted} and ${isStartWanted} and $schedule::text is null
     and ($statuses::execution_status[] is null or status = any ($statuses))
   order by execution_id desc limit $limit`,
 );
@@ -66,7 +65,7 @@ export const executionsByPlace = guardedRead(
   `
   with recursive place as (
     (select project_id, environment_name, pipeline_name from pipeline_execution
-      where account_id = $account_id and ${inProjects}
+      where account_id = $account_id and ${inProjects} and $schedule::text is null
       order by project_id, environment_name, pipeline_name limit 1)
     union all
     select next.* from place p cross join lateral (
