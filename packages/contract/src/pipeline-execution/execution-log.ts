@@ -46,7 +46,7 @@ export const streamPipelineExecutionLogs = operation({
   params: Type.Object(executionPath),
   query: Type.Object(logQuery),
   headers: Type.Object({
-    'Last-Event-ID': Type.Optional(
+    'Last-Event-Id': Type.Optional(
       Type.String({ maxLength: 20, pattern: '^\\d*$', 'x-form': 'the id of an event, such as 17' }),
     ),
   }),

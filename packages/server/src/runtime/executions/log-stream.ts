@@ -39,7 +39,7 @@ export function getLogKey(executionId: string): string {
  * @throws `execution-not-found`, and the refusals of a read
  */
 export async function followLog(call: Call, services: LogStreamServices): Promise<AsyncGenerator<string>> {
-  const after = Math.min(Number(call.headers['Last-Event-ID'] ?? 0), mostInteger);
+  const after = Math.min(Number(call.headers['Last-Event-Id'] ?? 0), mostInteger);
   const { executionId } = await readAfter(call, after);
   return renderEvents(call, services, { after, key: getLogKey(executionId) });
 }
