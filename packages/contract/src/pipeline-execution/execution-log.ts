@@ -8,6 +8,16 @@ import { executionPath } from './pipeline-execution.ts';
 const logQuery = {
   stepId: Type.Optional({ ...OpaqueId, description: 'Only the lines of this step' }),
 };
+const resumeHeader = Type.Object({
+  'Last-Event-Id': Type.Optional(
+    Type.String({
+      maxLength: 20,
+      pattern: '^\\d*$',
+      'x-form': 'the id of an event, such as 17',
+      description: 'Of a stream: the id of the last event that was received',
+    }),
+  ),
+});
 const whatIsListed =
   'The lines that the steps print, oldest first: scripts, and components such as print-variables. ' +
   'An execution has the lines of all its pipelines; the `id` of a `childPipeline` has those of its own steps.';
@@ -19,13 +29,14 @@ export const listPipelineExecutionLogs = operation({
   surface: 'dpc',
   tag: 'Pipeline executions',
   summary: 'List log lines',
-  description: whatIsListed,
+  description: `${whatIsListed} With \`Accept: text/event-stream\` the response is the stream of \`…/logs/stream\`.`,
   permission: 'executions:read',
   environmentFrom: 'resource',
   params: Type.Object(executionPath),
   query: Type.Object({ ...tokenQuery, ...logQuery }),
+  headers: resumeHeader,
   success: { status: 200, body: tokenPageOf(LogLine) },
-  problems: ['execution-not-found'],
+  problems: ['execution-not-found', 'too-many-streams'],
   events: [],
 });
 
@@ -45,11 +56,7 @@ export const streamPipelineExecutionLogs = operation({
   environmentFrom: 'resource',
   params: Type.Object(executionPath),
   query: Type.Object(logQuery),
-  headers: Type.Object({
-    'Last-Event-Id': Type.Optional(
-      Type.String({ maxLength: 20, pattern: '^\\d*$', 'x-form': 'the id of an event, such as 17' }),
-    ),
-  }),
+  headers: resumeHeader,
   success: { status: 200, mediaType: 'text/event-stream' },
   problems: ['execution-not-found', 'too-many-streams'],
   events: [],

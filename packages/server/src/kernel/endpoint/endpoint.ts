@@ -12,7 +12,7 @@
 import type { Operation } from '@headgate/contract';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { isDatabaseError, isDiskFull, isUnavailable } from '../database/database.ts';
-import { acceptsJson } from '../http/accept.ts';
+import { acceptsJson, prefersEvents } from '../http/accept.ts';
 import { takeReadBody } from '../http/body-reading.ts';
 import { createHeaderReader } from '../http/declared-headers.ts';
 import { type FileAnswer, sendFile } from '../http/file-answer.ts';
@@ -54,7 +54,12 @@ export type * from './call.ts';
 export interface Endpoints {
   /** For routes outside the management API, such as those of the agent protocol. */
   readonly app: FastifyInstance;
-  read<Op extends Operation>(operation: Op, handler: (call: ReadCall<Op>) => Promise<Answer<Op>>): void;
+  /** `follow`: the response to a caller that prefers server-sent events. */
+  read<Op extends Operation>(
+    operation: Op,
+    handler: (call: ReadCall<Op>) => Promise<Answer<Op>>,
+    follow?: (call: StreamCall<Op>) => Promise<AsyncGenerator<string>>,
+  ): void;
   write<Op extends Operation>(
     operation: Op,
     handler: (call: WriteCall<Op>) => Promise<Outcome<Op>> | Outcome<Op>,
@@ -78,9 +83,20 @@ export function renderRoutePath(operation: Operation): string {
 export function createEndpoints(app: FastifyInstance, services: Services): Endpoints {
   const streams = createEventStreams();
 
+  function sendEvents<Op extends Operation>(
+    serving: Serving<Op>,
+    reply: FastifyReply,
+    handler: (call: StreamCall<Op>) => Promise<AsyncGenerator<string>>,
+  ): Promise<FastifyReply> {
+    return streams.send(reply, serving.call.scope.accountId, (closed) =>
+      handler(createStreamCall(serving, closed)),
+    );
+  }
+
   function route<Op extends Operation>(
     operation: Op,
     serve: (serving: Serving<Op>, reply: FastifyReply) => Promise<FastifyReply>,
+    follow?: (call: StreamCall<Op>) => Promise<AsyncGenerator<string>>,
   ): void {
     const check = createSecretSafeCheck(operation);
     const headersOf = createHeaderReader(operation);
@@ -93,7 +109,9 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
       onRequest: createAdmission(operation, services),
       handler: async (request, reply) => {
         // The media type of a file is fixed.
-        if (operation.success.mediaType === undefined && !acceptsJson(request.headers.accept))
+        const { accept } = request.headers;
+        const isFollowed = follow !== undefined && prefersEvents(accept);
+        if (operation.success.mediaType === undefined && !isFollowed && !acceptsJson(accept))
           throw problem('not-acceptable');
         const parts = {
           params: request.params,
@@ -112,17 +130,18 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
           newId: services.newId,
           requestId: request.id,
         } as unknown as Call<Op>;
-        return serve({ operation, call, place: placeOf(parts), roles, request, services }, reply);
+        const serving = { operation, call, place: placeOf(parts), roles, request, services };
+        return isFollowed ? sendEvents(serving, reply, follow) : serve(serving, reply);
       },
     });
   }
 
   return {
     app,
-    read(operation, handler) {
-      route(operation, async (serving, reply) =>
-        send(reply, renderAnswer(operation, await handler(createReadCall(serving)), {})),
-      );
+    read(operation, handler, follow) {
+      const serve = async (serving: Serving<typeof operation>, reply: FastifyReply) =>
+        send(reply, renderAnswer(operation, await handler(createReadCall(serving)), {}));
+      route(operation, serve, follow);
     },
     write(operation, handler) {
       route(operation, async (serving, reply) => {
@@ -142,11 +161,7 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
       );
     },
     stream(operation, handler) {
-      route(operation, (serving, reply) =>
-        streams.send(reply, serving.call.scope.accountId, (closed) =>
-          handler(createStreamCall(serving, closed)),
-        ),
-      );
+      route(operation, (serving, reply) => sendEvents(serving, reply, handler));
     },
   };
 }

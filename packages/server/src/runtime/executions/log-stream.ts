@@ -4,7 +4,7 @@
  * give: all streams of a server share one listener.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { streamPipelineExecutionLogs } from '@headgate/contract';
+import type { listPipelineExecutionLogs, streamPipelineExecutionLogs } from '@headgate/contract';
 import { createWait, type Wakes } from '../../kernel/database/wakes.ts';
 import type { StreamCall } from '../../kernel/endpoint/endpoint.ts';
 import { Problem, problem } from '../../kernel/http/problems.ts';
@@ -20,7 +20,7 @@ const waitMilliseconds = 10_000;
 const restMilliseconds = 100;
 const mostInteger = 2 ** 31 - 1;
 
-type Call = StreamCall<typeof streamPipelineExecutionLogs>;
+type Call = StreamCall<typeof streamPipelineExecutionLogs> | StreamCall<typeof listPipelineExecutionLogs>;
 
 export interface LogStreamServices {
   wakes: Wakes;

@@ -4,7 +4,7 @@ import {
   listPipelineExecutionVariables,
   streamPipelineExecutionLogs,
 } from '@headgate/contract';
-import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
+import type { Endpoints, ReadCall } from '../../kernel/endpoint/endpoint.ts';
 import { computePageBounds, makePagingToken, readPagingToken } from '../../kernel/http/paging.ts';
 import { createTokenProblem, problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
@@ -20,7 +20,7 @@ export function runRecordRoutes({ read, stream }: Endpoints, services: LogStream
     return { body: { page: query.page, results: rows.map((row) => row.variable), size: limit, total } };
   });
 
-  read(listPipelineExecutionLogs, async ({ params, query, page }) => {
+  const listLines = async ({ params, query, page }: ReadCall<typeof listPipelineExecutionLogs>) => {
     const id = params.pipelineExecutionId;
     const { limit } = computePageBounds({ page: 0, size: query.limit });
     const { rows, total } = await page(logOfRun, {
@@ -35,8 +35,8 @@ export function runRecordRoutes({ read, stream }: Endpoints, services: LogStream
     const more =
       rows.length > limit && last !== undefined ? { more: makePagingToken(String(last.sequence)) } : {};
     return { body: { results: shown.map(presentLine), ...more } };
-  });
-
+  };
+  read(listPipelineExecutionLogs, listLines, (call) => followLog(call, services));
   stream(streamPipelineExecutionLogs, (call) => followLog(call, services));
 }
 

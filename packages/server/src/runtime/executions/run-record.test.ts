@@ -141,6 +141,19 @@ test('a stream has each line as it is printed, continues after a line, and ends 
   }
 });
 
+test('the list of lines is a stream for a caller that accepts events', async () => {
+  const { admin, step, lineOf, print, end, run } = await createRunning();
+  await print(lineOf(step, 1), lineOf(step, 2));
+  await end();
+  const headers = { authorization: `Bearer ${await admin.token()}`, accept: 'text/event-stream' };
+  const answer = await fetch(`${address}/dpc/v1${run}/logs`, {
+    headers: { ...headers, 'last-event-id': '1' },
+  });
+  assert.match(answer.headers.get('content-type') ?? '', /^text\/event-stream/);
+  const events = (await answer.text()).match(/^(id|event): .*$/gm);
+  assert.deepEqual(events, ['id: 2', 'event: line', 'event: end']);
+});
+
 test('a stream ends when the caller loses its right, and when its token expires', async () => {
   const { account, made, step, lineOf, print, run } = await createRunning();
   const viewer = await account.actor('MEMBER', { projectId: made.projectId, role: 'VIEWER' });
