@@ -17,6 +17,7 @@ export type {
   IterationMode,
   PlannedScript,
   QueryResult,
+  ScriptLanguage,
 } from './components/component.ts';
 export {
   findDefinition,
@@ -70,6 +71,7 @@ export {
   resolveDefaults,
   resolveParameters,
 } from './resolve.ts';
+export { resolveScript } from './script-text.ts';
 export { findSecretNames, findSecretOfDefault, type SecretSource } from './secret-calls.ts';
 export { listSharedPipelineUses, type SharedPipelineUse } from './shared-pipeline-use.ts';
 export {

@@ -3,7 +3,7 @@
  */
 import { expressionSourceLimit } from './bounds.ts';
 import { omitLiteralParameters } from './components/component.ts';
-import { listParameterNames } from './components/declared-parameters.ts';
+import { listParameterNames, renameParameters } from './components/declared-parameters.ts';
 import { findDefinition } from './components/registry.ts';
 import type { LineOf } from './parse.ts';
 import type { OrchestrationComponent, Pipeline, Plain } from './pipeline.ts';
@@ -33,11 +33,10 @@ export function collectExpressions(pipeline: Pipeline, lineOf: LineOf): PlacedEx
       }
     };
     const definition = findDefinition(component.type);
-    const raw = definition === undefined ? [] : listParameterNames(definition.parameters, 'raw');
-    const resolved =
-      definition === undefined
-        ? component.parameters
-        : omitLiteralParameters(component.parameters, definition);
+    const table = definition?.parameters ?? {};
+    const raw = listParameterNames(table, 'raw');
+    const renamed = renameParameters(component.parameters, table);
+    const resolved = definition === undefined ? renamed : omitLiteralParameters(renamed, definition);
     for (const [parameter, value] of Object.entries(resolved))
       if (!raw.includes(parameter)) add(findEmbedded(value), 'parameters', parameter);
     if ('transitions' in component) addOwnExpressions(component, add);

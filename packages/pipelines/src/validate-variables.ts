@@ -143,7 +143,11 @@ export function checkDefaults(pipeline: Pipeline, notes: Notes): void {
   }
 }
 
-function checkSecrets({ component }: Partial<Place>, expressions: readonly string[], notes: Notes): void {
+export function checkSecrets(
+  { component }: Partial<Place>,
+  expressions: readonly string[],
+  notes: Notes,
+): void {
   for (const name of new Set(expressions.flatMap(findSecretNames)))
     notes.ask({ asks: 'secret', ...(component === undefined ? {} : { component }), name });
 }

@@ -9,6 +9,7 @@ import { findFileToRead, writeFileAtomically } from './files.ts';
 import { iterate, iterateQuery } from './iteration.ts';
 import { retry } from './retry.ts';
 import { execute, executeFile } from './script.ts';
+import { runScript } from './script-action.ts';
 import { assign, changeGrid, queryGrid, queryScalars } from './variable-actions.ts';
 
 type Performers = {
@@ -73,6 +74,7 @@ const performers: Performers = {
     const statements = [...before, statement(path)];
     return { ...success, ...(await warehouse.executeAll({ statements, counted: before.length })) };
   },
+  'run-script': runScript,
   async 'unload-file'({ target, statement }, { run }) {
     const { ports, warehouse } = run.context;
     const { rowCount } = await writeFileAtomically(ports, target, (path) =>

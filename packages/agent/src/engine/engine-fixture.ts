@@ -1,4 +1,5 @@
 /** Test fixture: a real DuckDB in this process, files in a temporary folder, and a record of all reports. */
+import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance, type DuckDBType } from '@duckdb/node-api';
 import type { Step } from '@headgate/contract';
 import type { SharedPipelineUse, Unreadable } from '@headgate/pipelines';
+import type { RunScript } from '../scripts/script-job.ts';
 import { toJavaScript } from '../warehouses/duckdb-statement.ts';
 import type { ArtifactFiles, RunOutcome, RunPorts, RunRequest, SharedVersion, Warehouse } from './ports.ts';
 import { runBounds, runPipeline } from './run.ts';
@@ -42,7 +44,8 @@ export interface Fixture {
   dispose(): void;
 }
 
-export async function createFixture(): Promise<Fixture> {
+/** @param runScript default: there are no scripts */
+export async function createFixture(runScript: RunScript = refuseScripts): Promise<Fixture> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-engine-'));
   const artifact = join(folder, 'artifact');
   const filesFolder = join(folder, 'files');
@@ -80,6 +83,7 @@ export async function createFixture(): Promise<Fixture> {
       if (value === undefined) throw new Error(`the secret reference "${name}" cannot be looked up: none`);
       return value;
     },
+    runScript,
     findShared: ({ prefix, versionName }) => shared.get(`${prefix} ${versionName ?? 'latest'}`),
     filesFolder,
     report(step) {
@@ -144,6 +148,8 @@ export async function createFixture(): Promise<Fixture> {
     },
   };
 }
+
+const refuseScripts: RunScript = async () => assert.fail('no script is run');
 
 async function writeFiles(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
   for (const [path, text] of Object.entries(files)) {

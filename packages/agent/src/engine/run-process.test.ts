@@ -54,6 +54,7 @@ async function run(
     confinement,
     warehouse: { execute: nobody, query: nobody },
     readSecret: nobody,
+    runScript: nobody,
     conceal: (said) => said,
     cancel: never,
     kill: never,

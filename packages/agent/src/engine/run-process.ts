@@ -13,6 +13,7 @@ import type { WatchedProcess } from '../confinement/memory-watch.ts';
 import { getReason } from '../log.ts';
 import type { RunOutcome, Warehouse } from './ports.ts';
 import type { FromRun, PlacedArtifact, PlacedShared, RunStart, ToRun } from './run-messages.ts';
+import { createRunScripts, type RunScripts, type StartScript } from './run-scripts.ts';
 
 /**
  * A run's process sends a message every second, even while SQL runs. If it is silent for longer, an
@@ -36,6 +37,7 @@ export interface RunOptions {
   confinement: Confinement;
   warehouse: Warehouse;
   readSecret(name: string): Promise<Secret>;
+  runScript: StartScript;
   /** Removes the run's secrets from the last output of the process. */
   conceal(text: string): string;
   /** Graceful: the run ends after the running steps. */
@@ -65,22 +67,29 @@ export async function runInProcess(options: RunOptions): Promise<RunOutcome> {
     home: options.workFolder,
   });
   const memory = options.confinement.memory.watch(child.process.pid, options.processMegabytes);
+  const scripts = createRunScripts(options.runScript, (message) => send(child, message));
   const cancel = () => send(child, { type: 'cancel' });
   const kill = () => child.kill();
   options.kill.addEventListener('abort', kill);
   options.cancel.addEventListener('abort', cancel);
   try {
-    const outcome = await converse(child, memory, options);
+    const outcome = await converse(child, memory, scripts, options);
     options.kill.throwIfAborted();
     return outcome;
   } finally {
+    await scripts.close();
     memory.end();
     options.kill.removeEventListener('abort', kill);
     options.cancel.removeEventListener('abort', cancel);
   }
 }
 
-function converse(child: Child, memory: WatchedProcess, options: RunOptions): Promise<RunOutcome> {
+function converse(
+  child: Child,
+  memory: WatchedProcess,
+  scripts: RunScripts,
+  options: RunOptions,
+): Promise<RunOutcome> {
   return new Promise((resolve) => {
     let outcome: RunOutcome | undefined;
     const limit = options.silenceMilliseconds ?? silenceMilliseconds;
@@ -99,7 +108,8 @@ function converse(child: Child, memory: WatchedProcess, options: RunOptions): Pr
         outcome = message.outcome;
         // The run is over. Kill the group to end processes that it may have started.
         child.kill();
-      } else void answerRequest(child, options, message);
+      } else if ('request' in message) scripts.settle(message);
+      else void answerRequest(child, scripts, options, message);
     });
     child.process.once('error', (error) => {
       clearInterval(watch);
@@ -129,12 +139,13 @@ function converse(child: Child, memory: WatchedProcess, options: RunOptions): Pr
 
 async function answerRequest(
   child: Child,
+  scripts: RunScripts,
   options: RunOptions,
   message: Extract<FromRun, { id: number }>,
 ): Promise<void> {
   const { id } = message;
   try {
-    send(child, { type: 'answer', id, value: await carryOut(options, message) });
+    send(child, { type: 'answer', id, value: await carryOut(options, scripts, message) });
   } catch (error) {
     send(child, { type: 'refusal', id, message: getReason(error) });
   }
@@ -142,6 +153,7 @@ async function answerRequest(
 
 async function carryOut(
   { warehouse, readSecret }: RunOptions,
+  scripts: RunScripts,
   message: Extract<FromRun, { id: number }>,
 ): Promise<unknown> {
   switch (message.type) {
@@ -151,6 +163,8 @@ async function carryOut(
       return warehouse.query(message.sql, message.maxRows);
     case 'secret':
       return (await readSecret(message.name)).reveal();
+    case 'script':
+      return scripts.run(message.id, message.job);
   }
 }
 

@@ -6,6 +6,7 @@ import type { Confinement } from '../confinement/confinement.ts';
 import { type RunOptions, runInProcess } from '../engine/run-process.ts';
 import { type Folders, makePrivateFolder } from '../host/folders.ts';
 import type { Log } from '../log.ts';
+import type { Scripts } from '../scripts/scripts.ts';
 import { Masking } from '../secrets/masking.ts';
 import type { SecretReferences } from '../secrets/secret-references.ts';
 import type { Outcome } from '../session/outbox.ts';
@@ -21,6 +22,7 @@ export interface PipelineExecutionDependencies {
   artifacts: ArtifactCache;
   warehouses: Record<WarehouseKind, WarehouseDriver>;
   secretReferences: SecretReferences;
+  scripts: Scripts;
   log: Log;
 }
 
@@ -55,7 +57,7 @@ async function run(
   dependencies: PipelineExecutionDependencies,
 ): Promise<Outcome> {
   const { payload } = work;
-  const { folders, artifacts, warehouses, config, confinement, log } = dependencies;
+  const { folders, artifacts, warehouses, config, confinement, scripts, log } = dependencies;
   const place = { projectId: payload.projectId, environmentName: payload.environmentName };
   const before = AbortSignal.any([context.kill, context.cancel]);
   const held = await acquireArtifacts(artifacts, payload, before).catch((error) => {
@@ -96,6 +98,7 @@ async function run(
         processMegabytes: config.runProcessMegabytes,
         confinement,
         warehouse,
+        runScript: (job, events, kill) => scripts.run(job, place, events, kill),
         ...createSecretOptions(work, context, dependencies),
         cancel: context.cancel,
         kill: context.kill,

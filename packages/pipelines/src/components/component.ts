@@ -51,6 +51,9 @@ export interface PlannedScript {
   readonly notes?: readonly string[];
 }
 
+export type ScriptLanguage = 'python' | 'bash';
+export type ScriptSource = { readonly text: string } | { readonly file: string };
+
 export type Action =
   | { action: 'pass'; message?: string }
   | { action: 'end'; status: 'SUCCESS' | 'FAILED' }
@@ -77,7 +80,15 @@ export type Action =
   | ({ action: 'iterate-files'; search: FileSearch; list(file: FoundFile): Iteration } & IterationMode)
   | { action: 'retry'; target: string; retries: number; delaySeconds(retry: number): number }
   | { action: 'load-file'; source: string; before: readonly string[]; statement(path: string): string }
-  | { action: 'unload-file'; target: string; statement(path: string): string };
+  | { action: 'unload-file'; target: string; statement(path: string): string }
+  | {
+      action: 'run-script';
+      language: ScriptLanguage;
+      source: ScriptSource;
+      /** Python packages that must be installed. */
+      packages: readonly string[];
+      timeoutSeconds: number | undefined;
+    };
 
 /** Which files a file-iterator runs over. */
 export interface FileSearch {

@@ -37,6 +37,8 @@ export interface ParameterDeclaration {
   readonly otherNames?: readonly string[];
   /** It holds expressions that the component evaluates itself, so they are not resolved before planning. */
   readonly raw?: true;
+  /** It is a program, in which `${…}` may be the program's own. */
+  readonly script?: true;
   /** It names a file of the artifact. */
   readonly file?: true;
   /**
@@ -108,7 +110,7 @@ export const columnCells = [
 
 export function listParameterNames(
   table: ParameterTable,
-  flag: 'required' | 'raw' | 'file',
+  flag: 'required' | 'raw' | 'script' | 'file',
 ): readonly string[] {
   return Object.entries(table).flatMap(([name, declaration]) => (declaration[flag] === true ? [name] : []));
 }

@@ -2,6 +2,7 @@
 
 import { appendToGrid } from './append-to-grid.ts';
 import { assertTable } from './assert-table.ts';
+import { bashScript } from './bash-script.ts';
 import type { OrchestrationDefinition } from './component.ts';
 import { createTable } from './create-table.ts';
 import { deleteTables } from './delete-tables.ts';
@@ -14,6 +15,8 @@ import { gridIterator } from './grid-iterator.ts';
 import { ifComponent } from './if.ts';
 import { loopIterator } from './loop-iterator.ts';
 import { printVariables } from './print-variables.ts';
+import { pythonPushdown } from './python-pushdown.ts';
+import { pythonScript } from './python-script.ts';
 import { queryToGrid } from './query-to-grid.ts';
 import { queryToScalar } from './query-to-scalar.ts';
 import { removeFromGrid } from './remove-from-grid.ts';
@@ -72,4 +75,7 @@ export const orchestrationDefinitions = {
   'assert-table': assertTable,
   'file-load': fileLoad,
   'file-unload': fileUnload,
+  'python-script': pythonScript,
+  'python-pushdown': pythonPushdown,
+  'bash-script': bashScript,
 } satisfies Record<string, OrchestrationDefinition>;
