@@ -46,7 +46,10 @@ export const headings = [
     about: 'An agent is a program that runs pipelines beside the data. It connects to the server.',
   },
   { tag: 'Secrets', about: 'Write secrets into the vaults of an agent. The server does not store them.' },
-  { tag: 'Pipeline executions', about: 'Start and cancel pipelines, and read their status and steps.' },
+  {
+    tag: 'Pipeline executions',
+    about: 'Start and cancel pipelines, and read their status, steps, variables and logs.',
+  },
   { tag: 'Credentials', about: 'API credentials of the account, and their roles.' },
   { tag: 'Events', about: 'The audit log of the account.' },
   { tag: 'Agent protocol', about: 'What agents and servers send to each other.' },

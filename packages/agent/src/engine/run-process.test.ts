@@ -60,6 +60,7 @@ async function run(
     kill: never,
     onStep: () => undefined,
     onLine: () => undefined,
+    onVariables: () => undefined,
     ...options,
   });
 }

@@ -16,8 +16,10 @@ import {
   setArguments,
   stepLimit,
   type Transformation,
+  type VariableScope,
   variableRowLimit,
 } from '@headgate/pipelines';
+import { describeCancellation } from '../cancellation.ts';
 import { createOwnArtifact, createSharedArtifacts } from './artifact.ts';
 import { runOrchestration } from './orchestration.ts';
 import { readOwnVariables } from './own-variables.ts';
@@ -31,8 +33,10 @@ import {
   type RunContext,
 } from './run-context.ts';
 import { createRunSecrets, type RunSecrets } from './run-secrets.ts';
+import { createVariableRecorder } from './run-variables.ts';
 import { createSession } from './session.ts';
 import { cutMessage } from './step.ts';
+import { runSqlBytes } from './step-sql.ts';
 import { runTransformation } from './transformation.ts';
 
 /** The default limits of a run. */
@@ -61,7 +65,7 @@ export async function runPipeline(request: RunRequest, ports: RunPorts): Promise
 async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOutcome> {
   try {
     const scope = createScope(request.variables.map(createProjectVariable));
-    const context = createContext(request, secrets);
+    const context = createContext(request, secrets, scope);
     const outcome = await context.call({
       artifact: createOwnArtifact(request, secrets.ports),
       name: request.pipelineName,
@@ -79,7 +83,11 @@ async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOut
   }
 }
 
-function createContext(request: RunRequest, { source, ports, mask }: RunSecrets): RunContext {
+function createContext(
+  request: RunRequest,
+  { source, ports, mask }: RunSecrets,
+  scope: VariableScope,
+): RunContext {
   const { bounds } = request;
   let steps = 0;
   let last: Promise<unknown> = Promise.resolve();
@@ -97,6 +105,8 @@ function createContext(request: RunRequest, { source, ports, mask }: RunSecrets)
     expressions,
     readSecret: (name) => source.read(name),
     mask,
+    recordVariables: createVariableRecorder(request.variables, scope, mask, ports.recordVariables),
+    sqlRoom: { left: runSqlBytes },
     countStep: () => {
       steps += 1;
     },
@@ -108,7 +118,10 @@ function createContext(request: RunRequest, { source, ports, mask }: RunSecrets)
     findHalt() {
       if (ended !== undefined) return ended;
       if (ports.isCancelled())
-        return { status: 'CANCELLED', message: 'cancelled; the running steps have finished' };
+        return {
+          status: 'CANCELLED',
+          message: `${describeCancellation(ports.getCanceller())}; the running steps have finished`,
+        };
       if (steps < bounds.steps) return undefined;
       return {
         status: 'FAILED',
@@ -138,10 +151,12 @@ async function callPipeline(context: RunContext, call: PipelineCall): Promise<Ca
       );
     }
     const scalars = [...call.scalars];
-    const given = new Set(scalars.map(([name]) => name));
+    const grids = [...call.grids];
+    const given = new Set([...scalars, ...grids].map(([name]) => name));
     const scope = call.scope.call(await readOwnVariables(context, pipeline, given));
-    setArguments(scope, scalars, call.grids);
+    setArguments(scope, scalars, grids);
     const { pipelineRunId, artifact } = call;
+    context.recordVariables({ pipelineRunId, pipeline, scope, given, isRoot: call.chain.length === 0 });
     const run = { context, pipelineRunId, pipeline, artifact, chain, scope };
     const outcome = await (pipeline.type === 'orchestration'
       ? runOrchestration(run as PipelineRun<Orchestration>)

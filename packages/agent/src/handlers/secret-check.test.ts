@@ -10,6 +10,8 @@ const unused = () => assert.fail('no value is read, and nothing is changed');
 const context: WorkContext = {
   reportStarted: unused,
   step: unused,
+  line: unused,
+  variables: unused,
   conceal: unused,
   cancel: new AbortController().signal,
   kill: new AbortController().signal,

@@ -72,6 +72,8 @@ async function scene(keyType: 'ec' | 'rsa' = 'ec') {
     return (await open())(work, {
       reportStarted: async () => undefined,
       step: nothing,
+      line: nothing,
+      variables: nothing,
       conceal: nothing,
       cancel: signal,
       kill: signal,

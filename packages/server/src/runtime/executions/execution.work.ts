@@ -5,9 +5,17 @@
 import { type EventName, ignoredPipelineLimit } from '@headgate/contract';
 import { statement } from '../../kernel/database/database.ts';
 import { recordEvents } from '../../kernel/database/events.ts';
-import type { WorkMoment, WorkOwner, WorkServices, WorkSubject } from '../../kernel/work/work.ts';
+import {
+  describeCancellation,
+  type WorkEnd,
+  type WorkMoment,
+  type WorkOwner,
+  type WorkServices,
+  type WorkSubject,
+} from '../../kernel/work/work.ts';
 import { moveExecutionsWithEvents } from './execution.store.ts';
 import { closeOpenSteps } from './execution-step.store.ts';
+import { getLogKey } from './log-stream.ts';
 
 /**
  * The variables of each place with claimed work. An override of the environment replaces the project's
@@ -16,7 +24,7 @@ import { closeOpenSteps } from './execution-step.store.ts';
 const variablesOfPlaces = `
   variables_of_place as (
     select place.project_id, place.environment_name, coalesce((
-      select json_agg(json_strip_nulls(json_build_object('name', v.name, 'type', v.type, 'behaviour', v.behaviour, 'value', coalesce(o.value, v.value)))
+      select json_agg(json_strip_nulls(json_build_object('name', v.name, 'type', v.type, 'behaviour', v.behaviour, 'value', coalesce(o.value, v.value), 'isOverride', case when o.value is not null then true end))
         order by v.name)
       from variable v
       left join variable_override o on o.account_id = v.account_id and o.project_id = v.project_id and o.variable_name = v.name
@@ -43,7 +51,7 @@ const selectPayload = (runLimitSeconds: number) => `
       where p.account_id = e.account_id and p.project_id = e.project_id))
   from pipeline_execution e where e.account_id = claimed.account_id and e.execution_id = claimed.work_id`;
 
-export function createExecutionOwner({ times, metrics }: WorkServices): WorkOwner {
+export function createExecutionOwner({ times, metrics, wakes }: WorkServices): WorkOwner {
   return {
     claimed: { with: [variablesOfPlaces], payload: selectPayload(times.runLimitSeconds) },
     onStarted(moment, works) {
@@ -63,17 +71,40 @@ export function createExecutionOwner({ times, metrics }: WorkServices): WorkOwne
     },
     onEnded(moment, ends) {
       for (const [status, alike] of Map.groupBy(ends, (end) => end.status)) {
-        const executions = alike.map((end) => ({ id: end.workId, message: end.message?.slice(0, 10_000) }));
+        const executions = alike.map((end) => ({ id: end.workId, message: describeEnd(end) }));
         moveExecutionsWithEvents(moment, { to: status, executions }, 'pipeline-execution-ended');
         const ids = executions.map((each) => each.id);
-        if (status === 'FAILED' || status === 'CANCELLED')
-          closeOpenSteps(moment.tx, moment.accountId, ids, status, moment.now);
+        if (status === 'FAILED' || status === 'CANCELLED') closeStepsOf(moment, status, alike);
         moment.tx.afterCommit(() => {
-          for (const _ of ids) metrics.countEndedWork('pipeline-execution', status);
+          for (const id of ids) {
+            metrics.countEndedWork('pipeline-execution', status);
+            wakes.wake(getLogKey(id), 'all');
+          }
         });
       }
     },
   };
+}
+
+function describeEnd({ status, message, requestedBy }: WorkEnd): string | undefined {
+  if (status === 'CANCELLED' && message === undefined) return `${describeCancellation(requestedBy)}.`;
+  return message?.slice(0, 10_000);
+}
+
+/** Steps that still run say why they end: usually who cancelled the execution. */
+function closeStepsOf(
+  { tx, accountId, now }: WorkMoment,
+  status: 'FAILED' | 'CANCELLED',
+  ends: readonly WorkEnd[],
+): void {
+  for (const [requestedBy, alike] of Map.groupBy(ends, (end) => end.requestedBy)) {
+    const ids = alike.map((end) => end.workId);
+    const message =
+      status === 'CANCELLED'
+        ? `${describeCancellation(requestedBy)}; the step may have had effects.`
+        : 'The execution ended before this step did.';
+    closeOpenSteps(tx, accountId, ids, { status, message }, now);
+  }
 }
 
 function recordWorkEvents(
