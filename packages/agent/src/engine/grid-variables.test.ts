@@ -164,6 +164,12 @@ describe('append-to-grid', () => {
     );
   });
 
+  it('sees the expressions in the default of the grid', async () => {
+    const g = grid({ name: 'TEXT', number: 'NUMBER', rest: 'TEXT' }, [['${"a" + 1}', '1', '']]);
+    const parameters = { operation: 'Append', targetGridVariable: 'g', valuesGrid: [['b']] };
+    assert.equal(await change('append-to-grid', parameters, { g }), '["a1",1,""] ["b",null,null]');
+  });
+
   it('keeps the limits of grids', async () => {
     assert.match(
       (await append('Append', [['a', '1', 'b', 'c']])) ?? '',

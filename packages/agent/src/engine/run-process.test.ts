@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { openConfinement } from '../confinement/confinement.ts';
 import { createLog } from '../log.ts';
-import { renderOrchestration, start, text, update } from './pipeline-fixture.ts';
+import { print, renderOrchestration, start, text, update } from './pipeline-fixture.ts';
 import { type RunOptions, runInProcess } from './run-process.ts';
 
 /**
@@ -20,11 +20,16 @@ const confinement = await openConfinement(createLog({ level: 'error', write: (li
 after(() => confinement.close());
 
 /** Runs one orchestration, in which no SQL is asked for. */
-async function run(t: TestContext, pipeline: string, options: Partial<RunOptions> = {}) {
+async function run(
+  t: TestContext,
+  pipeline: string,
+  { copied = [], ...options }: Partial<RunOptions> & { copied?: string[] } = {},
+) {
   const folder = await mkdtemp(join(tmpdir(), 'headgate-run-'));
   t.after(() => rm(folder, { recursive: true }));
   const files = join(folder, 'files');
   await mkdir(files);
+  for (const name of copied) await writeFile(join(files, name), '');
   await writeFile(join(folder, 'main.orch.yaml'), pipeline);
   const nobody = () => assert.fail('no SQL is asked for');
   const never = new AbortController().signal;
@@ -90,4 +95,31 @@ test('a run whose process exceeds its memory limit fails and names the setting; 
   assert.match(outcome.message ?? '', /exceeded its limit of 200 MB.*HEADGATE_AGENT_RUN_PROCESS_MEMORY_MB/);
   const next = await run(t, renderOrchestration({ Start: start() }, {}), limits);
   assert.equal(next.status, 'SUCCESS', next.message);
+});
+
+test('the process may list the files folder, and wait', { timeout: 60_000 }, async (t) => {
+  const files = { inputDataUrl1: '.', filterRegex: '.*[.]csv', variables: [['Filename', 'x']] };
+  const components = {
+    Start: start('Each file'),
+    'Each file': {
+      type: 'file-iterator',
+      iterationTarget: 'Print',
+      parameters: files,
+      transitions: { success: ['Again'] },
+    },
+    Print: print('x'),
+    Again: {
+      type: 'retry',
+      iterationTarget: 'Fail',
+      parameters: { numberOfRetries: '1', retryDelay: '0.6' },
+    },
+    Fail: update('x', 'nix()'),
+  };
+  const lines: string[] = [];
+  const outcome = await run(t, renderOrchestration(components, { x: text('') }), {
+    copied: ['a.csv', 'b.txt', 'c.csv'],
+    onLine: (line) => lines.push(line),
+  });
+  assert.match(outcome.message ?? '', /"Again" failed: failed after 2 attempts: /);
+  assert.deepEqual(lines, ['x = a.csv', 'x = c.csv']);
 });

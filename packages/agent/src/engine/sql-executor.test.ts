@@ -57,6 +57,19 @@ describe('sql-executor', () => {
     assert.match(await run(''), /^not started: .*"fileName" is missing/);
   });
 
+  it('declares variables as SQL variables', async () => {
+    const sqlScript = 'INSERT INTO done VALUES ($x), (($n + 1)::VARCHAR)';
+    const selected = { declareSqlVariables: 'Include selected', variablesToInclude: ['x', 'n'], sqlScript };
+    assert.deepEqual(await execute(selected), { status: 'SUCCESS' });
+    assert.deepEqual(await readDone(), ['8', "O'Brien"]);
+    await fixture.publish({ 'fill.sql': '-- a comment\nINSERT INTO done VALUES ($x)' });
+    const file = { scriptLocation: 'File', fileName: 'fill.sql', declareSqlVariables: 'Include all' };
+    assert.deepEqual(await execute(file), { status: 'SUCCESS' });
+    assert.deepEqual(await readDone(), ['8', "O'Brien", "O'Brien"]);
+    const without = await execute({ sqlScript: '-- first\nINSERT INTO done VALUES ($nix)' });
+    assert.match(without.message ?? '', /nix/);
+  });
+
   it('refuses an empty script, an unknown word, and a grid as SQL variable', async () => {
     assert.match((await execute({ scriptLocation: 'Component' })).message ?? '', /"sqlScript" is missing/);
     assert.match(

@@ -6,6 +6,7 @@ import {
   type Plain,
   type QueryResult,
   readGrid,
+  resolveDefaults,
   resolveParameters,
 } from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from './action-context.ts';
@@ -73,13 +74,16 @@ export async function queryGrid(
   return { status: 'SUCCESS', rowCount: rows.length };
 }
 
-export async function changeGrid(
+export function changeGrid(
   { grid, change }: Extract<Action, { action: 'change-grid' }>,
-  { evaluation: { scope } }: ActionContext,
+  { run, evaluation }: ActionContext,
 ): Promise<ActionResult> {
-  const rows = change(readGrid(scope, grid));
-  scope.setGrid(grid, rows);
-  return { status: 'SUCCESS', rowCount: rows.length };
+  return run.context.runExclusively(async () => {
+    const { scope } = await resolveDefaults(evaluation);
+    const rows = change(readGrid(scope, grid));
+    evaluation.scope.setGrid(grid, rows);
+    return { status: 'SUCCESS', rowCount: rows.length };
+  });
 }
 
 /** The result of a query; undefined if it has more rows than the limit. */
