@@ -109,10 +109,12 @@ class Context:
 
     def updateGridVariable(self, name, rows):
         grid = self._find(self._grids, name, "grid")
-        if isinstance(rows, (str, bytes)) or not hasattr(rows, "__iter__"):
+        if isinstance(rows, (str, bytes, dict)) or not hasattr(rows, "__iter__"):
             raise TypeError('the grid variable "%s" takes a list of rows, such as [["a", 1], ["b", 2]]' % name)
-        if hasattr(rows, "itertuples"):
-            rows = rows.itertuples(index=False, name=None)
+        # A data frame of pandas.
+        rows = list(rows.itertuples(index=False, name=None) if hasattr(rows, "itertuples") else rows)
+        if any(isinstance(row, (dict, set)) for row in rows):
+            raise TypeError('a row of the grid variable "%s" must be a list of cells in the order of its columns' % name)
         cells = [
             [cell_of(cell) for cell in row] if isinstance(row, (list, tuple, Row)) else [cell_of(row)] for row in rows
         ]
