@@ -16,6 +16,8 @@ import { isReserved, literalTypes } from './words.ts';
 export function parseOperand(nodes: readonly Node[], at: number, frame: Frame): Operand | undefined {
   const node = nodes[at];
   if (node === undefined) return undefined;
+  if ((node.kind === 'text' || node.kind === 'number') && !isSymbol(nodes[at + 1], '::'))
+    return { sql: translateText(writtenText(frame, node)), next: at + 1, isVariant: 'no' };
   const known = frame.operands.get(node);
   // A slice of the same nodes has other positions.
   if (known !== undefined) return { ...known, next: known.next + at };
@@ -98,10 +100,14 @@ function renderStruct(nodes: readonly Node[], frame: Frame): string {
   return sql;
 }
 
+/** CASE in CASE. Each looks for its own END. */
+const caseLimit = 200;
+
 function parseCase(nodes: readonly Node[], at: number, frame: Frame): Operand | undefined {
   let depth = 0;
   for (let index = at; index < nodes.length; index += 1) {
     if (isWord(nodes[index], 'CASE')) depth += 1;
+    if (depth > caseLimit) throw new NestingError();
     if (!isWord(nodes[index], 'END')) continue;
     depth -= 1;
     if (depth > 0) continue;
@@ -221,10 +227,13 @@ function parseSuffixes(nodes: readonly Node[], first: Operand, frame: Frame): Op
   }
 }
 
+/** How far to look for a `:`. */
+const subscriptLimit = 16;
+
 /** Whether a `:` or a key follows a subscript, as in `a[0]:b`. */
 function isPathAfter(nodes: readonly Node[], at: number): boolean {
   let index = at;
-  while (isGroup(nodes[index], '[')) index += 1;
+  while (isGroup(nodes[index], '[') && index < at + subscriptLimit) index += 1;
   return startsPath(nodes, index);
 }
 
