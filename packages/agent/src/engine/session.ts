@@ -43,13 +43,20 @@ export function createSession(warehouse: Warehouse): Session {
 
 /** A script without these words cannot begin a transaction. */
 const mayBegin = /\b(?:begin|start)\b/i;
+const endsTransaction: ReadonlySet<string> = new Set(['COMMIT', 'END', 'ROLLBACK', 'ABORT']);
 const noTransaction = /no transaction is active/i;
 const leftOpen = 'the script leaves a transaction open: end it with COMMIT or ROLLBACK';
 
 async function runScript(warehouse: Warehouse, statements: readonly (string | PreparedStatement)[]) {
   let rowCount = 0;
   try {
-    for (const statement of statements) rowCount = await executePrepared(warehouse, statement);
+    let isActive = false;
+    for (const statement of statements) {
+      rowCount = await executePrepared(warehouse, statement, isActive);
+      const kind = typeof statement === 'string' ? '' : statement.kind;
+      if (kind === 'BEGIN' || kind === 'START') isActive = true;
+      else if (endsTransaction.has(kind)) isActive = false;
+    }
   } catch (error) {
     // An open transaction would include the statements of the next component.
     await warehouse.execute('ROLLBACK').catch(() => undefined);
@@ -62,29 +69,22 @@ async function runScript(warehouse: Warehouse, statements: readonly (string | Pr
 const readSql = (statement: string | PreparedStatement) =>
   typeof statement === 'string' ? statement : statement.sql;
 
-/** Returns the rows that the statement changed or returned. */
-async function executePrepared(warehouse: Warehouse, statement: string | PreparedStatement): Promise<number> {
+/**
+ * Returns the rows that the statement changed or returned.
+ *
+ * @param isNested whether a transaction of the script is active
+ */
+async function executePrepared(
+  warehouse: Warehouse,
+  statement: string | PreparedStatement,
+  isNested = false,
+): Promise<number> {
   if (typeof statement === 'string') return (await warehouse.execute(statement)).rowCount;
   const { sql, before, after, onlyIf } = statement;
   if (onlyIf !== undefined && (await warehouse.query(onlyIf, 1)).rows.length === 0) return 0;
   if (before.length + after.length === 0) return (await warehouse.execute(sql)).rowCount;
-  const statements = [...before, sql, ...after];
-  const isNested = await beginUnlessActive(warehouse);
-  const { rowCount } = await (isNested
-    ? runAll(warehouse, statements, before.length)
-    : commitAll(warehouse, statements, before.length));
-  return rowCount;
-}
-
-/** Returns whether a transaction of the script was active. */
-async function beginUnlessActive(warehouse: Warehouse): Promise<boolean> {
-  try {
-    await warehouse.execute('BEGIN TRANSACTION');
-    return false;
-  } catch (error) {
-    if (error instanceof Error && /within a transaction/i.test(error.message)) return true;
-    throw error;
-  }
+  const runStatements = isNested ? runAll : runTransaction;
+  return (await runStatements(warehouse, [...before, sql, ...after], before.length)).rowCount;
 }
 
 /** Rolls back an open transaction. Returns whether there was one. */
@@ -100,10 +100,6 @@ async function rollBackIfActive(warehouse: Warehouse): Promise<boolean> {
 
 async function runTransaction(warehouse: Warehouse, statements: readonly string[], counted: number) {
   await warehouse.execute('BEGIN TRANSACTION');
-  return commitAll(warehouse, statements, counted);
-}
-
-async function commitAll(warehouse: Warehouse, statements: readonly string[], counted: number) {
   try {
     const result = await runAll(warehouse, statements, counted);
     await warehouse.execute('COMMIT');

@@ -27,7 +27,10 @@ export function planScript(script: string, parameter: string, dialect: Dialect):
   };
 }
 
-function simplify({ sql, before, after, onlyIf }: RewrittenStatement): string | PreparedStatement {
-  if (before.length + after.length === 0 && onlyIf === undefined) return sql;
-  return { sql, before, after, ...(onlyIf === undefined ? {} : { onlyIf }) };
+const transactionKinds = ['BEGIN', 'START', 'COMMIT', 'END', 'ROLLBACK', 'ABORT'];
+
+function simplify({ sql, before, after, onlyIf, kind }: RewrittenStatement): string | PreparedStatement {
+  const isPlain = before.length + after.length === 0 && onlyIf === undefined;
+  if (isPlain && !transactionKinds.includes(kind)) return sql;
+  return { sql, before, after, kind, ...(onlyIf === undefined ? {} : { onlyIf }) };
 }

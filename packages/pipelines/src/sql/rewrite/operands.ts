@@ -6,10 +6,21 @@ import { parseCall } from './calls.ts';
 import { castTo, isSameCast } from './casts.ts';
 import { copyNodes, copyText, type Frame, type Operand, refuse, startsPath, writtenText } from './frame.ts';
 import { translateFunction } from './functions/index.ts';
+import { defaultDatabase, placeSchema } from './names.ts';
 import { readType } from './sql-types.ts';
 import { placeTable } from './table-names.ts';
 import { quoteNames, quoteText, readText, type Token, translateText } from './tokens.ts';
-import { findChainEnd, isGroup, isName, isQuery, isSymbol, isWord, type Node, readChain } from './tree.ts';
+import {
+  findChainEnd,
+  isGroup,
+  isName,
+  isQuery,
+  isSymbol,
+  isWord,
+  NestingError,
+  type Node,
+  readChain,
+} from './tree.ts';
 import { type PathStep, renderPath } from './variants.ts';
 import { isReserved, literalTypes } from './words.ts';
 
@@ -184,7 +195,9 @@ function findMoved(names: readonly string[], frame: Frame): string | undefined {
       return quoteNames([...place, ...names.slice(suffix.length)]);
     }
   }
-  return undefined;
+  const [database, schema, ...rest] = names;
+  if (rest.length !== 2 || database?.toLowerCase() !== defaultDatabase) return undefined;
+  return quoteNames([...placeSchema(database, schema).path, ...rest]);
 }
 
 function parseSuffixes(nodes: readonly Node[], first: Operand, frame: Frame): Operand {
