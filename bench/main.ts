@@ -15,6 +15,7 @@ import { projectDeletion } from './project-deletion.ts';
 import { readyTime } from './ready-time.ts';
 import { residentMemory } from './resident-memory.ts';
 import { secretWrite } from './secret-write.ts';
+import { sqlRewriting } from './sql-rewriting.ts';
 import { sweep } from './sweep.ts';
 import { uploads } from './upload.ts';
 import { pageOfVariables, writeVariable } from './variables.ts';
@@ -39,6 +40,7 @@ const works: Record<string, Work> = {
   'artifact-list': artifactList,
   'artifact-comparison': artifactComparison,
   upload: uploads,
+  'sql-rewriting': sqlRewriting,
 };
 
 const { values, positionals, count, refuse } = readCommandLine(
