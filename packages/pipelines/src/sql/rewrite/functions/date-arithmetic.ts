@@ -102,15 +102,22 @@ function countBoundaries(call: FunctionCall): string {
   }
 }
 
+/** A column may have the name of a unit, as in DATE_TRUNC(d, 'month'). */
+function placeOfUnit({ name, source: [first, second] }: FunctionCall): 0 | 1 {
+  if (name !== 'DATE_TRUNC' || readUnit(first) === undefined) return 1;
+  const isText = readText(second) !== undefined && readUnit(second) !== undefined;
+  return isText && readText(first) === undefined ? 1 : 0;
+}
+
 /** DATE_TRUNC('month', d), DATE_TRUNC(month, d) and Snowflake's DATE_TRUNC(d, 'month'). */
 export function truncateDate(call: FunctionCall): string | undefined {
-  const first = readUnit(call.source[0]);
-  const unit = first ?? readUnit(call.source[1]);
+  const at = placeOfUnit(call);
+  const unit = readUnit(call.source[at]);
   if (unit === undefined) {
     if (call.dialect === 'redshift') return undefined;
     return refuseCall(call.name, 'the unit must be written out: write one such as year, month or day');
   }
-  const moment = asMoment(argumentAt(call, first === undefined ? 0 : 1));
+  const moment = asMoment(argumentAt(call, 1 - at));
   const name = unit === 'week_iso' ? 'week' : unit;
   const known =
     'year quarter month week day hour minute second millisecond microsecond decade century millennium';

@@ -72,8 +72,8 @@ export function writeNumber(call: FunctionCall, number: string, format: string):
     const body = `${renderWhole(call, parsed, digits, text)}${renderFraction(call, parsed, text)}`;
     const width = parsed.whole.length + scale + (parsed.point ? 1 : 0);
     const marks = quoteText('#'.repeat(digits.length) + (parsed.point ? `.${'#'.repeat(scale)}` : ''));
-    const fits = `abs(${value}) < ${digits.length === 0 ? '1' : `1${'0'.repeat(digits.length)}`}`;
-    const shown = `CASE WHEN ${fits} THEN ${body} ELSE ${marks} END`;
+    const isWide = `abs(${value}) >= ${digits.length === 0 ? '1' : `1${'0'.repeat(digits.length)}`}`;
+    const shown = `CASE WHEN ${isWide} THEN ${marks} ELSE ${body} END`;
     return renderSign(parsed, value, shown, width);
   });
 }
@@ -91,7 +91,7 @@ function renderWhole(
   let value = `split_part(${text}, '.', 1)`;
   // PostgreSQL writes .5 and Snowflake 0.5 for a 9 before the point.
   if (least === 0 && point && fraction !== '' && call.dialect === 'redshift') value = `ltrim(${value}, '0')`;
-  if (least > 1) value = `lpad(${value}, greatest(length(${value}), ${least}), '0')`;
+  if (least > 1) value = `lpad(${value}, CAST(greatest(length(${value}), ${least}) AS INTEGER), '0')`;
   if (!whole.includes(',')) return value;
   // A comma too many at the front of 123456 is removed with the sign.
   return `reverse(regexp_replace(reverse(${value}), '(\\d{3})', '\\1,', 'g'))`;
