@@ -129,6 +129,8 @@ const redshift: readonly Case[] = [
   ["TO_CHAR(125.8, '999.99')", ' 125.80'],
   ["TO_CHAR(0.5, 'FM999.99')", '.5'],
   ["TO_DATE('02 Oct 2001', 'DD Mon YYYY')", '2001-10-02'],
+  ["TO_DATE('2024-02-29 13:14:15', 'YYYY-MM-DD')", '2024-02-29'],
+  ["TO_DATE(tst, 'YYYY-MM-DD')", '2024-02-29'],
   ["TO_NUMBER('12,454.8-', '99G999D9S')", '-12454.8'],
   ["TO_TIMESTAMP('05 Dec 2000', 'DD Mon YYYY')", '2000-12-05 00:00:00+00'],
 ];

@@ -32,6 +32,8 @@ const arithmetic: readonly Case[] = [
   ["DATEDIFF(quarter, '2023-12-31', '2024-01-01')", '1'],
   ["DATEDIFF(second, '2024-01-01 00:00:00', '2024-01-01 00:01:01')", '61'],
   ['DATEDIFF(day, nuld, d)', null],
+  ['DATEDIFF(day, d, DATEADD(day, 1, CURRENT_TIMESTAMP())) - DATEDIFF(day, d, GETDATE())', '1'],
+  ["'x' || DATEADD(day, 1, TO_TIMESTAMP('2024-01-01'))", 'x2024-01-02 00:00:00'],
   ["TIMESTAMPDIFF(day, '2024-02-28', '2024-03-01')", '2'],
   ['ADD_MONTHS(d, 1)', '2024-03-31'],
   ["ADD_MONTHS(DATE '2024-01-31', 1)", '2024-02-29'],
@@ -115,7 +117,7 @@ const parts: readonly Case[] = [
 const redshift: readonly Case[] = [
   ['DATEADD(month, 18, d)', '2025-08-29 00:00:00'],
   ["DATE_TRUNC('month', d)", '2024-02-01 00:00:00'],
-  ['TRUNC(ts)', null],
+  ["DATE_CMP('2008-06-18', '2008-06-30')", '-1'],
   ['TRUNC(GETDATE()) = CURRENT_DATE', 'true'],
   ["DATEDIFF(qtr, '1998-07-01', '2008-12-31')", '41'],
   ["DATE_PART(w, TIMESTAMP '2008-06-16 14:00:00')", '25'],

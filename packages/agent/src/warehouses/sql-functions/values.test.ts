@@ -49,6 +49,7 @@ const arithmetic: readonly Case[] = [
   ['FLOOR(-135.135, 1)', '-135.2'],
   ['CEIL(2.3)', '3'],
   ['MOD(-7, 3)', '-1'],
+  ['MOD(i, 5)', '2'],
   ['SIGN(neg)', '-1'],
   ['BITAND(5, 3)', '1'],
   ['BITOR(5, 3)', '7'],

@@ -49,7 +49,7 @@ function renderInterval(call: FunctionCall, unit: string, count: string): string
 export function keepType(moment: string, compute: (moment: string) => string): string {
   const type = readKnownType(moment);
   if (type === 'DATE') return `CAST(${compute(moment)} AS DATE)`;
-  if (type?.startsWith('TIMESTAMP')) return compute(moment);
+  if (type?.startsWith('TIMESTAMP')) return `(${compute(moment)})`;
   return `cast_to_type(${compute(moment)}, ${moment})`;
 }
 
@@ -61,7 +61,7 @@ function bindLong(moment: string, build: (moment: string) => string): string {
 function addToDate(call: FunctionCall): string | undefined {
   const unit = readUnit(call.source[0]);
   // DuckDB's date_add(date, interval).
-  if (unit === undefined && call.args.length === 2) return undefined;
+  if (call.args.length === 2 && call.name === 'DATE_ADD') return undefined;
   const interval = renderInterval(call, requireUnit(call, 0), argumentAt(call, 1));
   const add = (moment: string) => `${moment} + ${interval}`;
   const moment = asMoment(argumentAt(call, 2));

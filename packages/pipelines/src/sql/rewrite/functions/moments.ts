@@ -88,6 +88,7 @@ export function readFormattedMoment(text: string, format: string, { call, zoned,
   let value = asText(text);
   // strptime reads at most six digits of a second.
   if (readable.includes('%f')) value = `regexp_replace(${value}, '(\\.\\d{6})\\d+', '\\1')`;
+  if (call.dialect === 'redshift') value = cutToFormat(value, readable);
   let form = readable;
   if (readable.endsWith('%z')) {
     // The offset of the text does not count for a TIMESTAMP, as in TIMESTAMP_NTZ.
@@ -99,3 +100,28 @@ export function readFormattedMoment(text: string, format: string, { call, zoned,
   }
   return `CAST(${safe ? 'try_strptime' : 'strptime'}(${value}, ${quoteText(form)}) AS ${type})`;
 }
+
+/** Redshift ignores what follows the part of the text that the format describes. */
+function cutToFormat(text: string, readable: string): string {
+  const pattern = readable.replaceAll(/%(.)|([^%\w\s])/g, (_, letter: string | undefined, sign: string) =>
+    letter === undefined ? `\\${sign}` : (patterns[letter] ?? '\\d{1,2}'),
+  );
+  return bindOnce(
+    [text],
+    (name) => `coalesce(nullif(regexp_extract(${name}, ${quoteText(`^\\s*${pattern}`)}), ''), ${name})`,
+  );
+}
+
+const patterns: Readonly<Record<string, string>> = {
+  Y: '\\d{4}',
+  j: '\\d{1,3}',
+  f: '\\d{1,6}',
+  g: '\\d{1,3}',
+  b: '[A-Za-z]+',
+  B: '[A-Za-z]+',
+  a: '[A-Za-z]+',
+  A: '[A-Za-z]+',
+  p: '[AaPp][Mm]',
+  z: '[+-]\\d\\d(?::?\\d\\d)?',
+  '%': '%',
+};

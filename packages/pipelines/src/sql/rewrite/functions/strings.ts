@@ -131,7 +131,7 @@ function capitalize({ args: [text = '', delimiters] }: FunctionCall): string {
   const given = delimiters === undefined ? undefined : readText(delimiters);
   const value = `lower(${asText(text)})`;
   const capital = (word: string) => `upper(left(${word}, 1)) || substr(${word}, 2)`;
-  if (given === '') return bindOnce([value], (bound = '') => capital(bound));
+  if (given === '') return bindOnce([value], (bound = '') => `(${capital(bound)})`);
   const escapeSet = (each: string) => each.replaceAll(/[\\\]^[-]/g, '\\$&');
   const set = given === undefined ? `\\s${escapeSet(wordDelimiters.slice(2))}` : escapeSet(given);
   const words = `regexp_extract_all(${value}, ${quoteText(`[^${set}]+|[${set}]+`)})`;
