@@ -154,15 +154,13 @@ function renderColumn(chain: readonly Node[], frame: Frame): Omit<Operand, 'next
   const isElement = ['value', 'this'].includes(column) && frame.flattened.has(table);
   if (isElement) return { sql: written, isVariant: 'yes' };
   const bare = names.length === 1 && chain[0]?.kind === 'word' ? chain[0].value : '';
-  if (bare === 'SYSDATE')
-    return {
-      sql:
-        translateFunction({ name: bare, args: [], source: [], distinct: false, dialect: 'redshift' })?.sql ??
-        written,
-      isVariant: 'no',
-    };
-  if (names.length === 1 && chain[0]?.kind === 'word' && notColumns.has(chain[0].value))
-    return { sql: written, isVariant: 'no' };
+  // The only function of Redshift and Oracle that stands without parentheses and is no word of DuckDB.
+  if (bare === 'SYSDATE') {
+    const dialect = frame.script.names.vendor ?? 'snowflake';
+    const call = translateFunction({ name: bare, args: [], source: [], distinct: false, dialect });
+    return { sql: call?.sql ?? written, isVariant: 'no' };
+  }
+  if (notColumns.has(bare)) return { sql: written, isVariant: 'no' };
   const moved = names.length < 3 ? undefined : findMoved(names, frame);
   return { sql: moved ?? written, isVariant: 'maybe' };
 }

@@ -4,6 +4,7 @@
  */
 import { Cursor } from './cursor.ts';
 import { copyNodes, copyText, type Frame, type Operand, type Render, refuse } from './frame.ts';
+import { refuseZero } from './functions/index.ts';
 import { parseOperand } from './operands.ts';
 import { lacksCondition, renderTable } from './tables.ts';
 import { findChainEnd, isGroup, isName, isQuery, isSymbol, isWord, type Node, splitByComma } from './tree.ts';
@@ -66,6 +67,15 @@ function step(walk: Walk): void {
     refuse(frame, node, 'a stage (@…) cannot be read here: load its files with file-load or s3-load first');
   walk.keep();
   if (node.kind === 'symbol' && comparisons.has(node.value)) walk.termStart = walk.pieces.length;
+  if (isSymbol(node, '/', '%') && at > 0) stepDivisor(walk);
+}
+
+/** A divisor of 0 is an error, as in Snowflake and Redshift. */
+function stepDivisor(walk: Walk): void {
+  const divisor = parseOperand(walk.nodes, walk.at, walk.frame);
+  if (divisor === undefined) return;
+  const sql = renderInContext(walk, divisor);
+  walk.add(/^nullif\s*\(/i.test(sql) ? sql : refuseZero(sql), divisor.next);
 }
 
 function stepTable(walk: Walk): void {

@@ -1,5 +1,5 @@
 /** The words of SQL that are no names of columns or functions. */
-import { isGroup, type Node } from './tree.ts';
+import { isGroup, isWord, type Node } from './tree.ts';
 
 /** Words that are never a column or a function. */
 const reserved = new Set([
@@ -80,13 +80,11 @@ export function isReserved(nodes: readonly Node[], at: number): boolean {
   const node = nodes[at];
   if (node?.kind !== 'word') return false;
   if (reserved.has(node.value)) return true;
-  // `SELECT * REPLACE (…)` is no call.
-  if (node.value === 'REPLACE' && isStar(nodes[at - 1])) return true;
+  // `SELECT * REPLACE (a AS b)` is no call.
+  const group = nodes[at + 1];
+  if (node.value === 'REPLACE' && isGroup(group) && group.nodes.some((each) => isWord(each, 'AS')))
+    return true;
   return functionsOrWords.has(node.value) && !isGroup(nodes[at + 1]);
-}
-
-function isStar(node: Node | undefined): boolean {
-  return node?.kind === 'symbol' && node.value === '*';
 }
 
 export const literalTypes = new Set([
