@@ -134,6 +134,10 @@ check('queries', [
 
 check('definitions', [
   [
+    "create or replace table k (id int, \"at\" date, end int, note varchar collate 'en-ci', constraint pk primary key (id) rely, constraint f foreign key (id) references other.x.y (id), unique (end) not enforced, d int references other.x.z (id)); insert into k values (1, current_date, 2, 'Ab', 3); select id, \"end\", d, note = 'aB' from k",
+    [[1, 2, 3, true]],
+  ],
+  [
     "create or replace transient table ct (id number(10,0) not null comment 'the id', s string, v variant, t timestamp_ntz(9), b varchar(max)) cluster by (id) data_retention_time_in_days = 1 copy grants comment = 'x'; select column_name, data_type from information_schema.columns where table_name = 'ct' order by ordinal_position",
     [
       ['id', 'DECIMAL(10,0)'],
@@ -194,3 +198,33 @@ check('definitions', [
     ],
   ],
 ]);
+
+describe('a division by 0', () => {
+  for (const script of [
+    'select 1 / 0',
+    'select x % y from (select 1 x, 0 y)',
+    'select sum(x) / count(y) from (select 1 x, null y)',
+  ])
+    it(`fails: ${script}`, () => assert.rejects(sql.rows(script), /division by zero/));
+
+  it('is NULL by NULLIF, and 0 by DIV0', async () =>
+    assert.deepEqual(await sql.rows('select 1 / nullif(0, 0), div0(1, 0), 7 / 2, 7 % 4'), [
+      [null, 0, 3.5, 3],
+    ]));
+});
+
+describe('a statement with several parts', () => {
+  it('is atomic: the rows stay if the new ones cannot be written', async () => {
+    await sql.rows('create or replace table whole (x int not null); insert into whole values (1)');
+    await assert.rejects(sql.rows('insert overwrite into whole select null'), /NOT NULL/);
+    assert.deepEqual(await sql.rows('select x from whole'), [[1]]);
+  });
+
+  it('leaves no schema behind if it fails', async () => {
+    await assert.rejects(sql.rows('create table gone.s.t as select * from missing'), /missing/);
+    assert.deepEqual(
+      await sql.rows("select count(*) from information_schema.schemata where schema_name = 'gone.s'"),
+      [[0]],
+    );
+  });
+});

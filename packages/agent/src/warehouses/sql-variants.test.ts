@@ -50,6 +50,10 @@ const cases: readonly (readonly [script: string, rows: unknown[][]])[] = [
     [['12', 2]],
   ],
   ['select max(j:ts::timestamp), sum(j:f::float) from src', [['2020-01-02T03:04:05', 1.5]]],
+  [
+    "select j :s :: string, j:s = id + 11, id = j:missing, t.k = j:o.k1 from src, (select 'v1' as k) t where id = 1",
+    [['12', true, null, true]],
+  ],
   // FLATTEN.
   [
     'select f.index, f.key, f.path, f.value:k::string from src, lateral flatten(input => j:arr) f order by f.index',

@@ -113,7 +113,7 @@ export function startsPath(nodes: readonly Node[], at: number): boolean {
   const [before, colon, key] = [nodes[at - 1], nodes[at], nodes[at + 1]];
   if (colon?.kind !== 'symbol' || colon.value !== ':' || before === undefined || key === undefined)
     return false;
-  if (before.to !== colon.from || (key.kind !== 'word' && key.kind !== 'quoted')) return false;
+  if (key.kind !== 'word' && key.kind !== 'quoted') return false;
   return (
     key.from === colon.to && (before.kind === 'word' || before.kind === 'quoted' || before.kind === 'group')
   );

@@ -9,7 +9,7 @@ import { translateFunction } from './functions/index.ts';
 import { defaultDatabase, placeSchema } from './names.ts';
 import { readType } from './sql-types.ts';
 import { placeTable } from './table-names.ts';
-import { quoteNames, quoteText, readText, type Token, translateText } from './tokens.ts';
+import { quoteName, quoteNames, quoteText, readText, type Token, translateText } from './tokens.ts';
 import {
   findChainEnd,
   isGroup,
@@ -22,7 +22,7 @@ import {
   readChain,
 } from './tree.ts';
 import { type PathStep, renderPath } from './variants.ts';
-import { isReserved, literalTypes } from './words.ts';
+import { isReserved, literalTypes, quotedColumns } from './words.ts';
 
 export function parseOperand(nodes: readonly Node[], at: number, frame: Frame): Operand | undefined {
   const node = nodes[at];
@@ -160,6 +160,7 @@ function renderColumn(chain: readonly Node[], frame: Frame): Omit<Operand, 'next
     const call = translateFunction({ name: bare, args: [], source: [], distinct: false, dialect });
     return { sql: call?.sql ?? written, isVariant: 'no' };
   }
+  if (quotedColumns.has(bare)) return { sql: quoteName(names[0] ?? ''), isVariant: 'maybe' };
   if (notColumns.has(bare)) return { sql: written, isVariant: 'no' };
   const moved = names.length < 3 ? undefined : findMoved(names, frame);
   return { sql: moved ?? written, isVariant: 'maybe' };

@@ -152,3 +152,15 @@ export const notAliases = new Set([
   'LATERAL',
   'FOR',
 ]);
+
+/** Words that DuckDB reserves and the vendors do not. As the name of a column they need quotes. */
+export const reservedInDuckdb: ReadonlySet<string> = new Set(
+  'ANALYSE ANALYZE ARRAY ASYMMETRIC AT BOTH COLLATE DEFERRABLE DESC DESCRIBE DO END INITIALLY LAMBDA LEADING LIMIT OFFSET ONLY PIVOT PLACING SHOW SUMMARIZE SYMMETRIC TO TRAILING UNPIVOT VARIADIC WINDOW'.split(
+    ' ',
+  ),
+);
+
+/** Of these the ones that stand alone only as a column. */
+export const quotedColumns: ReadonlySet<string> = new Set(
+  'ANALYSE ANALYZE DESCRIBE DO INITIALLY ONLY PLACING SHOW SUMMARIZE VARIADIC'.split(' '),
+);
