@@ -54,7 +54,9 @@ export function createRunSecrets(ports: RunPorts): RunSecrets {
 /** Databases quote statements, or parts of them, in error messages. */
 function createConcealingWarehouse(warehouse: Warehouse, masking: Masking): Warehouse {
   const conceal = (sql: string) => (error: unknown) => {
-    if (error instanceof Error && masking.hasSecret(sql)) throw new Error(masking.conceal(error.message));
+    // The SQL may have a value in parts, because it was rewritten.
+    if (error instanceof Error && masking.conceal(sql) !== sql)
+      throw new Error(masking.conceal(error.message));
     throw error;
   };
   return {

@@ -19,6 +19,7 @@ import {
   variableRowLimit,
 } from '@headgate/pipelines';
 import { createOwnArtifact, createSharedArtifacts } from './artifact.ts';
+import { createConcealingDialect } from './concealed-sql.ts';
 import { runOrchestration } from './orchestration.ts';
 import { readOwnVariables } from './own-variables.ts';
 import type { RunBounds, RunOutcome, RunPorts, RunRequest } from './ports.ts';
@@ -85,7 +86,7 @@ function createContext(request: RunRequest, { source, ports, mask }: RunSecrets)
   const context: RunContext = {
     request,
     ports,
-    dialect: duckdb,
+    dialect: createConcealingDialect(duckdb, source),
     warehouse: createSession(ports.warehouse),
     expressions,
     readSecret: (name) => source.read(name),

@@ -52,11 +52,6 @@ export class Masking {
     return replaceRanges(text, found);
   }
 
-  /** Whether the text contains a value. */
-  hasSecret(text: string): boolean {
-    return this.mask(text) !== text;
-  }
-
   #findRanges(text: string): Range[] {
     const found: Range[] = [];
     for (const form of this.#forms)

@@ -162,5 +162,5 @@ export const reservedInDuckdb: ReadonlySet<string> = new Set(
 
 /** Of these the ones that stand alone only as a column. */
 export const quotedColumns: ReadonlySet<string> = new Set(
-  'ANALYSE ANALYZE DESCRIBE DO INITIALLY ONLY PLACING SHOW SUMMARIZE VARIADIC'.split(' '),
+  'ANALYSE ANALYZE DESCRIBE ONLY PLACING SHOW SUMMARIZE VARIADIC'.split(' '),
 );

@@ -113,7 +113,7 @@ function renderColumns(group: Group, columns: TableColumns, frame: Frame): strin
     const column = renderColumnDefinition(part, columns, frame);
     // The gap has the comma before the part.
     if (column !== '') sql += `${sql === '' ? '' : copyText(frame, end, start.from)}${column}`;
-    end = column === '' ? end : stop.to;
+    end = stop.to;
   }
   return `${copyText(frame, group.from, first.from)}${sql}${copyText(frame, last.to, group.to)}`;
 }
